@@ -1,0 +1,65 @@
+/**
+ * Every failure siteward raises on purpose, with the sentence that goes into `docs/errors.md`.
+ * Callers switch on `code`, never on message text. Keep the list sorted.
+ */
+export const errorCodes = {
+  camera_auth:
+    'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
+  camera_bad_answer: 'The camera answered with something that is not ONVIF. Check the address and path.',
+  camera_fault: 'The camera answered a request with a SOAP fault; the fault text is in the facts.',
+  camera_unreachable: 'No connection to the camera. Check power, cable and address.',
+  cloud_bad_answer:
+    'The cloud answered with something siteward cannot read; often a captive portal or proxy on the line.',
+  cloud_refused: 'The cloud refused the request for good; the status and reason are in the facts.',
+  cloud_unauthorized:
+    'The cloud did not accept the credentials, even with a fresh token. Check key, client id and clock.',
+  cloud_unreachable: 'No connection to the cloud. Events wait in the outbox.',
+  config_invalid: 'The configuration file has errors; each is listed with its line.',
+  config_unreadable: 'The configuration file cannot be read. Check path and permissions.',
+  control_unreachable:
+    'No daemon answers on the control socket. Is siteward running, and may this user open the socket?',
+  deadline: 'The work did not finish within its time.',
+  fixture_missing: 'A file this build needs is not there.',
+  mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
+  node_too_old: 'siteward needs Node 24 or newer. Run it with "npm run", which brings its own.',
+  picture_invalid: 'What the camera sent is not a usable JPEG picture.',
+  profile_invalid: 'A panel profile is not valid; the place is in the facts.',
+  queue_full: 'A bounded queue is full; the work was refused, nothing was lost.',
+  secret_unreadable: 'A secret named in the configuration cannot be read. Check the file, credential or variable.',
+  state_dir_unusable: 'The state directory cannot be used. Check that it exists and belongs to the siteward user.',
+  stopped: 'The part was stopped while the work was under way.',
+  store_failed: 'The database did not confirm a write. It is sent again under the same number.',
+  store_unavailable: 'The database cannot be opened or written.',
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+export type Facts = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** The one error class. `message` says what happened and what to do; `facts` carry field, path, line, device. */
+export class SitewardError extends Error {
+  readonly code: ErrorCode;
+  readonly facts: Facts;
+
+  constructor(code: ErrorCode, message: string, options: { facts?: Facts; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'SitewardError';
+    this.code = code;
+    this.facts = options.facts ?? {};
+  }
+}
+
+export function isCode(error: unknown, code: ErrorCode): boolean {
+  return error instanceof SitewardError && error.code === code;
+}
+
+/** One line for people: the message and the messages of its causes, at most five deep. */
+export function describe(error: unknown): string {
+  const parts: string[] = [];
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && current !== undefined && current !== null; depth += 1) {
+    const text = current instanceof Error ? current.message : String(current);
+    if (text !== '' && !parts.includes(text)) parts.push(text);
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return parts.join(': ');
+}

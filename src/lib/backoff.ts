@@ -1,0 +1,25 @@
+/** Exponential waits with full jitter. Delays in milliseconds; `reset` after a success. */
+export interface Backoff {
+  /** The wait before the next try: uniform between half the step and the step, doubling up to the cap. */
+  next(): number;
+  reset(): void;
+  readonly failures: number;
+}
+
+export function backoff(options: { baseMs: number; capMs: number; random?: () => number }): Backoff {
+  const random = options.random ?? Math.random;
+  let failures = 0;
+  return {
+    next() {
+      const step = Math.min(options.capMs, options.baseMs * 2 ** Math.min(failures, 30));
+      failures += 1;
+      return step / 2 + random() * (step / 2);
+    },
+    reset() {
+      failures = 0;
+    },
+    get failures() {
+      return failures;
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { DeviceId, PartitionId, ZoneNumber } from './ids.ts';
+
+/** The ten words of a partition's state on the LAN (Home Assistant's, with `unknown`). */
+export const armingWords = [
+  'disarmed',
+  'arming',
+  'armed_home',
+  'armed_away',
+  'armed_night',
+  'armed_vacation',
+  'armed_custom_bypass',
+  'pending',
+  'triggered',
+  'unknown',
+] as const;
+export const armingWord = z.enum(armingWords);
+export type ArmingWord = z.infer<typeof armingWord>;
+
+export const armModes = ['away', 'home', 'night', 'vacation', 'custom'] as const;
+export const armMode = z.enum(armModes);
+export type ArmMode = z.infer<typeof armMode>;
+
+export const armedWord: Readonly<Record<ArmMode, ArmingWord>> = {
+  away: 'armed_away',
+  home: 'armed_home',
+  night: 'armed_night',
+  vacation: 'armed_vacation',
+  custom: 'armed_custom_bypass',
+};
+
+export function modeOf(word: ArmingWord): ArmMode | null {
+  for (const mode of armModes) if (armedWord[mode] === word) return mode;
+  return null;
+}
+
+export type ArmingSource = 'panel' | 'lan' | 'schedule' | 'cloud' | 'cli' | 'engine';
+
+/** Who decides a partition's state: its panel, siteward's own engine, or a system siteward only watches. */
+export type Authority = 'panel' | 'engine' | 'external';
+
+/** A moment on both clocks of one boot, so that a delay continues exactly after a restart of the daemon. */
+export interface Deadline {
+  readonly mono: number;
+  readonly wall: number;
+  readonly boot: string;
+}
+
+/** One partition as it stands. `seq` is the arming sequence: +1 with each committed transition, never reused. */
+export interface PartitionState {
+  readonly id: PartitionId;
+  readonly state: ArmingWord;
+  /** The mode it is armed in, or arming to; null when disarmed or unknown. */
+  readonly mode: ArmMode | null;
+  readonly seq: number;
+  /** Wall clock of the last transition, milliseconds. */
+  readonly at: number;
+  readonly source: ArmingSource;
+  readonly changedBy?: string;
+  /** The panel cannot be heard: the state is the last one known. */
+  readonly stale: boolean;
+  readonly exitEnds?: Deadline;
+  readonly entryEnds?: Deadline;
+  /** Zones in alarm since the last arming. */
+  readonly memory: readonly ZoneNumber[];
+  /** The zone and incident of the alarm that runs or started the entry delay. */
+  readonly alarm?: { readonly zone?: ZoneNumber; readonly camera?: DeviceId; readonly kind: string };
+  readonly incident?: string;
+  /** A command that waits for the panel to confirm it. */
+  readonly request?: { readonly commandId: string; readonly target: 'disarmed' | ArmMode; readonly deadline: Deadline };
+}
+
+/** The durable record of one committed transition. */
+export interface ArmingRecord {
+  readonly partition: PartitionId;
+  readonly seq: number;
+  readonly epoch: number;
+  readonly state: ArmingWord;
+  readonly mode: ArmMode | null;
+  readonly at: number;
+  readonly source: ArmingSource;
+  readonly changedBy?: string;
+  readonly commandId?: string;
+}

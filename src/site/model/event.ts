@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { armingWord } from './arming.ts';
+import type { DeviceId, PartitionId, ZoneNumber } from './ids.ts';
+import { partitionId, zoneNumber } from './ids.ts';
+
+export const eventClasses = [
+  'alarm',
+  'trouble',
+  'arming',
+  'bypass',
+  'test',
+  'camera',
+  'audio',
+  'verification',
+  'command',
+  'system',
+] as const;
+export const eventClass = z.enum(eventClasses);
+export type EventClass = z.infer<typeof eventClass>;
+
+const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/);
+
+/**
+ * The public event: one and the same object on MQTT (`event/<class>`) and as `payload` of the cloud's event.
+ * `event_type` repeats `kind`, as Home Assistant's event platform wants it.
+ */
+export const siteEvent = z.strictObject({
+  event_id: z.string(),
+  event_type: z.string(),
+  kind: z.string(),
+  class: eventClass,
+  status: z.enum(['active', 'restored', 'cancelled']),
+  partition: partitionId.optional(),
+  zone: zoneNumber.optional(),
+  camera: z.string().optional(),
+  /** Contact ID event code, three digits. */
+  contact_id: z.string().optional(),
+  /** SIA DC-03 two-letter code. */
+  sia: z.string().optional(),
+  seq: z.int(),
+  source: z.string(),
+  actor: z.string().optional(),
+  at: time,
+  late: z.boolean().optional(),
+  data: z.strictObject({
+    version: z.literal(1),
+    epoch: z.int(),
+    clock: z.enum(['synced', 'holdover', 'doubtful']),
+    /** The partition's state after the decision, and its arming sequence. */
+    arming: z.strictObject({ state: armingWord, seq: z.int() }).optional(),
+    incident_id: z.string().optional(),
+    zone_name: z.string().optional(),
+    zone_type: z.string().optional(),
+    /** What was seen, for the person who scores the alarm; names and numbers only. */
+    evidence: z
+      .array(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])))
+      .max(16)
+      .optional(),
+    /** False when the event left before it was on disk. */
+    durable: z.boolean().optional(),
+    detail: z.string().max(512).optional(),
+  }),
+});
+export type SiteEvent = z.infer<typeof siteEvent>;
+
+/** Order of importance for delivery; `activity` and below live in `bulk.db`. */
+export const lanes = ['alarm', 'arming', 'trouble', 'activity'] as const;
+export type Lane = (typeof lanes)[number];
+
+/** One picture or clip an event announces. It is committed with the event and never changes. */
+export interface MediaItem {
+  readonly index: number;
+  readonly kind: 'snapshot' | 'short_mp4' | 'event_mp4';
+  readonly camera: DeviceId;
+  /** Milliseconds from the event; negative is before it. */
+  readonly offsetMs: number;
+}
+
+/** An event as the core decides it, before the controller gives it a number. */
+export interface EventDraft {
+  readonly class: EventClass;
+  readonly kind: string;
+  readonly status: 'active' | 'restored' | 'cancelled';
+  readonly lane: Lane;
+  readonly partition?: PartitionId;
+  readonly zone?: ZoneNumber;
+  readonly camera?: DeviceId;
+  readonly contactId?: string;
+  readonly sia?: string;
+  readonly source: string;
+  readonly actor?: string;
+  readonly late?: boolean;
+  /** `should_signal_to_monitoring_center`: pure function of class, zone type, arming state and test mode. */
+  readonly signalToStation: boolean;
+  /** False for what stays on the site: it is kept and shown, never sent. */
+  readonly toCloud: boolean;
+  readonly media: readonly MediaItem[];
+  readonly incident?: string;
+  readonly zoneName?: string;
+  readonly zoneType?: string;
+  readonly evidence?: readonly Readonly<Record<string, string | number | boolean>>[];
+  readonly arming?: { readonly state: z.infer<typeof armingWord>; readonly seq: number };
+  readonly detail?: string;
+}

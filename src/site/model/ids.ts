@@ -1,0 +1,36 @@
+import { z } from 'zod';
+
+/** A partition of the site: `p1`, `p2`, ... */
+export const partitionId = z.string().regex(/^p[1-9][0-9]{0,2}$/, 'must be p1, p2, ... p999');
+export type PartitionId = z.infer<typeof partitionId>;
+
+/** The cloud's `zone_number`: text, leading zeros kept. */
+export const zoneNumber = z.string().regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ or -');
+export type ZoneNumber = z.infer<typeof zoneNumber>;
+
+/** The id a technician gives a panel, camera, recorder or speaker in the configuration. */
+export const deviceId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
+export type DeviceId = z.infer<typeof deviceId>;
+
+export type DeviceKind = 'panel' | 'camera' | 'nvr' | 'speaker' | 'bridge';
+export interface DeviceRef {
+  readonly kind: DeviceKind;
+  readonly id: DeviceId;
+}
+
+/** How far the wall clock can be trusted. Rules depend on it. */
+export type ClockQuality = 'synced' | 'holdover' | 'doubtful';
+
+/**
+ * When something was known: milliseconds on both clocks, and the boot of the machine the monotonic one belongs to.
+ */
+export interface Stamp {
+  readonly mono: number;
+  readonly wall: number;
+  readonly boot: string;
+  readonly clock: ClockQuality;
+}
+
+export const isoTime = (wallMs: number): string => new Date(wallMs).toISOString();

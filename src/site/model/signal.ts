@@ -1,0 +1,114 @@
+import type { ArmingWord } from './arming.ts';
+import type { DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
+
+/** What a camera saw, in the classes of the topic table. */
+export const detectionClasses = [
+  'motion',
+  'person',
+  'vehicle',
+  'animal',
+  'face',
+  'package',
+  'doorbell',
+  'intrusion',
+  'line',
+  'loitering',
+  'object_left',
+  'object_removed',
+  'tamper',
+  'video_loss',
+  'image_quality',
+  'sound',
+  'input',
+  'relay',
+  'storage_fault',
+  'hardware_fault',
+  'network_fault',
+  'recording',
+  'system',
+  'access',
+  'other',
+] as const;
+export type DetectionClass = (typeof detectionClasses)[number];
+
+export type TroubleKind =
+  | 'ac_loss'
+  | 'battery_low'
+  | 'sensor_battery'
+  | 'tamper'
+  | 'supervision'
+  | 'rf_jam'
+  | 'comm_fail'
+  | 'siren_fault'
+  | 'device_offline'
+  | 'panel_offline'
+  | 'auth_failed'
+  | 'camera_tamper'
+  | 'video_loss'
+  | 'storage'
+  | 'clock'
+  | 'system';
+
+/** Why a panel says that it did not do what it was asked. */
+export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'other';
+
+/**
+ * What an adapter has understood, in the field's terms. `replay` marks knowledge about the present (a retained
+ * message, an `Initialized` property), which sets state but is no edge by itself.
+ */
+export type Signal =
+  | {
+      readonly kind: 'zone';
+      readonly source: DeviceRef;
+      readonly zone: ZoneNumber;
+      readonly open?: boolean;
+      readonly alarm?: boolean;
+      readonly tamper?: boolean;
+      readonly bypassed?: boolean;
+      readonly lowBattery?: boolean;
+      readonly online?: boolean;
+      readonly replay: boolean;
+    }
+  | {
+      readonly kind: 'partition';
+      readonly source: DeviceRef;
+      readonly partition: PartitionId;
+      readonly state: ArmingWord;
+      readonly user?: string;
+      readonly replay: boolean;
+    }
+  | {
+      readonly kind: 'detection';
+      readonly source: DeviceRef;
+      readonly detection: DetectionClass;
+      /** A pulse has no end: `active` is true and no false follows. */
+      readonly active: boolean;
+      readonly pulse: boolean;
+      readonly replay: boolean;
+      readonly topic: string;
+      readonly rule?: string;
+      /** The device's own time, as it wrote it; for diagnosis only. */
+      readonly deviceTime?: string;
+    }
+  | {
+      readonly kind: 'link';
+      readonly source: DeviceRef;
+      /** `bridge`: the process that speaks MQTT for the panel; `device`: the panel's wire, or the camera itself. */
+      readonly layer: 'bridge' | 'device';
+      readonly up: boolean;
+      readonly reason?: string;
+    }
+  | {
+      readonly kind: 'trouble';
+      readonly source: DeviceRef;
+      readonly trouble: TroubleKind;
+      readonly active: boolean;
+      readonly zone?: ZoneNumber;
+      readonly replay: boolean;
+    }
+  | {
+      readonly kind: 'refusal';
+      readonly source: DeviceRef;
+      readonly partition?: PartitionId;
+      readonly reason: PanelRefusal;
+    };

@@ -1,0 +1,63 @@
+import type {
+  Changes,
+  DeviceId,
+  EventDraft,
+  Lane,
+  MediaItem,
+  PartitionId,
+  SiteEvent,
+  SiteView,
+} from './model/index.ts';
+import type { OutboxRow } from './store/index.ts';
+
+/** What the controller needs of the other rooms; `daemon.ts` fills it in. None of these may throw or wait. */
+export interface Ports {
+  readonly publish: Publish;
+  readonly panels: PanelsPort;
+  readonly capture: CapturePort;
+  readonly delivery: DeliveryPort;
+  /** The cloud's event as JSON text without `event_time` and `sent_at`. Pure; called once per event. */
+  readonly encode: (event: SiteEvent, draft: EventDraft) => string;
+}
+
+export interface Publish {
+  /** After each decision that changed something a client can see. */
+  state(view: SiteView, changes: Changes): void;
+  /** After the commit, or after 2 s with `data.durable: false`. */
+  event(event: SiteEvent): void;
+}
+
+export interface PanelsPort {
+  /** Sends one command to a panel. What came of it arrives as signals: an observed state, or a refusal. */
+  send(command: PanelCommand): void;
+}
+
+export interface PanelCommand {
+  readonly panel: DeviceId;
+  readonly partition: PartitionId;
+  readonly action: 'disarm' | 'arm_away' | 'arm_home' | 'arm_night' | 'arm_vacation' | 'arm_custom';
+  readonly commandId: string;
+}
+
+export interface CapturePort {
+  /**
+   * Takes the pictures an event announced, beginning at once. Rows of the media table are updated only after
+   * `committed` has resolved.
+   */
+  capture(job: CaptureJob): void;
+}
+
+export interface CaptureJob {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly eventId: string;
+  readonly items: readonly MediaItem[];
+  readonly committed: Promise<void>;
+}
+
+export interface DeliveryPort {
+  /** New rows are on disk. */
+  wake(): void;
+  /** Rows that could not be written: sent from memory, at most 1,200 of them; the oldest activity gives way. */
+  direct(rows: readonly OutboxRow[]): void;
+}

@@ -1,0 +1,168 @@
+import type { Health, Part } from '#lib/health.ts';
+import type { ArmingRecord, ClockQuality, Lane, MediaItem, PartitionId, SiteEvent } from '#site/model/index.ts';
+
+/**
+ * One event as it lies in the outbox. `body` is the cloud's event as JSON text without `event_time` and `sent_at`,
+ * ready to be sent: the sender puts both times in front. It never changes, so every try carries the same bytes.
+ */
+export interface OutboxRow {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly eventId: string;
+  /** Rows of one key leave in the order of `seq`: the partition, or the device where there is none. */
+  readonly orderKey: string;
+  readonly mono: number;
+  readonly wall: number;
+  readonly boot: string;
+  readonly clock: ClockQuality;
+  readonly body: string;
+  /** The public event, as shown on the LAN and in `siteward events`. */
+  readonly event: SiteEvent;
+  readonly media: readonly MediaItem[];
+  /** False: kept for the history only, never offered to the cloud. */
+  readonly toCloud: boolean;
+}
+
+/** All that one decision makes durable. It is one transaction in each file it touches; `site.db` goes first. */
+export interface Commit {
+  readonly rows: readonly OutboxRow[];
+  readonly arming: readonly ArmingRecord[];
+  /** The core's state as JSON after this decision; only the newest is kept. Absent when nothing durable changed. */
+  readonly state?: string;
+  /** Input log entries as JSON lines, codes removed; bounded, oldest give way. */
+  readonly inputs: readonly string[];
+}
+
+/** What the store found when it opened. */
+export interface Recovery {
+  readonly epoch: number;
+  /** The first free seq; above every seq ever handed out in this epoch that may have been committed. */
+  readonly nextSeq: number;
+  /** The core's last durable state as JSON; undefined for a new or lost store. */
+  readonly state: string | undefined;
+  /** True when a store existed before (the side file says so) and its contents are gone. */
+  readonly lost: boolean;
+  /** Boot id of the machine at the last run, undefined for a new store. */
+  readonly lastBoot: string | undefined;
+  readonly pending: Readonly<Record<Lane, number>>;
+}
+
+export interface PendingRow {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly eventId: string;
+  readonly orderKey: string;
+  readonly wall: number;
+  readonly mono: number;
+  readonly boot: string;
+  readonly clock: ClockQuality;
+  readonly body: string;
+}
+
+export type Verdict =
+  | {
+      readonly seq: number;
+      readonly lane: Lane;
+      readonly verdict: 'delivered';
+      readonly at: number;
+      readonly tries: number;
+    }
+  | {
+      readonly seq: number;
+      readonly lane: Lane;
+      readonly verdict: 'parked';
+      readonly at: number;
+      readonly tries: number;
+      readonly status: number | undefined;
+      readonly reason: string;
+    };
+
+export type MediaState = 'planned' | 'ready' | 'uploaded' | 'failed';
+
+export interface MediaRow {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly eventId: string;
+  readonly index: number;
+  readonly kind: MediaItem['kind'];
+  readonly camera: string;
+  readonly offsetMs: number;
+  /** Wall clock of the event, milliseconds. */
+  readonly eventWall: number;
+  readonly state: MediaState;
+  readonly file?: string;
+  readonly bytes?: number;
+  readonly sha256?: string;
+  readonly mime?: string;
+  readonly reason?: string;
+}
+
+export type MediaUpdate = { readonly seq: number; readonly lane: Lane; readonly index: number; readonly at: number } & (
+  | {
+      readonly state: 'ready';
+      readonly file: string;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly mime: string;
+    }
+  | { readonly state: 'uploaded' }
+  | { readonly state: 'failed'; readonly reason: string }
+);
+
+/** An event with its delivery trail, for people. */
+export interface EventRecord {
+  readonly seq: number;
+  readonly event: SiteEvent;
+  readonly delivery: 'waiting' | 'delivered' | 'parked' | 'local';
+  readonly deliveredAt?: number;
+  readonly tries?: number;
+  readonly reason?: string;
+  readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
+}
+
+export interface OutboxStats {
+  readonly pending: Readonly<Record<Lane, number>>;
+  readonly parked: number;
+  /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
+  readonly oldest: number | undefined;
+  readonly mediaPending: number;
+  readonly bytes: { readonly site: number; readonly bulk: number };
+}
+
+/**
+ * The store as the main thread sees it. Every call may reject with `queue_full`, `store_failed` (unknown: repeat the
+ * same call, it is idempotent by seq), `store_unavailable` or `stopped`.
+ */
+export interface Store extends Part {
+  /** What was found at start; throws before `start` has returned. */
+  recovery(): Recovery;
+  /** Resolves when everything in it is on disk (`synchronous=FULL`). Repeating it under the same seq changes nothing. */
+  commit(commit: Commit): Promise<void>;
+  /**
+   * Waiting rows, oldest first within the lane, at most `limit` and 256 KiB of bodies, with seq above `afterSeq`.
+   */
+  take(lane: Lane, afterSeq: number, limit: number): Promise<PendingRow[]>;
+  /** Waiting rows of the same order key and lower seq in the other lanes of `site.db`, oldest first, at most 64. */
+  before(row: { orderKey: string; seq: number }): Promise<PendingRow[]>;
+  settle(verdicts: readonly Verdict[]): Promise<void>;
+  /** Puts parked events back in line; returns how many. */
+  retryParked(seqs: readonly number[]): Promise<number>;
+  updateMedia(updates: readonly MediaUpdate[]): Promise<void>;
+  /** Media rows in one of the states, oldest event first, at most `limit`. */
+  media(states: readonly MediaState[], limit: number): Promise<MediaRow[]>;
+  /** Newest first; `beforeSeq` pages. */
+  events(query: { limit: number; beforeSeq?: number; partition?: PartitionId; class?: string }): Promise<EventRecord[]>;
+  arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;
+  inputs(query: { limit: number }): Promise<string[]>;
+  stats(): Promise<OutboxStats>;
+  /** Small bounded memory for rooms, in `bulk.db`: at most 1,000 keys per room and 4 KiB per value. */
+  memory(room: string): Memory;
+  health(): Health;
+}
+
+/** The memory port: what a room must remember over a restart (subscription addresses, hold times, pins). */
+export interface Memory {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+}
