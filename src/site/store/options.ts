@@ -1,0 +1,14 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { size } from '#lib/duration.ts';
+
+/** The `store:` section: where everything durable lies. */
+export const storeOptions = z.strictObject({
+  dir: z
+    .string()
+    .refine(isAbsolute, 'must be an absolute path')
+    .default('/var/lib/siteward')
+    .describe('State directory: databases, pictures, last good configuration.'),
+  budget: size().default(8_000_000_000).describe('Disk space the databases may use, such as 8GB.'),
+});
+export type StoreOptions = z.output<typeof storeOptions>;
