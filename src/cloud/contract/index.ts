@@ -2,6 +2,7 @@ import { postEvent } from './events.ts';
 import { clientCredentialsToken, jwtBearerToken } from './tokens.ts';
 
 export * from './dialect.ts';
+export * from './encode.ts';
 export * from './errors.ts';
 export * from './events.ts';
 export * from './fields.ts';

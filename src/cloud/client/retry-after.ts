@@ -1,0 +1,14 @@
+/**
+ * What a `Retry-After` header asks for, milliseconds from now; undefined when there is none that can be read. A date
+ * is measured against the answer's own `Date`, so that a wrong clock on the bridge does not matter; `wallMs` is used
+ * only where the answer has none (RFC 9110 10.2.3).
+ */
+export function retryAfterMs(headers: Readonly<Record<string, string>>, wallMs: number): number | undefined {
+  const value = headers['retry-after']?.trim();
+  if (value === undefined || value === '') return undefined;
+  if (/^\d{1,10}(\.\d+)?$/.test(value)) return Math.round(Number(value) * 1000);
+  const until = Date.parse(value);
+  if (Number.isNaN(until)) return undefined;
+  const own = Date.parse(headers.date ?? '');
+  return Math.max(0, until - (Number.isNaN(own) ? wallMs : own));
+}
