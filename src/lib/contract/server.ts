@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
-import type { BodyOf, Operation, Operations, ParamsOf, QueryOf } from './operation.ts';
+import type { BodyOf, BodySpec, Operation, Operations, ParamsOf, QueryOf } from './operation.ts';
 
 export interface Reply {
   readonly status: number;
@@ -13,6 +13,8 @@ export interface Call<O, Identity> {
   readonly params: ParamsOf<O>;
   readonly query: QueryOf<O>;
   readonly body: BodyOf<O>;
+  /** The body as it came, before the schema; empty where the operation has none. */
+  readonly raw: Uint8Array;
   readonly identity: Identity;
   readonly header: (name: string) => string | undefined;
   /** Aborts when the client goes away. */
@@ -56,7 +58,7 @@ export function bindServer<const Ops extends Operations, Identity>(
 ): void {
   for (const [id, operation] of Object.entries(operations)) {
     const handler = handlers[id] as Handler<Operation, Identity>;
-    app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), async (context) => {
+    app.on(operation.method, pathOf(operation), async (context) => {
       try {
         return respond(await serve(context, operation, handler, rules));
       } catch (error) {
@@ -65,6 +67,24 @@ export function bindServer<const Ops extends Operations, Identity>(
     });
   }
 }
+
+/**
+ * Answers every other method on the operations' paths, with the allowed ones for the `Allow` header. Call it once,
+ * after all operations are bound.
+ */
+export function refuseOtherMethods(
+  app: Hono,
+  operations: readonly Operation[],
+  answer: (allow: readonly string[], context: Context) => Reply,
+): void {
+  const methods = Map.groupBy(operations, (operation) => pathOf(operation));
+  for (const [path, group] of methods) {
+    const allow = [...new Set(group.map((operation) => operation.method))].sort();
+    app.all(path, (context) => respond(answer(allow, context)));
+  }
+}
+
+const pathOf = (operation: Operation): string => operation.path.replaceAll(/\{(\w+)\}/g, ':$1');
 
 async function serve<Identity>(
   context: Context,
@@ -91,6 +111,7 @@ async function serve<Identity>(
     params: params.value as never,
     query: query.value as never,
     body: body.value as never,
+    raw: body.raw,
     identity,
     header: (name) => context.req.header(name),
     signal: context.req.raw.signal,
@@ -115,50 +136,79 @@ function fieldOf(path: readonly PropertyKey[], where: string): string {
   return text === '' ? where : text;
 }
 
-async function readBody(context: Context, operation: Operation, cap: number): Promise<Checked | 'too large'> {
+type ReadBody = { readonly value: unknown; readonly raw: Uint8Array } | { readonly issues: readonly RequestIssue[] };
+
+/** Deeper JSON than this is refused: code that walks it by recursion must not meet its stack's end. */
+const maxDepth = 64;
+
+async function readBody(context: Context, operation: Operation, cap: number): Promise<ReadBody | 'too large'> {
   const spec = operation.body;
-  if (spec === undefined) return { value: undefined };
+  if (spec === undefined) return { value: undefined, raw: new Uint8Array() };
   if (Number(context.req.header('content-length') ?? 0) > cap) return 'too large';
-  const bytes = await readCapped(context.req.raw.body, cap);
-  if (bytes === undefined) return 'too large';
-  if (bytes.length === 0 && spec.optional === true) return { value: undefined };
+  const raw = await readCapped(context.req.raw.body, cap);
+  if (raw === undefined) return 'too large';
+  if (raw.length === 0 && spec.optional === true) return { value: undefined, raw };
   const media = (context.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (media !== spec.media) {
     return { issues: [{ where: 'content-type', field: 'content-type', message: `must be ${spec.media}` }] };
   }
-  if (spec.schema === undefined) return { value: bytes };
-  const text = new TextDecoder('utf-8', { fatal: false }).decode(bytes);
-  if (spec.media === 'application/x-www-form-urlencoded') return check(spec.schema, formOf(text), 'body');
-  let parsed: unknown;
+  if (spec.schema === undefined) return { value: raw, raw };
+  const decoded = decode(raw, spec.media);
+  const checked = 'issues' in decoded ? decoded : check(spec.schema, decoded.value, 'body');
+  return 'issues' in checked ? checked : { ...checked, raw };
+}
+
+function decode(raw: Uint8Array, media: BodySpec['media']): Checked {
+  const refuse = (message: string): Checked => ({ issues: [{ where: 'body', field: 'body', message }] });
   try {
-    parsed = JSON.parse(text);
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
+    if (media === 'application/x-www-form-urlencoded') return { value: formOf(text) };
+    if (depthOf(text) > maxDepth) return refuse(`must not be nested deeper than ${maxDepth} levels`);
+    return { value: JSON.parse(text) };
   } catch {
-    return { issues: [{ where: 'body', field: 'body', message: 'must be JSON' }] };
+    return refuse(media === 'application/json' ? 'must be JSON' : 'must be UTF-8 text');
   }
-  return check(spec.schema, parsed, 'body');
+}
+
+function depthOf(json: string): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0, inString = false; at < json.length; at += 1) {
+    const character = json[at];
+    if (inString) {
+      if (character === '\\') at += 1;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '[' || character === '{') deepest = Math.max(deepest, ++depth);
+    else if (character === ']' || character === '}') depth -= 1;
+  }
+  return deepest;
 }
 
 /** A name given twice becomes an array, so that a schema of strings refuses it. */
 function formOf(text: string): Record<string, string | string[]> {
   const form = new URLSearchParams(text);
-  const result: Record<string, string | string[]> = {};
-  for (const name of new Set(form.keys())) {
-    const values = form.getAll(name);
-    result[name] = values.length === 1 ? (values[0] ?? '') : values;
-  }
-  return result;
+  return Object.fromEntries(
+    [...new Set(form.keys())].map((name) => {
+      const values = form.getAll(name);
+      return [name, values.length === 1 ? (values[0] ?? '') : values];
+    }),
+  );
 }
 
+/** Past the cap the rest is left unread, not cancelled: cancelling would close the socket before the answer is out. */
 async function readCapped(stream: ReadableStream<Uint8Array> | null, cap: number): Promise<Uint8Array | undefined> {
   if (stream === null) return new Uint8Array();
+  const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
   let total = 0;
-  for await (const chunk of stream) {
-    total += chunk.length;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return Buffer.concat(chunks, total);
+    total += value.length;
     if (total > cap) return undefined;
-    chunks.push(chunk);
+    chunks.push(value);
   }
-  return Buffer.concat(chunks, total);
 }
 
 function respond(reply: Reply): Response {

@@ -1,0 +1,56 @@
+import { partnerError } from '../answers.ts';
+import { exchangeOf, openRules, type Resource, resource } from '../resource.ts';
+import type { CloudState } from '../state.ts';
+import * as operations from './operations.ts';
+
+/** The control path: for tests, demo and training; loopback peers only, everybody else sees an unknown path (S-021). */
+export function controlResource(state: CloudState): Resource {
+  return resource(
+    operations,
+    {
+      listEvents: ({ query }) =>
+        ok({
+          events: state.events.list().filter((event) => event.seq > query.after),
+          dropped: state.events.dropped,
+        }),
+      listUploads: () => ok({ uploads: state.uploads.list(), dropped: state.uploads.dropped }),
+      readUpload: ({ params }) => {
+        const upload = state.uploads.find(params.id);
+        if (upload?.content === undefined)
+          return partnerError(404, 'this upload does not exist or is not kept any more');
+        return { status: 200, body: upload.content, headers: { 'content-type': upload.media_type } };
+      },
+      readLog: () => ok({ log: state.log() }),
+      listFaults: () => ok({ faults: state.faults.list() }),
+      plantFault: ({ body }) =>
+        state.faults.plant(body)
+          ? ok({ faults: state.faults.list() })
+          : partnerError(400, 'there are 100 planted faults already; DELETE /__sandbox/faults removes them'),
+      clearFaults: () => ok({ removed: state.faults.clear() }),
+      revoke: () => ok({ revoked: state.tokens.revokeAll() }),
+      setClock: ({ body }) => {
+        state.setClockOffset(body.offset_s);
+        return ok({ offset_s: body.offset_s, now: new Date(state.now()).toISOString() });
+      },
+      reset: () => {
+        state.reset();
+        return ok({ reset: true });
+      },
+    },
+    {
+      ...openRules,
+      identify: (_, context) => {
+        const exchange = exchangeOf(context);
+        return isLoopback(exchange.remoteAddress) ? { exchange } : partnerError(404, 'there is nothing at this path');
+      },
+    },
+  );
+}
+
+const ok = (body: object) => ({ status: 200, body });
+
+/** 127.0.0.0/8, ::1, and the first mapped into IPv6. */
+export function isLoopback(address: string | undefined): boolean {
+  if (address === undefined) return false;
+  return address === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address);
+}

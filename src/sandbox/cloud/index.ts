@@ -1,0 +1,3 @@
+export type { FaultInput } from './faults.ts';
+export { type CloudOptions, type SandboxCloud, startCloud } from './server.ts';
+export type { AssertionRules, CloudClient, EventTry, LogLine, StoredEvent, StoredUpload } from './types.ts';

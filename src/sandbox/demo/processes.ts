@@ -1,0 +1,113 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { sleep } from '#lib/wait.ts';
+
+/** A real process of the demo. Its lines of JSON come out as they are written. */
+export interface Running {
+  readonly name: string;
+  /** Resolves with the first line for which `match` gives a value; rejects when the process ends or time is up. */
+  until<T>(match: (line: string) => T | undefined, what: string, timeoutMs?: number): Promise<T>;
+  /** Writes one line to the process's standard input. */
+  send(line: string): void;
+  /** SIGTERM, and SIGKILL after five seconds. */
+  stop(): Promise<void>;
+}
+
+const kept = 200;
+
+export function startProcess(options: {
+  name: string;
+  args: readonly string[];
+  env?: Readonly<Record<string, string>>;
+}): Running {
+  const child: ChildProcess = spawn(process.execPath, options.args, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...process.env, ...options.env },
+  });
+  const lines: string[] = [];
+  const listeners = new Set<(line: string) => void>();
+  const endings = new Set<() => void>();
+  let ended = false;
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      ended = true;
+      for (const ending of endings) ending();
+      resolve();
+    });
+  });
+  child.stdin?.on('error', () => undefined);
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream === null) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
+      if (lines.length > kept) lines.shift();
+      for (const listener of listeners) listener(line);
+    });
+  }
+
+  return {
+    name: options.name,
+
+    until(match, what, timeoutMs = 15_000) {
+      return new Promise((resolve, reject) => {
+        const fail = (why: string) => {
+          finish();
+          reject(new Error(`${options.name}: ${what}: ${why}\n${lines.slice(-15).join('\n')}`));
+        };
+        const timer = setTimeout(() => fail(`nothing within ${timeoutMs} ms`), timeoutMs);
+        const onEnd = () => fail('the process ended');
+        const onLine = (line: string) => {
+          const value = match(line);
+          if (value === undefined) return;
+          finish();
+          resolve(value);
+        };
+        function finish() {
+          clearTimeout(timer);
+          listeners.delete(onLine);
+          endings.delete(onEnd);
+        }
+        listeners.add(onLine);
+        endings.add(onEnd);
+        for (const line of [...lines]) onLine(line);
+        if (ended) onEnd();
+      });
+    },
+
+    send(line) {
+      child.stdin?.write(`${line}\n`);
+    },
+
+    async stop() {
+      if (ended) return;
+      child.kill('SIGTERM');
+      const abort = new AbortController();
+      await Promise.race([exit, sleep(5000, abort.signal).catch(() => undefined)]);
+      abort.abort();
+      if (!ended) child.kill('SIGKILL');
+      await exit;
+    },
+  };
+}
+
+/** Asks until `probe` gives a value; the last error tells why it did not. */
+export async function eventually<T>(
+  what: string,
+  probe: () => Promise<T | undefined> | T | undefined,
+  options: { timeoutMs?: number; everyMs?: number } = {},
+): Promise<T> {
+  const timeoutMs = options.timeoutMs ?? 15_000;
+  const signal = AbortSignal.timeout(timeoutMs);
+  let last: unknown;
+  while (!signal.aborted) {
+    try {
+      const value = await probe();
+      if (value !== undefined) return value;
+      last = undefined;
+    } catch (error) {
+      last = error;
+    }
+    await sleep(options.everyMs ?? 100, signal).catch(() => undefined);
+  }
+  throw new Error(`${what}: not seen within ${timeoutMs} ms${last === undefined ? '' : ` (${String(last)})`}`);
+}

@@ -1,0 +1,1 @@
+export * from './cloud/index.ts';
