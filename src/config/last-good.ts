@@ -1,0 +1,80 @@
+import { readFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { parseConfig } from './document.ts';
+import { valueAt } from './issues.ts';
+import { type ConfigEnvironment, checkText, type LoadedConfig } from './load.ts';
+
+const copyName = 'config.last-good.yaml';
+
+/** The first line of a copy names the file it is of, so that another site's copy is never taken by mistake. */
+const headerOf = (file: string): string => `# siteward: last good copy of ${resolve(file)}`;
+
+/**
+ * Keeps the text of a configuration that the daemon runs on, in its state directory. After a power cut there is
+ * the old copy or the new one, never half of one. Readable by siteward's user only.
+ */
+export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
+  if (loaded.lastGood) return;
+  const dir = loaded.settings.store.dir;
+  const temporary = join(dir, `${copyName}.new`);
+  try {
+    const file = await open(temporary, 'w', 0o600);
+    try {
+      await file.chmod(0o600);
+      await file.writeFile(`${headerOf(loaded.file)}\n${loaded.text}`);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(temporary, join(dir, copyName));
+    await syncDirectory(dir);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+/**
+ * The copy of the last good configuration of `file`, which is itself broken or gone; undefined when there is none or
+ * it is not good any more. Looks in the state directory that the broken file names, else in systemd's, else in
+ * the usual place. Secrets that cannot be read do not stop it.
+ */
+export function loadLastGood(file: string, environment: ConfigEnvironment = {}): LoadedConfig | undefined {
+  const variables = environment.sources?.variables ?? process.env;
+  const dirs = [...namedStateDirs(file), variables.STATE_DIRECTORY, '/var/lib/siteward'];
+  for (const dir of dirs.filter((one) => one !== undefined)) {
+    const copy = join(dir, copyName);
+    const text = readText(copy);
+    if (text?.startsWith(`${headerOf(file)}\n`) !== true) continue;
+    const { loaded } = checkText(copy, text, { ...environment, unreadableSecrets: 'degrade' });
+    if (loaded !== undefined) return { ...loaded, lastGood: true };
+  }
+  return undefined;
+}
+
+/** What the broken file says of the state directory: read as YAML as far as that goes, else as plain text. */
+function namedStateDirs(file: string): string[] {
+  const text = readText(file);
+  if (text === undefined) return [];
+  const parsed = valueAt(parseConfig(file, text).value, ['store', 'dir']);
+  const written = [...text.matchAll(/\bdir:\s*["']?(\/[^\s"',}]+)/g)].map((match) => match[1] ?? '');
+  return [...(typeof parsed === 'string' ? [parsed] : []), ...written.slice(0, 4)];
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+async function syncDirectory(dir: string): Promise<void> {
+  const handle = await open(dir, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { SitewardError } from '#errors.ts';
+import type { Redactor, Secret } from '#lib/secret.ts';
+import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
+import { crossChecks } from './cross-checks.ts';
+import { parseConfig } from './document.ts';
+import { problemsOf } from './issues.ts';
+import { ConfigError, formatProblem, inFileOrder, type Problem } from './problem.ts';
+import { configSchema, type Settings } from './schema.ts';
+import { codeProblems, resolveSecrets } from './secrets.ts';
+
+export interface ConfigEnvironment {
+  /** Where secrets come from; the process's own environment unless given. */
+  readonly sources?: SecretSources;
+  /** Learns every secret that was read, before anything else can log. */
+  readonly redactor?: Redactor;
+  /**
+   * `refuse` makes a secret that cannot be read an error of the file. `degrade` goes on with a warning: only the part
+   * that needs it fails, so that one lost password does not take the protection of the site with it.
+   */
+  readonly unreadableSecrets?: 'refuse' | 'degrade';
+}
+
+export interface LoadedConfig {
+  readonly file: string;
+  /** The file as read, for the last good copy. */
+  readonly text: string;
+  readonly settings: Settings;
+  readonly warnings: readonly string[];
+  /** The copy of an earlier run, since the file itself is broken. */
+  readonly lastGood: boolean;
+}
+
+export interface CheckedConfig {
+  readonly problems: readonly Problem[];
+  readonly warnings: readonly string[];
+  /** Absent when there are problems. */
+  readonly loaded?: LoadedConfig;
+}
+
+/**
+ * Reads and checks the configuration. Throws `config_unreadable`, or `config_invalid` (a `ConfigError` with every
+ * problem). Synchronous: a few small files, at start and at reload only.
+ */
+export function loadConfig(file: string, environment: ConfigEnvironment = {}): LoadedConfig {
+  const { loaded, problems } = checkConfig(file, environment);
+  if (loaded === undefined) throw new ConfigError(file, problems);
+  return loaded;
+}
+
+/** The same without throwing for what is wrong inside the file. */
+export function checkConfig(file: string, environment: ConfigEnvironment = {}): CheckedConfig {
+  return checkText(file, readConfigFile(file), environment);
+}
+
+export function checkText(file: string, text: string, environment: ConfigEnvironment = {}): CheckedConfig {
+  const document = parseConfig(file, text);
+  if (!document.usable) return { problems: [...document.problems].sort(inFileOrder), warnings: [] };
+  if (document.value === null || document.value === undefined) {
+    return {
+      problems: [document.problem([], { message: 'the file is empty', expected: 'a configuration' })],
+      warnings: [],
+    };
+  }
+  const parsed = configSchema.safeParse(document.value);
+  const issues = parsed.success ? [] : problemsOf(document, configSchema, parsed.error.issues);
+  const problems = [...document.problems, ...issues, ...crossChecks(document)];
+  if (!parsed.success) return { problems: problems.sort(inFileOrder), warnings: [] };
+
+  const resolved = resolveSecrets(parsed.data, document, environment.sources ?? secretSources());
+  for (const secret of resolved.secrets.filter(safeToRedact)) environment.redactor?.add(secret);
+  const degrade = environment.unreadableSecrets === 'degrade';
+  if (!degrade) problems.push(...resolved.unreadable);
+  problems.push(...codeProblems(resolved.settings, resolved.unreadable, document));
+  const warnings = [...resolved.warnings, ...(degrade ? resolved.unreadable.map(formatProblem) : [])];
+  if (problems.length > 0) return { problems: problems.sort(inFileOrder), warnings };
+  return { problems, warnings, loaded: { file, text, settings: resolved.settings, warnings, lastGood: false } };
+}
+
+/**
+ * Blanking a keypad code by value would tell it: every port or year that happens to be equal would vanish from the log.
+ * Codes are blanked by the name of the member that holds them.
+ */
+const safeToRedact = (secret: Secret): boolean => !/^\d{1,7}$/.test(secret.reveal());
+
+const fileCap = 1024 * 1024;
+
+function readConfigFile(file: string): string {
+  try {
+    const bytes = readFileSync(file);
+    if (bytes.length > fileCap) throw new Error(`it is larger than ${fileCap} bytes`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : cause instanceof Error ? cause.message : '';
+    throw new SitewardError('config_unreadable', `the configuration ${file} cannot be read: ${reason}`, {
+      facts: { file },
+      cause,
+    });
+  }
+}

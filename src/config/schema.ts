@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { cloudOptions } from '#cloud/client/options.ts';
+import { mediaOptions } from '#devices/media/options.ts';
+import { cameraOptions } from '#devices/onvif/options.ts';
+import { panelOptions } from '#devices/panels/options.ts';
+import { httpOptions } from '#lan/http/options.ts';
+import { mqttOptions } from '#lan/mqtt/options.ts';
+import type { Secret } from '#lib/secret.ts';
+import type { SecretRef } from '#lib/secret-ref.ts';
+import { storeOptions } from '#site/store/options.ts';
+import {
+  armingOptions,
+  bridgeOptions,
+  logOptions,
+  notYet,
+  partitionOptions,
+  siteOptions,
+  userOptions,
+} from './sections.ts';
+
+/** The configuration file. Each room describes its own section in its `options.ts`. */
+export const configSchema = z.strictObject({
+  site: siteOptions.describe('The site as the cloud service and the monitoring station know it.'),
+  bridge: bridgeOptions.describe('This box.'),
+  cloud: cloudOptions.optional().describe('The cloud service; without this section siteward works on its own.'),
+  mqtt: mqttOptions.prefault({}).describe('The broker of the LAN.'),
+  http: httpOptions.prefault({}).describe('The control socket.'),
+  partitions: z.array(partitionOptions).min(1).max(32).describe('The parts of the site that are armed on their own.'),
+  panels: z.array(panelOptions).max(16).default([]).describe('Alarm panels, each read by a profile.'),
+  cameras: z.array(cameraOptions).max(64).default([]).describe('ONVIF cameras.'),
+  users: z.array(userOptions).max(500).default([]).describe('People who may disarm with a code.'),
+  arming: armingOptions.prefault({}).describe('How arming and disarming work.'),
+  media: mediaOptions.prefault({}).describe('Pictures that go with alarms.'),
+  store: storeOptions.prefault({}).describe('Where events are kept.'),
+  log: logOptions.prefault({}).describe('The log on standard output.'),
+  nvrs: notYet(),
+  speakers: notYet(),
+  schedules: notYet(),
+  rules: notYet(),
+});
+
+/** As written and checked, secrets still references. */
+export type Config = z.output<typeof configSchema>;
+
+type Resolved<T> = T extends SecretRef
+  ? Secret
+  : T extends readonly (infer Item)[]
+    ? Resolved<Item>[]
+    : T extends object
+      ? { [K in keyof T]: Resolved<T[K]> }
+      : T;
+
+/** As the rooms get it: secrets resolved, frozen all the way down. A reload makes a new one. */
+export type Settings = Readonly<Resolved<Config>>;

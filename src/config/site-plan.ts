@@ -1,0 +1,89 @@
+import type { CameraPlan, PartitionId, PartitionPlan, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { Settings } from './schema.ts';
+
+/** The site as the core decides with it. Pure. Expects checked settings: every partition and camera named exists. */
+export function sitePlan(settings: Settings): SitePlan {
+  const securityType = settings.site.security_type ?? (settings.panels.some(ownsPartition) ? 1 : 3);
+  return {
+    siteId: settings.site.id,
+    securityType,
+    partitions: settings.partitions.map((partition) => partitionPlan(settings, partition, securityType)),
+    zones: [...panelZones(settings), ...cameraZones(settings)],
+    cameras: settings.cameras.map((camera) => cameraPlan(settings, camera)),
+    media: {
+      snapshots: settings.media.snapshots,
+      intervalMs: settings.media.interval,
+      maxPerEvent: settings.media.max_per_event,
+    },
+    disarmNeedsCode: settings.arming.disarm_code === 'required',
+    confirmMs: settings.arming.confirm_timeout,
+    signalRestores: settings.arming.restores_to_station,
+  };
+}
+
+type Panel = Settings['panels'][number];
+type Camera = Settings['cameras'][number];
+
+const ownsPartition = (panel: Panel): boolean => Object.keys(panel.partitions ?? {}).length > 0;
+
+/** A panel that maps a partition decides it, siteward's own engine the others; of a watched system nothing is ours. */
+function partitionPlan(
+  settings: Settings,
+  partition: Settings['partitions'][number],
+  securityType: SitePlan['securityType'],
+): PartitionPlan {
+  const panel = settings.panels.find((one) => Object.hasOwn(one.partitions ?? {}, partition.id));
+  return {
+    id: partition.id,
+    name: partition.name,
+    authority: securityType === 4 ? 'external' : panel === undefined ? 'engine' : 'panel',
+    ...(panel !== undefined && { panel: panel.id }),
+    exitDelayMs: partition.exit_delay,
+    entryDelayMs: partition.entry_delay,
+  };
+}
+
+function panelZones(settings: Settings): ZonePlan[] {
+  return settings.panels.flatMap((panel) =>
+    Object.entries(panel.zones ?? {}).map(([number, zone]) => ({
+      number,
+      name: zone.name ?? `Zone ${number}`,
+      type: zone.type,
+      partitions: zone.partitions ?? own(settings, zone.partition),
+      source: { kind: 'panel' as const, id: panel.id },
+      cameras: zone.cameras ?? [],
+      detections: [],
+    })),
+  );
+}
+
+/** The zone a camera's detections open; its own pictures go with its alarms. */
+function cameraZones(settings: Settings): ZonePlan[] {
+  return settings.cameras.flatMap((camera) => {
+    if (camera.zone === undefined) return [];
+    return {
+      number: camera.zone,
+      name: camera.name ?? camera.id,
+      type: camera.zone_type ?? 'video_person_perimeter',
+      partitions: own(settings, camera.partition),
+      source: { kind: 'camera' as const, id: camera.id },
+      cameras: [camera.id],
+      detections: camera.detections ?? [],
+    };
+  });
+}
+
+function cameraPlan(settings: Settings, camera: Camera): CameraPlan {
+  return {
+    id: camera.id,
+    name: camera.name ?? camera.id,
+    ...(camera.zone !== undefined && { zone: camera.zone }),
+    partitions: own(settings, camera.partition),
+    pictures: camera.pictures,
+  };
+}
+
+/** The partition named. Without a name the only one; a camera that opens no zone then belongs to all. */
+function own(settings: Settings, partition: PartitionId | undefined): PartitionId[] {
+  return partition === undefined ? settings.partitions.map(({ id }) => id) : [partition];
+}

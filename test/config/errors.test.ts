@@ -1,0 +1,262 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ConfigError, checkConfig, formatProblem, loadConfig } from '#config/index.ts';
+import { isCode } from '#errors.ts';
+import { version } from '#lib/version.ts';
+import { environment, folder, minimal, problems, put } from './fixture.ts';
+
+const site = 'site: { id: "4711", external_id: hq, timezone: Europe/Berlin }\n';
+const bridge = 'bridge: { external_id: sw-1 }\n';
+const p1 = 'partitions: [ { id: p1, name: A } ]\n';
+
+describe('one mistake is reported at its line and column, with what was expected', () => {
+  test.each<[string, string, string]>([
+    ['an unknown key', `${minimal}camras: []\n`, '4:1 camras: unknown key, expected one of site, bridge,'],
+    [
+      'the nearest key',
+      `${minimal}log: { levle: info }\n`,
+      '4:8 log.levle: unknown key, expected one of level; did you mean "level"?',
+    ],
+    [
+      'a missing key',
+      `site: { id: "1", timezone: UTC }\n${bridge}${p1}`,
+      '1:7 site.external_id: is missing, expected text',
+    ],
+    ['a missing section', `${site}${p1}`, '1:1 bridge: is missing, expected keys with values'],
+    ['an empty section', `${minimal}mqtt:\n`, '4:6 mqtt: is empty, expected keys with values'],
+    [
+      'a number where text belongs',
+      `site: { id: 4711, external_id: hq, timezone: UTC }\n${bridge}${p1}`,
+      '1:13 site.id: is a number, expected text; write it in quotes',
+    ],
+    [
+      'a duration without a unit',
+      `${site}${bridge}partitions: [ { id: p1, name: A, entry_delay: 30 } ]`,
+      '3:47 partitions[0].entry_delay: is a number, expected text with a unit, such as 30s',
+    ],
+    [
+      'a size without a unit',
+      `${minimal}store: { budget: 500 }`,
+      '4:18 store.budget: is a number, expected text with a unit, such as 500MB',
+    ],
+    [
+      'a duration out of range',
+      `${site}${bridge}partitions: [ { id: p1, name: A, exit_delay: 256s } ]`,
+      '3:46 partitions[0].exit_delay: must be between 0s and 255s',
+    ],
+    [
+      'a word out of a list',
+      `${minimal}log: { level: inof }`,
+      '4:15 log.level: is none of the possible values, expected one of error, warn, info, debug, trace; did you mean "info"?',
+    ],
+    [
+      'a map where a list belongs',
+      `${minimal}cameras: { id: yard }`,
+      '4:10 cameras: is a group of keys, expected a list',
+    ],
+    [
+      'no partition at all',
+      `${site}${bridge}partitions: []`,
+      '3:13 partitions: is too small, expected at least 1 entries',
+    ],
+    [
+      'a time zone with a slip',
+      `site: { id: "1", external_id: hq, timezone: Europe/Berln }\n${bridge}${p1}`,
+      '1:45 site.timezone: is not a time zone, expected an IANA name such as Europe/Berlin; did you mean "Europe/Berlin"?',
+    ],
+    [
+      'a fixed offset as time zone',
+      `site: { id: "1", external_id: hq, timezone: "+01:00" }\n${bridge}${p1}`,
+      '1:45 site.timezone: is not a time zone',
+    ],
+    [
+      'a partition id of another form',
+      `${site}${bridge}partitions: [ { id: office, name: A } ]`,
+      '3:21 partitions[0].id: must be p1, p2, ... p999',
+    ],
+    [
+      'a section of a later version',
+      `${minimal}speakers: [ { id: gate } ]`,
+      `4:11 speakers: is not available in version ${version}`,
+    ],
+    [
+      'the LAN API of a later version',
+      `${minimal}http: { listen: 0.0.0.0:8443 }`,
+      `4:17 http.listen: is not available in version ${version}`,
+    ],
+    [
+      'a secret that stands in the file',
+      `${minimal}users: [ { id: a, name: A, code: "1234" } ]`,
+      '4:34 users[0].code: must say where the secret lies, not the secret itself',
+    ],
+    [
+      'two places for one secret',
+      `${minimal}users:\n  - { id: a, name: A, code: { env: A, file: /b } }`,
+      '5:29 users[0].code: must say where the secret lies',
+    ],
+    [
+      'a cloud address without TLS',
+      `${minimal}cloud: { base_url: "http://198.51.100.7", auth_url: "http://localhost:1", events: { client_id: a, private_key: { env: CAM } } }`,
+      '4:20 cloud.base_url: must start with https://',
+    ],
+    ['the wrong type of broker', `${minimal}mqtt: { broker: 5 }`, '4:17 mqtt.broker: '],
+    [
+      'a bad key of a record',
+      `${minimal}panels: [ { id: m, profile: pai, partitions: { px: "1" } } ]`,
+      '4:48 panels[0].partitions.px: must be p1, p2, ... p999',
+    ],
+  ])('%s', (_name, text, expected) => {
+    expect(problems(text)[0]).toContain(expected);
+  });
+});
+
+describe('rules over several sections', () => {
+  const panel = (id: string, rest: string) => `  - { id: ${id}, profile: pai, ${rest} }\n`;
+  const camera = (id: string, rest: string) => `  - { id: ${id}, url: "http://192.0.2.1/", ${rest} }\n`;
+  test.each<[string, string, string]>([
+    [
+      'one id twice',
+      `${site}${bridge}partitions:\n  - { id: p1, name: A }\n  - { id: p1, name: B }\n`,
+      '5:11 partitions[1].id: another entry of partitions has this id',
+    ],
+    [
+      'a zone number of two panels',
+      `${minimal}panels:\n${panel('a', 'zones: { "1": { type: fire } }')}${panel('b', 'zones: { "1": { type: fire } }')}`,
+      '6:37 panels[1].zones.1: this zone number is used twice',
+    ],
+    [
+      'a zone number of a panel and a camera',
+      `${minimal}panels:\n${panel('a', 'zones: { "01": { type: fire } }')}cameras:\n${camera('c', 'zone: "01"')}`,
+      'cameras[0].zone: this zone number is used twice',
+    ],
+    [
+      'an unknown partition of a panel',
+      `${minimal}panels:\n${panel('a', 'partitions: { p2: "1" }')}`,
+      'panels[0].partitions.p2: there is no such partition, expected one of p1; did you mean "p1"?',
+    ],
+    [
+      'an unknown partition of a zone',
+      `${minimal}panels:\n${panel('a', 'zones: { "1": { type: fire, partition: p7 } }')}`,
+      'panels[0].zones.1.partition: there is no such partition',
+    ],
+    [
+      'an unknown partition of a camera',
+      `${minimal}cameras:\n${camera('c', 'zone: "1", partition: p7')}`,
+      'cameras[0].partition: there is no such partition',
+    ],
+    [
+      'an unknown camera of a zone',
+      `${minimal}panels:\n${panel('a', 'zones: { "1": { type: fire, cameras: [yrad] } }')}cameras:\n${camera('yard', 'zone: "2"')}`,
+      'panels[0].zones.1.cameras[0]: there is no such camera, expected one of yard; did you mean "yard"?',
+    ],
+    [
+      'a partition claimed by two panels',
+      `${minimal}panels:\n${panel('a', 'partitions: { p1: "1" }')}${panel('b', 'partitions: { p1: "2" }')}`,
+      '6:42 panels[1].partitions.p1: another panel owns this partition',
+    ],
+    [
+      'a zone of no partition where there are two',
+      `${site}${bridge}partitions: [ { id: p1, name: A }, { id: p2, name: B } ]\npanels:\n${panel('a', 'zones: { "1": { type: fire } }')}`,
+      'panels[0].zones.1.partition: is missing',
+    ],
+  ])('%s', (_name, text, expected) => {
+    expect(problems(text).join('\n')).toContain(expected);
+  });
+
+  test('they are checked also when other parts of the file are wrong', () => {
+    const found = problems(`site: { id: 1, external_id: hq, timezone: Mars/Base }\n${bridge}${p1}`);
+    expect(found).toEqual([
+      '1:13 site.id: is a number, expected text; write it in quotes',
+      '1:43 site.timezone: is not a time zone, expected an IANA name such as Europe/Berlin',
+    ]);
+  });
+});
+
+describe('YAML that cannot be read', () => {
+  test.each<[string, string, string]>([
+    ['a tab', 'site:\n\tid: x\n', '2:1 a tab is used to indent, expected spaces'],
+    ['an open quote', 'site: "x\n', 'a character is missing'],
+    ['a text that begins with *', 'site: *hunter2\n', '1:7 an alias is not valid here, expected quotes'],
+    ['a text that begins with !', 'site: !hunter2 x\n', '1:7 unknown tag'],
+    ['a second document', `${minimal}---\na: 1\n`, 'a second document begins'],
+    ['a key twice', `${minimal}${bridge}`, '4:1 this key stands twice, expected each key once'],
+    ['nothing', '', '1:1 the file is empty'],
+    ['only a comment', '# hunter2\n', 'the file is empty'],
+    ['a text', 'hunter2\n', '1:1 is text, expected keys with values'],
+  ])('%s', (_name, text, expected) => {
+    const found = problems(text).join('\n');
+    expect(found).toContain(expected);
+    expect(found).not.toContain('hunter2');
+  });
+
+  test('a cascade of aliases is refused', () => {
+    const bomb = [
+      'a: &a [x,x,x,x,x,x,x,x,x,x]',
+      ...'bcdefgh'.split('').map((key, index) => `${key}: &${key} [${Array(10).fill(`*${'abcdefg'[index]}`)}]`),
+    ];
+    expect(problems(bomb.join('\n')).join('\n')).toContain('alias');
+  });
+
+  test('a file that is not UTF-8 or not there is config_unreadable', () => {
+    const file = join(folder(), 'x.yaml');
+    writeFileSync(file, Uint8Array.of(0x61, 0xff));
+    for (const path of [file, `${file}.absent`]) {
+      try {
+        checkConfig(path);
+        expect.unreachable();
+      } catch (error) {
+        expect(isCode(error, 'config_unreadable')).toBe(true);
+      }
+    }
+  });
+});
+
+test('all mistakes are reported at once, in the order of the file', () => {
+  const found = problems(`site: { id: 1, external_id: hq, timezone: UTC, colour: red }
+bridge: { external_id: sw-1, role: primery }
+partitions: [ { id: p1 }, { id: p1, name: B, entry_delay: 10m } ]
+log: { level: loud }
+`);
+  expect(found.map((line) => line.split(' ')[1])).toEqual([
+    'site.id:',
+    'site.colour:',
+    'bridge.role:',
+    'partitions[0].name:',
+    'partitions[1].id:',
+    'partitions[1].entry_delay:',
+    'log.level:',
+  ]);
+});
+
+test('loadConfig throws config_invalid with every problem in a typed property', () => {
+  const file = put(`${minimal}log: { level: loud, x: 1 }`);
+  try {
+    loadConfig(file, environment);
+    expect.unreachable();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    expect(error.code).toBe('config_invalid');
+    expect(error.problems.map(({ line, path }) => `${line} ${path}`)).toEqual(['4 log.level', '4 log.x']);
+    expect(error.message).toContain(formatProblem(error.problems[0]!));
+    expect(error.message).toContain('and 1 more');
+  }
+});
+
+test('a zone number written without quotes keeps its leading zero', () => {
+  const file = put(`${minimal}panels: [ { id: m, profile: pai, zones: { 007: { type: fire } } } ]`);
+  expect(Object.keys(loadConfig(file, environment).settings.panels[0]?.zones ?? {})).toEqual(['007']);
+});
+
+test('a minimal file is complete with defaults', () => {
+  const { settings } = loadConfig(put(minimal), environment);
+  expect(settings).toMatchObject({
+    partitions: [{ id: 'p1', exit_delay: 60_000, entry_delay: 30_000 }],
+    arming: { disarm_code: 'required', confirm_timeout: 10_000, restores_to_station: false },
+    media: { snapshots: 2, interval: 1000, max_per_event: 8, budget: 512e6 },
+    mqtt: { broker: 'embedded' },
+    store: { dir: '/var/lib/siteward' },
+    log: { level: 'info' },
+  });
+  expect(settings.cloud).toBeUndefined();
+});

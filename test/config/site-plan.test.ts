@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { diffSettings, sitePlan } from '#config/index.ts';
+import { minimal, settings } from './fixture.ts';
+
+const two = minimal.replace(
+  'partitions: [ { id: p1, name: Offices } ]',
+  'partitions: [ { id: p1, name: Offices, exit_delay: 45s }, { id: p2, name: Store, entry_delay: 0s } ]',
+);
+const panel = `panels:
+  - id: main
+    profile: pai
+    partitions: { p1: Area_1 }
+    zones:
+      "1": { type: entry_exit_1, name: Front door, partition: p1, cameras: [yard] }
+      "2": { type: fire, partitions: [p1, p2] }
+cameras:
+  - { id: yard, url: "http://192.0.2.1/", zone: "21", partition: p2, pictures: armed, detections: [person] }
+  - { id: hall, url: "http://192.0.2.2/", name: Hall }
+`;
+
+test("a partition mapped by a panel is the panel's, the others are the engine's", () => {
+  expect(sitePlan(settings(`${two}${panel}`)).partitions).toEqual([
+    { id: 'p1', name: 'Offices', authority: 'panel', panel: 'main', exitDelayMs: 45_000, entryDelayMs: 30_000 },
+    { id: 'p2', name: 'Store', authority: 'engine', exitDelayMs: 60_000, entryDelayMs: 0 },
+  ]);
+});
+
+test('the security type is 1 beside a panel and 3 without one', () => {
+  expect(sitePlan(settings(`${two}${panel}`)).securityType).toBe(1);
+  expect(sitePlan(settings(minimal)).securityType).toBe(3);
+});
+
+test('with security type 4 every partition is only watched', () => {
+  const watched = sitePlan(
+    settings(`${two}${panel}`.replace('UTC', 'UTC').replace('timezone:', 'security_type: 4, timezone:')),
+  );
+  expect(watched.securityType).toBe(4);
+  expect(watched.partitions.map(({ authority }) => authority)).toEqual(['external', 'external']);
+});
+
+test('zones of panels and cameras carry number, name, type, partitions, source, cameras and detections', () => {
+  expect(sitePlan(settings(`${two}${panel}`)).zones).toEqual([
+    {
+      number: '1',
+      name: 'Front door',
+      type: 'entry_exit_1',
+      partitions: ['p1'],
+      source: { kind: 'panel', id: 'main' },
+      cameras: ['yard'],
+      detections: [],
+    },
+    {
+      number: '2',
+      name: 'Zone 2',
+      type: 'fire',
+      partitions: ['p1', 'p2'],
+      source: { kind: 'panel', id: 'main' },
+      cameras: [],
+      detections: [],
+    },
+    {
+      number: '21',
+      name: 'yard',
+      type: 'video_person_perimeter',
+      partitions: ['p2'],
+      source: { kind: 'camera', id: 'yard' },
+      cameras: ['yard'],
+      detections: ['person'],
+    },
+  ]);
+});
+
+test('a camera without a zone belongs to every partition', () => {
+  expect(sitePlan(settings(`${two}${panel}`)).cameras).toEqual([
+    { id: 'yard', name: 'yard', zone: '21', partitions: ['p2'], pictures: 'armed' },
+    { id: 'hall', name: 'Hall', partitions: ['p1', 'p2'], pictures: 'alarm' },
+  ]);
+});
+
+test('a zone without a partition belongs to the only one', () => {
+  const plan = sitePlan(settings(`${minimal}panels: [ { id: m, profile: pai, zones: { "1": { type: fire } } } ]`));
+  expect(plan.zones[0]?.partitions).toEqual(['p1']);
+});
+
+test('what a reload touches is named by kind and id, and nothing else is', () => {
+  const before = settings(`${two}${panel}log: { level: info }\n`);
+  const after = settings(
+    `${two}${panel}log: { level: debug }\n`.replace('id: hall', 'id: lobby').replace('Front door', 'Main door'),
+  );
+  expect(diffSettings(before, after)).toEqual([
+    { kind: 'panels', id: 'main', change: 'changed' },
+    { kind: 'cameras', id: 'hall', change: 'removed' },
+    { kind: 'cameras', id: 'lobby', change: 'added' },
+    { kind: 'log', id: 'log', change: 'changed' },
+  ]);
+  expect(diffSettings(before, before)).toEqual([]);
+});
+
+test('a cloud section that appears is added', () => {
+  const cloud =
+    'cloud: { base_url: "https://a.example", auth_url: "https://b.example", events: { client_id: c, private_key: { env: CAM } } }\n';
+  expect(diffSettings(settings(minimal), settings(`${minimal}${cloud}`))).toEqual([
+    { kind: 'cloud', id: 'cloud', change: 'added' },
+  ]);
+});
