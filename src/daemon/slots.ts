@@ -1,0 +1,118 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import { Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import type { Health, Part } from '#lib/health.ts';
+import { Secret } from '#lib/secret.ts';
+import { withDeadline } from '#lib/wait.ts';
+
+/**
+ * A place for one part. `wants` is the part of the settings it is made of: when that changes at a reload, the part is
+ * stopped and a new one made; otherwise it runs on untouched.
+ */
+export interface Slot<Settings, P extends Part = Part> {
+  readonly name: string;
+  wants(settings: Settings): unknown;
+  /** Undefined: these settings need no such part. */
+  create(settings: Settings, metrics: Registry): P | undefined;
+}
+
+export interface PartReport extends Health {
+  readonly name: string;
+}
+
+/** The parts of the daemon: started in the order listed, stopped in reverse, swapped one by one at a reload. */
+export interface Slots<Settings> {
+  start(settings: Settings): Promise<void>;
+  reload(settings: Settings): Promise<readonly string[]>;
+  stop(): Promise<void>;
+  health(): readonly PartReport[];
+  metrics(): Promise<string>;
+}
+
+interface Running {
+  readonly key: string;
+  readonly part: Part | undefined;
+  readonly metrics: Registry;
+}
+
+const startDeadlineMs = 30_000;
+const stopDeadlineMs = 2000;
+
+export function createSlots<Settings>(options: {
+  slots: readonly Slot<Settings>[];
+  /** Metrics of the process itself. */
+  processMetrics: Registry;
+  log: Logger;
+}): Slots<Settings> {
+  const { slots, log } = options;
+  const running = new Map<string, Running>();
+  const abort = new AbortController();
+
+  async function startOne(slot: Slot<Settings>, settings: Settings): Promise<void> {
+    const metrics = new Registry();
+    const part = slot.create(settings, metrics);
+    running.set(slot.name, { key: keyOf(slot.wants(settings)), part, metrics });
+    if (part === undefined) return;
+    await withDeadline(startDeadlineMs, abort.signal, (signal) => part.start(signal), `starting ${slot.name}`);
+  }
+
+  async function stopOne(slot: Slot<Settings>): Promise<void> {
+    const found = running.get(slot.name);
+    running.delete(slot.name);
+    const part = found?.part;
+    if (part === undefined) return;
+    const never = new AbortController();
+    try {
+      await withDeadline(stopDeadlineMs, never.signal, () => part.stop(), `stopping ${slot.name}`);
+    } catch (error) {
+      log.warn({ part: slot.name, err: error }, 'a part did not stop cleanly');
+    }
+  }
+
+  return {
+    async start(settings) {
+      for (const slot of slots) await startOne(slot, settings);
+    },
+
+    async reload(settings) {
+      const changed = slots.filter((slot) => running.get(slot.name)?.key !== keyOf(slot.wants(settings)));
+      for (const slot of [...changed].reverse()) await stopOne(slot);
+      for (const slot of changed) await startOne(slot, settings);
+      return changed.map((slot) => slot.name);
+    },
+
+    async stop() {
+      abort.abort(new Error('the daemon is stopping'));
+      for (const slot of [...slots].reverse()) await stopOne(slot);
+    },
+
+    health() {
+      return [...running].flatMap(([name, { part }]) => (part === undefined ? [] : [{ name, ...healthOf(part) }]));
+    },
+
+    async metrics() {
+      const registries = [options.processMetrics, ...[...running.values()].map((entry) => entry.metrics)];
+      return (await Promise.all(registries.map((registry) => registry.metrics())))
+        .filter((text) => text !== '')
+        .join('\n');
+    },
+  };
+}
+
+function healthOf(part: Part): Health {
+  try {
+    return part.health();
+  } catch (error) {
+    return { state: 'down', reason: describe(error) };
+  }
+}
+
+/** A text that is equal exactly when the settings are; secrets enter as their hash. */
+function keyOf(value: unknown): string {
+  const text = JSON.stringify(value, function (this: Record<string, unknown>, name: string, shown: unknown) {
+    const original = this[name];
+    return original instanceof Secret ? createHash('sha256').update(original.reveal()).digest('hex') : shown;
+  });
+  return text ?? '';
+}

@@ -1,0 +1,217 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { describe, SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
+import { sleep, withDeadline } from '#lib/wait.ts';
+import type { Lane, MediaOutcome, MediaTable, PictureSource } from './ports.ts';
+import { createSpool } from './spool.ts';
+
+export interface CaptureItem {
+  readonly index: number;
+  readonly kind: 'snapshot' | 'short_mp4' | 'event_mp4';
+  readonly camera: string;
+  readonly offsetMs: number;
+}
+
+export interface CaptureJob {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly items: readonly CaptureItem[];
+  /** Resolves when the event and its media plan are on disk; rows are touched only then. */
+  readonly committed: Promise<void>;
+}
+
+export interface Media extends Part {
+  /** Takes the pictures of one event, beginning at once. Never throws, never waits. */
+  capture(job: CaptureJob): void;
+  /** The file's bytes are safe in the cloud; the picture leaves the disk. */
+  discard(file: string): Promise<void>;
+  path(file: string): string;
+}
+
+const snapshotDeadlineMs = 10_000;
+const retryAfterMs = 1000;
+/** A picture taken later than this after its event shows something else. */
+const lateMs = 30_000;
+const jobCap = 128;
+
+/**
+ * Takes the pictures that events announced and keeps them on disk until the cloud has them. Cameras are asked side by
+ * side, one camera's pictures one after the other. What cannot be made is recorded with its reason.
+ */
+export function createMedia(options: {
+  dir: string;
+  budgetBytes: number;
+  pictures: PictureSource;
+  table: MediaTable;
+  /** A picture is ready to be uploaded. */
+  onReady: () => void;
+  clock: Clock;
+  log: Logger;
+  metrics: Registry;
+}): Media {
+  const { pictures, table, clock, log } = options;
+  const spool = createSpool({ dir: options.dir, budgetBytes: options.budgetBytes });
+  const abort = new AbortController();
+  const jobs = new Set<Promise<void>>();
+  /** The end of each camera's line of pictures. */
+  const lines = new Map<string, Promise<void>>();
+  let problem: string | undefined;
+
+  const captures = new Counter({
+    name: 'siteward_media_captures_total',
+    help: 'Pictures taken, by result',
+    labelNames: ['result'],
+    registers: [options.metrics],
+  });
+  const latency = new Histogram({
+    name: 'siteward_media_capture_seconds',
+    help: 'Time from the planned moment to the picture on disk',
+    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10],
+    registers: [options.metrics],
+  });
+  new Gauge({
+    name: 'siteward_media_spool_bytes',
+    help: 'Bytes of pictures on disk',
+    registers: [options.metrics],
+    collect() {
+      this.set(spool.usedBytes);
+    },
+  });
+
+  function run(work: Promise<void>): void {
+    const tracked = work.catch((error: unknown) => {
+      if (!abort.signal.aborted) log.error({ err: error }, 'a picture could not be recorded');
+    });
+    jobs.add(tracked);
+    void tracked.finally(() => jobs.delete(tracked));
+  }
+
+  /** Queues one picture behind the others of its camera. */
+  function enqueue(job: CaptureJob, item: CaptureItem, startedMono: number): Promise<void> {
+    const before = lines.get(item.camera) ?? Promise.resolve();
+    const mine = before.then(() => take(job, item, startedMono));
+    const settled = mine.catch(() => undefined);
+    lines.set(item.camera, settled);
+    void settled.then(() => {
+      if (lines.get(item.camera) === settled) lines.delete(item.camera);
+    });
+    return mine;
+  }
+
+  async function take(job: CaptureJob, item: CaptureItem, startedMono: number): Promise<void> {
+    const dueMono = startedMono + item.offsetMs;
+    await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
+    const outcome = await picture(job, item);
+    latency.observe(Math.max(0, clock.monotonic() - dueMono) / 1000);
+    captures.inc({ result: outcome.state });
+    await job.committed;
+    await record(outcome);
+    if (outcome.state === 'ready') options.onReady();
+  }
+
+  async function picture(job: CaptureJob, item: CaptureItem): Promise<MediaOutcome> {
+    const base = { seq: job.seq, lane: job.lane, index: item.index };
+    if (item.kind !== 'snapshot')
+      return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
+    try {
+      const bytes = await snapshotWithRetry(item.camera);
+      const stored = await spool.write(`${job.seq}-${item.index}.jpg`, bytes);
+      problem = undefined;
+      return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
+    } catch (error) {
+      abort.signal.throwIfAborted();
+      problem = `${item.camera}: ${describe(error)}`;
+      log.warn({ camera: item.camera, seq: job.seq, err: error }, 'no picture');
+      return { ...base, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
+    }
+  }
+
+  async function snapshotWithRetry(camera: string): Promise<Uint8Array> {
+    const once = () =>
+      withDeadline(snapshotDeadlineMs, abort.signal, (signal) => pictures.snapshot(camera, signal), 'the picture');
+    try {
+      return (await once()).bytes;
+    } catch (error) {
+      // A wrong password does not get better by trying; it only locks the account.
+      if (error instanceof SitewardError && error.code === 'camera_auth') throw error;
+      await sleep(retryAfterMs, abort.signal);
+      return (await once()).bytes;
+    }
+  }
+
+  /** The store may be away for a while; the row is repeated until it is there. */
+  async function record(outcome: MediaOutcome): Promise<void> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await table.update([outcome]);
+      } catch (error) {
+        if (tries >= 100) throw error;
+        await sleep(Math.min(5000, 100 * 2 ** tries), abort.signal);
+      }
+    }
+  }
+
+  /** After a restart: files and rows are made to agree, and pictures that are still worth it are taken. */
+  async function sweep(): Promise<void> {
+    const rows = await table.list(['planned', 'ready'], 10_000);
+    const wanted = new Set(rows.map((row) => row.file ?? `${row.seq}-${row.index}.jpg`));
+    for (const file of await spool.files()) if (!wanted.has(file)) await spool.remove(file);
+    for (const row of rows) {
+      if (row.state !== 'planned') continue;
+      const age = clock.wall() - row.eventWall;
+      if (age >= 0 && age < lateMs) {
+        run(
+          enqueue({ ...row, items: [row], committed: Promise.resolve() }, { ...row, offsetMs: 0 }, clock.monotonic()),
+        );
+      } else {
+        await record({
+          ...row,
+          at: clock.wall(),
+          state: 'failed',
+          reason: 'siteward was not running when the picture was due',
+        });
+      }
+    }
+  }
+
+  return {
+    name: 'media',
+
+    async start() {
+      await spool.open();
+      run(sweep());
+    },
+
+    async stop() {
+      abort.abort(new SitewardError('stopped', 'media is stopping'));
+      await Promise.allSettled(jobs);
+    },
+
+    capture(job) {
+      const started = clock.monotonic();
+      for (const item of job.items) {
+        if (jobs.size < jobCap) run(enqueue(job, item, started));
+        else run(refuse(job, item));
+      }
+    },
+
+    discard: (file) => spool.remove(file),
+    path: (file) => spool.path(file),
+
+    health(): Health {
+      const facts = { spoolBytes: spool.usedBytes, waiting: jobs.size };
+      return problem === undefined
+        ? ok(facts)
+        : { state: 'degraded', reason: `last picture failed: ${problem}`, facts };
+    },
+  };
+
+  async function refuse(job: CaptureJob, item: CaptureItem): Promise<void> {
+    captures.inc({ result: 'refused' });
+    await job.committed;
+    const reason = 'too many pictures were asked for at once';
+    await record({ seq: job.seq, lane: job.lane, index: item.index, at: clock.wall(), state: 'failed', reason });
+  }
+}

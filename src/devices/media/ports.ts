@@ -1,0 +1,48 @@
+/** What the media room needs of others; `daemon.ts` fills it in. */
+
+export interface Picture {
+  readonly bytes: Uint8Array;
+  readonly mime: 'image/jpeg';
+}
+
+export interface PictureSource {
+  /** One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. */
+  snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
+}
+
+export type Lane = 'alarm' | 'arming' | 'trouble' | 'activity';
+
+export interface PlannedMedia {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly index: number;
+  readonly kind: 'snapshot' | 'short_mp4' | 'event_mp4';
+  readonly camera: string;
+  readonly offsetMs: number;
+  /** Wall clock of the event, milliseconds. */
+  readonly eventWall: number;
+  readonly state: 'planned' | 'ready' | 'uploaded' | 'failed';
+  readonly file?: string;
+}
+
+export type MediaOutcome = {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly index: number;
+  readonly at: number;
+} & (
+  | {
+      readonly state: 'ready';
+      readonly file: string;
+      readonly bytes: number;
+      readonly sha256: string;
+      readonly mime: string;
+    }
+  | { readonly state: 'failed'; readonly reason: string }
+);
+
+/** The rows of the media table, where the store keeps them. Idempotent; may reject while the store is away. */
+export interface MediaTable {
+  update(outcomes: readonly MediaOutcome[]): Promise<void>;
+  list(states: readonly ('planned' | 'ready')[], limit: number): Promise<readonly PlannedMedia[]>;
+}

@@ -1,0 +1,94 @@
+import type { Logger } from 'pino';
+import { nameUuid } from '#lib/uuid.ts';
+import type { Effect } from './core/index.ts';
+import { type EventDraft, isoTime, type SiteEvent, type Stamp, siteEvent } from './model/index.ts';
+import type { OutboxRow } from './store/index.ts';
+
+export interface NumberedEvent {
+  readonly row: OutboxRow;
+  readonly event: SiteEvent;
+  /** Never shown on the LAN (safety 4). */
+  readonly silent: boolean;
+  /** The decision asked for its pictures. */
+  readonly captured: boolean;
+}
+
+/**
+ * Gives the events of one decision their numbers and ids. The id is a name-based UUID of (bridge, epoch, seq): it
+ * needs no clock, and the same row sent again is the same event.
+ */
+export function numberEvents(options: {
+  effects: readonly Effect[];
+  at: Stamp;
+  epoch: number;
+  bridgeId: string;
+  firstSeq: number;
+  encode: (event: SiteEvent, draft: EventDraft) => string;
+  log: Logger;
+}): NumberedEvent[] {
+  const { effects, at, epoch } = options;
+  const captured = new Set(effects.flatMap((effect) => (effect.kind === 'capture' ? [effect.ref] : [])));
+  const result: NumberedEvent[] = [];
+  for (const effect of effects) {
+    if (effect.kind !== 'event') continue;
+    const seq = options.firstSeq + result.length;
+    const draft = effect.event;
+    const event = publicEvent(draft, { seq, epoch, at, eventId: nameUuid(options.bridgeId, `${epoch}/${seq}`) });
+    const checked = siteEvent.safeParse(event);
+    // An event that breaks its own schema is our defect; it must still reach the people it is for.
+    if (!checked.success)
+      options.log.error({ kind: draft.kind, err: checked.error }, 'an event does not fit its schema');
+    result.push({
+      event,
+      silent: draft.silent === true,
+      captured: captured.has(effect.ref),
+      row: {
+        seq,
+        lane: draft.lane,
+        eventId: event.event_id,
+        orderKey: draft.partition ?? (draft.camera === undefined ? 'site' : `camera:${draft.camera}`),
+        mono: at.mono,
+        wall: at.wall,
+        boot: at.boot,
+        clock: at.clock,
+        body: options.encode(event, draft),
+        event,
+        media: draft.media,
+        toCloud: draft.toCloud,
+      },
+    });
+  }
+  return result;
+}
+
+function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at: Stamp; eventId: string }): SiteEvent {
+  return {
+    event_id: number.eventId,
+    event_type: draft.kind,
+    kind: draft.kind,
+    class: draft.class,
+    status: draft.status,
+    ...(draft.partition !== undefined && { partition: draft.partition }),
+    ...(draft.zone !== undefined && { zone: draft.zone }),
+    ...(draft.camera !== undefined && { camera: draft.camera }),
+    ...(draft.contactId !== undefined && { contact_id: draft.contactId }),
+    ...(draft.sia !== undefined && { sia: draft.sia }),
+    seq: number.seq,
+    source: draft.source,
+    ...(draft.actor !== undefined && { actor: draft.actor }),
+    at: isoTime(number.at.wall),
+    ...(draft.late === true && { late: true }),
+    data: {
+      version: 1,
+      epoch: number.epoch,
+      clock: number.at.clock,
+      ...(draft.arming !== undefined && { arming: draft.arming }),
+      ...(draft.incident !== undefined && { incident_id: draft.incident }),
+      ...(draft.zoneName !== undefined && { zone_name: draft.zoneName }),
+      ...(draft.zoneType !== undefined && { zone_type: draft.zoneType }),
+      ...(draft.evidence !== undefined &&
+        draft.evidence.length > 0 && { evidence: draft.evidence.map((item) => ({ ...item })) }),
+      ...(draft.detail !== undefined && { detail: draft.detail }),
+    },
+  };
+}

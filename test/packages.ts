@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+
+/** The programs the tests run for real, and the Debian package each comes from. */
+const programs: Readonly<Record<string, string>> = {
+  mosquitto: 'mosquitto',
+  mosquitto_pub: 'mosquitto-clients',
+  ffmpeg: 'ffmpeg',
+  ffprobe: 'ffmpeg',
+  chromium: 'chromium',
+  strace: 'strace',
+  socat: 'socat',
+  'systemd-notify': 'systemd',
+};
+
+/**
+ * Makes sure of the Debian packages the tests need: installs them as root or with passwordless sudo, otherwise
+ * names what is missing. Returns an error text, or undefined when all is there.
+ */
+export function ensurePackages(): string | undefined {
+  const missing = missingPackages();
+  if (missing.length === 0) return undefined;
+  const advice = `Install them: apt-get install ${missing.join(' ')}`;
+  const prefix = privilege();
+  if (prefix === undefined) return `These Debian packages are missing: ${missing.join(', ')}. ${advice}`;
+  console.log(`installing Debian packages: ${missing.join(' ')}`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  const run = (args: readonly string[]) => {
+    const [command = '', ...rest] = [...prefix, ...args];
+    return spawnSync(command, rest, { env, stdio: ['ignore', 'ignore', 'inherit'] }).status === 0;
+  };
+  run(['apt-get', 'update', '-qq']);
+  run(['apt-get', 'install', '-y', '-qq', '--no-install-recommends', ...missing]);
+  const still = missingPackages();
+  return still.length === 0
+    ? undefined
+    : `These Debian packages could not be installed: ${still.join(', ')}. ${advice}`;
+}
+
+function missingPackages(): string[] {
+  return [...new Set(Object.entries(programs).flatMap(([program, name]) => (isInstalled(program) ? [] : [name])))];
+}
+
+function isInstalled(program: string): boolean {
+  const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  return places.some((place) => {
+    try {
+      accessSync(join(place, program), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** The words to put before a command that needs root; undefined when there is no way without asking. */
+function privilege(): readonly string[] | undefined {
+  if (process.getuid?.() === 0) return [];
+  return spawnSync('sudo', ['-n', 'true'], { stdio: 'ignore' }).status === 0 ? ['sudo', '-n'] : undefined;
+}

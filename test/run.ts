@@ -1,0 +1,75 @@
+/** `npm test`: packages, lint with the import rule, types, generated files, all tests; one closing line. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensurePackages } from './packages.ts';
+
+interface VitestReport {
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly message?: string;
+    readonly status: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
+const bin = (name: string) => join(import.meta.dirname, '..', 'node_modules', '.bin', name);
+
+/** Everything that is not a test, each with its command. A failure counts as one failed test. */
+const checks: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['lint and import rule', bin('biome'), ['check', '--error-on-warnings', '.']],
+  ['types', bin('tsc'), ['-p', '.']],
+  ['generated files in step', process.execPath, ['tools/generate.ts', '--check']],
+];
+
+function main(): number {
+  const missing = ensurePackages();
+  if (missing !== undefined) {
+    console.error(missing);
+    return 1;
+  }
+  const failedChecks = checks.filter(([name, command, args]) => {
+    console.log(`\n== ${name}`);
+    return spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] }).status !== 0;
+  });
+  const tests = runVitest(process.argv.slice(2));
+  for (const [name] of failedChecks) console.log(`failed: ${name}`);
+  const passed = tests.passed + checks.length - failedChecks.length;
+  const failed = tests.failed + failedChecks.length;
+  console.log(`${passed} passed, ${failed} failed, ${tests.skipped} skipped`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** A skip is allowed only where the test says that it needs ../shared; in CI any other one is a failure. */
+function runVitest(args: readonly string[]): { passed: number; failed: number; skipped: number } {
+  console.log('\n== tests');
+  const folder = mkdtempSync(join(tmpdir(), 'siteward-test-'));
+  try {
+    const file = join(folder, 'report.json');
+    const run = spawnSync(
+      process.execPath,
+      [bin('vitest'), 'run', '--reporter=default', '--reporter=json', `--outputFile.json=${file}`, ...args],
+      { stdio: ['ignore', 'inherit', 'inherit'], env: { ...process.env, TZ: 'Asia/Kolkata' } },
+    );
+    const report = JSON.parse(readFileSync(file, 'utf8')) as VitestReport;
+    const cases = report.testResults.flatMap((suite) => suite.assertionResults);
+    const passed = cases.filter((test) => test.status === 'passed').length;
+    const skipped = cases.filter((test) => !['passed', 'failed'].includes(test.status));
+    let failed = cases.filter((test) => test.status === 'failed').length;
+    for (const suite of report.testResults) {
+      if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) failed += 1;
+    }
+    const unexplained = skipped.filter((test) => !test.fullName.includes('../shared'));
+    if (process.env['CI'] === 'true' && unexplained.length > 0) {
+      for (const test of unexplained) console.log(`skipped without ../shared as the reason: ${test.fullName}`);
+      failed += unexplained.length;
+    }
+    if (run.status !== 0 && failed === 0) failed = 1;
+    return { passed, failed, skipped: skipped.length };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+process.exitCode = main();
