@@ -1,0 +1,164 @@
+import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { connect } from 'node:net';
+import { dirname } from 'node:path';
+import { getRequestListener } from '@hono/node-server';
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
+import { sleep } from '#lib/wait.ts';
+import { lanApp } from './app.ts';
+import type { LanPort } from './port.ts';
+import { problemReply } from './problem.ts';
+
+export interface ControlSocketOptions {
+  /** The socket's file. Whoever may open it (mode 0660) is `local` and may do everything. */
+  readonly path: string;
+  readonly port: LanPort;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+/**
+ * The LAN API on a unix socket, for the command line. When the socket cannot be had, the part is down with
+ * the reason and tries again with backoff; nothing else of the daemon waits for it.
+ */
+export function createControlSocket(options: ControlSocketOptions): Part {
+  const { path } = options;
+  const stopping = new AbortController();
+  const wait = backoff({ baseMs: 500, capMs: 30_000 });
+  let server: Server | undefined;
+  let trying: Promise<void> | undefined;
+  let health: Health = { state: 'down', reason: 'not started' };
+  const listener = requestListener(options);
+
+  async function open(): Promise<boolean> {
+    try {
+      server = await listen(path, listener, options.metrics);
+      health = ok({ path });
+      wait.reset();
+      return true;
+    } catch (error) {
+      health = { state: 'down', reason: `the control socket ${path} cannot be opened: ${describe(error)}` };
+      return false;
+    }
+  }
+
+  async function keepTrying(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await sleep(wait.next(), stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted || (await open())) return;
+    }
+  }
+
+  return {
+    name: 'control',
+    async start() {
+      if (!(await open())) trying = keepTrying();
+    },
+    async stop() {
+      stopping.abort();
+      await trying;
+      if (server !== undefined) await close(server);
+      server = undefined;
+      health = { state: 'down', reason: 'stopped' };
+    },
+    health: () => health,
+  };
+}
+
+type Listener = ReturnType<typeof getRequestListener>;
+
+function requestListener({ port, log, metrics }: ControlSocketOptions): Listener {
+  const app = lanApp(port, log);
+  const requests = new Counter({
+    name: 'siteward_control_requests_total',
+    help: 'Requests on the control socket by status of the answer',
+    labelNames: ['status'],
+    registers: [metrics],
+  });
+  return getRequestListener(
+    async (request) => {
+      const response = await app.fetch(request);
+      requests.inc({ status: response.status });
+      return response;
+    },
+    {
+      overrideGlobalObjects: false,
+      // A unix socket has no host; the header may say anything.
+      hostname: 'localhost',
+      errorHandler: () => Response.json(problemReply(400, 'request_invalid').body, { status: 400 }),
+    },
+  );
+}
+
+const limits = { requestTimeout: 10_000, headersTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 };
+const maxConnections = 32;
+
+async function listen(path: string, listener: Listener, metrics: Registry): Promise<Server> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
+  const server = createServer({ ...limits, requireHostHeader: false }, (incoming, outgoing) => {
+    void listener(incoming, outgoing);
+  });
+  server.maxConnections = maxConnections;
+  const dropped = droppedCounter(metrics);
+  server.on('drop', () => dropped.inc());
+  try {
+    await bind(server, path);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    await removeStale(path);
+    await bind(server, path);
+  }
+  await chmod(path, 0o660);
+  return server;
+}
+
+const droppedName = 'siteward_control_dropped_total';
+
+/** The socket may be opened several times, its counter is registered once. */
+function droppedCounter(metrics: Registry): Counter {
+  const existing = metrics.getSingleMetric(droppedName);
+  if (existing instanceof Counter) return existing;
+  const help = `Connections to the control socket refused because ${maxConnections} were open`;
+  return new Counter({ name: droppedName, help, registers: [metrics] });
+}
+
+function bind(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ path }, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** A killed daemon leaves its socket file behind. It is removed only if it is a socket on which nobody answers. */
+async function removeStale(path: string): Promise<void> {
+  if (!(await lstat(path)).isSocket()) throw new Error('a file of another kind is in the way; remove it');
+  if (await answers(path)) throw new Error('another siteward answers on it; stop that one first');
+  await rm(path);
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ path });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false);
+      else reject(error);
+    });
+  });
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeAllConnections();
+  await closed;
+}

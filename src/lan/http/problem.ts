@@ -1,0 +1,28 @@
+import type { Reply, RequestIssue } from '#lib/contract/server.ts';
+import type { ProblemDocument } from './schemas.ts';
+
+const titles: Readonly<Record<number, string>> = {
+  400: 'The request does not fit the operation',
+  404: 'There is nothing at this path',
+  405: 'This path takes another method',
+  413: 'The request is too large',
+  500: 'siteward made a mistake',
+  503: 'This cannot be answered at the moment',
+};
+
+/** An answer in the form of RFC 9457. It never carries a stack or more than the caller may know. */
+export function problemReply(
+  status: number,
+  code: string,
+  more: { readonly detail?: string; readonly issues?: readonly RequestIssue[] } = {},
+): Reply {
+  const body: ProblemDocument = {
+    type: `/docs/errors#${code}`,
+    title: titles[status] ?? 'The request failed',
+    status,
+    code,
+    ...(more.detail !== undefined && { detail: more.detail }),
+    ...(more.issues !== undefined && { errors: more.issues.map(({ field, message }) => ({ field, detail: message })) }),
+  };
+  return { status, body, headers: { 'content-type': 'application/problem+json', 'cache-control': 'no-store' } };
+}

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { armingWord, armMode, eventClass, siteEvent } from '#site/model/index.ts';
+
+/** Times are ISO 8601 in UTC, members are snake_case, readers ignore members they do not know. */
+const time = z.iso.datetime({ precision: null });
+const facts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
+
+export const partStatus = z.object({
+  name: z.string(),
+  state: z.enum(['ok', 'degraded', 'down']),
+  reason: z.string().optional(),
+  facts: facts.optional(),
+});
+
+export const linkStatus = z.object({
+  kind: z.enum(['panel', 'camera', 'nvr', 'speaker', 'bridge', 'cloud', 'broker']),
+  id: z.string(),
+  /** Null while nothing was heard yet. */
+  up: z.boolean().nullable(),
+  reason: z.string().optional(),
+});
+
+export const partitionStatus = z.object({
+  id: z.string(),
+  name: z.string(),
+  authority: z.enum(['panel', 'engine', 'external']),
+  state: armingWord,
+  mode: armMode.nullable(),
+  /** The panel cannot be heard: the state is the last one known. */
+  stale: z.boolean(),
+  since: time,
+  seq: z.int(),
+  exit_left_s: z.number().optional(),
+  entry_left_s: z.number().optional(),
+});
+
+/** Numbers of the zones that are not as they should be. */
+export const zonesStatus = z.object({
+  total: z.int(),
+  open: z.array(z.string()),
+  bypassed: z.array(z.string()),
+  tamper: z.array(z.string()),
+  low_battery: z.array(z.string()),
+  offline: z.array(z.string()),
+  /** Nothing was heard of them yet, which is not "closed". */
+  unknown: z.array(z.string()),
+});
+
+export const outboxStatus = z.object({
+  waiting: z.object({ alarm: z.int(), arming: z.int(), trouble: z.int(), activity: z.int() }),
+  oldest: time.nullable(),
+  parked: z.int(),
+  media_waiting: z.int(),
+});
+
+/** What `siteward status` shows. It is readable by every local client, so silent alarms leave no trace in it (safety 4). */
+export const statusDocument = z.object({
+  version: z.string(),
+  uptime_s: z.number(),
+  ready: z.boolean(),
+  parts: z.array(partStatus),
+  partitions: z.array(partitionStatus),
+  zones: zonesStatus,
+  cameras: z.array(linkStatus),
+  panels: z.array(linkStatus),
+  /** Everything else that is connected: the cloud, the broker. */
+  links: z.array(linkStatus),
+  outbox: outboxStatus,
+  clock: z.object({ quality: z.enum(['synced', 'holdover', 'doubtful']), now: time }),
+  config: z.object({
+    path: z.string(),
+    /** The file has errors: the daemon runs on the copy of the last good one. */
+    last_good: z.boolean(),
+    error: z.string().optional(),
+  }),
+});
+export type StatusDocument = z.output<typeof statusDocument>;
+
+/** An event with its delivery trail. */
+export const eventEntry = z.object({
+  seq: z.int(),
+  event: siteEvent,
+  delivery: z.enum(['waiting', 'delivered', 'parked', 'local']),
+  delivered_at: time.optional(),
+  tries: z.int().optional(),
+  reason: z.string().optional(),
+  media: z.array(
+    z.object({
+      index: z.int(),
+      kind: z.string(),
+      camera: z.string(),
+      state: z.string(),
+      reason: z.string().optional(),
+    }),
+  ),
+});
+export type EventEntry = z.output<typeof eventEntry>;
+
+export const eventsQuery = z.strictObject({
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('How many, newest first.'),
+  before: z.coerce.number().int().min(1).optional().describe('Only events with a lower seq: the next page.'),
+  class: eventClass.optional().describe('Only this class.'),
+});
+export type EventsQuery = z.output<typeof eventsQuery>;
+
+export const eventList = z.object({
+  items: z.array(eventEntry),
+  /** The `before` of the next page; null at the end. */
+  next_before: z.int().nullable(),
+});
+
+export const readiness = z.object({ ready: z.boolean(), reasons: z.array(z.string()) });
+export type Readiness = z.output<typeof readiness>;
+
+/** RFC 9457. `code` is stable; `errors` names the members that are wrong. */
+export const problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string().optional(),
+  code: z.string(),
+  errors: z.array(z.object({ field: z.string(), detail: z.string() })).optional(),
+});
+export type ProblemDocument = z.output<typeof problem>;
