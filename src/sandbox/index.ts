@@ -1,1 +1,2 @@
+export * from './cameras/index.ts';
 export * from './cloud/index.ts';
