@@ -145,6 +145,11 @@ export interface Store extends Part {
   /** Waiting rows of the same order key and lower seq in the other lanes of `site.db`, oldest first, at most 64. */
   before(row: { orderKey: string; seq: number }): Promise<PendingRow[]>;
   settle(verdicts: readonly Verdict[]): Promise<void>;
+  /**
+   * One event whatever its state, delivered ones included; undefined when it is gone. Needed to ask for upload
+   * addresses again after a restart: the same body goes out under the same id.
+   */
+  row?(at: { seq: number; lane: Lane }): Promise<PendingRow | undefined>;
   /** Puts parked events back in line; returns how many. */
   retryParked(seqs: readonly number[]): Promise<number>;
   updateMedia(updates: readonly MediaUpdate[]): Promise<void>;

@@ -1,0 +1,122 @@
+import type { Clock } from '#lib/clock.ts';
+import type { LinkTrouble } from './status-table.ts';
+
+/** Why an origin rests, and how long. */
+export interface Rest {
+  readonly trouble: LinkTrouble;
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly endsWithLink: boolean;
+  readonly reason: string;
+  /** What the server asked for, milliseconds. Nothing shortens it. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/**
+ * Holds requests to one origin back while it fails. Open: nothing is sent. Half-open: one probe. Closed: as many side
+ * by side as the slow start allows. Waits are on the monotonic clock, jittered, and always end.
+ */
+export interface Breaker {
+  /** How many requests may be under way now: 0 while resting, 1 for a probe, then one more with each success. */
+  limit(): number;
+  /** Milliseconds until the next probe is due; 0 when something may be sent. */
+  waitMs(): number;
+  /** An acceptance of a request that began at `sentMono`. */
+  succeeded(sentMono: number): void;
+  failed(rest: Rest, sentMono: number): void;
+  /** News of the line: a rest that ends with it ends now, unless the server asked for a pause. */
+  linkUp(): void;
+  /** Ends every rest: a person has changed something. */
+  clear(): void;
+  /** An alarm waits: a rest may not last longer than a minute since the last try. */
+  hurry(): void;
+  state(): BreakerState;
+}
+
+export interface BreakerState {
+  readonly state: 'closed' | 'open' | 'half-open';
+  readonly trouble?: LinkTrouble;
+  readonly reason?: string;
+  /** Monotonic milliseconds since when nothing was accepted. */
+  readonly sinceMono?: number;
+}
+
+export interface BreakerOptions {
+  readonly clock: Clock;
+  /** Most requests side by side. */
+  readonly slots: number;
+  readonly random?: () => number;
+}
+
+const hurryMs = 60_000;
+const retryAfterCapMs = 24 * 3_600_000;
+
+export function createBreaker(options: BreakerOptions): Breaker {
+  const { clock, slots } = options;
+  const random = options.random ?? Math.random;
+  let open: { rest: Rest; untilMono: number; earliestMono: number; triedMono: number; sinceMono: number } | undefined;
+  let failures = 0;
+  let allowed = slots;
+
+  const waitMs = () => (open === undefined ? 0 : Math.max(0, open.untilMono - clock.monotonic()));
+
+  function jittered(rest: Rest): number {
+    const step = Math.min(rest.toMs, rest.fromMs * 2 ** Math.min(failures, 30));
+    return step / 2 + random() * (step / 2);
+  }
+
+  return {
+    limit: () => (open === undefined ? allowed : waitMs() === 0 ? 1 : 0),
+    waitMs,
+    succeeded(sentMono) {
+      // An answer to an earlier request does not end a pause the server has asked for since.
+      const asked = open !== undefined && clock.monotonic() < open.earliestMono;
+      if (asked && sentMono < (open?.triedMono ?? 0)) return;
+      if (open !== undefined) allowed = 1;
+      else allowed = Math.min(slots, allowed + 1);
+      open = undefined;
+      failures = 0;
+    },
+    failed(rest, sentMono) {
+      // Several requests of one outage fail together: they count once.
+      if (open !== undefined && sentMono < open.triedMono) return;
+      const now = clock.monotonic();
+      const own = jittered(rest);
+      failures += 1;
+      allowed = Math.max(1, Math.floor(allowed / 2));
+      const asked = Math.min(rest.retryAfterMs ?? 0, retryAfterCapMs);
+      // On top of what was asked for, so that a fleet does not come back in the same second.
+      const spread = asked > 0 ? Math.max(asked, 1_000) * (1 + random() * 0.2) + random() * 1_000 : 0;
+      open = {
+        rest,
+        untilMono: now + Math.max(own, spread),
+        earliestMono: now + spread,
+        triedMono: now,
+        sinceMono: open?.sinceMono ?? now,
+      };
+    },
+    linkUp() {
+      if (open?.rest.endsWithLink !== true) return;
+      open.untilMono = Math.min(open.untilMono, Math.max(open.earliestMono, clock.monotonic()));
+      failures = 0;
+    },
+    clear() {
+      if (open === undefined) return;
+      open.untilMono = clock.monotonic();
+      failures = 0;
+    },
+    hurry() {
+      if (open?.rest.endsWithLink !== true) return;
+      open.untilMono = Math.min(open.untilMono, Math.max(open.earliestMono, open.triedMono + hurryMs));
+    },
+    state() {
+      if (open === undefined) return { state: 'closed' };
+      return {
+        state: waitMs() === 0 ? 'half-open' : 'open',
+        trouble: open.rest.trouble,
+        reason: open.rest.reason,
+        sinceMono: open.sinceMono,
+      };
+    },
+  };
+}

@@ -1,0 +1,196 @@
+import { backoff } from '#lib/backoff.ts';
+import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import { withDeadline } from '#lib/wait.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
+import type { PendingRow, Store } from '#site/store/index.ts';
+import type { Item, Queue } from './queue.ts';
+
+/** Keeps the window in memory filled from the store, oldest first in each lane, fresh alarms ahead. */
+export interface Feed {
+  /** Rows may have been added: every lane is looked at again. */
+  wake(): void;
+  /** Looks for rows in the background where the window has room; `onRows` is called when something came. */
+  kick(): void;
+  /** From here on an alarm counts as fresh: called at the start and when the line is back. */
+  markFresh(): void;
+  /** Whether older rows of the item's key may lie in the store unseen. */
+  mustLookBefore(item: Item): boolean;
+  /** Takes older rows of the item's key into the window; at most 3 s, then the item goes without. */
+  lookBefore(item: Item): Promise<void>;
+  /** The event was accepted; if the store still offers it, its verdict was lost. */
+  accepted(seq: number): void;
+  wasAccepted(seq: number): boolean;
+  readonly trouble: string | undefined;
+}
+
+export interface FeedOptions {
+  readonly store: Pick<Store, 'take' | 'before' | 'events'>;
+  readonly queue: Queue;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  readonly onRows: () => void;
+  /** A row the store offers although it was accepted. */
+  readonly onRepeat: (row: PendingRow) => void;
+  readonly describe: (error: unknown) => string;
+}
+
+/** Rows of each lane in memory. */
+const windows: Readonly<Record<Lane, number>> = { alarm: 256, arming: 128, trouble: 128, activity: 128 };
+const perTake = 64;
+/** The store cuts an answer at 256 KiB; a shorter one below this many bytes means that there are no more rows. */
+const surelyWhole = 192 * 1024;
+/** Rows may come back below the cursor (a parked event is tried again): lanes are read anew this often. */
+const rescanMs = 30_000;
+const lookBeforeMs = 3_000;
+const beforeLimit = 64;
+const perSearch = 256;
+
+interface Reader {
+  readonly lane: Lane;
+  /** Only rows above it are read; the reader of fresh alarms starts at the mark. */
+  floor: number;
+  cursor: number;
+  exhausted: boolean;
+}
+
+export function createFeed(options: FeedOptions): Feed {
+  const { store, queue, clock } = options;
+  const reader = (lane: Lane): Reader => ({ lane, floor: 0, cursor: 0, exhausted: false });
+  const readers: Readonly<Record<Lane, Reader>> = {
+    alarm: reader('alarm'),
+    arming: reader('arming'),
+    trouble: reader('trouble'),
+    activity: reader('activity'),
+  };
+  const freshReader: Reader = { lane: 'alarm', floor: Number.MAX_SAFE_INTEGER, cursor: 0, exhausted: true };
+  const accepted = new BoundedMap<number, true>(4096);
+  /** Items whose older rows were looked for. */
+  const looked = new WeakSet<Item>();
+  /** Up to which seq the alarm lane was searched for a key. */
+  const searched = new BoundedMap<string, number>(256);
+  const waits = backoff({ baseMs: 250, capMs: 15_000 });
+  let freshAbove = Number.MAX_SAFE_INTEGER;
+  let rescannedMono = clock.monotonic();
+  let running = false;
+  let notBeforeMono = 0;
+  let trouble: string | undefined;
+
+  function admit(row: PendingRow): Item | undefined {
+    if (queue.get(row.seq) !== undefined) return undefined;
+    if (accepted.has(row.seq)) {
+      options.onRepeat(row);
+      return undefined;
+    }
+    return queue.add(row, { direct: false, fresh: row.seq > freshAbove });
+  }
+
+  function wants(one: Reader): boolean {
+    if (one.exhausted) return false;
+    // Fresh alarms have room of their own, so that a backlog cannot keep them out.
+    const room = one === freshReader ? windows.alarm * 2 : windows[one.lane];
+    return queue.waiting(one.lane) <= room - perTake;
+  }
+
+  async function read(one: Reader): Promise<number> {
+    const from = Math.max(one.cursor, one.floor);
+    const rows = await store.take(one.lane, from, perTake);
+    let bytes = 0;
+    let added = 0;
+    for (const row of rows) {
+      bytes += row.body.length;
+      if (admit(row) !== undefined) added += 1;
+    }
+    one.cursor = rows.at(-1)?.seq ?? from;
+    if (rows.length < perTake && bytes < surelyWhole) one.exhausted = true;
+    return added;
+  }
+
+  async function run(): Promise<void> {
+    for (;;) {
+      const one = [freshReader, ...lanes.map((lane) => readers[lane])].find(wants);
+      if (one === undefined || options.signal.aborted) return;
+      if ((await read(one)) > 0) options.onRows();
+    }
+  }
+
+  async function lookBefore(item: Item, signal: AbortSignal): Promise<void> {
+    const { orderKey, seq, lane } = item.row;
+    const rows = await store.before({ orderKey, seq });
+    for (const row of rows) admit(row);
+    // `before` knows the other lanes. In its own, a fresh alarm has overtaken what the reader has not come to yet.
+    const own = readers[lane];
+    let from = Math.max(own.cursor, searched.get(orderKey) ?? 0);
+    while (!own.exhausted && from < seq && !signal.aborted) {
+      const some = await store.take(lane, from, perSearch);
+      for (const row of some) if (row.orderKey === orderKey && row.seq < seq) admit(row);
+      from = some.at(-1)?.seq ?? seq;
+      searched.set(orderKey, Math.min(from, seq));
+    }
+    // Older rows than these may remain; the item is looked at again when they have left.
+    if (rows.length < beforeLimit) looked.add(item);
+  }
+
+  function rescan(): void {
+    if (clock.monotonic() - rescannedMono < rescanMs) return;
+    rescannedMono = clock.monotonic();
+    searched.clear();
+    for (const lane of lanes) Object.assign(readers[lane], { cursor: 0, exhausted: false });
+  }
+
+  return {
+    wake() {
+      for (const lane of lanes) readers[lane].exhausted = false;
+      freshReader.exhausted = false;
+    },
+    kick() {
+      rescan();
+      if (running || clock.monotonic() < notBeforeMono) return;
+      running = true;
+      run()
+        .then(
+          () => {
+            trouble = undefined;
+            waits.reset();
+          },
+          (error: unknown) => {
+            trouble = options.describe(error);
+            notBeforeMono = clock.monotonic() + waits.next();
+          },
+        )
+        .finally(() => {
+          running = false;
+        });
+    },
+    markFresh() {
+      store.events({ limit: 1 }).then(
+        (newest) => {
+          freshAbove = newest[0]?.seq ?? 0;
+          Object.assign(freshReader, { floor: freshAbove, cursor: freshAbove, exhausted: false });
+        },
+        // Without the mark no alarm counts as fresh; order and delivery are not touched.
+        () => {},
+      );
+    },
+    mustLookBefore(item) {
+      if (item.direct || item.row.lane === 'activity' || looked.has(item)) return false;
+      const { seq } = item.row;
+      return lanes.some((lane) => lane !== 'activity' && !readers[lane].exhausted && readers[lane].cursor < seq);
+    },
+    async lookBefore(item) {
+      try {
+        await withDeadline(lookBeforeMs, options.signal, (signal) => lookBefore(item, signal));
+      } catch {
+        // Order gives way to the alarm; its seq is in the payload.
+        looked.add(item);
+      }
+    },
+    accepted(seq) {
+      accepted.set(seq, true);
+    },
+    wasAccepted: (seq) => accepted.has(seq),
+    get trouble() {
+      return trouble;
+    },
+  };
+}

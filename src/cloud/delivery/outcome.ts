@@ -1,0 +1,68 @@
+import { retryAfterMs } from '#cloud/client/index.ts';
+import type { postEvent } from '#cloud/contract/index.ts';
+import type { Answer, Result } from '#lib/contract/client.ts';
+import { type BodyKind, type Outcome, rowFor, type StatusRow } from './status-table.ts';
+
+/** One try, judged: the row of the status table and what goes with it. */
+export interface Judgement {
+  readonly row: StatusRow;
+  readonly status: number | undefined;
+  /** For people, at most 300 characters: status and what the server said, or what failed. */
+  readonly reason: string;
+  /** What the server asked for, milliseconds. */
+  readonly retryAfterMs: number | undefined;
+}
+
+/** Judges what came of sending the event `eventId`. `wallMs` serves a Retry-After date in an answer without `Date`. */
+export function judge(result: Result<typeof postEvent>, eventId: string, wallMs: number): Judgement {
+  if (result.kind === 'failure') {
+    return {
+      row: rowFor({ failure: result.failure }),
+      status: undefined,
+      reason: result.message.slice(0, 300),
+      // The wait of the token source is its own and ends with the line; only a server's wish is obeyed to the end.
+      retryAfterMs: undefined,
+    };
+  }
+  const wait = retryAfterMs(result.headers, wallMs);
+  const echo = echoOf(result.json, eventId);
+  const outcome: Outcome = {
+    status: result.status,
+    body: bodyKind(result),
+    retryAfter: wait !== undefined,
+    ...(echo === undefined ? {} : { echo }),
+  };
+  const row = rowFor(outcome);
+  return { row, status: result.status, reason: reasonOf(result, row), retryAfterMs: wait };
+}
+
+/** JSON is what reads as JSON and does not claim to be something else. */
+function bodyKind(answer: Answer<typeof postEvent>): BodyKind {
+  if (answer.text.trim() === '') return 'empty';
+  const type = answer.headers['content-type']?.toLowerCase() ?? '';
+  const claimsOther = type !== '' && !type.includes('json');
+  return answer.json !== undefined && !claimsOther ? 'json' : 'other';
+}
+
+function echoOf(json: unknown, eventId: string): 'same' | 'other' | undefined {
+  const body = objectOf(json);
+  const id = body?.event_id ?? objectOf(body?.data)?.event_id;
+  if (typeof id !== 'string') return undefined;
+  return id.toLowerCase() === eventId.toLowerCase() ? 'same' : 'other';
+}
+
+/** Tolerant of every error body (S-195); HTML is named, not quoted. */
+function reasonOf(answer: Answer<typeof postEvent>, row: StatusRow): string {
+  const body = objectOf(answer.json);
+  const said = [body?.error, body?.message, body?.error_description, body?.detail]
+    .flatMap((part) => (Array.isArray(part) ? part : [part]))
+    .filter((part) => typeof part === 'string')
+    .join(': ');
+  const detail = said !== '' ? said : bodyKind(answer) === 'other' ? 'the body is not JSON' : '';
+  // Control characters have no place in a log line or on a terminal.
+  const clean = detail.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 240);
+  return `${answer.status} ${row.name}${clean === '' ? '' : `: ${clean}`}`;
+}
+
+const objectOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;

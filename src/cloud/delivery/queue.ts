@@ -1,0 +1,230 @@
+import type { Lane } from '#site/model/index.ts';
+import type { PendingRow } from '#site/store/index.ts';
+
+/** One event on its way out, in memory. */
+export interface Item {
+  readonly row: PendingRow;
+  /** It could not be written: there is no row to settle. */
+  readonly direct: boolean;
+  /** An alarm that came while others wait: it goes ahead of the backlog. */
+  readonly fresh: boolean;
+  state: 'waiting' | 'sending' | 'aside' | 'settling';
+  tries: number;
+  /** Tries the server failed on (5xx), and how many events it had accepted before the first of them. */
+  blamed: number;
+  acceptedBefore: number;
+  /** It was refused once; the next refusal parks it. */
+  refused: boolean;
+  /** The server failed on it while others passed; the next time it is parked. */
+  suspected: boolean;
+  /** When an item set aside is tried again, monotonic. */
+  dueMono: number;
+  /** Since when a fresh alarm waits for older events of its own key, monotonic. */
+  heldUpSince: number | undefined;
+}
+
+/** Events of one key; they leave in the order of seq, one at a time. */
+interface Chain {
+  /** By seq; without the items set aside. */
+  readonly items: Item[];
+  sending: number;
+  /** The best rank among the items: an alarm lifts the older events of its key, which must go before it. */
+  rank: number;
+}
+
+/** 0 fresh alarm, 1 alarm, 2 arming, 3 trouble, 4 activity. */
+export const rankOf = (item: Item): number => (item.fresh ? 0 : laneRank[item.row.lane]);
+const laneRank: Readonly<Record<Lane, number>> = { alarm: 1, arming: 2, trouble: 3, activity: 4 };
+
+/** How long a fresh alarm waits for older events of its own key before it goes alone (issue 4). */
+const heldUpMs = 3_000;
+
+/**
+ * The window of events in memory. Per key at most one is being sent, lower seq first, over the three lanes of
+ * `site.db`; activity has chains of its own, because it must not hold an alarm up. Its caller bounds it.
+ */
+export class Queue {
+  readonly #items = new Map<number, Item>();
+  readonly #chains = new Map<string, Chain>();
+  readonly #aside = new Set<Item>();
+  readonly #perLane: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  get asideCount(): number {
+    return this.#aside.size;
+  }
+
+  get(seq: number): Item | undefined {
+    return this.#items.get(seq);
+  }
+
+  /** Items of a lane that are not yet accepted. */
+  waiting(lane: Lane): number {
+    return this.#perLane[lane];
+  }
+
+  add(row: PendingRow, kind: { direct: boolean; fresh: boolean }): Item {
+    const item: Item = {
+      row,
+      direct: kind.direct,
+      fresh: kind.fresh && row.lane === 'alarm',
+      state: 'waiting',
+      tries: 0,
+      blamed: 0,
+      acceptedBefore: 0,
+      refused: false,
+      suspected: false,
+      dueMono: 0,
+      heldUpSince: undefined,
+    };
+    this.#items.set(row.seq, item);
+    this.#perLane[row.lane] += 1;
+    this.#link(item);
+    return item;
+  }
+
+  /** The event to send next among those whose rank is at most `maxRank`; marks nothing. */
+  next(nowMono: number, maxRank: number): Item | undefined {
+    let best: Item | undefined;
+    let bestRank = maxRank + 1;
+    const offer = (item: Item, rank: number) => {
+      const better = rank < bestRank || (rank === bestRank && best !== undefined && item.row.seq < best.row.seq);
+      if (better) {
+        best = item;
+        bestRank = rank;
+      }
+    };
+    for (const chain of this.#chains.values()) {
+      const head = chain.items.find((item) => item.state === 'waiting');
+      if (head === undefined || chain.rank > bestRank) continue;
+      if (chain.sending === 0) offer(head, chain.rank);
+      const alone = chain.rank === 0 ? overdueAlarm(chain, nowMono) : undefined;
+      if (alone !== undefined) offer(alone, 0);
+    }
+    for (const item of this.#aside) {
+      if (item.dueMono <= nowMono && this.#chainOf(item).sending === 0) offer(item, rankOf(item));
+    }
+    return best;
+  }
+
+  started(item: Item): void {
+    if (this.#aside.delete(item)) this.#link(item);
+    item.state = 'sending';
+    item.tries += 1;
+    this.#chainOf(item).sending += 1;
+  }
+
+  /** The try failed for a reason that is not the event's: it waits in its place. */
+  back(item: Item): void {
+    this.#ended(item);
+    item.state = 'waiting';
+  }
+
+  /** The event waits by itself; younger ones of its key may pass. */
+  setAside(item: Item, dueMono: number): void {
+    this.#ended(item);
+    this.#unlink(item);
+    item.state = 'aside';
+    item.dueMono = dueMono;
+    this.#aside.add(item);
+  }
+
+  /** The fate of the event is known; it stays here until that is on disk, so that it is not taken again. */
+  decided(item: Item): void {
+    this.#ended(item);
+    this.#unlink(item);
+    this.#aside.delete(item);
+    item.state = 'settling';
+    this.#perLane[item.row.lane] -= 1;
+  }
+
+  forget(item: Item): void {
+    this.#items.delete(item.row.seq);
+  }
+
+  /** Removes a waiting item without any verdict; only for rows that exist in memory alone. */
+  drop(item: Item): void {
+    this.decided(item);
+    this.forget(item);
+  }
+
+  /** The oldest waiting direct item of the least important lane. */
+  leastDirect(): Item | undefined {
+    let worst: Item | undefined;
+    for (const item of this.#items.values()) {
+      if (!item.direct || item.state === 'sending' || item.state === 'settling') continue;
+      if (worst === undefined || laneRank[item.row.lane] > laneRank[worst.row.lane]) worst = item;
+    }
+    return worst;
+  }
+
+  directCount(): number {
+    let count = 0;
+    for (const item of this.#items.values()) if (item.direct && item.state !== 'settling') count += 1;
+    return count;
+  }
+
+  /** The item set aside longest ago becomes due now; for the cap on how many may be set aside. */
+  hastenOldestAside(): void {
+    for (const item of this.#aside) {
+      if (item.dueMono === 0) continue;
+      item.dueMono = 0;
+      return;
+    }
+  }
+
+  /** When the next item set aside, or the next alarm held up, is due; monotonic. */
+  nextDueMono(): number {
+    let due = Number.POSITIVE_INFINITY;
+    for (const item of this.#aside) due = Math.min(due, item.dueMono);
+    for (const chain of this.#chains.values()) {
+      if (chain.rank !== 0) continue;
+      for (const item of chain.items)
+        if (item.heldUpSince !== undefined) due = Math.min(due, item.heldUpSince + heldUpMs);
+    }
+    return due;
+  }
+
+  #chainOf(item: Item): Chain {
+    const key = keyOf(item.row);
+    let chain = this.#chains.get(key);
+    if (chain === undefined) {
+      chain = { items: [], sending: 0, rank: Number.POSITIVE_INFINITY };
+      this.#chains.set(key, chain);
+    }
+    return chain;
+  }
+
+  #link(item: Item): void {
+    const chain = this.#chainOf(item);
+    let place = chain.items.length;
+    while (place > 0 && (chain.items[place - 1]?.row.seq ?? 0) > item.row.seq) place -= 1;
+    chain.items.splice(place, 0, item);
+    chain.rank = Math.min(chain.rank, rankOf(item));
+  }
+
+  #unlink(item: Item): void {
+    const chain = this.#chainOf(item);
+    const place = chain.items.indexOf(item);
+    if (place >= 0) chain.items.splice(place, 1);
+    if (rankOf(item) === chain.rank) chain.rank = Math.min(Number.POSITIVE_INFINITY, ...chain.items.map(rankOf));
+    if (chain.items.length === 0 && chain.sending === 0) this.#chains.delete(keyOf(item.row));
+  }
+
+  #ended(item: Item): void {
+    if (item.state === 'sending') this.#chainOf(item).sending -= 1;
+  }
+}
+
+const keyOf = ({ lane, orderKey }: PendingRow): string => `${lane === 'activity' ? 'activity' : 'site'} ${orderKey}`;
+
+/** A fresh alarm that has waited long enough for the older events of its key. */
+function overdueAlarm(chain: Chain, nowMono: number): Item | undefined {
+  const alarm = chain.items.find((item) => item.fresh && item.state === 'waiting');
+  if (alarm === undefined || (alarm === chain.items[0] && chain.sending === 0)) return undefined;
+  alarm.heldUpSince ??= nowMono;
+  return nowMono - alarm.heldUpSince >= heldUpMs ? alarm : undefined;
+}

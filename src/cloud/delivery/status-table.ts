@@ -1,0 +1,165 @@
+import type { FailureKind } from '#lib/contract/client.ts';
+
+/** What an answer's body is, as far as acceptance goes. */
+export type BodyKind = 'empty' | 'json' | 'other';
+
+/** What came of one try, reduced to what the table looks at. */
+export interface Outcome {
+  readonly status?: number;
+  readonly body?: BodyKind;
+  /** The event id in the answer, where there is one: ours, or another. */
+  readonly echo?: 'same' | 'other';
+  readonly retryAfter?: boolean;
+  readonly failure?: FailureKind;
+}
+
+/** Why the line or the cloud holds events back; shown to people and in metrics. */
+export type LinkTrouble = 'unreachable' | 'intercepted' | 'busy' | 'clock' | 'unauthorized' | 'forbidden';
+
+export type Action =
+  | { readonly do: 'accept' }
+  /** This event alone: one more try after the wait, then parked with the reason. Others go on. */
+  | { readonly do: 'again'; readonly waitMs: number }
+  /** Once more at once on a new connection, then like a busy server. */
+  | { readonly do: 'reconnect' }
+  /** The origin rests; nothing is wrong with this event. Waits double from `fromMs` to `toMs`. */
+  | {
+      readonly do: 'rest';
+      readonly trouble: LinkTrouble;
+      readonly fromMs: number;
+      readonly toMs: number;
+      /** Whether news of the line (`linkUp`) ends the rest at once; false where a person must change something. */
+      readonly endsWithLink: boolean;
+      /** The server failed on this very event, which alone may be the cause. */
+      readonly blamesEvent?: true;
+    };
+
+export interface StatusRow {
+  readonly name: string;
+  readonly when: {
+    /** Statuses and inclusive ranges. */
+    readonly status?: readonly (number | readonly [from: number, to: number])[];
+    readonly body?: readonly BodyKind[];
+    readonly echo?: 'same' | 'other';
+    readonly retryAfter?: boolean;
+    readonly failure?: readonly FailureKind[];
+  };
+  readonly action: Action;
+}
+
+const second = 1_000;
+const minute = 60_000;
+
+const rest = (trouble: LinkTrouble, fromMs: number, toMs: number, endsWithLink: boolean): Action => ({
+  do: 'rest',
+  trouble,
+  fromMs,
+  toMs,
+  endsWithLink,
+});
+const lineDown = (trouble: LinkTrouble) => rest(trouble, second, 5 * minute, true);
+const again: Action = { do: 'again', waitMs: minute };
+
+/**
+ * What happens after one try to send an event; the first row that fits decides. From outbox-design section 5, with the
+ * corrections of decisions.md: one event per request, any 2xx with an empty or JSON body is an acceptance. No row drops
+ * an event, and every state has a timed exit. The last row fits everything.
+ */
+export const statusTable: readonly StatusRow[] = [
+  {
+    name: 'accepted, but for another event',
+    when: { status: [[200, 299]], echo: 'other' },
+    action: again,
+  },
+  { name: 'accepted', when: { status: [[200, 299]], body: ['empty', 'json'] }, action: { do: 'accept' } },
+  { name: 'success with a page: intercepted line', when: { status: [[200, 299]] }, action: lineDown('intercepted') },
+  { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: lineDown('intercepted') },
+  { name: 'proxy or portal wants a login', when: { status: [407, 511] }, action: lineDown('intercepted') },
+  { name: 'known under another id', when: { status: [409], echo: 'other' }, action: again },
+  { name: 'known already', when: { status: [409], body: ['empty', 'json'] }, action: { do: 'accept' } },
+  { name: 'refused as invalid', when: { status: [400, 422] }, action: again },
+  { name: 'too large for the cloud', when: { status: [413] }, action: again },
+  {
+    name: 'refused with a fresh token',
+    when: { status: [401] },
+    action: rest('unauthorized', minute, 15 * minute, false),
+  },
+  {
+    name: 'not permitted, or the address is wrong',
+    when: { status: [403, 404, 405, 410, 501, 505] },
+    action: rest('forbidden', 5 * minute, 60 * minute, false),
+  },
+  {
+    name: 'our request is malformed',
+    when: { status: [406, 415, 431] },
+    action: rest('forbidden', 5 * minute, 60 * minute, false),
+  },
+  { name: 'wrong connection', when: { status: [421] }, action: { do: 'reconnect' } },
+  { name: 'too many requests', when: { status: [429] }, action: rest('busy', second, 5 * minute, true) },
+  {
+    name: 'asks for a pause',
+    when: { status: [503], retryAfter: true },
+    action: rest('busy', second, 5 * minute, true),
+  },
+  {
+    name: 'not now',
+    when: { status: [408, 425, 502, 503, 504] },
+    action: lineDown('busy'),
+  },
+  {
+    name: 'server error',
+    when: { status: [[500, 599]] },
+    action: { do: 'rest', trouble: 'busy', fromMs: second, toMs: 5 * minute, endsWithLink: true, blamesEvent: true },
+  },
+  { name: 'another refusal', when: { status: [[400, 499]] }, action: again },
+  {
+    name: 'certificate not valid at this time',
+    when: { failure: ['tls_time'] },
+    action: rest('clock', second, minute, true),
+  },
+  {
+    name: 'somebody else answers',
+    when: { failure: ['tls_untrusted', 'tls_name', 'garbled'] },
+    action: lineDown('intercepted'),
+  },
+  {
+    name: 'line down',
+    when: { failure: ['dns', 'refused', 'unreachable', 'timeout', 'reset', 'tls'] },
+    action: lineDown('unreachable'),
+  },
+  { name: 'answer too large', when: { failure: ['too_large'] }, action: lineDown('intercepted') },
+  { name: 'token server away', when: { failure: ['token_unreachable'] }, action: lineDown('unreachable') },
+  {
+    name: 'token server refuses',
+    when: { failure: ['token_refused'] },
+    action: rest('unauthorized', minute, 30 * minute, false),
+  },
+  {
+    name: 'address not allowed',
+    when: { failure: ['forbidden_address'] },
+    action: rest('forbidden', 5 * minute, 60 * minute, false),
+  },
+  { name: 'anything else', when: {}, action: lineDown('unreachable') },
+];
+
+/** The row that decides about an outcome. */
+export function rowFor(outcome: Outcome): StatusRow {
+  const row = statusTable.find(({ when }) => fits(when, outcome));
+  if (row === undefined) throw new TypeError('the status table has no last row');
+  return row;
+}
+
+function fits(when: StatusRow['when'], outcome: Outcome): boolean {
+  return (
+    (when.status === undefined || when.status.some((range) => within(range, outcome.status))) &&
+    (when.body === undefined || (outcome.body !== undefined && when.body.includes(outcome.body))) &&
+    (when.echo === undefined || when.echo === outcome.echo) &&
+    (when.retryAfter === undefined || when.retryAfter === (outcome.retryAfter ?? false)) &&
+    (when.failure === undefined || (outcome.failure !== undefined && when.failure.includes(outcome.failure)))
+  );
+}
+
+function within(range: number | readonly [number, number], status: number | undefined): boolean {
+  if (status === undefined) return false;
+  return typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];
+}

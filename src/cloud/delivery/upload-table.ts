@@ -1,0 +1,51 @@
+import type { FailureKind } from '#lib/contract/client.ts';
+
+/** What happens after one try to upload a picture or clip. */
+export type UploadAction =
+  | 'uploaded'
+  /** The address is of no use: ask for another under the same event id. */
+  | 'ask'
+  /** The place is busy or away: the same address later. */
+  | 'later'
+  /** This file will never be taken. */
+  | 'failed';
+
+export interface UploadRow {
+  readonly name: string;
+  readonly when: {
+    readonly status?: readonly (number | readonly [from: number, to: number])[];
+    readonly html?: true;
+    readonly failure?: readonly FailureKind[];
+  };
+  readonly action: UploadAction;
+}
+
+/** The first row that fits decides; the last fits everything. From outbox-design section 5, "PUT media". */
+export const uploadTable: readonly UploadRow[] = [
+  { name: 'success with a page: intercepted line', when: { status: [[200, 299]], html: true }, action: 'later' },
+  { name: 'uploaded', when: { status: [[200, 299]] }, action: 'uploaded' },
+  { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: 'ask' },
+  { name: 'not now', when: { status: [408, 425, 429] }, action: 'later' },
+  { name: 'too large', when: { status: [413] }, action: 'failed' },
+  { name: 'wrong kind of file', when: { status: [415] }, action: 'failed' },
+  { name: 'address expired or unknown', when: { status: [[400, 499]] }, action: 'ask' },
+  { name: 'server error', when: { status: [[500, 599]] }, action: 'later' },
+  { name: 'address not allowed', when: { failure: ['forbidden_address'] }, action: 'ask' },
+  { name: 'line down', when: {}, action: 'later' },
+];
+
+export function uploadRowFor(outcome: { status?: number; html?: boolean; failure?: FailureKind }): UploadRow {
+  const row = uploadTable.find(
+    ({ when }) =>
+      (when.status === undefined || when.status.some((range) => within(range, outcome.status))) &&
+      (when.html === undefined || outcome.html === true) &&
+      (when.failure === undefined || (outcome.failure !== undefined && when.failure.includes(outcome.failure))),
+  );
+  if (row === undefined) throw new TypeError('the upload table has no last row');
+  return row;
+}
+
+function within(range: number | readonly [number, number], status: number | undefined): boolean {
+  if (status === undefined) return false;
+  return typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];
+}
