@@ -1,0 +1,290 @@
+import type { Statement } from 'better-sqlite3';
+import { describe, isCode, SitewardError } from '#errors.ts';
+import { lanes } from '#site/model/index.ts';
+import type { BulkFile } from './bulk-file.ts';
+import { type Files, lanePick } from './files.ts';
+import type { StoreLimits } from './limits.ts';
+import type {
+  Failure,
+  FileName,
+  Report,
+  StoreAnswers,
+  StoreOp,
+  StoreReply,
+  StoreRequest,
+  Trimmed,
+} from './protocol.ts';
+import { answerRead } from './queries.ts';
+import type { SiteFile } from './site-file.ts';
+import { isFileFault, sqliteCode } from './sqlite.ts';
+import { applyToBulk, applyToSite, touchesBulk, touchesSite } from './writes.ts';
+
+/** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
+const trimStep = 200;
+
+/** Requests in one group at most, so that the first of a flood need not wait for all of it. */
+const maxGroup = 1024;
+
+/** Requests that arrived while a group is being written. */
+export interface More {
+  matching(fits: (request: StoreRequest) => boolean): StoreRequest[];
+}
+
+/** What may still join a transaction that has begun. A row of `site.db` cannot join one of `bulk.db`. */
+const fits: Readonly<Record<FileName, (request: StoreRequest) => boolean>> = {
+  site: touchesSite,
+  bulk: (request) => touchesBulk(request) && !touchesSite(request),
+};
+
+interface Work {
+  readonly request: StoreRequest;
+  value: StoreAnswers[StoreOp];
+  failure?: Failure;
+}
+
+/**
+ * Executes groups of requests: all writes of a group are one transaction in each file they touch, `site.db` first;
+ * reads follow, so that nobody is shown what is not yet on disk. Knows nothing of threads.
+ */
+export class Engine {
+  readonly #files: Files;
+  readonly #limits: StoreLimits;
+  #transactions: Report['transactions'][number][] = [];
+  #errors: Report['errors'][number][] = [];
+  #trimmed: Record<Trimmed, number> = { inputs: 0, history: 0, arming: 0, activity: 0 };
+  /** Input lines that wait for a transaction of `bulk.db`. Bounded by one flush per `inputFlushLines`. */
+  #inputs: { order: number; lines: readonly string[] }[] = [];
+  #maxSeq = 0;
+  #control = new WeakMap<SiteFile | BulkFile, Control>();
+
+  constructor(files: Files, limits: StoreLimits) {
+    this.#files = files;
+    this.#limits = limits;
+  }
+
+  /**
+   * Writes of the group, in order. An alarm's answer does not wait for anything else: the input lines of a commit
+   * ride along with the next transaction of `bulk.db`, which `flushInputs` makes if none comes.
+   */
+  write(requests: readonly StoreRequest[], more?: More): StoreReply[] {
+    const works: Work[] = requests.map(work);
+    this.#writeFile(
+      'site',
+      works,
+      works.filter(({ request }) => touchesSite(request)),
+      more,
+    );
+    const forBulk = works.filter(({ request, failure }) => !failure && touchesBulk(request));
+    this.#writeFile('bulk', works, forBulk, more);
+    for (const { request } of works) {
+      if (request.op !== 'commit') continue;
+      const [order, maxSeq, , , , , inputs] = request.commit;
+      if (inputs !== null) this.#inputs.push({ order, lines: inputs });
+      this.#maxSeq = Math.max(this.#maxSeq, maxSeq);
+    }
+    if (this.#inputs.length >= trimStep) this.flushInputs();
+    return works.map(reply);
+  }
+
+  read(request: StoreRequest): StoreReply {
+    const one = work(request);
+    if (request.op === 'inputs') this.flushInputs();
+    try {
+      const site = this.#files.site();
+      if (site === undefined) throw unavailable('site', this.#files);
+      one.value = answerRead(request, { site, bulk: this.#files.bulk(), bytes: () => this.#files.bytes() });
+    } catch (error) {
+      one.failure = this.#failed(error, 'site');
+    }
+    return reply(one);
+  }
+
+  get inputsWait(): boolean {
+    return this.#inputs.length > 0;
+  }
+
+  /** Writes waiting input lines. They are for diagnosis: if the file refuses them they are counted and dropped. */
+  flushInputs(): void {
+    if (this.#inputs.length === 0) return;
+    const bulk = this.#files.bulk();
+    try {
+      if (bulk === undefined) throw unavailable('bulk', this.#files);
+      this.#transact(bulk, [], () => {});
+    } catch (error) {
+      this.#failed(error, 'bulk');
+      this.#trimmed.inputs += this.#inputs.reduce((sum, { lines }) => sum + lines.length, 0);
+      this.#inputs = [];
+    }
+  }
+
+  /** Writes what waits and closes both files. */
+  close(maxSeq: number): void {
+    this.flushInputs();
+    this.#files.close(Math.max(maxSeq, this.#maxSeq));
+  }
+
+  /** What happened since the last call. */
+  report(): Report {
+    const [site, bulk] = [this.#files.site()?.outbox.counts.pending, this.#files.bulk()?.outbox.counts.pending];
+    const report: Report = {
+      transactions: this.#transactions,
+      errors: this.#errors,
+      trimmed: this.#trimmed,
+      pending: lanePick((lane) => (site?.[lane] ?? 0) + (bulk?.[lane] ?? 0)),
+      bytes: this.#files.bytes(),
+      files: this.#files.states(),
+    };
+    this.#transactions = [];
+    this.#errors = [];
+    this.#trimmed = { inputs: 0, history: 0, arming: 0, activity: 0 };
+    return report;
+  }
+
+  /** `part`: those of `all` that touch the file; both grow by what arrives meanwhile and fits into the transaction. */
+  #writeFile(name: FileName, all: Work[], part: Work[], more?: More): void {
+    if (part.length === 0) return;
+    const grow = () => {
+      const late = all.length >= maxGroup ? [] : (more?.matching(fits[name]).map(work) ?? []);
+      all.push(...late);
+      part.push(...late);
+      return late;
+    };
+    try {
+      this.#run(name, part, grow);
+    } catch (error) {
+      // One request that cannot be written must not take the others with it; a sick disk would fail them all.
+      if (part.length > 1 && !isDisk(error)) for (const one of part) this.#writeFile(name, [one], [one]);
+      else for (const one of part) one.failure = this.#failed(error, name);
+    }
+  }
+
+  #run(name: FileName, part: readonly Work[], grow: () => Work[]): void {
+    const file = name === 'site' ? this.#files.site() : this.#files.bulk();
+    if (file === undefined) throw unavailable(name, this.#files);
+    const apply = () => {
+      for (let batch = part.slice(); batch.length > 0; batch = grow()) {
+        this.#reserve(file, batch);
+        if (file.name === 'site') applyToSite(file, batch);
+        else applyToBulk(file, batch, this.#limits);
+      }
+    };
+    try {
+      this.#transact(file, part, apply);
+    } catch (error) {
+      if (sqliteCode(error) !== 'SQLITE_FULL' || !this.#makeRoom(file)) throw error;
+      this.#transact(file, part, apply);
+    }
+  }
+
+  /** Numbers are set aside in `site.db` before a row of either file uses them. */
+  #reserve(file: SiteFile | BulkFile, batch: readonly Work[]): void {
+    const top = batch.reduce((max, { request: r }) => Math.max(max, r.op === 'commit' ? r.commit[1] : 0), 0);
+    const site = file.name === 'site' ? file : this.#files.site();
+    if (site?.needsReserve(top) !== true) return;
+    if (file.name === 'site') site.reserve(top);
+    else this.#transact(site, [], () => site.reserve(top));
+  }
+
+  /** One durable transaction. A failed one is rolled back where possible; its outcome counts as unknown. */
+  #transact(file: SiteFile | BulkFile, part: readonly Work[], apply: () => void): void {
+    const control = this.#controlOf(file);
+    const began = performance.now();
+    const trimmed = { ...this.#trimmed };
+    try {
+      control.begin.run();
+      apply();
+      if (file.name === 'bulk') for (const { order, lines } of this.#inputs) file.addInputs(order, lines);
+      this.#trim(file, Math.max(trimStep, part.length));
+      control.commit.run();
+    } catch (error) {
+      this.#trimmed = trimmed;
+      rollback(file, control);
+      throw error;
+    }
+    if (file.name === 'bulk') this.#inputs = [];
+    this.#transactions.push({ file: file.name, rows: part.length, seconds: (performance.now() - began) / 1000 });
+    this.#files.checkFull(file);
+  }
+
+  /** At least as many rows go as came, so that no cap is outrun. */
+  #trim(file: SiteFile | BulkFile, most: number): void {
+    const limits = this.#limits;
+    const cap = file.name === 'site' ? limits.siteHistory : limits.bulkHistory;
+    this.#trimmed.history += file.outbox.trimHistory(cap, most);
+    if (file.name === 'site') this.#trimmed.arming += file.trimArming(limits.arming, most);
+    else this.#trimmed.inputs += file.trimInputs(limits.inputs, most * 4);
+  }
+
+  /** At the largest size history gives way first, then waiting activity. Alarms never do: their commit then fails. */
+  #makeRoom(file: SiteFile | BulkFile): boolean {
+    const control = this.#controlOf(file);
+    try {
+      control.begin.run();
+      const history = file.outbox.trimHistory(0, trimStep);
+      const activity = history > 0 || file.name === 'site' ? 0 : file.outbox.evict(lanes.indexOf('activity'), trimStep);
+      control.commit.run();
+      this.#trimmed.history += history;
+      this.#trimmed.activity += activity;
+      return history + activity > 0;
+    } catch {
+      // The disk itself is full, not only the file at its cap: the caller reports the first error.
+      rollback(file, control);
+      return false;
+    }
+  }
+
+  #controlOf(file: SiteFile | BulkFile): Control {
+    let control = this.#control.get(file);
+    if (control === undefined) {
+      const prepare = (sql: string) => file.db.prepare(sql);
+      control = { begin: prepare('BEGIN IMMEDIATE'), commit: prepare('COMMIT'), rollback: prepare('ROLLBACK') };
+      this.#control.set(file, control);
+    }
+    return control;
+  }
+
+  /** Turns an error into an answer, counts it, and opens the file again where its connection is worthless. */
+  #failed(error: unknown, file: FileName): Failure {
+    const code = sqliteCode(error) || (error instanceof SitewardError ? error.code : 'other');
+    this.#errors.push({ file, code });
+    if (isFileFault(error)) this.#files.reopen(file);
+    if (error instanceof SitewardError) return { code: error.code, message: error.message, facts: error.facts };
+    return {
+      code: 'store_failed',
+      message: `${file}.db did not confirm a write (${describe(error)}). It is sent again under the same number; check the disk if this stays.`,
+      facts: { file: `${file}.db`, cause: code },
+    };
+  }
+}
+
+interface Control {
+  readonly begin: Statement;
+  readonly commit: Statement;
+  readonly rollback: Statement;
+}
+
+function rollback(file: SiteFile | BulkFile, control: Control): void {
+  try {
+    if (file.db.inTransaction) control.rollback.run();
+    file.recount();
+  } catch {
+    // The connection is gone; whoever reported the first error opens the file again.
+  }
+}
+
+/** Errors that would meet every request alike. */
+const isDisk = (error: unknown): boolean =>
+  isFileFault(error) || sqliteCode(error).startsWith('SQLITE_FULL') || isCode(error, 'store_unavailable');
+
+function unavailable(name: FileName, files: Files): SitewardError {
+  const reason = files.states()[name].reason ?? 'it is not open';
+  return new SitewardError('store_unavailable', `${name}.db cannot be used: ${reason}. siteward keeps trying.`, {
+    facts: { file: `${name}.db` },
+  });
+}
+
+const work = (request: StoreRequest): Work => ({ request, value: undefined });
+
+function reply({ request: { id }, value, failure }: Work): StoreReply {
+  return failure === undefined ? { id, ok: true, value } : { id, ok: false, failure };
+}

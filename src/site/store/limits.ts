@@ -1,0 +1,39 @@
+/** Bounds of the store. Every one has a rule at the cap, told where it is applied. */
+export interface StoreLimits {
+  /** Requests that wait for an answer; above it calls reject with `queue_full`. */
+  readonly queueCount: number;
+  /** Bytes of the same (characters of their texts). */
+  readonly queueBytes: number;
+  /** The share of both that only commits with alarm rows may use, 0 to 1. */
+  readonly queueReserve: number;
+  /** Input log entries; the oldest give way. */
+  readonly inputs: number;
+  /** Finished events kept for people, per file; the oldest give way. */
+  readonly siteHistory: number;
+  readonly bulkHistory: number;
+  /** Arming records; the oldest give way. */
+  readonly arming: number;
+  /** Largest size of each file, bytes; history gives way first, then waiting activity (never alarms). */
+  readonly siteBytes: number;
+  readonly bulkBytes: number;
+  /** Memory port: keys per room and bytes per value; above it `set` rejects with `queue_full`. */
+  readonly memoryKeys: number;
+  readonly memoryBytes: number;
+  /** Longest wait of an input log entry for a transaction it can ride along with, milliseconds. */
+  readonly inputDelayMs: number;
+}
+
+export const defaultLimits: StoreLimits = {
+  queueCount: 4096,
+  queueBytes: 16 * 1024 ** 2,
+  queueReserve: 0.125,
+  inputs: 10_000,
+  siteHistory: 100_000,
+  bulkHistory: 100_000,
+  arming: 10_000,
+  siteBytes: 1024 ** 3,
+  bulkBytes: 1024 ** 3,
+  memoryKeys: 1000,
+  memoryBytes: 4096,
+  inputDelayMs: 250,
+};

@@ -1,0 +1,74 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { lanes } from '#site/model/index.ts';
+import { type Report, trimmedKinds } from './protocol.ts';
+
+export interface StoreMetrics {
+  /** Takes over what the worker reports. */
+  report(report: Report): void;
+  refused(): void;
+  restarted(): void;
+}
+
+export function storeMetrics(options: {
+  metrics: Registry;
+  queue: () => { count: number; bytes: number };
+}): StoreMetrics {
+  const registers = [options.metrics];
+  const counter = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter({ name: `siteward_store_${name}`, help, labelNames, registers });
+  const gauge = <L extends string>(name: string, help: string, labelNames: L[] = []) =>
+    new Gauge({ name: `siteward_store_${name}`, help, labelNames, registers });
+  const commits = counter('commits_total', 'Transactions that reached the disk.', ['file']);
+  const errors = counter('errors_total', 'Failed transactions and opens.', ['file', 'code']);
+  const trimmed = counter('trimmed_total', 'Entries that gave way at a cap.', ['what']);
+  const refused = counter('refused_total', 'Requests refused because the queue was full.');
+  const restarts = counter('worker_restarts_total', 'Starts of the store thread after it died.');
+  const pending = gauge('pending', 'Events waiting for the cloud.', ['lane']);
+  const bytes = gauge('file_bytes', 'Size of a database with its log.', ['file']);
+  const rows = new Histogram({
+    name: 'siteward_store_commit_rows',
+    help: 'Requests in one transaction.',
+    labelNames: ['file'],
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'siteward_store_commit_seconds',
+    help: 'Time of one transaction, the disk included.',
+    labelNames: ['file'],
+    buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  });
+  depthGauges(options);
+  for (const what of trimmedKinds) trimmed.inc({ what }, 0);
+  return {
+    report(report) {
+      for (const { file, rows: count, seconds: took } of report.transactions) {
+        commits.inc({ file });
+        rows.observe({ file }, count);
+        seconds.observe({ file }, took);
+      }
+      for (const { file, code } of report.errors) errors.inc({ file, code });
+      for (const what of trimmedKinds) if (report.trimmed[what] > 0) trimmed.inc({ what }, report.trimmed[what]);
+      for (const lane of lanes) pending.set({ lane }, report.pending[lane]);
+      bytes.set({ file: 'site' }, report.bytes.site);
+      bytes.set({ file: 'bulk' }, report.bytes.bulk);
+    },
+    refused: () => refused.inc(),
+    restarted: () => restarts.inc(),
+  };
+}
+
+function depthGauges({ metrics, queue }: { metrics: Registry; queue: () => { count: number; bytes: number } }): void {
+  const make = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [metrics],
+      collect() {
+        this.set(value());
+      },
+    });
+  make('siteward_store_queue_depth', 'Requests that wait for the store thread.', () => queue().count);
+  make('siteward_store_queue_bytes', 'Bytes of the requests that wait.', () => queue().bytes);
+}

@@ -1,0 +1,162 @@
+import type { ErrorCode, Facts } from '#errors.ts';
+import type { ArmingRecord, Lane } from '#site/model/index.ts';
+import type { StoreLimits } from './limits.ts';
+import type { MediaRow, MediaState, MediaUpdate, OutboxStats, PendingRow, Recovery, Verdict } from './types.ts';
+
+/** `site.db` holds what must survive a flood; `bulk.db` may be lost as a whole without touching an alarm. */
+export type FileName = 'site' | 'bulk';
+
+/**
+ * One outbox row as it crosses the thread: a flat tuple in the order of the insert's parameters, since the
+ * serialiser writes every property name of every object again.
+ */
+export type WireRow = readonly [
+  seq: number,
+  lane: number,
+  eventId: string,
+  orderKey: string,
+  mono: number,
+  wall: number,
+  boot: string,
+  clock: string,
+  body: string,
+  event: string,
+  eventClass: string,
+  partition: string | null,
+  toCloud: boolean,
+  media: readonly WireMedia[] | null,
+];
+export type WireMedia = readonly [index: number, kind: string, camera: string, offsetMs: number];
+
+/** A commit in the same manner; null stands for an empty list. */
+export type WireCommit = readonly [
+  /** Counts commits over all runs; a repeat keeps its number, so an older state never overwrites a newer one. */
+  order: number,
+  /** Highest seq in it, 0 for none. */
+  maxSeq: number,
+  site: readonly WireRow[] | null,
+  bulk: readonly WireRow[] | null,
+  arming: readonly ArmingRecord[] | null,
+  state: string | null,
+  inputs: readonly string[] | null,
+];
+
+export interface EventsQuery {
+  readonly limit: number;
+  readonly beforeSeq: number;
+  readonly partition: string | null;
+  readonly eventClass: string | null;
+}
+
+export type StoreRequest = { readonly id: number } & (
+  | { readonly op: 'commit'; readonly commit: WireCommit }
+  | { readonly op: 'settle'; readonly verdicts: readonly Verdict[] }
+  | { readonly op: 'retryParked'; readonly seqs: readonly number[] }
+  | { readonly op: 'updateMedia'; readonly updates: readonly MediaUpdate[] }
+  | { readonly op: 'remember'; readonly room: string; readonly key: string; readonly value: string }
+  | { readonly op: 'forget'; readonly room: string; readonly key: string }
+  | { readonly op: 'recall'; readonly room: string; readonly key: string }
+  | { readonly op: 'take'; readonly lane: Lane; readonly afterSeq: number; readonly limit: number }
+  | { readonly op: 'before'; readonly orderKey: string; readonly seq: number }
+  | { readonly op: 'media'; readonly states: readonly MediaState[]; readonly limit: number }
+  | { readonly op: 'events'; readonly query: EventsQuery }
+  | { readonly op: 'arming'; readonly partition: string | null; readonly limit: number }
+  | { readonly op: 'inputs'; readonly limit: number }
+  | { readonly op: 'stats' }
+  | { readonly op: 'synchronous' }
+);
+export type StoreOp = StoreRequest['op'];
+/** A request without its id: what a caller asks. */
+export type StoreCall = StoreRequest extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never;
+
+/** An event with its trail as it crosses the thread; `event` is JSON text. */
+export interface WireRecord {
+  readonly seq: number;
+  readonly event: string;
+  readonly delivery: 'waiting' | 'delivered' | 'parked' | 'local';
+  readonly at: number | null;
+  readonly tries: number | null;
+  readonly reason: string | null;
+  readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
+}
+
+/** What each request answers with. */
+export interface StoreAnswers {
+  commit: undefined;
+  settle: undefined;
+  retryParked: number;
+  updateMedia: undefined;
+  remember: undefined;
+  forget: undefined;
+  recall: string | undefined;
+  take: PendingRow[];
+  before: PendingRow[];
+  media: MediaRow[];
+  /** `next`: where the following slice begins, 0 at the end. */
+  events: { records: WireRecord[]; next: number };
+  arming: ArmingRecord[];
+  inputs: string[];
+  stats: OutboxStats;
+  /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. */
+  synchronous: { site: number; bulk: number };
+}
+
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly facts?: Facts;
+}
+
+export type StoreReply =
+  | { readonly id: number; readonly ok: true; readonly value: StoreAnswers[StoreOp] }
+  | { readonly id: number; readonly ok: false; readonly failure: Failure };
+
+/** One transaction that ended well. */
+export interface TransactionReport {
+  readonly file: FileName;
+  readonly rows: number;
+  readonly seconds: number;
+}
+
+export type ToWorker =
+  | { readonly kind: 'requests'; readonly requests: readonly StoreRequest[] }
+  | { readonly kind: 'close'; readonly maxSeq: number };
+
+export type FromWorker =
+  | { readonly kind: 'opened'; readonly recovery: Recovery; readonly nextOrder: number; readonly files: FileStates }
+  | { readonly kind: 'refused'; readonly failure: Failure }
+  | {
+      readonly kind: 'replies';
+      /** Ids of requests that ended well and answer nothing. */
+      readonly done: readonly number[];
+      readonly replies: readonly StoreReply[];
+    }
+  | { readonly kind: 'report'; readonly report: Report }
+  | { readonly kind: 'note'; readonly level: 'info' | 'warn' | 'error'; readonly text: string; readonly facts: Facts }
+  | { readonly kind: 'closed' };
+
+export interface Report {
+  readonly transactions: readonly TransactionReport[];
+  readonly errors: readonly { readonly file: FileName; readonly code: string }[];
+  readonly trimmed: Readonly<Record<Trimmed, number>>;
+  readonly pending: Readonly<Record<Lane, number>>;
+  readonly bytes: Readonly<Record<FileName, number>>;
+  /** Present when it changed. */
+  readonly files?: FileStates;
+}
+export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
+export type Trimmed = (typeof trimmedKinds)[number];
+
+/** Why a file is not served, and what was found wrong in this run. */
+export interface FileState {
+  readonly open: boolean;
+  readonly reason?: string;
+  readonly damage?: string;
+}
+export type FileStates = Readonly<Record<FileName, FileState>>;
+
+export interface WorkerData {
+  readonly dir: string;
+  readonly bootId: string;
+  readonly limits: StoreLimits;
+}

@@ -1,0 +1,200 @@
+import { crc32 } from 'node:zlib';
+import type { Database } from 'better-sqlite3';
+import { type ClockQuality, type Lane, lanes, type MediaItem } from '#site/model/index.ts';
+import { mediaStates, pluck } from './outbox.ts';
+import type { EventsQuery, WireRecord } from './protocol.ts';
+import type { MediaRow, MediaState, PendingRow } from './types.ts';
+
+const takeBytes = 256 * 1024;
+const takeRows = 1000;
+const beforeRows = 64;
+/** Rows one slice of a filtered search looks at, so that a search never holds up an alarm for long. */
+const sliceRows = 2000;
+
+interface EventRow {
+  seq: number;
+  lane: number;
+  eid: string;
+  okey: string;
+  mono: number;
+  wall: number;
+  boot: string;
+  clock: ClockQuality;
+  crc: number;
+  body: string;
+}
+interface MediaLine {
+  seq: number;
+  idx: number;
+  kind: MediaItem['kind'];
+  camera: string;
+  offset_ms: number;
+  state: number;
+  file: string | null;
+  bytes: number | null;
+  sha256: string | null;
+  mime: string | null;
+  reason: string | null;
+  lane: number;
+  eid: string;
+  wall: number;
+}
+interface TrailRow {
+  seq: number;
+  event: string;
+  waiting: number | null;
+  parked_reason: string | null;
+  parked_at: number | null;
+  parked_tries: number | null;
+  done_tries: number | null;
+  done_at: number | null;
+}
+
+/** What one file answers about events. No method writes; none keeps a statement open. */
+export class Reader {
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(db: Database) {
+    this.#sql = prepare(db);
+  }
+
+  /** Waiting rows of a lane. Rows whose body no longer fits its checksum come apart, to be parked. */
+  take(lane: Lane, afterSeq: number, limit: number): { rows: PendingRow[]; damaged: number[] } {
+    const rows: PendingRow[] = [];
+    const damaged: number[] = [];
+    let bytes = 0;
+    for (const row of this.#sql.take.iterate(lanes.indexOf(lane), afterSeq, Math.min(limit, takeRows))) {
+      if (crc32(row.body) !== row.crc) {
+        damaged.push(row.seq);
+        continue;
+      }
+      bytes += row.body.length;
+      if (rows.length > 0 && bytes > takeBytes) break;
+      rows.push(pendingRow(row));
+    }
+    return { rows, damaged };
+  }
+
+  /** Waiting rows of the key below `seq`, in the lanes the row `seq` is not in itself. */
+  before(orderKey: string, seq: number): PendingRow[] {
+    const own = this.#sql.laneOf.get(seq) ?? -1;
+    return this.#sql.before.all(orderKey, seq, own, beforeRows).map(pendingRow);
+  }
+
+  media(states: readonly MediaState[], limit: number): MediaRow[] {
+    const rows = states.flatMap((state) => this.#sql.media.all(mediaStates.indexOf(state), limit));
+    return rows
+      .sort((a, b) => a.seq - b.seq || a.idx - b.idx)
+      .slice(0, limit)
+      .map(mediaRow);
+  }
+
+  /** One slice, newest first; every event with a seq of at least `floor` was looked at (0: all). */
+  events(query: EventsQuery): { records: WireRecord[]; floor: number } {
+    const filtered = query.partition !== null || query.eventClass !== null;
+    const window = filtered ? Math.max(sliceRows, query.limit) : query.limit;
+    const floor = this.#sql.floor.get(query.beforeSeq, window - 1) ?? 0;
+    const { partition: part, eventClass } = query;
+    const rows = this.#sql.events.all({ below: query.beforeSeq, floor, part, class: eventClass, limit: query.limit });
+    const full = rows.length === query.limit ? (rows.at(-1)?.seq ?? floor) : floor;
+    return { records: rows.map((row) => this.#record(row)), floor: Math.max(full, floor) };
+  }
+
+  parked(): number {
+    return this.#sql.countParked.get() ?? 0;
+  }
+
+  mediaPending(): number {
+    return this.#sql.countMedia.get() ?? 0;
+  }
+
+  /** Wall clock of the oldest waiting event. */
+  oldest(): number | undefined {
+    const walls = lanes.map((_, lane) => this.#sql.oldest.get(lane)).filter((wall) => wall !== undefined);
+    return walls.length === 0 ? undefined : Math.min(...walls);
+  }
+
+  #record(row: TrailRow): WireRecord {
+    const media = this.#sql.mediaOf.all(row.seq).map((line) => ({
+      index: line.idx,
+      kind: line.kind,
+      camera: line.camera,
+      state: mediaStates[line.state] ?? 'failed',
+      ...(line.reason === null ? {} : { reason: line.reason }),
+    }));
+    return { seq: row.seq, event: row.event, media, ...trail(row) };
+  }
+}
+
+function trail(row: TrailRow): Pick<WireRecord, 'delivery' | 'at' | 'tries' | 'reason'> {
+  if (row.parked_reason !== null) {
+    return { delivery: 'parked', at: null, tries: row.parked_tries, reason: row.parked_reason };
+  }
+  if (row.waiting !== null) return { delivery: 'waiting', at: null, tries: null, reason: null };
+  if (row.done_at === null) return { delivery: 'local', at: null, tries: null, reason: null };
+  return { delivery: 'delivered', at: row.done_at, tries: row.done_tries, reason: null };
+}
+
+function pendingRow(row: EventRow): PendingRow {
+  const { seq, eid: eventId, okey: orderKey, wall, mono, boot, clock, body } = row;
+  return { seq, lane: laneAt(row.lane), eventId, orderKey, wall, mono, boot, clock, body };
+}
+
+function mediaRow(row: MediaLine): MediaRow {
+  return {
+    seq: row.seq,
+    lane: laneAt(row.lane),
+    eventId: row.eid,
+    index: row.idx,
+    kind: row.kind,
+    camera: row.camera,
+    offsetMs: row.offset_ms,
+    eventWall: row.wall,
+    state: mediaStates[row.state] ?? 'failed',
+    ...(row.file === null ? {} : { file: row.file }),
+    ...(row.bytes === null ? {} : { bytes: row.bytes }),
+    ...(row.sha256 === null ? {} : { sha256: row.sha256 }),
+    ...(row.mime === null ? {} : { mime: row.mime }),
+    ...(row.reason === null ? {} : { reason: row.reason }),
+  };
+}
+
+export const laneAt = (index: number): Lane => lanes[index] ?? 'activity';
+
+function prepare(db: Database) {
+  const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body';
+  return {
+    take: db.prepare<[number, number, number], EventRow>(
+      `SELECT ${columns} FROM pend JOIN ev USING(seq) WHERE pend.lane = ? AND pend.seq > ? ORDER BY pend.seq LIMIT ?`,
+    ),
+    before: db.prepare<[string, number, number, number], EventRow>(
+      `SELECT ${columns} FROM pend JOIN ev USING(seq)
+       WHERE pend.okey = ? AND pend.seq < ? AND pend.lane <> ? ORDER BY pend.seq LIMIT ?`,
+    ),
+    laneOf: pluck<[number], number>(db, 'SELECT lane FROM ev WHERE seq = ?'),
+    media: db.prepare<[number, number], MediaLine>(
+      `SELECT media.*, ev.lane, ev.eid, ev.wall FROM media JOIN ev USING(seq)
+       WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,
+    ),
+    mediaOf: db.prepare<[number], MediaLine>('SELECT * FROM media WHERE seq = ? ORDER BY idx'),
+    floor: pluck<[number, number], number>(db, 'SELECT seq FROM ev WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?'),
+    events: db.prepare<
+      [{ below: number; floor: number; part: string | null; class: string | null; limit: number }],
+      TrailRow
+    >(
+      `SELECT ev.seq, ev.event, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
+         parked.tries AS parked_tries, done.tries AS done_tries, done.at AS done_at
+       FROM ev LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
+         LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
+       WHERE ev.seq < @below AND ev.seq >= @floor AND (@part IS NULL OR ev.part = @part)
+         AND (@class IS NULL OR ev.class = @class)
+       ORDER BY ev.seq DESC LIMIT @limit`,
+    ),
+    countParked: pluck<[], number>(db, 'SELECT count(*) FROM parked'),
+    countMedia: pluck<[], number>(db, 'SELECT count(*) FROM media WHERE state IN (0, 1)'),
+    oldest: pluck<[number], number>(
+      db,
+      'SELECT wall FROM pend JOIN ev USING(seq) WHERE pend.lane = ? ORDER BY pend.seq LIMIT 1',
+    ),
+  };
+}

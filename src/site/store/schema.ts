@@ -1,0 +1,63 @@
+import type { Database } from 'better-sqlite3';
+import { SitewardError } from '#errors.ts';
+import type { FileName } from './protocol.ts';
+
+/**
+ * Events are append-only; what becomes of one is told by the small table its seq stands in: `pend` (waiting),
+ * `parked` (refused) or `done` (delivered, or local when `at` is null). Every seq of `ev` is in exactly one of them.
+ * Marking an event so costs a ninth of the bytes of a state column.
+ */
+const outbox = `
+CREATE TABLE meta(k TEXT PRIMARY KEY, v TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE ev(
+  seq INTEGER PRIMARY KEY, lane INTEGER NOT NULL, eid TEXT NOT NULL, okey TEXT NOT NULL,
+  mono REAL NOT NULL, wall REAL NOT NULL, boot TEXT NOT NULL, clock TEXT NOT NULL,
+  crc INTEGER NOT NULL, class TEXT NOT NULL, part TEXT, body TEXT NOT NULL, event TEXT NOT NULL) STRICT;
+CREATE TABLE pend(lane INTEGER NOT NULL, seq INTEGER NOT NULL, okey TEXT NOT NULL, PRIMARY KEY(lane, seq))
+  STRICT, WITHOUT ROWID;
+CREATE TABLE parked(seq INTEGER PRIMARY KEY, at REAL NOT NULL, status INTEGER, reason TEXT NOT NULL,
+  tries INTEGER NOT NULL) STRICT;
+CREATE TABLE done(seq INTEGER PRIMARY KEY, at REAL, tries INTEGER NOT NULL) STRICT;
+CREATE TABLE media(seq INTEGER NOT NULL, idx INTEGER NOT NULL, kind TEXT NOT NULL, camera TEXT NOT NULL,
+  offset_ms REAL NOT NULL, state INTEGER NOT NULL, at REAL, file TEXT, bytes INTEGER, sha256 TEXT, mime TEXT,
+  reason TEXT, PRIMARY KEY(seq, idx)) STRICT, WITHOUT ROWID;
+CREATE INDEX media_state ON media(state, seq);
+`;
+
+const site = `${outbox}
+CREATE INDEX pend_order ON pend(okey, seq);
+CREATE TABLE arming(id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL, part TEXT NOT NULL, seq INTEGER NOT NULL,
+  record TEXT NOT NULL, UNIQUE(part, epoch, seq)) STRICT;
+CREATE TABLE core(id INTEGER PRIMARY KEY CHECK(id = 1), ord INTEGER NOT NULL, crc INTEGER NOT NULL,
+  state TEXT NOT NULL) STRICT;
+CREATE TABLE audit(n INTEGER PRIMARY KEY, prev TEXT NOT NULL, hash TEXT NOT NULL, at REAL NOT NULL,
+  record TEXT NOT NULL) STRICT;
+`;
+
+const bulk = `${outbox}
+CREATE TABLE inputs(id INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
+CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(room, k))
+  STRICT, WITHOUT ROWID;
+`;
+
+/** Migration n (from 1) leads from version n - 1 to n. A released one is never edited, only followed. */
+export const migrations: Readonly<Record<FileName, readonly string[]>> = { site: [site], bulk: [bulk] };
+
+/** Brings a file to the newest version, each step in its own transaction. Refuses a file of a newer siteward. */
+export function migrate(db: Database, file: FileName, steps: readonly string[] = migrations[file]): void {
+  const found = Number(db.pragma('user_version', { simple: true }));
+  if (found > steps.length) {
+    throw new SitewardError(
+      'store_unavailable',
+      `${file}.db was written by a newer siteward (version ${found}, this one knows ${steps.length}). Install that version again.`,
+      { facts: { file: `${file}.db`, found, known: steps.length } },
+    );
+  }
+  for (const [index, sql] of steps.entries()) {
+    if (index < found) continue;
+    db.transaction(() => {
+      db.exec(sql);
+      db.pragma(`user_version = ${index + 1}`);
+    }).immediate();
+  }
+}

@@ -1,0 +1,123 @@
+import { crc32 } from 'node:zlib';
+import type { Database } from 'better-sqlite3';
+import type { ArmingRecord } from '#site/model/index.ts';
+import { Outbox, pluck } from './outbox.ts';
+import { Reader } from './reader.ts';
+
+/**
+ * How many numbers are set aside at once. The controller may show and send an event that never reached the disk
+ * (`durable: false`), and `bulk.db` may be lost with the highest numbers in it; a number used then must not name
+ * another event after a restart, since the cloud would take the second for a repeat and drop it. So the highest
+ * number set aside is kept in `site.db`, and a run that did not end cleanly continues above it. After a clean stop
+ * no number is skipped.
+ */
+const reservedAhead = 100_000;
+
+/** `site.db`: the alarm, arming and trouble lanes, arming records, the core's state, the counters. */
+export class SiteFile {
+  readonly name = 'site';
+  readonly db: Database;
+  readonly outbox: Outbox;
+  readonly reader: Reader;
+  readonly #sql: ReturnType<typeof prepare>;
+  #reserved: number;
+  #armingCount: number;
+
+  constructor(db: Database) {
+    this.db = db;
+    this.outbox = new Outbox(db);
+    this.reader = new Reader(db);
+    this.#sql = prepare(db);
+    this.#reserved = Number(this.meta('reserved') ?? 0);
+    this.#armingCount = this.#sql.countArming.get() ?? 0;
+  }
+
+  get reserved(): number {
+    return this.#reserved;
+  }
+
+  meta(key: string): string | undefined {
+    return this.#sql.meta.get(key);
+  }
+
+  setMeta(key: string, value: string): void {
+    this.#sql.setMeta.run(key, value);
+  }
+
+  needsReserve(seq: number): boolean {
+    return seq > this.#reserved - reservedAhead / 2;
+  }
+
+  /** Sets numbers aside above `seq`. */
+  reserve(seq: number): void {
+    this.#setReserved(seq + reservedAhead);
+  }
+
+  /** Gives back what was set aside and not used; only for a clean stop. */
+  release(seq: number): void {
+    this.#setReserved(seq);
+  }
+
+  addArming(records: readonly ArmingRecord[]): void {
+    for (const record of records) {
+      const { epoch, partition, seq } = record;
+      this.#armingCount += this.#sql.arming.run(epoch, partition, seq, JSON.stringify(record)).changes;
+    }
+  }
+
+  trimArming(cap: number, most: number): number {
+    const over = Math.min(this.#armingCount - cap, most);
+    if (over <= 0) return 0;
+    const { changes } = this.#sql.trimArming.run(over);
+    this.#armingCount -= changes;
+    return changes;
+  }
+
+  /** Keeps the newest state: one of a lower order (an old commit that is repeated) changes nothing. */
+  setState(order: number, state: string): void {
+    this.#sql.setState.run({ order, crc: crc32(state), state });
+  }
+
+  /** Undefined when there is none or its checksum does not fit. */
+  state(): { order: number; state: string | undefined } {
+    const row = this.#sql.state.get();
+    if (row === undefined) return { order: 0, state: undefined };
+    return { order: row.ord, state: crc32(row.state) === row.crc ? row.state : undefined };
+  }
+
+  arming(partition: string | null, limit: number): ArmingRecord[] {
+    const texts = this.#sql.armingOf.all({ partition, limit });
+    return texts.map((text) => JSON.parse(text) as ArmingRecord);
+  }
+
+  recount(): void {
+    this.outbox.recount();
+    this.#armingCount = this.#sql.countArming.get() ?? 0;
+    this.#reserved = Number(this.meta('reserved') ?? 0);
+  }
+
+  #setReserved(seq: number): void {
+    this.setMeta('reserved', String(seq));
+    this.#reserved = seq;
+  }
+}
+
+function prepare(db: Database) {
+  return {
+    meta: pluck<[string], string>(db, 'SELECT v FROM meta WHERE k = ?'),
+    setMeta: db.prepare('INSERT INTO meta(k, v) VALUES(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v'),
+    arming: db.prepare('INSERT INTO arming(epoch, part, seq, record) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    countArming: pluck<[], number>(db, 'SELECT count(*) FROM arming'),
+    trimArming: db.prepare('DELETE FROM arming WHERE id IN (SELECT id FROM arming ORDER BY id LIMIT ?)'),
+    armingOf: pluck<[{ partition: string | null; limit: number }], string>(
+      db,
+      'SELECT record FROM arming WHERE @partition IS NULL OR part = @partition ORDER BY id DESC LIMIT @limit',
+    ),
+    state: db.prepare<[], { ord: number; crc: number; state: string }>('SELECT ord, crc, state FROM core'),
+    setState: db.prepare(
+      `INSERT INTO core(id, ord, crc, state) VALUES(1, @order, @crc, @state)
+       ON CONFLICT(id) DO UPDATE SET ord = excluded.ord, crc = excluded.crc, state = excluded.state
+       WHERE excluded.ord >= core.ord`,
+    ),
+  };
+}

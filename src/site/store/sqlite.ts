@@ -1,0 +1,91 @@
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { describe, SitewardError } from '#errors.ts';
+import type { FileName } from './protocol.ts';
+import { migrate } from './schema.ts';
+
+/** The file is damaged: to be set aside, never to be used. */
+export class Damaged extends Error {}
+
+/** SQLite's own error code, such as `SQLITE_FULL`; empty for anything else. */
+export function sqliteCode(error: unknown): string {
+  return error instanceof Sqlite.SqliteError ? error.code : '';
+}
+
+export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
+
+/** The connection can no longer be trusted: close it and open the file again. */
+export const isFileFault = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|READONLY|PROTOCOL)/.test(sqliteCode(error));
+
+/**
+ * Opens one database file, checks it and brings it to the newest version. Throws `Damaged`, or `store_unavailable`
+ * for a file of a newer siteward, or what the file system says.
+ */
+export function openDatabase(options: { path: string; file: FileName; maxBytes: number }): Database {
+  const { path, file } = options;
+  createPrivate(path);
+  let db: Database | undefined;
+  try {
+    db = new Sqlite(path, { timeout: 2000 });
+    setPragmas(db, options.maxBytes);
+    const verdict = String(db.pragma('quick_check(1)', { simple: true }));
+    if (verdict !== 'ok') throw new Damaged(verdict.slice(0, 200));
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    db?.close();
+    if (isDamage(error) || isWrongSchema(error)) throw new Damaged(describe(error), { cause: error });
+    throw error;
+  }
+}
+
+/** A file that is a database, but whose tables are not ours at version 0. */
+const isWrongSchema = (error: unknown): boolean =>
+  sqliteCode(error) === 'SQLITE_ERROR' && /already exists/.test(describe(error));
+
+function setPragmas(db: Database, maxBytes: number): void {
+  db.pragma('page_size = 4096');
+  db.pragma('journal_mode = WAL');
+  // After WAL and on every connection: this build of SQLite drops WAL databases to NORMAL at their first write.
+  db.pragma('synchronous = FULL');
+  db.pragma('wal_autocheckpoint = 1000');
+  db.pragma('journal_size_limit = 4194304');
+  db.pragma(`max_page_count = ${Math.floor(maxBytes / 4096)}`);
+  db.pragma('cell_size_check = ON');
+  db.pragma('trusted_schema = OFF');
+  db.pragma('temp_store = MEMORY');
+}
+
+/** What `PRAGMA synchronous` reads now; 2 is FULL. */
+export const synchronousOf = (db: Database): number => Number(db.pragma('synchronous', { simple: true }));
+
+/** To be called after the first write of a connection: before it, the pragma shows what was set, not what holds. */
+export function assertFull(db: Database, file: FileName): void {
+  const level = synchronousOf(db);
+  if (level === 2) return;
+  throw new SitewardError(
+    'store_failed',
+    `${file}.db does not wait for the disk (synchronous is ${level}, must be 2), so events could be lost in a power cut. This is a fault of this build; do not use it.`,
+    { facts: { file: `${file}.db`, synchronous: level } },
+  );
+}
+
+/** SQLite gives `-wal` and `-shm` the mode of the main file, so that one is made first. */
+function createPrivate(path: string): void {
+  try {
+    closeSync(openSync(path, 'a', 0o600));
+    chmodSync(path, 0o600);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EISDIR') {
+      throw new Damaged('a directory stands in place of the file', { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Bytes of a database file and its write-ahead log. */
+export function sizeOf(path: string): number {
+  const main = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  return main + (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+}

@@ -1,0 +1,232 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Health } from '#lib/health.ts';
+import type { ArmingRecord } from '#site/model/index.ts';
+import { type StoreEvidence, storeHealth } from './health.ts';
+import { defaultLimits, type StoreLimits } from './limits.ts';
+import { type StoreMetrics, storeMetrics } from './metrics.ts';
+import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
+import { RequestQueue } from './queue.ts';
+import { failureError, type Opened, StoreThread } from './thread.ts';
+import type {
+  Commit,
+  EventRecord,
+  MediaRow,
+  MediaState,
+  MediaUpdate,
+  Memory,
+  OutboxStats,
+  PendingRow,
+  Recovery,
+  Store,
+  Verdict,
+} from './types.ts';
+import { eventRecord, holdsAlarm, sizeOfCommit, wireCommit } from './wire.ts';
+
+export interface StoreOptions {
+  /** State directory; made with mode 0700 if it is not there. */
+  readonly dir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** The worker's script; by default the one that lies beside this module. */
+  readonly workerUrl?: URL;
+  readonly limits?: Partial<StoreLimits>;
+}
+
+const callBytes = 128;
+const maxRows = 10_000;
+
+/** The store of the main thread. All work happens in the store thread; nothing here blocks. */
+export class WorkerStore implements Store {
+  readonly name = 'store';
+  readonly #clock: Clock;
+  readonly #queue: RequestQueue;
+  readonly #metrics: StoreMetrics;
+  readonly #thread: StoreThread;
+  /** Failed commits: a repeat (the same object) keeps its order number, so an old state never overwrites a newer one. */
+  readonly #orders = new WeakMap<Commit, number>();
+  readonly #evidence: StoreEvidence = { lastCommit: undefined, lastError: undefined };
+  #opened: Opened | undefined;
+  #nextOrder = 1;
+  #maxSeq = 0;
+  #stopped: Promise<void> | undefined;
+
+  constructor(options: StoreOptions) {
+    const limits = { ...defaultLimits, ...options.limits };
+    this.#clock = options.clock;
+    this.#queue = new RequestQueue(limits);
+    this.#metrics = storeMetrics({ metrics: options.metrics, queue: () => this.#queue });
+    this.#thread = new StoreThread({
+      url:
+        options.workerUrl ?? new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './store.js', import.meta.url),
+      data: { dir: options.dir, bootId: options.clock.bootId, limits },
+      log: options.log,
+      queue: this.#queue,
+      onReport: (report) => this.#onReport(report),
+      onRestart: () => this.#metrics.restarted(),
+    });
+  }
+
+  /** Throws `state_dir_unusable`, `store_unavailable` (a newer siteward's file) or `store_failed` (no FULL). */
+  async start(signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    this.#opened = await this.#thread.open();
+    this.#nextOrder = this.#opened.nextOrder;
+    this.#maxSeq = this.#opened.recovery.nextSeq - 1;
+    if (!signal.aborted) return;
+    await this.stop();
+    signal.throwIfAborted();
+  }
+
+  stop(): Promise<void> {
+    this.#stopped ??= this.#close();
+    return this.#stopped;
+  }
+
+  recovery(): Recovery {
+    if (this.#opened === undefined) throw new SitewardError('store_unavailable', 'The store has not been started.');
+    return this.#opened.recovery;
+  }
+
+  /**
+   * The input lines ride along: they are on disk at most 250 ms later, everything else before this resolves. Repeat
+   * a failed commit with the same object.
+   */
+  commit(commit: Commit): Promise<void> {
+    const order = this.#orders.get(commit) ?? this.#nextOrder++;
+    const wire = wireCommit(commit, order);
+    const [, maxSeq] = wire;
+    if (maxSeq > this.#maxSeq) this.#maxSeq = maxSeq;
+    const failed = () => this.#orders.set(commit, order);
+    return this.#ask<'commit'>({ op: 'commit', commit: wire }, sizeOfCommit(wire), holdsAlarm(commit), failed);
+  }
+
+  take(lane: PendingRow['lane'], afterSeq: number, limit: number): Promise<PendingRow[]> {
+    return this.#ask<'take'>({ op: 'take', lane, afterSeq, limit: bounded(limit) });
+  }
+
+  before(row: { orderKey: string; seq: number }): Promise<PendingRow[]> {
+    return this.#ask<'before'>({ op: 'before', orderKey: row.orderKey, seq: row.seq });
+  }
+
+  settle(verdicts: readonly Verdict[]): Promise<void> {
+    return this.#ask<'settle'>({ op: 'settle', verdicts }, verdicts.length * callBytes);
+  }
+
+  retryParked(seqs: readonly number[]): Promise<number> {
+    return this.#ask<'retryParked'>({ op: 'retryParked', seqs });
+  }
+
+  updateMedia(updates: readonly MediaUpdate[]): Promise<void> {
+    return this.#ask<'updateMedia'>({ op: 'updateMedia', updates }, updates.length * callBytes);
+  }
+
+  media(states: readonly MediaState[], limit: number): Promise<MediaRow[]> {
+    return this.#ask<'media'>({ op: 'media', states: [...new Set(states)], limit: bounded(limit) });
+  }
+
+  /** A filtered search goes through the history in slices, so that it never holds up a commit for long. */
+  async events(query: Parameters<Store['events']>[0]): Promise<EventRecord[]> {
+    const limit = bounded(query.limit);
+    const records: EventRecord[] = [];
+    let beforeSeq = query.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    while (records.length < limit && beforeSeq > 0) {
+      const { partition = null, class: eventClass = null } = query;
+      const slice = { limit: limit - records.length, beforeSeq, partition, eventClass };
+      const { records: found, next } = await this.#ask<'events'>({ op: 'events', query: slice });
+      records.push(...found.map(eventRecord));
+      beforeSeq = next;
+    }
+    return records;
+  }
+
+  /** Newest first. */
+  arming(query: Parameters<Store['arming']>[0]): Promise<ArmingRecord[]> {
+    return this.#ask<'arming'>({ op: 'arming', partition: query.partition ?? null, limit: bounded(query.limit) });
+  }
+
+  /** The newest `limit` lines, in the order they were written. */
+  inputs(query: { limit: number }): Promise<string[]> {
+    return this.#ask<'inputs'>({ op: 'inputs', limit: bounded(query.limit) });
+  }
+
+  stats(): Promise<OutboxStats> {
+    return this.#ask<'stats'>({ op: 'stats' });
+  }
+
+  memory(room: string): Memory {
+    return {
+      get: (key) => this.#ask<'recall'>({ op: 'recall', room, key }),
+      set: (key, value) => this.#ask<'remember'>({ op: 'remember', room, key, value }, value.length + callBytes),
+      delete: (key) => this.#ask<'forget'>({ op: 'forget', room, key }),
+    };
+  }
+
+  /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For `doctor` and tests. */
+  synchronous(): Promise<StoreAnswers['synchronous']> {
+    return this.#ask<'synchronous'>({ op: 'synchronous' });
+  }
+
+  health(): Health {
+    return storeHealth({
+      evidence: this.#evidence,
+      started: this.#opened !== undefined && this.#stopped === undefined,
+      thread: this.#thread,
+      queue: this.#queue,
+    });
+  }
+
+  #ask<Op extends keyof StoreAnswers>(
+    call: StoreCall,
+    bytes = callBytes,
+    urgent = false,
+    failed?: () => void,
+  ): Promise<StoreAnswers[Op]> {
+    return new Promise((resolve, reject) => {
+      const refuse = (error: unknown) => {
+        failed?.();
+        reject(error);
+      };
+      if (this.#stopped !== undefined || this.#opened === undefined) return refuse(notRunning(this.#opened));
+      if (this.#thread.refusal !== undefined) return refuse(failureError(this.#thread.refusal));
+      try {
+        const waiting = this.#queue.add(call, bytes, urgent, (reply) => {
+          // The worker answers each op with its own type; the cast is the only place that relies on it.
+          if (reply.ok) resolve(reply.value as StoreAnswers[Op]);
+          else refuse(failureError(reply.failure));
+        });
+        this.#thread.send(waiting);
+      } catch (error) {
+        this.#metrics.refused();
+        refuse(error);
+      }
+    });
+  }
+
+  async #close(): Promise<void> {
+    await this.#thread.close(this.#maxSeq);
+    const failure = { code: 'stopped', message: 'The store was stopped before it confirmed this.' } as const;
+    for (const { request } of this.#queue.all()) this.#queue.answer({ id: request.id, ok: false, failure });
+  }
+
+  #onReport(report: Report): void {
+    this.#metrics.report(report);
+    const at = this.#clock.wall();
+    for (const { file, code } of report.errors) this.#evidence.lastError = { file, code, at };
+    for (const { file } of report.transactions) {
+      this.#evidence.lastCommit = { at };
+      // Only a transaction of the same file shows that the trouble is over.
+      if (report.errors.length === 0 && this.#evidence.lastError?.file === file) this.#evidence.lastError = undefined;
+    }
+  }
+}
+
+function notRunning(opened: Opened | undefined): SitewardError {
+  if (opened === undefined) return new SitewardError('store_unavailable', 'The store has not been started.');
+  return new SitewardError('stopped', 'The store has been stopped.');
+}
+
+const bounded = (limit: number): number => Math.max(1, Math.min(maxRows, Math.trunc(limit)));

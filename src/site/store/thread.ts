@@ -1,0 +1,199 @@
+import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { describe, SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import type { Failure, FileStates, FromWorker, Report, WorkerData } from './protocol.ts';
+import type { RequestQueue, Waiting } from './queue.ts';
+import type { Recovery } from './types.ts';
+
+/** A request that was in hand when so many workers died is taken for their cause and given up. */
+const maxDeaths = 3;
+const closeMs = 5000;
+/** Requests in one message. */
+const part = 16;
+
+export interface Opened {
+  readonly recovery: Recovery;
+  readonly nextOrder: number;
+}
+
+/**
+ * The store thread as seen from the main thread: sends one message a tick, starts a dead worker again with growing
+ * waits, and sends again what was not answered. All of it is idempotent: rows by seq, states and inputs by order.
+ */
+export class StoreThread {
+  readonly #url: URL;
+  readonly #data: WorkerData;
+  readonly #log: Logger;
+  readonly #queue: RequestQueue;
+  readonly #onReport: (report: Report) => void;
+  readonly #onRestart: () => void;
+  readonly #wait = backoff({ baseMs: 50, capMs: 30_000 });
+  #worker: Worker | undefined;
+  #opened = false;
+  #unsent: Waiting[] = [];
+  #scheduled = false;
+  #retry: NodeJS.Timeout | undefined;
+  #closing = false;
+  /** Why no worker can open the files; requests are refused at once then. */
+  refusal: Failure | undefined;
+  files: FileStates | undefined;
+  lastDeath: string | undefined;
+
+  constructor(options: {
+    url: URL;
+    data: WorkerData;
+    log: Logger;
+    queue: RequestQueue;
+    onReport: (report: Report) => void;
+    onRestart: () => void;
+  }) {
+    this.#url = options.url;
+    this.#data = options.data;
+    this.#log = options.log;
+    this.#queue = options.queue;
+    this.#onReport = options.onReport;
+    this.#onRestart = options.onRestart;
+  }
+
+  get running(): boolean {
+    return this.#opened;
+  }
+
+  /** First start: rejects with what the worker refused with. Later starts happen by themselves. */
+  open(): Promise<Opened> {
+    return new Promise((resolve, reject) => {
+      this.#launch((result) => {
+        if ('recovery' in result) return resolve(result);
+        this.#closing = true;
+        reject(failureError(result));
+      });
+    });
+  }
+
+  /**
+   * Queued for the one message of this tick. In a rush it goes in parts, so that the thread writes the first rows
+   * while the main thread still makes the last; they end up in the same transaction.
+   */
+  send(waiting: Waiting): void {
+    this.#unsent.push(waiting);
+    if (this.#unsent.length >= part) this.#flush();
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#flush();
+    });
+  }
+
+  /** Waits for everything queued, checkpoints and closes; after 5 s the thread is ended as it is. */
+  async close(maxSeq: number): Promise<void> {
+    this.#closing = true;
+    clearTimeout(this.#retry);
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    this.#flush();
+    worker.postMessage({ kind: 'close', maxSeq });
+    const timer = setTimeout(() => void worker.terminate(), closeMs);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  #flush(): void {
+    if (!this.#opened || this.#unsent.length === 0) return;
+    const requests = this.#unsent.map(({ request }) => request);
+    this.#unsent = [];
+    this.#worker?.postMessage({ kind: 'requests', requests });
+  }
+
+  #launch(done: (result: Opened | Failure) => void): void {
+    // Flags of the main thread (inspectors, test loaders) are not for this one.
+    const worker = new Worker(this.#url, { workerData: this.#data, execArgv: [], name: 'siteward-store' });
+    this.#worker = worker;
+    let cause = 'it ended by itself';
+    worker.on('message', (message: FromWorker) => this.#receive(message, done));
+    worker.on('error', (error) => {
+      cause = describe(error);
+    });
+    worker.on('exit', () => this.#ended(worker, cause, done));
+  }
+
+  #receive(message: FromWorker, done: (result: Opened | Failure) => void): void {
+    switch (message.kind) {
+      case 'replies':
+        for (const id of message.done) this.#queue.answer({ id, ok: true, value: undefined });
+        for (const reply of message.replies) this.#queue.answer(reply);
+        return;
+      case 'report':
+        this.#reported(message.report);
+        return;
+      case 'note':
+        this.#log[message.level](message.facts, message.text);
+        return;
+      case 'opened':
+        this.#opened = true;
+        this.files = message.files;
+        this.refusal = undefined;
+        this.#resend();
+        done(message);
+        return;
+      case 'refused':
+        this.refusal = message.failure;
+        this.#refuseAll(message.failure);
+        done(message.failure);
+        return;
+      case 'closed':
+        return;
+    }
+  }
+
+  #reported(report: Report): void {
+    if (report.files !== undefined) this.files = report.files;
+    if (report.transactions.length > 0) this.#wait.reset();
+    this.#onReport(report);
+  }
+
+  #ended(worker: Worker, cause: string, done: (result: Opened | Failure) => void): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const wasOpen = this.#opened;
+    this.#opened = false;
+    if (this.#closing) return;
+    this.lastDeath = cause;
+    if (!wasOpen && this.refusal === undefined) {
+      const message = `The store thread cannot start: ${cause}.`;
+      this.refusal = { code: 'store_unavailable', message };
+      this.#refuseAll(this.refusal);
+      done(this.refusal);
+      if (this.#closing) return;
+    }
+    const waitMs = this.#wait.next();
+    this.#log.error({ cause, waitMs: Math.round(waitMs) }, 'the store thread ended, starting it again');
+    this.#onRestart();
+    this.#retry = setTimeout(() => this.#launch(() => {}), waitMs);
+  }
+
+  /** Everything without an answer, in its order. */
+  #resend(): void {
+    const sent = new Set(this.#unsent);
+    for (const waiting of this.#queue.all()) {
+      if (sent.has(waiting)) continue;
+      waiting.deaths += 1;
+      if (waiting.deaths < maxDeaths) continue;
+      const message = 'The store thread died several times over this request.';
+      this.#queue.answer({ id: waiting.request.id, ok: false, failure: { code: 'store_failed', message } });
+    }
+    this.#unsent = this.#queue.all();
+    this.#flush();
+  }
+
+  #refuseAll(failure: Failure): void {
+    this.#unsent = [];
+    for (const { request } of this.#queue.all()) this.#queue.answer({ id: request.id, ok: false, failure });
+  }
+}
+
+export function failureError(failure: Failure): SitewardError {
+  return new SitewardError(failure.code, failure.message, failure.facts === undefined ? {} : { facts: failure.facts });
+}

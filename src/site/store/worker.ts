@@ -1,0 +1,69 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { describe, SitewardError } from '#errors.ts';
+import { Engine } from './engine.ts';
+import { Files } from './files.ts';
+import { Inbox } from './inbox.ts';
+import type { FromWorker, StoreReply, StoreRequest, ToWorker, WorkerData } from './protocol.ts';
+import { isRead } from './queries.ts';
+
+/** The thread that owns both database files. Nothing else opens them. */
+function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
+  const post = (message: FromWorker) => port.postMessage(message);
+  const files = new Files(data, (level, text, facts) => post({ kind: 'note', level, text, facts }));
+  const engine = new Engine(files, data.limits);
+  const inbox = new Inbox(port);
+  let flush: NodeJS.Timeout | undefined;
+  try {
+    post({ kind: 'opened', ...files.open(), files: files.states() });
+  } catch (error) {
+    const code = error instanceof SitewardError ? error.code : 'store_unavailable';
+    const facts = error instanceof SitewardError ? error.facts : {};
+    post({ kind: 'refused', failure: { code, message: describe(error), facts } });
+    port.close();
+    return;
+  }
+
+  port.on('message', (message: ToWorker) => {
+    inbox.put(message);
+    do group(inbox.all());
+    while (!inbox.isEmpty);
+    if (inbox.close !== undefined) stop(inbox.close);
+    else if (engine.inputsWait) flush ??= setTimeout(flushInputs, data.limits.inputDelayMs);
+  });
+
+  /** What queued up during the last commit forms the next group; no timer is needed for that. */
+  function group(requests: StoreRequest[]): void {
+    const writes = requests.filter((request) => !isRead(request));
+    if (writes.length > 0) answer(engine.write(writes, inbox));
+    if (writes.length < requests.length) {
+      for (const request of requests) if (isRead(request)) answer([engine.read(request)]);
+    }
+    // After the answers: figures must not hold up whoever waits.
+    post({ kind: 'report', report: engine.report() });
+  }
+
+  function answer(all: StoreReply[]): void {
+    const done: number[] = [];
+    const replies: StoreReply[] = [];
+    for (const reply of all) {
+      if (reply.ok && reply.value === undefined) done.push(reply.id);
+      else replies.push(reply);
+    }
+    post({ kind: 'replies', done, replies });
+  }
+
+  function flushInputs(): void {
+    flush = undefined;
+    engine.flushInputs();
+    post({ kind: 'report', report: engine.report() });
+  }
+
+  function stop(maxSeq: number): void {
+    clearTimeout(flush);
+    engine.close(maxSeq);
+    post({ kind: 'closed' });
+    port.close();
+  }
+}
+
+if (parentPort !== null) run(parentPort, workerData);

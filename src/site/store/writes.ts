@@ -1,0 +1,80 @@
+import type { Lane } from '#site/model/index.ts';
+import type { BulkFile } from './bulk-file.ts';
+import type { StoreLimits } from './limits.ts';
+import type { FileName, StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
+import type { SiteFile } from './site-file.ts';
+
+interface Writing {
+  readonly request: StoreRequest;
+  value: StoreAnswers[StoreOp];
+}
+
+export const fileOf = (lane: Lane): FileName => (lane === 'activity' ? 'bulk' : 'site');
+
+export function touchesSite(request: StoreRequest): boolean {
+  switch (request.op) {
+    case 'commit': {
+      const [, , site, , arming, state] = request.commit;
+      return site !== null || arming !== null || state !== null;
+    }
+    case 'settle':
+      return request.verdicts.some(({ lane }) => fileOf(lane) === 'site');
+    case 'updateMedia':
+      return request.updates.some(({ lane }) => fileOf(lane) === 'site');
+    default:
+      return request.op === 'retryParked';
+  }
+}
+
+export function touchesBulk(request: StoreRequest): boolean {
+  switch (request.op) {
+    case 'commit':
+      return request.commit[3] !== null;
+    case 'settle':
+      return request.verdicts.some(({ lane }) => fileOf(lane) === 'bulk');
+    case 'updateMedia':
+      return request.updates.some(({ lane }) => fileOf(lane) === 'bulk');
+    default:
+      return request.op === 'retryParked' || request.op === 'remember' || request.op === 'forget';
+  }
+}
+
+/** Inside one transaction of `site.db`. Of several states only the newest is written. */
+export function applyToSite(file: SiteFile, works: readonly Writing[]): void {
+  let newest: { order: number; state: string } | undefined;
+  for (const work of works) {
+    const { request } = work;
+    if (request.op === 'commit') {
+      const [order, , site, , arming, state] = request.commit;
+      if (site !== null) file.outbox.insert(site);
+      if (arming !== null) file.addArming(arming);
+      if (state !== null && order >= (newest?.order ?? 0)) newest = { order, state };
+    } else applyOutbox(file, work);
+  }
+  if (newest === undefined) return;
+  file.setState(newest.order, newest.state);
+  if (file.meta('lost') === '1') file.setMeta('lost', '0');
+}
+
+/** Inside one transaction of `bulk.db`. */
+export function applyToBulk(file: BulkFile, works: readonly Writing[], limits: StoreLimits): void {
+  for (const work of works) {
+    const { request } = work;
+    if (request.op === 'commit') file.outbox.insert(request.commit[3] ?? []);
+    else if (request.op === 'remember') file.remember(request.room, request.key, request.value, limits);
+    else if (request.op === 'forget') file.forget(request.room, request.key);
+    else applyOutbox(file, work);
+  }
+}
+
+function applyOutbox(file: SiteFile | BulkFile, work: Writing): void {
+  const { request } = work;
+  if (request.op === 'settle') {
+    for (const verdict of request.verdicts) if (fileOf(verdict.lane) === file.name) file.outbox.settle(verdict);
+  } else if (request.op === 'updateMedia') {
+    for (const update of request.updates) if (fileOf(update.lane) === file.name) file.outbox.updateMedia(update);
+  } else if (request.op === 'retryParked') {
+    const before = file.name === 'site' ? 0 : Number(work.value ?? 0);
+    work.value = before + request.seqs.filter((seq) => file.outbox.retry(seq)).length;
+  }
+}

@@ -1,0 +1,267 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { MediaItem } from '#site/model/index.ts';
+import { commitOf, metric, parkedVerdict, row, settled, startStore, temporaryDir, until, withFile } from './helpers.ts';
+
+const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
+
+describe('take', () => {
+  it('gives waiting rows of one lane, oldest first, above a seq, and leaves out what stays local', async () => {
+    const store = await startStore(temporaryDir());
+    const rows = [
+      row(3),
+      row(1),
+      row(2, { lane: 'trouble' }),
+      row(4, { toCloud: false }),
+      row(5, { lane: 'activity' }),
+    ];
+    await store.commit(commitOf(rows));
+    expect(seqs(await store.take('alarm', 0, 10))).toEqual([1, 3]);
+    expect(seqs(await store.take('alarm', 1, 10))).toEqual([3]);
+    expect(seqs(await store.take('alarm', 0, 1))).toEqual([1]);
+    expect(seqs(await store.take('activity', 0, 10))).toEqual([5]);
+  });
+
+  it('ends at 256 KiB of bodies, yet always gives one row', async () => {
+    const store = await startStore(temporaryDir());
+    const body = 'b'.repeat(200 * 1024);
+    await store.commit(commitOf([row(1, { body: body + body }), row(2, { body }), row(3, { body })]));
+    expect(seqs(await store.take('alarm', 0, 10))).toEqual([1]);
+    expect(seqs(await store.take('alarm', 1, 10))).toEqual([2]);
+  });
+
+  it('parks a row whose body was changed on disk instead of sending it', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(1), row(2)]));
+    await first.stop();
+    withFile(join(dir, 'site.db'), (db) => db.exec(`UPDATE ev SET body = '{"event_id":"event-7"}' WHERE seq = 1`));
+    const store = await startStore(dir);
+    expect(seqs(await store.take('alarm', 0, 10))).toEqual([2]);
+    expect(await store.events({ limit: 1, beforeSeq: 2 })).toMatchObject([{ seq: 1, delivery: 'parked' }]);
+  });
+});
+
+describe('before', () => {
+  it('gives waiting rows of the same key and lower seq in the other lanes of site.db', async () => {
+    const store = await startStore(temporaryDir());
+    await store.commit(
+      commitOf([
+        row(1, { lane: 'arming' }),
+        row(2, { lane: 'trouble' }),
+        row(3, { lane: 'trouble', part: 'p2' }),
+        row(4),
+        row(5, { lane: 'activity' }),
+        row(6),
+        row(7, { lane: 'arming' }),
+      ]),
+    );
+    expect(seqs(await store.before({ orderKey: 'p1', seq: 6 }))).toEqual([1, 2]);
+    expect(seqs(await store.before({ orderKey: 'p1', seq: 5 }))).toEqual([1, 2, 4]);
+    await store.settle([settled(1, 'arming')]);
+    expect(seqs(await store.before({ orderKey: 'p1', seq: 6 }))).toEqual([2]);
+  });
+});
+
+describe('settle and retryParked', () => {
+  it('move an event through waiting, parked and delivered, and show it in the trail', async () => {
+    const store = await startStore(temporaryDir());
+    await store.commit(commitOf([row(1), row(2), row(3, { lane: 'activity' }), row(4, { toCloud: false })]));
+    await store.settle([settled(1), parkedVerdict(2), parkedVerdict(3, 'activity')]);
+    expect(await store.stats()).toMatchObject({ pending: { alarm: 0, activity: 0 }, parked: 2, oldest: undefined });
+    const trail = await store.events({ limit: 10 });
+    expect(trail.map(({ seq, delivery, reason }) => [seq, delivery, reason])).toEqual([
+      [4, 'local', undefined],
+      [3, 'parked', 'bad field'],
+      [2, 'parked', 'bad field'],
+      [1, 'delivered', undefined],
+    ]);
+    expect(trail[3]).toMatchObject({ deliveredAt: 5000, tries: 2, event: row(1).event });
+
+    expect(await store.retryParked([1, 2, 3, 99])).toBe(2);
+    expect(await store.retryParked([2, 3])).toBe(0);
+    expect(seqs(await store.take('alarm', 0, 10))).toEqual([2]);
+    expect(seqs(await store.take('activity', 0, 10))).toEqual([3]);
+    expect((await store.stats()).oldest).toBe(row(2).wall);
+  });
+
+  it('change nothing when a verdict is repeated or belongs to no waiting event', async () => {
+    const store = await startStore(temporaryDir());
+    await store.commit(commitOf([row(1)]));
+    await store.settle([settled(1)]);
+    await store.settle([parkedVerdict(1), settled(1), settled(77)]);
+    expect(await store.events({ limit: 10 })).toMatchObject([{ seq: 1, delivery: 'delivered' }]);
+    expect((await store.stats()).parked).toBe(0);
+  });
+});
+
+describe('events', () => {
+  it('merges both files newest first, pages, and filters by partition and class', async () => {
+    const store = await startStore(temporaryDir());
+    const rows = Array.from({ length: 40 }, (_, index) =>
+      row(index + 1, {
+        lane: index % 2 === 0 ? 'alarm' : 'activity',
+        part: index % 4 < 2 ? 'p1' : 'p2',
+        class: index % 10 === 0 ? 'test' : 'alarm',
+      }),
+    );
+    await store.commit(commitOf(rows));
+    expect(seqs(await store.events({ limit: 5 }))).toEqual([40, 39, 38, 37, 36]);
+    expect(seqs(await store.events({ limit: 3, beforeSeq: 36 }))).toEqual([35, 34, 33]);
+    expect(seqs(await store.events({ limit: 4, partition: 'p2' }))).toEqual([40, 39, 36, 35]);
+    expect(seqs(await store.events({ limit: 10, class: 'test' }))).toEqual([31, 21, 11, 1]);
+    expect(await store.events({ limit: 100 })).toHaveLength(40);
+  });
+
+  it('finds a rare event behind thousands of others', async () => {
+    const store = await startStore(temporaryDir());
+    const rows = Array.from({ length: 6001 }, (_, index) =>
+      row(index + 1, {
+        class: index === 3 ? 'test' : 'alarm',
+        lane: index % 3 === 0 ? 'activity' : 'alarm',
+        body: '{}',
+      }),
+    );
+    for (let from = 0; from < rows.length; from += 1000) await store.commit(commitOf(rows.slice(from, from + 1000)));
+    expect(seqs(await store.events({ limit: 10, class: 'test' }))).toEqual([4]);
+    expect(seqs(await store.events({ limit: 5000 }))).toHaveLength(5000);
+  });
+});
+
+describe('media rows', () => {
+  const plan: MediaItem[] = [
+    { index: 0, kind: 'snapshot', camera: 'yard', offsetMs: -500 },
+    { index: 1, kind: 'snapshot', camera: 'gate', offsetMs: 0 },
+  ];
+
+  it('go from planned to ready to uploaded, and uploaded is final', async () => {
+    const store = await startStore(temporaryDir());
+    await store.commit(commitOf([row(2, { media: plan }), row(1, { lane: 'activity', media: plan.slice(0, 1) })]));
+    const planned = await store.media(['planned'], 10);
+    expect(planned.map(({ seq, index }) => [seq, index])).toEqual([
+      [1, 0],
+      [2, 0],
+      [2, 1],
+    ]);
+    expect(planned[1]).toEqual({
+      seq: 2,
+      lane: 'alarm',
+      eventId: 'event-2',
+      index: 0,
+      kind: 'snapshot',
+      camera: 'yard',
+      offsetMs: -500,
+      eventWall: row(2).wall,
+      state: 'planned',
+    });
+    const file = { file: 'spool/2-0.jpg', bytes: 1234, sha256: 'ab', mime: 'image/jpeg' };
+    await store.updateMedia([
+      { seq: 2, lane: 'alarm', index: 0, at: 9, state: 'ready', ...file },
+      { seq: 2, lane: 'alarm', index: 1, at: 9, state: 'failed', reason: 'camera away' },
+    ]);
+    expect(await store.media(['ready'], 10)).toMatchObject([{ seq: 2, index: 0, ...file }]);
+    expect((await store.stats()).mediaPending).toBe(2);
+    await store.updateMedia([{ seq: 2, lane: 'alarm', index: 0, at: 10, state: 'uploaded' }]);
+    await store.updateMedia([{ seq: 2, lane: 'alarm', index: 0, at: 11, state: 'failed', reason: 'late' }]);
+    expect(await store.media(['uploaded', 'failed'], 10)).toMatchObject([
+      { index: 0, state: 'uploaded', file: 'spool/2-0.jpg' },
+      { index: 1, state: 'failed', reason: 'camera away' },
+    ]);
+    expect((await store.events({ limit: 1 }))[0]?.media).toEqual([
+      { index: 0, kind: 'snapshot', camera: 'yard', state: 'uploaded' },
+      { index: 1, kind: 'snapshot', camera: 'gate', state: 'failed', reason: 'camera away' },
+    ]);
+  });
+});
+
+describe('the memory port', () => {
+  it('keeps values per room over a restart', async () => {
+    const dir = temporaryDir();
+    const store = await startStore(dir);
+    await store.memory('onvif').set('yard', 'one');
+    await store.memory('onvif').set('yard', 'two');
+    await store.memory('panels').set('yard', 'other');
+    await store.memory('panels').delete('yard');
+    await store.stop();
+    const again = await startStore(dir);
+    expect(await again.memory('onvif').get('yard')).toBe('two');
+    expect(await again.memory('panels').get('yard')).toBeUndefined();
+  });
+
+  it('refuses a key above its cap and a value above its size, and keeps what it has', async () => {
+    const store = await startStore(temporaryDir(), { limits: { memoryKeys: 2, memoryBytes: 8 } });
+    const memory = store.memory('onvif');
+    await memory.set('a', '1');
+    await memory.set('b', '1');
+    await expect(memory.set('c', '1')).rejects.toMatchObject({ code: 'queue_full', facts: { keys: 2 } });
+    await expect(memory.set('a', 'ü'.repeat(5))).rejects.toMatchObject({ code: 'queue_full', facts: { bytes: 10 } });
+    await memory.set('a', '2');
+    await store.memory('panels').set('c', '1');
+    expect(await memory.get('a')).toBe('2');
+    expect(await memory.get('c')).toBeUndefined();
+  });
+});
+
+describe('bounds', () => {
+  it('refuse other work at the cap of the queue while alarms are still accepted', async () => {
+    const store = await startStore(temporaryDir(), { limits: { queueCount: 8, queueReserve: 0.25 } });
+    const others = Array.from({ length: 8 }, (_, n) => store.commit(commitOf([row(n + 1, { lane: 'activity' })])));
+    const alarms = Array.from({ length: 3 }, (_, n) => store.commit(commitOf([row(n + 100)])));
+    const states = (await Promise.allSettled([...others, ...alarms])).map((result) =>
+      result.status === 'fulfilled' ? 'ok' : (result.reason as { code: string }).code,
+    );
+    expect(states).toEqual([...Array(6).fill('ok'), 'queue_full', 'queue_full', 'ok', 'ok', 'queue_full']);
+    expect(await metric(store, 'siteward_store_refused_total')).toBe(3);
+    await store.commit(commitOf([row(7, { lane: 'activity' })]));
+  });
+
+  it('keep the queue within its bytes', async () => {
+    const store = await startStore(temporaryDir(), { limits: { queueBytes: 20_000 } });
+    const body = 'x'.repeat(8000);
+    const first = store.commit(commitOf([row(1, { body, lane: 'trouble' })]));
+    const third = [row(2, { body, lane: 'trouble' }), row(3, { body, lane: 'trouble' })];
+    await expect(store.commit(commitOf(third))).rejects.toMatchObject({ code: 'queue_full' });
+    await first;
+    await store.commit(commitOf(third.slice(0, 1)));
+  });
+
+  it('trim the input log to its newest entries', async () => {
+    const store = await startStore(temporaryDir(), { limits: { inputs: 50 } });
+    for (let n = 0; n < 40; n += 1) await store.commit(commitOf([], { inputs: [`a${n}`, `b${n}`] }));
+    const lines = await store.inputs({ limit: 1000 });
+    expect(lines).toHaveLength(50);
+    expect(lines.at(-1)).toBe('b39');
+    await store.stats();
+    expect(await metric(store, 'siteward_store_trimmed_total', { what: 'inputs' })).toBe(30);
+  });
+
+  it('trim finished history, but never a waiting event or one whose pictures are under way', async () => {
+    const store = await startStore(temporaryDir(), { limits: { siteHistory: 10 } });
+    const media: MediaItem[] = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }];
+    await store.commit(commitOf([row(1), row(2, { media }), ...Array.from({ length: 300 }, (_, n) => row(n + 3))]));
+    await store.settle(Array.from({ length: 301 }, (_, n) => settled(n + 2)));
+    for (let n = 0; n < 3; n += 1) await store.settle([settled(1000)]);
+    expect(seqs(await store.events({ limit: 1000 }))).toEqual([302, 301, 300, 299, 298, 297, 296, 295, 294, 2, 1]);
+  });
+
+  it('make finished history and then old activity give way when a file has reached its size, and never an alarm', async () => {
+    const store = await startStore(temporaryDir(), { limits: { bulkBytes: 400_000, siteBytes: 400_000 } });
+    const body = 'x'.repeat(2000);
+    for (let n = 1; n <= 300; n += 1) await store.commit(commitOf([row(n, { lane: 'activity', body })]));
+    expect((await store.take('activity', 299, 10)).map(({ seq }) => seq)).toEqual([300]);
+    expect((await store.stats()).pending.activity).toBeLessThan(300);
+    expect(await metric(store, 'siteward_store_trimmed_total', { what: 'activity' })).toBeGreaterThan(0);
+
+    let failed = 0;
+    for (let n = 1001; n <= 1300 && failed === 0; n += 1) {
+      await store.commit(commitOf([row(n, { body })])).catch((error: { code: string }) => {
+        expect(error.code).toBe('store_failed');
+        failed = n;
+      });
+    }
+    expect(failed).toBeGreaterThan(1001);
+    await until(() => store.health().state === 'degraded');
+    expect((await store.stats()).pending.alarm).toBe(failed - 1001);
+    expect(seqs(await store.take('alarm', 0, 1))).toEqual([1001]);
+  });
+});
