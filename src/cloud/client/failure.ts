@@ -76,5 +76,7 @@ function codeOf(error: unknown): string | undefined {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors.at(-1));
   if (!(error instanceof Error)) return undefined;
   if ('code' in error && typeof error.code === 'string') return error.code;
+  // undici leaves the code of some parser errors out.
+  if (error.name === 'HTTPParserError') return 'HPE_';
   return error.cause === undefined ? undefined : codeOf(error.cause);
 }
