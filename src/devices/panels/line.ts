@@ -1,0 +1,144 @@
+import {
+  ErrorWithSubackPacket,
+  type IClientOptions,
+  type IPublishPacket,
+  type MqttClient,
+  connect as mqttConnect,
+} from 'mqtt';
+import { describe, SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Secret } from '#lib/secret.ts';
+import { sleep } from '#lib/wait.ts';
+import { createAcks } from './acks.ts';
+
+export interface Connect {
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: Secret | undefined;
+  /** Certificates of the broker's authority, PEM. */
+  readonly ca?: string | Buffer | undefined;
+  /** 4 is MQTT 3.1.1, which both brokers speak. */
+  readonly protocolVersion?: 4 | 5;
+}
+
+export interface LineOptions {
+  readonly connect: Connect;
+  readonly clientId: string;
+  /** A persistent session is `false`: the broker keeps what came while we were away. */
+  readonly clean: boolean;
+  readonly clock: Clock;
+  /** Connected. May subscribe; a rejection ends the connection and it is tried again. */
+  readonly up: (client: MqttClient) => Promise<void>;
+  /** Not connected any more, or could not connect; called once per try. */
+  readonly down: (reason: string) => void;
+  /** The work for one message; undefined when there is none to wait for. */
+  readonly message?: (packet: IPublishPacket) => Promise<void> | undefined;
+}
+
+/** Unfinished messages beyond which nothing more is read from the broker. Mosquitto sends at most 20 by itself. */
+const unfinishedLimit = 64;
+/** A connection that lived longer than this was a good one (milliseconds). */
+const settledMs = 10_000;
+
+/**
+ * Keeps one connection to the broker until `signal` aborts. Each try is a new client, so that nothing a client still
+ * holds (an unacknowledged command) is ever sent again on a later connection.
+ */
+export async function keepLine(options: LineOptions, signal: AbortSignal): Promise<void> {
+  const wait = backoff({ baseMs: 250, capMs: 10_000 });
+  let short = 0;
+  while (!signal.aborted) {
+    const outcome = await oneConnection(options, signal);
+    if (signal.aborted) return;
+    short = outcome.connectedMs === undefined || outcome.connectedMs > settledMs ? 0 : short + 1;
+    if (outcome.connectedMs !== undefined && outcome.connectedMs > settledMs) wait.reset();
+    // The broker ends the older of two connections with one id; seen from inside that is a row of short lives.
+    const clash = short >= 3 ? `; another client may use the id ${options.clientId}` : '';
+    options.down(`${outcome.reason}${clash}`);
+    await sleep(wait.next(), signal).catch(() => {});
+  }
+}
+
+/** Ends when the connection does; never rejects. */
+function oneConnection(options: LineOptions, signal: AbortSignal): Promise<{ reason: string; connectedMs?: number }> {
+  return new Promise((resolve) => {
+    let since: number | undefined;
+    let reason = 'the connection to the broker was closed';
+    let client: MqttClient;
+    try {
+      client = mqttConnect(options.connect.url, clientOptions(options));
+    } catch (error) {
+      return resolve({ reason: describe(error) });
+    }
+    const acks = createAcks({
+      limit: unfinishedLimit,
+      work: (packet) => options.message?.(packet),
+      failed: (error) => end(`a message could not be kept and will be delivered again: ${describe(error)}`),
+    });
+    // Set before CONNACK can arrive: with a persistent session the first message comes right behind it.
+    client.handleMessage = acks.handleMessage;
+    const end = (why: string) => {
+      reason = why;
+      acks.close();
+      client.end(true);
+    };
+    // Graceful: a DISCONNECT keeps the broker from waiting for the keep-alive; unacknowledged messages stay with it.
+    const aborted = () => {
+      acks.close();
+      client.end(!client.connected);
+    };
+    signal.addEventListener('abort', aborted, { once: true });
+    client.on('connect', () => {
+      since = options.clock.monotonic();
+      options.up(client).catch((error: unknown) => end(describe(error)));
+    });
+    client.on('error', (error) => {
+      reason = describe(error);
+      // Refused credentials and the like do not close by themselves.
+      client.end(true);
+    });
+    client.once('close', () => {
+      acks.close();
+      signal.removeEventListener('abort', aborted);
+      client.end(true);
+      resolve(since === undefined ? { reason } : { reason, connectedMs: options.clock.monotonic() - since });
+    });
+    if (signal.aborted) aborted();
+  });
+}
+
+function clientOptions({ connect, clientId, clean }: LineOptions): IClientOptions {
+  return {
+    clientId,
+    clean,
+    protocolVersion: connect.protocolVersion ?? 4,
+    ...(connect.protocolVersion === 5 && !clean ? { properties: { sessionExpiryInterval: 7 * 86_400 } } : {}),
+    ...(connect.username === undefined ? {} : { username: connect.username }),
+    ...(connect.password === undefined ? {} : { password: connect.password.reveal() }),
+    ...(connect.ca === undefined ? {} : { ca: connect.ca }),
+    keepalive: 30,
+    connectTimeout: 10_000,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+  };
+}
+
+/** Subscribes with QoS 1. Throws `mqtt_unreachable` when the broker refuses a filter (SUBACK 128). */
+export async function subscribe(client: MqttClient, filters: readonly string[]): Promise<void> {
+  try {
+    await client.subscribeAsync([...filters], { qos: 1 });
+  } catch (error) {
+    if (!(error instanceof ErrorWithSubackPacket)) throw error;
+    const codes: readonly unknown[] = error.packet.granted;
+    const filter = filters.find((_, i) => Number(codes[i]) >= 128) ?? filters.join(', ');
+    throw new SitewardError(
+      'mqtt_unreachable',
+      `the broker refused the subscription to ${filter}; check its access rules`,
+      {
+        facts: { filter },
+      },
+    );
+  }
+}

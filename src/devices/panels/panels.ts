@@ -1,0 +1,297 @@
+import type { IPublishPacket, MqttClient } from 'mqtt';
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { describe, SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
+import type { Secret } from '#lib/secret.ts';
+import type { DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import { renderCommand } from './commands.ts';
+import type { PanelHint } from './hints.ts';
+import type { Message } from './interpret.ts';
+import { type Connect, keepLine, subscribe } from './line.ts';
+import { buildPanels } from './load.ts';
+import type { PanelOptions } from './options.ts';
+import { Runner } from './runner.ts';
+import { narrowest } from './topics.ts';
+
+/** A command as this room needs it; the site's port has the same shape. */
+export interface PanelCommandLike {
+  readonly panel: DeviceId;
+  readonly partition: PartitionId;
+  readonly action: 'disarm' | 'arm_away' | 'arm_home' | 'arm_night' | 'arm_vacation' | 'arm_custom';
+  readonly commandId: string;
+}
+
+export interface Panels extends Part {
+  /**
+   * Sends one command at once or refuses it with a `refusal` signal; never keeps it for later. That the panel did it
+   * shows in its state.
+   */
+  send(command: PanelCommandLike): void;
+  /** What a technician should look at, for `siteward status`. */
+  hints(): readonly PanelHint[];
+}
+
+export interface PanelsOptions {
+  readonly panels: readonly PanelOptions[];
+  /** Directories with profiles, `<id>.json`; the first that has one wins. */
+  readonly profiles: readonly string[];
+  readonly connect: Connect;
+  readonly siteSlug: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /**
+   * Takes signals in order; resolves when what they caused is durable. Only then is the message acknowledged. A
+   * rejection makes the broker deliver it again.
+   */
+  readonly emit: (signals: readonly Signal[]) => Promise<void>;
+  /** siteward's own code at a panel, for bridges that want it in the command. */
+  readonly code?: (panel: DeviceId) => Secret | undefined;
+}
+
+const stopDeadlineMs = 2000;
+const silenceCheckMs = 1000;
+
+/**
+ * The alarm panels of this bridge over one broker. One client with a persistent session listens, one with a clean
+ * session sends commands, so that a door that opened during a restart is not lost and a command never waits in a queue.
+ */
+export function createPanels(options: PanelsOptions): Panels {
+  return new PanelPart(options);
+}
+
+class PanelPart implements Panels {
+  readonly name = 'panels';
+  readonly #options: PanelsOptions;
+  readonly #runners: readonly Runner[];
+  readonly #problems: ReadonlyMap<string, SitewardError>;
+  readonly #metrics: ReturnType<typeof createMetrics>;
+  readonly #abort = new AbortController();
+  #lines: Promise<unknown> = Promise.resolve();
+  #silence: NodeJS.Timeout | undefined;
+  #commands: MqttClient | undefined;
+  #listening = false;
+  #reason = 'not started';
+
+  constructor(options: PanelsOptions) {
+    const { built, problems } = buildPanels(options.panels, options.profiles);
+    this.#options = options;
+    this.#runners = built.map((panel) => new Runner(panel, options));
+    this.#problems = problems;
+    this.#metrics = createMetrics(options.metrics);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    for (const [panel, error] of this.#problems) {
+      this.#options.log.error({ panel, reason: error.message, ...error.facts }, 'this panel is not read');
+    }
+    if (this.#runners.length === 0) return;
+    const stop = AbortSignal.any([signal, this.#abort.signal]);
+    const { connect, clock, siteSlug } = this.#options;
+    this.#lines = Promise.all([
+      keepLine(
+        {
+          connect,
+          clock,
+          clientId: `siteward-${siteSlug}-panels`,
+          clean: false,
+          up: (client) => this.#listen(client),
+          down: (reason) => this.#lost(reason),
+          message: (packet) => this.#message(packet),
+        },
+        stop,
+      ),
+      keepLine(
+        {
+          connect,
+          clock,
+          clientId: `siteward-${siteSlug}-cmd`,
+          clean: true,
+          up: async (client) => {
+            this.#commands = client;
+          },
+          down: () => {
+            this.#commands = undefined;
+          },
+        },
+        stop,
+      ),
+    ]);
+    this.#silence = setInterval(() => this.#checkSilence(), silenceCheckMs);
+    this.#silence.unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#silence);
+    this.#abort.abort(new SitewardError('stopped', 'the panels were stopped'));
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise((resolve) => {
+      timer = setTimeout(resolve, stopDeadlineMs);
+    });
+    await Promise.race([this.#lines, deadline]);
+    clearTimeout(timer);
+    this.#commands = undefined;
+    this.#listening = false;
+    this.#reason = 'stopped';
+  }
+
+  health(): Health {
+    const facts = { panels: this.#runners.length, broken: this.#problems.size, connected: this.#listening };
+    const [broken] = this.#problems.values();
+    if (this.#runners.length > 0 && !this.#listening) {
+      return { state: 'down', reason: `No panel can be heard: ${this.#reason}. Check the broker.`, facts };
+    }
+    if (broken !== undefined) return { state: 'degraded', reason: broken.message, facts };
+    return ok(facts);
+  }
+
+  hints(): readonly PanelHint[] {
+    const broken = [...this.#problems].map(([panel, error]) => ({
+      panel,
+      kind: 'not_running' as const,
+      about: panel,
+      text: error.message,
+      values: [],
+      count: 1,
+      lastAt: this.#options.clock.wall(),
+    }));
+    return [...broken, ...this.#runners.flatMap((runner) => runner.hints())];
+  }
+
+  send(command: PanelCommandLike): void {
+    const refusal = this.#trySend(command);
+    this.#metrics.commands.inc({ panel: command.panel, result: refusal === undefined ? 'sent' : 'refused' });
+    const { panel, partition, action, commandId } = command;
+    if (refusal === undefined) {
+      this.#options.log.info({ panel, partition, action, commandId }, 'panel command sent');
+      return;
+    }
+    this.#options.log.warn({ panel, partition, action, commandId, reason: refusal }, 'panel command refused');
+    this.#emit([{ kind: 'refusal', source: { kind: 'panel', id: panel }, partition, reason: 'other' }])?.catch(
+      () => {},
+    );
+  }
+
+  /** Why the command was not sent; undefined when it was. */
+  #trySend(command: PanelCommandLike): string | undefined {
+    const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
+    const key = runner?.built.mapping.keys.get(command.partition);
+    if (runner === undefined) return 'there is no such panel';
+    if (key === undefined) return 'the panel does not have this partition';
+    const client = this.#commands;
+    if (client?.connected !== true) return 'the broker is not connected';
+    // A bridge that comes back later must not find an old command waiting for it.
+    if (runner.bridge === false || runner.device === false) return 'the panel cannot be reached';
+    try {
+      const code = this.#options.code?.(command.panel);
+      const { topic, payload, qos } = renderCommand(runner.built.compiled, {
+        action: command.action,
+        partition: key,
+        code,
+      });
+      client.publish(topic, payload, { qos, retain: false }, (error) => {
+        const { panel, commandId } = command;
+        if (error) this.#options.log.warn({ panel, commandId, reason: error.message }, 'panel command may be lost');
+      });
+      return undefined;
+    } catch (error) {
+      return describe(error);
+    }
+  }
+
+  async #listen(client: MqttClient): Promise<void> {
+    const filters = narrowest(
+      this.#runners.flatMap((runner) => runner.built.compiled.rules.map((rule) => rule.template)),
+    );
+    await subscribe(client, filters);
+    this.#listening = true;
+    this.#metrics.connected.set(1);
+    this.#options.log.info({ filters }, 'listening to the panels');
+    // Bridges that never tell about themselves count as up while the broker is there.
+    this.#links(
+      this.#runners.filter((runner) => !runner.tells('bridge')),
+      true,
+    );
+  }
+
+  #lost(reason: string): void {
+    this.#listening = false;
+    this.#metrics.connected.set(0);
+    if (this.#reason !== reason) this.#options.log.warn({ reason }, 'the panels cannot be heard');
+    this.#reason = reason;
+    this.#links(this.#runners, false, `no connection to the broker: ${reason}`);
+  }
+
+  #links(runners: readonly Runner[], up: boolean, reason?: string): void {
+    const signals = runners.flatMap((runner) => runner.link('bridge', up, reason) ?? []);
+    this.#emit(signals)?.catch(() => {});
+  }
+
+  #checkSilence(): void {
+    if (!this.#listening) return;
+    this.#emit(this.#runners.flatMap((runner) => runner.checkSilence() ?? []))?.catch(() => {});
+  }
+
+  #message(packet: IPublishPacket): Promise<void> | undefined {
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    const message = { topic: packet.topic, payload, retain: packet.retain === true };
+    for (const runner of this.#runners) {
+      const taken = this.#take(runner, message);
+      if (taken === undefined) continue;
+      this.#metrics.messages.inc({ panel: runner.built.options.id, result: taken.result });
+      return this.#emit(taken.signals);
+    }
+    this.#metrics.messages.inc({ panel: '', result: 'unmatched' });
+    return undefined;
+  }
+
+  /** A message that breaks the reading is dropped and acknowledged: delivered again it would only break it again. */
+  #take(runner: Runner, message: Message): ReturnType<Runner['take']> {
+    try {
+      return runner.take(message);
+    } catch (error) {
+      this.#options.log.error(
+        { panel: runner.built.options.id, reason: describe(error) },
+        'panel message not readable',
+      );
+      return { signals: [], result: 'dropped' };
+    }
+  }
+
+  /** Rejections are logged here, once; the caller decides what follows from them. */
+  #emit(signals: readonly Signal[]): Promise<void> | undefined {
+    if (signals.length === 0) return undefined;
+    const done = this.#options.emit(signals);
+    done.catch((error: unknown) => this.#options.log.error({ reason: describe(error) }, 'panel signals were not kept'));
+    return done;
+  }
+}
+
+/** A reload makes a new part on the same registry, so that counters go on. */
+function createMetrics(metrics: Registry) {
+  const registers = [metrics];
+  const find = (name: string) => metrics.getSingleMetric(name);
+  return {
+    messages:
+      (find('siteward_panel_messages_total') as Counter<'panel' | 'result'> | undefined) ??
+      new Counter({
+        name: 'siteward_panel_messages_total',
+        help: 'Messages from panels by what became of them: read, ignored, unmapped, dropped, unmatched',
+        labelNames: ['panel', 'result'] as const,
+        registers,
+      }),
+    commands:
+      (find('siteward_panel_commands_total') as Counter<'panel' | 'result'> | undefined) ??
+      new Counter({
+        name: 'siteward_panel_commands_total',
+        help: 'Commands to panels: sent or refused',
+        labelNames: ['panel', 'result'] as const,
+        registers,
+      }),
+    connected:
+      (find('siteward_panel_broker_connected') as Gauge | undefined) ??
+      new Gauge({ name: 'siteward_panel_broker_connected', help: '1 while the panels can be heard', registers }),
+  };
+}

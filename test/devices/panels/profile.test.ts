@@ -1,0 +1,361 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { SitewardError } from '#errors.ts';
+import { Secret } from '#lib/secret.ts';
+import {
+  buildPanels,
+  compileProfile,
+  emptyMemory,
+  interpret,
+  profileIds,
+  renderCommand,
+} from '../../../src/devices/panels/index.ts';
+import { compilePreset, meaning, panel, preset, presets, readOne } from './helpers.ts';
+
+type Json = Record<string, unknown>;
+
+const rule = (topic: string, ...read: Json[]): Json => ({ topic, read });
+const profile = (given: Json): Json => ({
+  id: 'trial',
+  title: 'Trial',
+  version: 1,
+  hardware: [],
+  vars: { b: 'base' },
+  identity: { partition: 'label', zone: 'label' },
+  code: { mode: 'none' },
+  caps: [],
+  in: [rule('$b/{zone}', { for: 'zone', set: 'open' })],
+  ...given,
+});
+
+function problemOf(json: unknown, options?: Parameters<typeof compileProfile>[1]): string {
+  try {
+    compileProfile(json, options);
+  } catch (error) {
+    if (error instanceof SitewardError && error.code === 'profile_invalid') return error.message;
+    throw error;
+  }
+  return 'valid';
+}
+
+describe('checking a profile', () => {
+  it('accepts every preset of the repository', () => {
+    expect(profileIds([presets])).toEqual(expect.arrayContaining(['dsc-keybus', 'pai', 'zigbee2mqtt']));
+    for (const id of profileIds([presets])) expect(problemOf(preset(id)), id).toBe('valid');
+  });
+
+  it.each([
+    ['a missing section', profile({ in: undefined }), 'in: '],
+    [
+      'an unknown key',
+      profile({ in: [rule('$b/x', { for: 'zone', key: 'x', set: 'open', script: 'x' })] }),
+      'in[0].read[0]: ',
+    ],
+    [
+      'an unknown field',
+      profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'door' })] }),
+      'in[0].read[0].set: zone has no field "door"',
+    ],
+    [
+      'a value the field does not take',
+      profile({ in: [rule('$b/{partition}', { for: 'partition', set: 'state', map: { A: 'armed' } })] }),
+      'in[0].read[0].map.A: "armed" is no value of state',
+    ],
+    ['a wildcard', profile({ in: [rule('$b/+', { for: 'zone', key: 'x', set: 'open' })] }), 'in[0].topic: wildcards'],
+    [
+      'a topic of everything',
+      profile({ in: [rule('{zone}/x', { for: 'zone', set: 'open' })] }),
+      'in[0].topic: the first level',
+    ],
+    [
+      'an unknown variable',
+      profile({ in: [rule('$c/{zone}', { for: 'zone', set: 'open' })] }),
+      'in[0].topic: $c is not among vars',
+    ],
+    [
+      'an unknown placeholder',
+      profile({ in: [rule('$b/{door}', { for: 'zone', set: 'open' })] }),
+      'in[0].topic: {door} is not known',
+    ],
+    [
+      'a key nothing catches',
+      profile({ in: [rule('$b/x', { for: 'zone', set: 'open' })] }),
+      'in[0].read[0].key: {zone}',
+    ],
+    [
+      'a broken expression',
+      profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match: '(' })] }),
+      'in[0].read[0].match: ',
+    ],
+    [
+      'a command outside caps',
+      profile({ out: { disarm: { topic: '$b/set', payload: 'D' } } }),
+      'out.disarm: is not listed in caps',
+    ],
+  ])('refuses %s and names the place', (_, json, words) => {
+    expect(problemOf(json)).toContain(words);
+  });
+
+  it('names several places at once', () => {
+    const text = problemOf(
+      profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'door' }), rule('$b/a/+', { for: 'zone', set: 'open' })] }),
+    );
+    expect(text).toContain('in[0].read[0].set');
+    expect(text).toContain('in[1].topic');
+  });
+
+  it('refuses two topics that could match one message', () => {
+    const zone = (topic: string) => rule(topic, { for: 'zone', set: 'open' });
+    expect(problemOf(profile({ in: [zone('$b/{zone}/open'), zone('$b/Zone{zone}/open')] }))).toContain(
+      'in[1].topic: can match the same topic as in[0].topic',
+    );
+    const partition = rule('$b/Partition{partition}', { for: 'partition', set: 'state' });
+    expect(problemOf(profile({ in: [partition, zone('$b/Zone{zone}')] }))).toBe('valid');
+    expect(
+      problemOf(
+        profile({ in: [rule('$b/Trouble', { for: 'trouble', trouble: 'system', set: 'active' }), zone('$b/{zone}')] }),
+      ),
+    ).toContain('in[1].topic');
+  });
+
+  it('refuses variables and overrides it does not know', () => {
+    expect(problemOf(profile({}), { vars: { base: 'x' } })).toContain('vars.base');
+    expect(problemOf(profile({}), { vars: { b: 'x/#' } })).toContain('vars.b');
+    expect(problemOf(profile({}), { overrides: { door: { a: true } } })).toContain('overrides.door');
+    expect(problemOf(profile({}), { overrides: { open: { ajar: 'yes' } } })).toContain('overrides.open.ajar');
+  });
+});
+
+describe('subscribing', () => {
+  it('uses exact filters, each once, none covered by another', () => {
+    expect(compilePreset('dsc-keybus', { vars: { b: 'house/dsc' } }).filters).toEqual([
+      'house/dsc/Get/+',
+      'house/dsc/Get/+/Message',
+      'house/dsc/Status',
+    ]);
+  });
+
+  it('anchors topics and takes their special characters as they are', () => {
+    const compiled = compileProfile(profile({ in: [rule('$b/zone.{zone}', { for: 'zone', set: 'open' })] }), {
+      vars: { b: 'a.b' },
+    });
+    expect(readOne(compiled, 'a.b/zone.7', '1').readings).toHaveLength(1);
+    for (const topic of ['axb/zone.7', 'a.b/zoneX7', 'a.b/zone.7/more', 'x/a.b/zone.7', 'a.b/zone.']) {
+      expect(readOne(compiled, topic, '1').notes).toEqual([{ kind: 'unmatched' }]);
+    }
+  });
+});
+
+describe('the language', () => {
+  const read = (given: Json, payload: unknown, more: Json = {}, options?: Parameters<typeof compileProfile>[1]) => {
+    const json = profile({ in: [{ ...rule('$b/{zone}', { for: 'zone', ...given }), ...more }] });
+    const text = typeof payload === 'string' ? payload : JSON.stringify(payload);
+    const { readings, notes } = readOne(compileProfile(json, options), 'base/z', text);
+    return notes.length > 0 ? notes : meaning(readings);
+  };
+
+  it('compares the string form: booleans, numbers and words', () => {
+    for (const yes of [true, 1, 'True', 'ON', 'on', 'yes'])
+      expect(read({ at: '/v', set: 'open' }, { v: yes })).toMatchObject({ open: true });
+    for (const no of [false, 0, 'False', 'OFF', 'no'])
+      expect(read({ at: '/v', set: 'open' }, { v: no })).toMatchObject({ open: false });
+  });
+
+  it('takes the exact case first and folds only where the profile says so', () => {
+    const map = { Open: true, OPEN: false };
+    expect(read({ set: 'open', map, fold: true }, 'OPEN')).toMatchObject({ open: false });
+    expect(read({ set: 'open', map: { Open: true }, fold: true }, 'oPEN')).toMatchObject({ open: true });
+    expect(read({ set: 'open', map: { Open: true } }, 'open')).toEqual([
+      { kind: 'unmapped', rule: 'base/{zone}', field: 'zone.open', value: 'open' },
+    ]);
+  });
+
+  it('turns polarity round', () => {
+    expect(read({ set: 'open', map: 'bool', invert: true }, 'ON')).toMatchObject({ open: false });
+  });
+
+  it('follows pointers into objects and lists, and says nothing where nothing stands', () => {
+    expect(read({ at: '/a/1/b', set: 'open' }, { a: [0, { b: 1 }] })).toMatchObject({ open: true });
+    expect(read({ at: '/a/b', set: 'open' }, { a: {} })).toEqual({});
+    expect(read({ at: '/a', set: 'open' }, { a: null })).toEqual({});
+    expect(read({ at: '/constructor', set: 'open' }, {})).toEqual({});
+    expect(read({ at: '/a', set: 'open' }, { a: {} })).toMatchObject([{ kind: 'unmapped' }]);
+  });
+
+  it('reads only when its condition holds', () => {
+    const given = { at: '/v', set: 'open', when: { '/type': ['door', 'window'] } };
+    expect(read(given, { v: 1, type: 'door' })).toMatchObject({ open: true });
+    expect(read(given, { v: 1, type: 'light' })).toEqual({});
+  });
+
+  it('takes the first of ordered conditions', () => {
+    const first = [
+      { if: { '/fire': true }, value: { alarm: true, zone_type: 'fire' } },
+      { if: { '/alarm': true, '/armed': 1 }, value: { alarm: true } },
+    ];
+    expect(read({ first }, { fire: true, alarm: true })).toMatchObject({ alarm: true, zone_type: 'fire' });
+    expect(read({ first }, { alarm: true, armed: '1' })).toMatchObject({ alarm: true });
+    expect(read({ first, other: { alarm: false } }, { alarm: true })).toMatchObject({ alarm: false });
+    expect(read({ first }, { alarm: true })).toEqual({});
+  });
+
+  it('takes the value out of a text', () => {
+    expect(read({ set: 'open', match: '^status=(\\w+);', map: { OP: true } }, 'status=OP; battery=3')).toMatchObject({
+      open: true,
+    });
+    expect(read({ set: 'open', match: '^status=(\\w+);', map: { OP: true } }, 'hello')).toEqual({});
+  });
+
+  it('reads each member of an object', () => {
+    const json = profile({
+      in: [rule('$b/all', { for: 'zone', each: { at: '/zones', key: 'z(\\d\\d)' }, at: '/open', set: 'open' })],
+    });
+    const { readings } = readOne(
+      compileProfile(json),
+      'base/all',
+      JSON.stringify({ zones: { z01: { open: 1 }, z02: { open: 0 }, other: { open: 1 } } }),
+    );
+    expect(readings).toMatchObject([
+      { key: '01', open: true },
+      { key: '02', open: false },
+    ]);
+  });
+
+  it('lets a site read a value otherwise', () => {
+    const area = {
+      topic: '$b/{partition}',
+      read: [{ for: 'partition', set: 'state', map: { part_1: 'armed_home', off: 'disarmed' } }],
+    };
+    const options = { overrides: { state: { part_1: 'armed_night', part_2: 'armed_home' } } };
+    const compiled = compileProfile(profile({ in: [area] }), options);
+    expect(meaning(readOne(compiled, 'base/a', 'part_1').readings)).toMatchObject({ state: 'armed_night' });
+    expect(meaning(readOne(compiled, 'base/a', 'part_2').readings)).toMatchObject({ state: 'armed_home' });
+    expect(meaning(readOne(compiled, 'base/a', 'off').readings)).toMatchObject({ state: 'disarmed' });
+  });
+
+  it('keeps the state when a value is ephemeral, empty or unknown', () => {
+    const json = profile({
+      in: [
+        rule('$b/{partition}', {
+          for: 'partition',
+          set: 'state',
+          ephemeral: ['busy', 'None'],
+          map: { on: 'armed_away', failed: { fault: 'arm_failed' } },
+        }),
+      ],
+    });
+    const compiled = compileProfile(json);
+    let memory = emptyMemory();
+    const say = (text: string) => {
+      const result = interpret(compiled, memory, {
+        topic: 'base/a',
+        payload: new TextEncoder().encode(text),
+        retain: false,
+      });
+      memory = result.memory;
+      return result;
+    };
+    say('on');
+    const kept = memory;
+    for (const text of ['busy', 'None', '', 'nonsense']) expect(say(text).readings, text).toEqual([]);
+    expect(say('failed').readings).toMatchObject([{ fault: 'arm_failed' }]);
+    expect(memory).toBe(kept);
+  });
+
+  it('reads a pulse as on and off, and a retained pulse not at all', () => {
+    const json = profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'alarm', map: { press: true }, pulse: true })] });
+    expect(readOne(compileProfile(json), 'base/b', 'press').readings).toMatchObject([
+      { alarm: true },
+      { alarm: false },
+    ]);
+    expect(readOne(compileProfile(json), 'base/b', 'press', true).readings).toEqual([]);
+  });
+
+  it('drops retained messages where they mean nothing, and marks records of the past', () => {
+    const json = (retained: string) =>
+      profile({ in: [{ ...rule('$b/{zone}', { for: 'zone', set: 'open' }), retained }] });
+    expect(readOne(compileProfile(json('ignore')), 'base/z', '1', true).notes).toEqual([{ kind: 'ignored' }]);
+    expect(readOne(compileProfile(json('ignore')), 'base/z', '1', false).readings).toHaveLength(1);
+    expect(readOne(compileProfile(json('context')), 'base/z', '1', true).readings).toMatchObject([{ context: true }]);
+    expect(readOne(compileProfile(json('state')), 'base/z', '1', true).readings).toMatchObject([
+      { replay: true, context: false },
+    ]);
+  });
+});
+
+describe('commands', () => {
+  const withOut = (payload: unknown, more: Json = {}) =>
+    compileProfile(profile({ caps: ['disarm'], out: { disarm: { topic: '$b/{partition}/set', payload } }, ...more }));
+
+  it('builds JSON with the code and numbers in their places', () => {
+    const compiled = withOut({ state: 'D', code: '{code}', partition: '{partition:number}' });
+    const code = new Secret('48"27');
+    expect(renderCommand(compiled, { action: 'disarm', partition: '2', code })).toEqual({
+      topic: 'base/2/set',
+      payload: '{"state":"D","code":"48\\"27","partition":2}',
+      qos: 1,
+    });
+  });
+
+  it('refuses what the profile cannot do, without the code in the message', () => {
+    expect(() => renderCommand(withOut('D'), { action: 'arm_away', partition: '1' })).toThrow('has no such command');
+    expect(() => renderCommand(withOut('{code}'), { action: 'disarm', partition: '1' })).toThrow('needs a code');
+    expect(() =>
+      renderCommand(withOut('D', { guard: { toggle: true } }), { action: 'disarm', partition: '1' }),
+    ).toThrow('turn the state round');
+  });
+});
+
+describe('several panels', () => {
+  it('refuses two that read the same topics, and keeps the first', () => {
+    const { built, problems } = buildPanels(
+      [panel({ id: 'one', profile: 'pai' }), panel({ id: 'two', profile: 'pai' })],
+      [presets],
+    );
+    expect(built.map(({ options }) => options.id)).toEqual(['one']);
+    expect(problems.get('two')?.message).toContain('reads the same topics as panel one');
+  });
+
+  it('takes two of one profile with different base topics', () => {
+    const { built, problems } = buildPanels(
+      [panel({ id: 'one', profile: 'pai' }), panel({ id: 'two', profile: 'pai', vars: { b: 'annex' } })],
+      [presets],
+    );
+    expect(built).toHaveLength(2);
+    expect(problems.size).toBe(0);
+  });
+
+  it('names the profiles there are when one is not', () => {
+    const { problems } = buildPanels([panel({ id: 'one', profile: 'paradox' })], [presets]);
+    expect(problems.get('one')?.message).toContain('there are dsc-keybus, pai, zigbee2mqtt');
+  });
+
+  it('refuses two zones with one key', () => {
+    const zones = { '1': { type: 'perimeter' }, '01': { type: 'perimeter' } };
+    const { problems } = buildPanels([panel({ id: 'one', profile: 'dsc-keybus', zones })], [presets]);
+    expect(problems.get('one')?.message).toContain('is already the key of zone');
+  });
+});
+
+describe('docs/panels.md', () => {
+  const text = readFileSync(new URL('../../../docs/panels.md', import.meta.url), 'utf8');
+  const example: unknown = JSON.parse(/```json\n(.*?)```/s.exec(text)?.[1] ?? '');
+
+  it('shows a profile that does what it says', () => {
+    const compiled = compileProfile(example);
+    expect(meaning(readOne(compiled, 'house/area/1', '{"mode":"part","alarm":0,"exit":1}').readings)).toMatchObject({
+      state: 'arming',
+    });
+    expect(meaning(readOne(compiled, 'house/area/1/entry', 'on').readings)).toMatchObject({
+      partition: '1',
+      state: 'pending',
+    });
+    expect(meaning(readOne(compiled, 'house/door/7', 'Open').readings)).toMatchObject({ zone: '7', open: true });
+    expect(meaning(readOne(compiled, 'house/alive', 'yes').readings)).toMatchObject({ bridge: 'online' });
+    expect(renderCommand(compiled, { action: 'arm_away', partition: '1' }).payload).toBe('{"mode":"full","area":1}');
+  });
+
+  it('names every preset', () => {
+    for (const id of profileIds([presets])) expect(text).toContain(`\`${id}\``);
+  });
+});
