@@ -1,13 +1,17 @@
 import type {
   ArmingRecord,
+  ArmingSource,
+  ArmMode,
   Command,
   CommandResult,
   Deadline,
+  DetectionClass,
   DeviceId,
   DeviceRef,
   EventDraft,
   PartitionId,
   PartitionState,
+  ReplyCode,
   Signal,
   SitePlan,
   Stamp,
@@ -31,6 +35,73 @@ export interface SiteState {
   readonly wrongCodes: Readonly<Record<string, readonly number[]>>;
   /** Counts incidents, so that an incident id needs no random number. */
   readonly incidents: number;
+  readonly periods: Readonly<Record<PartitionId, PeriodState>>;
+  /** Commands that wait for a panel, by id; at most one per partition. */
+  readonly inFlight: Readonly<Record<string, InFlight>>;
+  /** Levels of silent hold-up zones: kept apart from `zones`, so that no view and no change list can show them. */
+  readonly silent: Readonly<Record<ZoneNumber, boolean>>;
+  /** Detections that last, by camera: `class|rule`, at most 32 per camera. */
+  readonly seeing: Readonly<Record<DeviceId, readonly string[]>>;
+  /** What cameras saw last, for evidence: one entry per camera and class, at most 16. */
+  readonly sightings: readonly Sighting[];
+  /** Retained knowledge of a panel whose link is not up yet, by `partition:p1` or `zone:12`; it counts once it is. */
+  readonly held: Readonly<Record<string, Signal>>;
+  /** What removed partitions leave behind: their sequence is never reused, and they never come back disarmed by themselves. */
+  readonly retired: Readonly<Record<PartitionId, { readonly seq: number; readonly disarmed: boolean }>>;
+  /** Motion detectors settle until then after a start of the machine (safety 3). */
+  readonly settleUntil?: Deadline;
+}
+
+/** What a partition remembers over one arming period: from one arming or disarming to the next. */
+export interface PeriodState {
+  /** Zones left out by the command that armed the partition, until it is disarmed. */
+  readonly bypassed: readonly ZoneNumber[];
+  /** When it became armed: an alarm soon after is marked "recent close". */
+  readonly armedAt?: Deadline;
+  /** The mode whose protection goes on during an exit delay towards a wider mode (C10). */
+  readonly guard?: ArmMode;
+  /** Zones that tripped on the way in, while the entry delay ran; at most 16. */
+  readonly entered: readonly ZoneNumber[];
+  /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */
+  readonly signalled: Readonly<Record<string, SignalCount>>;
+  /** Wall clock of the last change caused on the site (C3). */
+  readonly localAt?: number;
+  /** Who armed it (C12). */
+  readonly armedBy?: { readonly source: ArmingSource; readonly actor?: string };
+}
+
+export interface SignalCount {
+  readonly count: number;
+  readonly since: Deadline;
+}
+
+export interface InFlight {
+  readonly client: string;
+  readonly target: PartitionId | 'all';
+  readonly verb: 'arm' | 'disarm';
+  readonly source: Command['source'];
+  readonly actor?: string;
+  /** A person on the site with a good code gave it (safety 5). */
+  readonly person: boolean;
+  readonly waiting: readonly PartitionId[];
+  /** Whether a partition of it has changed already. */
+  readonly changed: boolean;
+  readonly failure?: Failure;
+}
+
+/** Why a command did not do what it asked for. */
+export interface Failure {
+  readonly outcome: 'refused' | 'expired' | 'superseded' | 'unconfirmed';
+  readonly code: ReplyCode;
+  readonly field?: string;
+  readonly zones?: readonly ZoneNumber[];
+  readonly retryAfterS?: number;
+}
+
+export interface Sighting {
+  readonly camera: DeviceId;
+  readonly detection: DetectionClass;
+  readonly at: Deadline;
 }
 
 export interface LinkState {

@@ -94,6 +94,8 @@ export interface EventDraft {
   readonly signalToStation: boolean;
   /** False for what stays on the site: it is kept and shown, never sent. */
   readonly toCloud: boolean;
+  /** Hold-up and duress (safety 4): nothing on the site may show it; only the cloud and the auditor role see it. */
+  readonly silent?: true;
   readonly media: readonly MediaItem[];
   readonly incident?: string;
   readonly zoneName?: string;

@@ -1,0 +1,116 @@
+import type { DetectionClass, DeviceId, Signal, TroubleKind, ZonePlan, ZoneType } from '#site/model/index.ts';
+import { raise } from './alarm.ts';
+import { deviceName, localEvent } from './events.ts';
+import { now } from './timers.ts';
+import { isSet } from './transition.ts';
+import { closed, trip } from './trip.ts';
+import { setTrouble } from './trouble.ts';
+import { own, setZones, type Work, zoneOf } from './work.ts';
+
+type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
+
+/**
+ * The detections that open a camera's zone when its plan names none:
+ *
+ * | zone type                                      | opened by                                             |
+ * |------------------------------------------------|-------------------------------------------------------|
+ * | video_person_perimeter, video_person_interior  | person, vehicle, intrusion, line, loitering           |
+ * | every other                                    | the same, and motion                                  |
+ */
+const meaningful: ReadonlySet<DetectionClass> = new Set(['person', 'vehicle', 'intrusion', 'line', 'loitering']);
+const motionless: ReadonlySet<ZoneType> = new Set(['video_person_perimeter', 'video_person_interior']);
+
+export function opens(zone: ZonePlan, detection: DetectionClass): boolean {
+  if (zone.detections.length > 0) return zone.detections.includes(detection);
+  return meaningful.has(detection) || (detection === 'motion' && !motionless.has(zone.type));
+}
+
+/** Detections that say that the camera itself is unwell. */
+const faults: Readonly<Partial<Record<DetectionClass, TroubleKind>>> = {
+  tamper: 'camera_tamper',
+  video_loss: 'video_loss',
+  storage_fault: 'storage',
+  hardware_fault: 'system',
+  network_fault: 'comm_fail',
+};
+
+const levelCap = 32;
+const sightingCap = 16;
+
+export function detectionSignal(work: Work, signal: DetectionSignal): void {
+  const fault = faults[signal.detection];
+  if (fault === undefined) seen(work, signal);
+  else cameraFault(work, signal, fault);
+}
+
+function seen(work: Work, signal: DetectionSignal): void {
+  const before = work.events;
+  const edge = follow(work, signal);
+  if (edge && !signal.replay && (meaningful.has(signal.detection) || signal.detection === 'motion')) see(work, signal);
+  for (const zone of work.plan.zones) {
+    const mine = zone.source.kind === signal.source.kind && zone.source.id === signal.source.id;
+    if (mine && opens(zone, signal.detection)) cameraZone(work, zone, signal, edge);
+  }
+  if (edge && !signal.replay && work.events === before) {
+    const { detection, source } = signal;
+    localEvent(work, { class: 'camera', kind: detection, camera: source.id, source: deviceName(source) });
+  }
+}
+
+/** Keeps the detections that last; true when this one begins. A pulse always begins and never lasts. */
+function follow(work: Work, signal: DetectionSignal): boolean {
+  if (signal.pulse) return signal.active;
+  const { id } = signal.source;
+  const key = `${signal.detection}|${signal.rule ?? signal.topic}`;
+  const before = own(work.state.seeing, id) ?? [];
+  if (before.includes(key) === signal.active) return false;
+  const seeing = signal.active ? [...before, key].slice(-levelCap) : before.filter((entry) => entry !== key);
+  work.state = { ...work.state, seeing: { ...work.state.seeing, [id]: seeing } };
+  return signal.active;
+}
+
+function see(work: Work, { source, detection }: DetectionSignal): void {
+  const others = work.state.sightings.filter((entry) => entry.camera !== source.id || entry.detection !== detection);
+  const sighting = { camera: source.id, detection, at: now(work.at) };
+  work.state = { ...work.state, sightings: [...others, sighting].slice(-sightingCap) };
+}
+
+/**
+ * A camera's zone is open while one of its detections lasts. A replay says what is seen now: it raises an alarm only
+ * where nothing was known before, as after an interruption.
+ */
+function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: boolean): void {
+  const before = zoneOf(work.state, zone.number);
+  if (before === undefined) return;
+  const level = lasting(work, signal.source.id, zone);
+  if (before.open !== level) setZones(work, [{ ...before, open: level, at: work.at.wall }]);
+  const counts = !signal.replay || before.open === null;
+  const begins = signal.pulse ? edge && !level : level && before.open !== true;
+  if (begins && counts) {
+    trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion' });
+  } else if (!level && before.open === true) closed(work, zone);
+}
+
+const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>
+  (own(work.state.seeing, camera) ?? []).some((key) => opens(zone, key.split('|')[0] as DetectionClass));
+
+/** Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition. */
+function cameraFault(work: Work, signal: DetectionSignal, kind: TroubleKind): void {
+  const { source, detection, active } = signal;
+  const known = own(work.state.troubles, `${kind}|${deviceName(source)}|`) !== undefined;
+  if (active && !known && (kind === 'camera_tamper' || kind === 'video_loss')) blinded(work, signal);
+  setTrouble(work, { kind, source, active, detail: detection });
+}
+
+function blinded(work: Work, { source, detection, replay }: DetectionSignal): void {
+  const camera = work.plan.cameras.find(({ id }) => id === source.id);
+  const zone = work.plan.zones.find((plan) => plan.source.kind === source.kind && plan.source.id === source.id);
+  for (const id of new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])) {
+    const partition = own(work.state.partitions, id);
+    if (partition === undefined || !isSet(partition.state) || partition.mode === null) continue;
+    const detail = detection;
+    const about = { partition: id, zone, camera: source.id, source: deviceName(source), detail };
+    raise(work, { kind: 'tamper', ...about, ...(replay ? { late: true } : {}) });
+    return;
+  }
+}

@@ -1,0 +1,151 @@
+import type { ArmingWord, ArmMode, PartitionPlan, PartitionState, Signal, ZonePlan } from '#site/model/index.ts';
+import { modeOf } from '#site/model/index.ts';
+import { cancel, raise, restore, sourceOf } from './alarm.ts';
+import { deviceName } from './events.ts';
+import { settle } from './flight.ts';
+import { hold } from './link.ts';
+import { entryEvent, independentAlarm, partitionPlan } from './partition.ts';
+import { isArmed, type Transition, transition } from './transition.ts';
+import { endAlarm } from './trip.ts';
+import { own, partitionOf, setPartition, type Work, zonePlan } from './work.ts';
+import { behaviour, independent } from './zones.ts';
+
+type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
+
+/** What a panel says about a partition of its own is the truth (I6); siteward's belief never changes it. */
+export function observe(work: Work, signal: PartitionSignal): void {
+  const plan = partitionPlan(work, signal.partition);
+  const foreign = signal.source.kind !== 'panel' || (plan?.panel !== undefined && plan.panel !== signal.source.id);
+  if (plan === undefined || plan.authority === 'engine' || foreign) {
+    work.rules.add('not the authority');
+    return;
+  }
+  if (hold(work, signal, `partition:${plan.id}`)) return;
+  work.rules.add('I6');
+  const before = partitionOf(work, plan.id);
+  if (before.stale) setPartition(work, plan.id, { stale: false });
+  const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
+  if (signal.state !== before.state) mirror(work, plan, signal, reached);
+  if (reached && before.request !== undefined) {
+    settle(work, plan.id, before.request.commandId, signal.user === undefined ? 'done' : 'already');
+  }
+}
+
+function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reached: boolean): void {
+  const before = partitionOf(work, plan.id);
+  const { state, replay: late } = signal;
+  const by = causeOf(work, before, signal, reached);
+  if (state === 'disarmed' && before.state === 'triggered') cancel(work, plan.id, by.source, by.changedBy);
+  transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
+  if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
+  if (state === 'triggered') triggered(work, plan, late);
+}
+
+/** The command that asked for this state, unless the panel names a person or nobody asked. */
+function causeOf(
+  work: Work,
+  { request }: PartitionState,
+  { user }: PartitionSignal,
+  reached: boolean,
+): Pick<Transition, 'source' | 'changedBy' | 'commandId'> {
+  const flight = request === undefined ? undefined : own(work.state.inFlight, request.commandId);
+  if (!reached || user !== undefined || flight === undefined) return { source: 'panel', changedBy: user };
+  return { source: flight.source, changedBy: flight.actor, commandId: request?.commandId };
+}
+
+/** An exit delay that was asked for is as good as armed: the panel has accepted. */
+function reaches(target: 'disarmed' | ArmMode, state: ArmingWord, before: PartitionState): boolean {
+  if (target === 'disarmed') return state === 'disarmed';
+  if (modeOf(state) === target) return true;
+  return state === 'arming' && (before.state !== 'arming' || before.mode === target);
+}
+
+function modeAfter(before: PartitionState, state: ArmingWord): ArmMode | null {
+  if (isArmed(state)) return modeOf(state);
+  if (state === 'disarmed' || state === 'unknown') return null;
+  if (state === 'pending' || state === 'triggered') return before.mode;
+  const target = before.request?.target;
+  return target === undefined || target === 'disarmed' ? null : target;
+}
+
+const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
+  work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);
+
+function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
+  return zonesOf(work, plan).find(
+    (zone) => behaviour(zone).group === 'entry' && own(work.state.zones, zone.number)?.open === true,
+  );
+}
+
+/** One incident, one alarm event: a zone's own alarm that came first was the event already. */
+function triggered(work: Work, plan: PartitionPlan, late: boolean): void {
+  const { alarm, incident, memory } = partitionOf(work, plan.id);
+  if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone)) return;
+  const zone = suspect(work, plan);
+  const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
+  setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
+  const source = plan.panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: plan.panel });
+  raise(work, { kind, partition: plan.id, zone, source, ...(late ? { late } : {}) });
+}
+
+/** The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. */
+function suspect(work: Work, plan: PartitionPlan): ZonePlan | undefined {
+  const zones = zonesOf(work, plan).filter((zone) => behaviour(zone).group !== 'none');
+  const state = (zone: ZonePlan) => own(work.state.zones, zone.number);
+  const entry = partitionOf(work, plan.id).alarm?.zone;
+  return (
+    zones.find((zone) => state(zone)?.alarm === true) ??
+    (entry === undefined ? undefined : zonePlan(work.plan, entry)) ??
+    zones.find((zone) => state(zone)?.open === true && state(zone)?.bypassed !== true)
+  );
+}
+
+/**
+ * A zone in alarm, by the word of its panel. It is raised at once; `triggered`, when it comes, is then the same
+ * incident. A burglary zone of a partition the panel says is disarmed waits for the panel's verdict.
+ */
+export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): void {
+  const kind = behaviour(zone);
+  const late = replay ? { late: true } : {};
+  if (independent(kind.group)) {
+    if (!zone.partitions.some((id) => named(work, id, zone))) {
+      for (const id of zone.partitions) name(work, id, zone);
+      independentAlarm(work, zone, late);
+    }
+    return;
+  }
+  for (const id of zone.partitions) {
+    const { state, stale, alarm } = partitionOf(work, id);
+    const flagged = state === 'unknown' || stale;
+    if (!flagged && (state === 'disarmed' || state === 'arming')) continue;
+    if (named(work, id, zone)) continue;
+    const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
+    if (state !== 'triggered' || anonymous) name(work, id, zone);
+    if (anonymous) continue;
+    if (flagged) work.rules.add('safety 2');
+    raise(work, { kind: kind.alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
+  }
+}
+
+/** Whether the partition's running alarm was raised for this very zone. */
+function named(work: Work, id: string, zone: ZonePlan): boolean {
+  const { alarm, incident, memory } = partitionOf(work, id);
+  return incident !== undefined && alarm?.zone === zone.number && memory.includes(zone.number);
+}
+
+function name(work: Work, id: string, zone: ZonePlan): void {
+  const { alarm, state, memory } = partitionOf(work, id);
+  if (state === 'triggered' && alarm?.zone !== undefined) return;
+  setPartition(work, id, { alarm: { zone: zone.number, kind: behaviour(zone).alarm } });
+  // Without an event of its own the zone still belongs to the memory of this alarm.
+  if (state === 'triggered' && !memory.includes(zone.number))
+    setPartition(work, id, { memory: [...memory, zone.number] });
+}
+
+export function panelZoneRestored(work: Work, zone: ZonePlan): void {
+  const { alarm: kind } = behaviour(zone);
+  const id = zone.partitions.find((partition) => partitionOf(work, partition).memory.includes(zone.number));
+  if (id === undefined) return;
+  restore(work, { kind, partition: id, zone, source: sourceOf(zone) });
+  for (const partition of zone.partitions) endAlarm(work, partition, zone);
+}

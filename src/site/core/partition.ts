@@ -1,0 +1,235 @@
+import type { ArmMode, Command, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import { armedWord } from '#site/model/index.ts';
+import { alarming, cancel, incidentOf, raise, sourceOf } from './alarm.ts';
+import { coded, emit, place } from './events.ts';
+import { mediaPlan } from './media.ts';
+import { after, setTimer } from './timers.ts';
+import { isArmed, type Transition, transition } from './transition.ts';
+import { own, partitionOf, periodOf, setPartition, setPeriod, setZones, type Work, zonePlan } from './work.ts';
+import { behaviour, independent, watches } from './zones.ts';
+
+/** At most so many zones are remembered as tripped on the way in. */
+const enteredCap = 16;
+
+export const partitionPlan = (work: Work, id: PartitionId): PartitionPlan | undefined =>
+  work.plan.partitions.find((partition) => partition.id === id);
+
+type By = Pick<Command, 'id' | 'source' | 'actor'>;
+
+const caused = (by: By): Pick<Transition, 'source' | 'changedBy' | 'commandId' | 'local'> => ({
+  source: by.source,
+  changedBy: by.actor,
+  commandId: by.id,
+  local: by.source !== 'cloud',
+});
+
+/** Arms a partition of the engine. Its readiness was checked; `leftOut` are the zones it is armed without. */
+export function arm(
+  work: Work,
+  plan: PartitionPlan,
+  to: { mode: ArmMode; leftOut: readonly ZoneNumber[]; skipExitDelay: boolean; by: By },
+): void {
+  const before = partitionOf(work, plan.id);
+  const delayMs = to.skipExitDelay ? 0 : plan.exitDelayMs;
+  if (delayMs <= 0) {
+    transition(work, plan.id, { state: armedWord[to.mode], mode: to.mode, ...caused(to.by) });
+    leaveOut(work, plan.id, to.leftOut);
+    return;
+  }
+  const exitEnds = after(work.at, delayMs);
+  transition(work, plan.id, { state: 'arming', mode: to.mode, ...caused(to.by), more: { exitEnds } });
+  leaveOut(work, plan.id, to.leftOut);
+  if (isArmed(before.state) && before.mode !== null) {
+    work.rules.add('C10');
+    setPeriod(work, plan.id, { guard: before.mode });
+  }
+  setTimer(work, 'exit', plan.id, exitEnds);
+}
+
+function leaveOut(work: Work, id: PartitionId, numbers: readonly ZoneNumber[]): void {
+  if (numbers.length === 0) return;
+  const bypassed = [...new Set([...periodOf(work.state, id).bypassed, ...numbers])];
+  setPeriod(work, id, { bypassed });
+  setZones(
+    work,
+    numbers.flatMap((number) => {
+      const zone = own(work.state.zones, number);
+      return zone === undefined ? [] : [{ ...zone, bypassed: true }];
+    }),
+  );
+}
+
+export function disarm(work: Work, id: PartitionId, by: By): void {
+  const alarmed = partitionOf(work, id).state === 'triggered';
+  if (alarmed) cancel(work, id, by.source, by.actor);
+  transition(work, id, { state: 'disarmed', mode: null, ...caused(by) });
+}
+
+/**
+ * The exit delay has ended: armed. What is open now is never armed over in silence: it is treated as an entry, so
+ * that whoever went back in can still disarm (exit error).
+ */
+export function exitEnded(work: Work, plan: PartitionPlan): void {
+  const { mode, source, changedBy } = partitionOf(work, plan.id);
+  if (mode === null) return;
+  transition(work, plan.id, { state: armedWord[mode], mode, source, changedBy });
+  const open = burglaryZones(work, plan.id, mode).find((zone) => own(work.state.zones, zone.number)?.open === true);
+  if (open !== undefined) {
+    work.rules.add('exit error');
+    startEntry(work, plan, open, { exitError: true });
+  }
+}
+
+/** The zones of a partition that are watched in a mode and not left out. */
+export function burglaryZones(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
+  const { bypassed } = periodOf(work.state, id);
+  return work.plan.zones.filter((zone) => {
+    const how = behaviour(zone);
+    return (
+      zone.partitions.includes(id) && !independent(how.group) && watches(mode, how) && !bypassed.includes(zone.number)
+    );
+  });
+}
+
+/**
+ * The entry delay begins. A picture leaves at once with an event that signals nobody, so that smashing the box does
+ * not help (safety 8).
+ */
+export function startEntry(
+  work: Work,
+  plan: PartitionPlan,
+  zone: ZonePlan,
+  how: { exitError?: boolean; late?: boolean },
+): void {
+  const { mode } = partitionOf(work, plan.id);
+  const kind = how.exitError === true ? 'exit_error' : behaviour(zone).alarm;
+  setPartition(work, plan.id, { alarm: { zone: zone.number, kind } });
+  setPeriod(work, plan.id, { entered: [] });
+  if (plan.entryDelayMs <= 0) {
+    trigger(work, plan.id, { zone, kind, ...how });
+    return;
+  }
+  const entryEnds = after(work.at, plan.entryDelayMs);
+  transition(work, plan.id, { state: 'pending', mode, source: 'engine', more: { entryEnds } });
+  setTimer(work, 'entry', plan.id, entryEnds);
+  entryEvent(work, plan.id, zone, how);
+}
+
+export function entryEvent(
+  work: Work,
+  id: PartitionId,
+  zone: ZonePlan | undefined,
+  how: { exitError?: boolean; late?: boolean },
+): void {
+  work.rules.add('safety 8');
+  const source = zone === undefined ? 'engine' : sourceOf(zone);
+  emit(work, {
+    class: 'system',
+    kind: 'entry_delay_started',
+    status: 'active',
+    lane: 'alarm',
+    ...place(work, { partition: id, zone }),
+    ...(zone?.source.kind === 'camera' ? { camera: zone.source.id } : {}),
+    source,
+    ...(how.late === true ? { late: true } : {}),
+    signalToStation: false,
+    toCloud: true,
+    media: mediaPlan(work.plan, { partition: id, zone }, 'alarm', 1),
+    incident: incidentOf(work, id),
+    ...(how.exitError === true ? { detail: 'exit_error', ...coded('alarm', 'exit_error', 'active') } : {}),
+  });
+}
+
+/** A zone tripped on the way in: part of the alarm if nobody disarms. */
+export function noteEntered(work: Work, id: PartitionId, zone: ZoneNumber): void {
+  const { entered } = periodOf(work.state, id);
+  if (entered.includes(zone) || entered.length >= enteredCap) return;
+  setPeriod(work, id, { entered: [...entered, zone] });
+}
+
+/** The entry delay has ended without a disarm: the entry zone and all that tripped on the way in are alarms. */
+export function entryEnded(work: Work, id: PartitionId, how: { late?: boolean } = {}): void {
+  const { alarm } = partitionOf(work, id);
+  const { entered } = periodOf(work.state, id);
+  const zone = alarm?.zone === undefined ? undefined : zonePlan(work.plan, alarm.zone);
+  trigger(work, id, { zone, kind: alarm?.kind ?? 'burglary', ...how });
+  for (const number of entered) {
+    const other = zonePlan(work.plan, number);
+    if (other === undefined || number === alarm?.zone) continue;
+    burglaryAlarm(work, id, other, how);
+  }
+}
+
+/** An alarm of a burglary zone in a partition of the engine, which is triggered from now on. */
+export function burglaryAlarm(work: Work, id: PartitionId, zone: ZonePlan, how: { late?: boolean } = {}): void {
+  const { state } = partitionOf(work, id);
+  if (state !== 'triggered') {
+    const { entered } = periodOf(work.state, id);
+    const entry = partitionOf(work, id).alarm;
+    trigger(work, id, { zone, kind: behaviour(zone).alarm, ...how });
+    // A second, instant zone cuts an entry delay short: what opened on the way in is no longer an entry.
+    if (state === 'pending') reportEntered(work, id, [...(entry?.zone === undefined ? [] : [entry.zone]), ...entered]);
+    return;
+  }
+  markZone(work, zone);
+  raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), ...how });
+}
+
+function reportEntered(work: Work, id: PartitionId, numbers: readonly ZoneNumber[]): void {
+  for (const number of new Set(numbers)) {
+    const zone = zonePlan(work.plan, number);
+    if (zone !== undefined && !partitionOf(work, id).memory.includes(number)) burglaryAlarm(work, id, zone);
+  }
+}
+
+function trigger(
+  work: Work,
+  id: PartitionId,
+  alarm: { zone: ZonePlan | undefined; kind: string; late?: boolean },
+): void {
+  const { mode } = partitionOf(work, id);
+  const { zone, kind } = alarm;
+  incidentOf(work, id);
+  const running = { kind, ...(zone === undefined ? {} : { zone: zone.number }) };
+  transition(work, id, { state: 'triggered', mode, source: 'engine', more: { alarm: running } });
+  setPeriod(work, id, { entered: [] });
+  if (zone !== undefined) markZone(work, zone);
+  raise(work, {
+    kind,
+    partition: id,
+    zone,
+    source: zone === undefined ? 'engine' : sourceOf(zone),
+    ...(alarm.late === true ? { late: true } : {}),
+  });
+}
+
+/** A zone that is open shows its alarm until it closes; one that only pulsed has nothing that could end. */
+function markZone(work: Work, zone: ZonePlan): void {
+  const state = own(work.state.zones, zone.number);
+  if (state !== undefined && state.open === true && !state.alarm) setZones(work, [{ ...state, alarm: true }]);
+}
+
+/** The alarm of a zone that never depends on arming (safety 1). It is raised once, for the zone's first partition. */
+export function independentAlarm(work: Work, zone: ZonePlan, how: { late?: boolean }): void {
+  const { alarm: kind, silent } = behaviour(zone);
+  work.rules.add('safety 1');
+  const partition = zone.partitions.find((id) => own(work.state.partitions, id) !== undefined);
+  const alarm = { kind, partition, zone, source: sourceOf(zone), silent, ...how };
+  if (!silent) showIndependent(work, zone);
+  raise(work, alarm);
+}
+
+function showIndependent(work: Work, zone: ZonePlan): void {
+  const { alarm: kind, group } = behaviour(zone);
+  for (const id of zone.partitions) {
+    if (partitionPlan(work, id)?.authority !== 'engine') continue;
+    const { state, mode } = partitionOf(work, id);
+    if (alarming(state) && group === 'life') continue;
+    const alarm = { zone: zone.number, kind };
+    // Life safety shows on the partition as long as its cause lasts; the arming goes on beneath it.
+    if (group === 'life') setPartition(work, id, { alarm });
+    else if (state !== 'triggered' && state !== 'unknown') {
+      transition(work, id, { state: 'triggered', mode, source: 'engine', more: { alarm } });
+    }
+  }
+}

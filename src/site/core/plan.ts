@@ -1,0 +1,116 @@
+import type { PartitionPlan, PartitionState, SitePlan, Stamp, ZonePlan, ZoneState } from '#site/model/index.ts';
+import { bridge, troubleKey } from './trouble.ts';
+import type { SiteState, TimerState } from './types.ts';
+import { own } from './work.ts';
+import { behaviour } from './zones.ts';
+
+/**
+ * The state of a new store. Only a store that never existed starts with the engine's partitions disarmed, at
+ * commissioning; after a lost one nobody knows, and unknown is never disarmed (I3, safety 2). Panels are always asked.
+ */
+export function initialState(plan: SitePlan, at: Stamp, options: { readonly storeLost: boolean }): SiteState {
+  const lost = { trouble: 'system', source: bridge, since: at.wall } as const;
+  const empty: SiteState = {
+    partitions: {},
+    zones: {},
+    links: {},
+    troubles: options.storeLost ? { [troubleKey('system', bridge)]: lost } : {},
+    timers: {},
+    commands: {},
+    wrongCodes: {},
+    incidents: 0,
+    periods: {},
+    inFlight: {},
+    silent: {},
+    seeing: {},
+    sightings: [],
+    held: {},
+    retired: {},
+  };
+  return fill(plan, empty, at, !options.storeLost);
+}
+
+/**
+ * Takes a plan over, after a start or a reload. What is new starts, what is gone goes, the rest stays exactly. A
+ * partition that was removed while it was not disarmed comes back unknown, with its sequence.
+ */
+export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteState {
+  const partitionIds = new Set<string>(plan.partitions.map(({ id }) => id));
+  const zoneNumbers = new Set<string>(plan.zones.map(({ number }) => number));
+  const retired = { ...state.retired };
+  for (const gone of Object.values(state.partitions)) {
+    if (!partitionIds.has(gone.id)) retired[gone.id] = { seq: gone.seq, disarmed: gone.state === 'disarmed' };
+  }
+  const kept: SiteState = {
+    ...state,
+    partitions: pick(state.partitions, (id) => partitionIds.has(id)),
+    zones: pick(state.zones, (number) => zoneNumbers.has(number)),
+    silent: pick(state.silent, (number) => zoneNumbers.has(number)),
+    periods: pick(state.periods, (id) => partitionIds.has(id)),
+    timers: pick(state.timers, (_, timer) => stillRuns(plan, timer)),
+    troubles: pick(state.troubles, (_, { zone }) => zone === undefined || zoneNumbers.has(zone)),
+    inFlight: pick(state.inFlight, (_, { waiting }) => waiting.every((id) => partitionIds.has(id))),
+    retired,
+  };
+  return fill(plan, kept, at, true);
+}
+
+function stillRuns(plan: SitePlan, timer: TimerState): boolean {
+  const partition = plan.partitions.find(({ id }) => id === timer.partition);
+  return partition?.authority === (timer.kind === 'confirm' ? 'panel' : 'engine');
+}
+
+function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolean): SiteState {
+  const partitions = { ...state.partitions };
+  const zones = { ...state.zones };
+  const retired = { ...state.retired };
+  for (const partition of plan.partitions) {
+    if (own(partitions, partition.id) !== undefined) continue;
+    const before = own(retired, partition.id);
+    partitions[partition.id] = newPartition(partition, at, {
+      seq: before?.seq ?? 0,
+      disarmed: commissioning && (before?.disarmed ?? true),
+    });
+    delete retired[partition.id];
+  }
+  for (const zone of plan.zones) if (own(zones, zone.number) === undefined) zones[zone.number] = newZone(zone, at);
+  return { ...state, partitions, zones, retired };
+}
+
+function newPartition(
+  { id, authority }: PartitionPlan,
+  at: Stamp,
+  from: { readonly seq: number; readonly disarmed: boolean },
+): PartitionState {
+  return {
+    id,
+    state: authority === 'engine' && from.disarmed ? 'disarmed' : 'unknown',
+    mode: null,
+    seq: from.seq,
+    at: at.wall,
+    source: 'engine',
+    stale: authority !== 'engine',
+    memory: [],
+  };
+}
+
+/** A silent zone always looks closed: its level is kept elsewhere (safety 4). */
+function newZone(zone: ZonePlan, at: Stamp): ZoneState {
+  return {
+    number: zone.number,
+    open: behaviour(zone).silent ? false : null,
+    alarm: false,
+    tamper: false,
+    bypassed: false,
+    lowBattery: false,
+    online: zone.source.kind !== 'camera' && zone.source.kind !== 'nvr',
+    at: at.wall,
+  };
+}
+
+function pick<T>(
+  record: Readonly<Record<string, T>>,
+  keep: (key: string, value: T) => boolean,
+): Readonly<Record<string, T>> {
+  return Object.fromEntries(Object.entries(record).filter(([key, value]) => keep(key, value)));
+}

@@ -1,0 +1,52 @@
+import type { ArmMode, PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import { deviceUp } from './link.ts';
+import { decidedByPanel } from './transition.ts';
+import { own, periodOf, type Work } from './work.ts';
+import { behaviour, watches } from './zones.ts';
+
+/** Zones that keep a partition of the engine from being armed in a mode, in the order of the plan. */
+export function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
+  const { bypassed } = periodOf(work.state, id);
+  return work.plan.zones.filter((zone) => {
+    if (!zone.partitions.includes(id) || bypassed.includes(zone.number)) return false;
+    const kind = behaviour(zone);
+    return !kind.silent && watches(mode, kind) && !decidedByPanel(work, id, zone.source) && !atRest(work, zone);
+  });
+}
+
+/**
+ * Known to be closed and well. A camera that is connected and reports nothing sees nothing; any other zone that was
+ * never heard counts as open, except those that watch regardless of arming.
+ */
+function atRest(work: Work, zone: ZonePlan): boolean {
+  const state = own(work.state.zones, zone.number);
+  if (state === undefined || state.open === true || state.tamper || !state.online) return false;
+  const link = deviceUp(work, zone.source);
+  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true;
+  if (link === false) return false;
+  const { group } = behaviour(zone);
+  return state.open === false || group === 'life' || group === 'holdup';
+}
+
+export interface LeftOut {
+  /** Zones the partition is armed without. */
+  readonly zones: readonly ZoneNumber[];
+  /** Zones that stand in the way. */
+  readonly blocking: readonly ZoneNumber[];
+}
+
+/** `bypass` names zones to leave out, `force` leaves out whatever is not ready; neither touches life safety. */
+export function leaveOut(
+  work: Work,
+  id: PartitionId,
+  arm: { mode: ArmMode; bypass: readonly ZoneNumber[]; force: boolean },
+): LeftOut {
+  const zones: ZoneNumber[] = [...arm.bypass];
+  const blocking: ZoneNumber[] = [];
+  for (const zone of notReady(work, id, arm.mode)) {
+    if (zones.includes(zone.number)) continue;
+    if (arm.force && behaviour(zone).bypassable) zones.push(zone.number);
+    else blocking.push(zone.number);
+  }
+  return { zones, blocking };
+}

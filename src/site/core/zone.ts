@@ -1,0 +1,100 @@
+import type { Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
+import { raise, restore, sourceOf } from './alarm.ts';
+import { hold } from './link.ts';
+import { panelZoneAlarm, panelZoneRestored } from './panel.ts';
+import { independentAlarm, partitionPlan } from './partition.ts';
+import { decidedByPanel, isSet } from './transition.ts';
+import { closed, trip } from './trip.ts';
+import { setTrouble } from './trouble.ts';
+import { own, setZones, type Work, zoneOf, zonePlan } from './work.ts';
+import { behaviour } from './zones.ts';
+
+export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+
+/** What a zone reports about itself. Knowledge that is not new changes nothing (I1). */
+export function zoneSignal(work: Work, signal: ZoneSignal): void {
+  const plan = zonePlan(work.plan, signal.zone);
+  const before = zoneOf(work.state, signal.zone);
+  if (plan === undefined || before === undefined) {
+    work.rules.add('zone not in plan');
+    return;
+  }
+  if (hold(work, signal, `zone:${signal.zone}`)) return;
+  zoneTroubles(work, plan, before, signal);
+  if (behaviour(plan).silent) silentZone(work, plan, signal);
+  else if (plan.partitions.length > 0 && plan.partitions.every((id) => decidedByPanel(work, id, plan.source))) {
+    mirrorZone(work, plan, before, signal);
+  } else ownZone(work, plan, before, signal);
+}
+
+/** A zone whose partitions belong to its panel: what it reports is shown, and only its alarms are acted on. */
+function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
+  merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
+  if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal.replay);
+  if (signal.alarm === false && before.alarm) panelZoneRestored(work, plan);
+}
+
+/** A zone that siteward judges. `open` and `alarm` are both ways to say that the detector has tripped. */
+function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
+  merge(work, before, levels(signal));
+  const opens = signal.open === true && before.open !== true;
+  const alarms = signal.alarm === true && !before.alarm && before.open !== true;
+  const closes = signal.open === false && signal.alarm !== true && (before.open === true || before.alarm);
+  const calms = signal.alarm === false && before.alarm && (signal.open ?? before.open) !== true;
+  if (opens || alarms) trip(work, plan, { late: signal.replay, motion: behaviour(plan).motion });
+  else if (closes || calms) closed(work, plan);
+}
+
+function levels(signal: ZoneSignal): Partial<ZoneState> {
+  const { open, tamper, bypassed, lowBattery, online } = signal;
+  return {
+    ...(open === undefined ? {} : { open }),
+    ...(tamper === undefined ? {} : { tamper }),
+    ...(bypassed === undefined ? {} : { bypassed }),
+    ...(lowBattery === undefined ? {} : { lowBattery }),
+    ...(online === undefined ? {} : { online }),
+  };
+}
+
+function merge(work: Work, before: ZoneState, fields: Partial<ZoneState>): void {
+  const names = Object.keys(fields) as (keyof ZoneState)[];
+  if (names.every((name) => fields[name] === before[name])) return;
+  setZones(work, [{ ...before, ...fields, at: work.at.wall }]);
+}
+
+/** Its level is kept out of `zones`, so that nothing shows (safety 4). */
+function silentZone(work: Work, plan: ZonePlan, signal: ZoneSignal): void {
+  const was = own(work.state.silent, plan.number) ?? false;
+  const is = signal.open === true || signal.alarm === true || (was && signal.open !== false && signal.alarm !== false);
+  if (is === was) return;
+  work.state = { ...work.state, silent: { ...work.state.silent, [plan.number]: is } };
+  if (is) independentAlarm(work, plan, signal.replay ? { late: true } : {});
+  else {
+    const { alarm: kind } = behaviour(plan);
+    restore(work, { kind, partition: plan.partitions[0], zone: plan, source: sourceOf(plan), silent: true });
+  }
+}
+
+function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
+  const about = { source: plan.source, zone: plan.number };
+  if (signal.lowBattery !== undefined)
+    setTrouble(work, { ...about, kind: 'sensor_battery', active: signal.lowBattery });
+  if (signal.online !== undefined) setTrouble(work, { ...about, kind: 'supervision', active: !signal.online });
+  if (signal.tamper === undefined) return;
+  if (signal.tamper && !before.tamper) tamperAlarm(work, plan, signal.replay);
+  setTrouble(work, { ...about, kind: 'tamper', active: signal.tamper });
+}
+
+/** Tamper is a trouble, and an alarm as well where the partition is armed or its arming is not known. */
+function tamperAlarm(work: Work, plan: ZonePlan, late: boolean): void {
+  for (const id of plan.partitions) {
+    const partition = own(work.state.partitions, id);
+    if (partition === undefined || partitionPlan(work, id) === undefined) continue;
+    if (decidedByPanel(work, id, plan.source) && !partition.stale) continue;
+    const flagged = partition.state === 'unknown' || partition.stale;
+    if (!flagged && (!isSet(partition.state) || partition.mode === null)) continue;
+    const kind = 'tamper';
+    raise(work, { kind, partition: id, zone: plan, source: sourceOf(plan), ...(late ? { late } : {}), flagged });
+    return;
+  }
+}

@@ -1,0 +1,474 @@
+import { describe, expect, it } from 'vitest';
+import { armed, house, link, panelHouse, partition, says, stamp, world } from './world.ts';
+
+const plain = { code: 'none' } as const;
+
+describe('the command gate', () => {
+  it('C1: a disarm older than 60 s is expired and changes nothing', () => {
+    const site = armed();
+    const before = site.state.partitions;
+    expect(site.disarm({ issuedAt: stamp(site.ms - 60_001).wall })).toMatchObject({
+      outcome: 'expired',
+      error: { code: 'EXPIRED' },
+    });
+    expect(site.state.partitions).toBe(before);
+  });
+
+  it('C1: an arm lives for ten minutes, and a disarm never longer than two, whatever it says', () => {
+    const site = world();
+    const issuedAt = stamp(-599_000).wall;
+    expect(site.arm({ issuedAt, skipExitDelay: true })).toMatchObject({ outcome: 'done' });
+    const expiresAt = stamp(site.ms + 3_600_000).wall;
+    expect(site.disarm({ issuedAt: stamp(site.ms - 120_001).wall, expiresAt })).toMatchObject({ outcome: 'expired' });
+  });
+
+  it('C1: a command from more than 30 s ahead is refused FUTURE', () => {
+    const site = world();
+    expect(site.arm({ issuedAt: stamp(30_001).wall }).error).toEqual({ code: 'FUTURE', field: 'issued_at' });
+    expect(site.arm({ issuedAt: stamp(30_000).wall }).outcome).toBe('done');
+  });
+
+  it('C1: with a doubtful clock the LAN is not aged, a cloud disarm is refused and a cloud arm is done', () => {
+    const site = world();
+    site.clock = 'doubtful';
+    expect(site.arm({ source: 'cloud', issuedAt: 0, skipExitDelay: true, ...plain })).toMatchObject({
+      outcome: 'done',
+    });
+    expect(site.disarm({ source: 'cloud', ...plain }).error).toEqual({ code: 'CLOCK_DOUBTFUL' });
+    expect(site.disarm({ issuedAt: 0 })).toMatchObject({ outcome: 'done' });
+  });
+
+  it('C2: the same id and body gets the same answer without a second effect; another body is ID_CONFLICT', () => {
+    const site = world();
+    const one = { id: 'c-1', bodyHash: 'a', skipExitDelay: true };
+    const first = site.arm(one);
+    site.disarm();
+    const before = site.state;
+    expect(site.arm(one)).toEqual(first);
+    expect(site.last).toHaveLength(1);
+    expect(site.arm({ ...one, bodyHash: 'b' }).error).toEqual({ code: 'ID_CONFLICT' });
+    expect(site.state).toBe(before);
+  });
+
+  it('C2: a command named like a member every object inherits is a new command', () => {
+    expect(world().arm({ id: 'constructor', client: 'toString' })).toMatchObject({ outcome: 'done' });
+  });
+
+  it('C2: at most 1,000 results are kept, the oldest give way', () => {
+    const site = world();
+    for (let count = 0; count < 1005; count += 1) site.disarm({ id: `c-${count}` });
+    expect(Object.keys(site.state.commands)).toHaveLength(1000);
+    expect(site.state.commands['c-4']).toBeUndefined();
+    expect(site.state.commands['c-1004']).toBeDefined();
+  });
+
+  it.each(['cloud', 'schedule'] as const)(
+    'C3: a disarm from %s given before somebody armed on site is superseded',
+    (source) => {
+      const site = world();
+      const issuedAt = stamp(site.ms).wall;
+      site.pass(10_000);
+      site.arm({ skipExitDelay: true });
+      expect(site.disarm({ source, issuedAt, ...plain })).toMatchObject({
+        outcome: 'superseded',
+        error: { code: 'NEWER_LOCAL_CHANGE' },
+      });
+      expect(site.word()).toBe('armed_away');
+    },
+  );
+
+  it('C3: an expected sequence or state that differs is CONFLICT', () => {
+    const site = armed();
+    expect(site.disarm({ expected: { seq: 1 } }).error?.code).toBe('CONFLICT');
+    expect(site.disarm({ expected: { state: ['disarmed'] } }).error?.code).toBe('CONFLICT');
+    expect(site.disarm({ expected: { seq: 2, state: ['armed_away'] } })).toMatchObject({ outcome: 'done', seq: 3 });
+  });
+
+  it('a disarm without a code is CODE_REQUIRED where the plan wants one', () => {
+    const site = armed();
+    expect(site.disarm(plain).error?.code).toBe('CODE_REQUIRED');
+    const free = armed(house({ disarmNeedsCode: false }));
+    expect(free.disarm(plain).outcome).toBe('done');
+  });
+
+  it('a bad code is refused for arming too', () => {
+    const site = world();
+    expect(site.arm({ code: 'bad' }).error?.code).toBe('BAD_CODE');
+    expect(site.word()).toBe('disarmed');
+  });
+
+  it('C8: three wrong codes within 60 s lock that client for 90 s, and no other', () => {
+    const site = armed();
+    for (let count = 0; count < 3; count += 1) {
+      site.ms += 10_000;
+      expect(site.disarm({ code: 'bad' }).error?.code).toBe('BAD_CODE');
+    }
+    site.ms += 1_000;
+    expect(site.disarm().error).toEqual({ code: 'LOCKED', retryAfterS: 89 });
+    expect(site.disarm({ client: 'app', expected: { seq: 99 } }).error?.code).toBe('CONFLICT');
+    site.ms += 89_000;
+    expect(site.disarm().outcome).toBe('done');
+  });
+
+  it('C8: wrong codes spread over more than 60 s do not lock', () => {
+    const site = armed();
+    for (let count = 0; count < 5; count += 1) {
+      site.ms += 31_000;
+      expect(site.disarm({ code: 'bad' }).error?.code).toBe('BAD_CODE');
+    }
+  });
+
+  it('C8: a start of the machine does not end a lock', () => {
+    const site = armed();
+    for (let count = 0; count < 3; count += 1) site.disarm({ code: 'bad' });
+    site.send({ kind: 'started', sameBoot: false, storeLost: false });
+    expect(site.disarm().error?.code).toBe('LOCKED');
+  });
+
+  it('C10: home to away is one command, and the perimeter stays watched during the exit delay', () => {
+    const site = armed(house(), 'home');
+    expect(site.arm({ mode: 'away', ...plain })).toMatchObject({ outcome: 'done', state: 'arming' });
+    site.open('2');
+    expect(site.word()).toBe('triggered');
+  });
+
+  it('I13: away to home needs the rights of a disarm', () => {
+    const site = armed();
+    expect(site.arm({ mode: 'home', ...plain }).error?.code).toBe('CODE_REQUIRED');
+    expect(site.word()).toBe('armed_away');
+    expect(site.arm({ mode: 'home', skipExitDelay: true })).toMatchObject({ outcome: 'done', state: 'armed_home' });
+  });
+
+  it.each(['1', '2'])(
+    'C11: no arming while zone %s has made it pending or triggered; a disarm with a code works',
+    (number) => {
+      const site = armed();
+      site.open(number);
+      expect(site.arm({ mode: 'home' }).error?.code).toBe('NOT_ALLOWED');
+      expect(site.disarm({ source: 'schedule', ...plain }).error?.code).toBe('NOT_ALLOWED');
+      expect(site.disarm({ source: 'cloud', actor: 'op', ...plain }).error?.code).toBe('NOT_ALLOWED');
+      expect(site.disarm().outcome).toBe('done');
+    },
+  );
+
+  it('C11: a cloud disarm with a person and an end of validity is allowed during an alarm', () => {
+    const site = armed();
+    site.open('2');
+    const expiresAt = stamp(site.ms + 30_000).wall;
+    expect(site.disarm({ source: 'cloud', actor: 'op', expiresAt, ...plain }).outcome).toBe('done');
+  });
+
+  it('C12: a schedule disarms only what the same schedule armed, with a synced clock', () => {
+    const night = { source: 'schedule', actor: 'night', ...plain } as const;
+    const site = world();
+    site.arm({ ...night, skipExitDelay: true });
+    expect(site.disarm({ ...night, actor: 'shop' }).error?.code).toBe('NOT_ALLOWED');
+    site.clock = 'holdover';
+    expect(site.disarm(night).error?.code).toBe('CLOCK_DOUBTFUL');
+    site.clock = 'synced';
+    expect(site.disarm(night).outcome).toBe('done');
+    const person = armed();
+    expect(person.disarm(night).error?.code).toBe('NOT_ALLOWED');
+  });
+
+  it('C12: a schedule does not arm what is armed in another mode', () => {
+    const site = armed(house(), 'home');
+    expect(site.arm({ source: 'schedule', actor: 'night', ...plain }).outcome).toBe('already');
+    expect(site.word()).toBe('armed_home');
+  });
+
+  it.each([house({ securityType: 4 }), house({ partitions: [partition('p1', { authority: 'external' })] })])(
+    'a system of others is NOT_CONTROLLED',
+    (plan) => {
+      const site = world(plan);
+      expect(site.arm().error?.code).toBe('NOT_CONTROLLED');
+      expect(site.arm({ partition: 'all' }).error?.code).toBe('NOT_CONTROLLED');
+    },
+  );
+
+  it('an unknown partition is UNKNOWN_TARGET', () => {
+    expect(world().arm({ partition: 'p9' }).error).toEqual({ code: 'UNKNOWN_TARGET', field: 'partition' });
+  });
+
+  it('"all" is each owned partition and one final reply; a part that cannot is `failed`, not `refused`', () => {
+    const site = world(
+      house({ partitions: [partition('p1'), partition('p2'), partition('p3', { authority: 'external' })] }),
+    );
+    expect(site.arm({ partition: 'all', skipExitDelay: true })).toMatchObject({ outcome: 'done', partition: 'all' });
+    expect([site.word('p1'), site.word('p2'), site.word('p3')]).toEqual(['armed_away', 'armed_away', 'unknown']);
+    site.disarm({ partition: 'all' });
+    site.open('2');
+    expect(site.arm({ partition: 'all', skipExitDelay: true })).toMatchObject({
+      outcome: 'failed',
+      error: { code: 'NOT_READY', zones: ['2'] },
+    });
+    expect([site.word('p1'), site.word('p2')]).toEqual(['disarmed', 'armed_away']);
+  });
+});
+
+describe('a lost store', () => {
+  it('I3: starts unknown with a trouble; only a code may say that it is disarmed', () => {
+    const site = world(house(), { storeLost: true });
+    site.send({ kind: 'started', sameBoot: true, storeLost: true });
+    expect(site.events()).toMatchObject([{ class: 'trouble', kind: 'system', detail: 'store_lost' }]);
+    expect(site.word()).toBe('unknown');
+    expect(site.disarm({ source: 'cloud', ...plain }).error?.code).toBe('CODE_REQUIRED');
+    expect(site.disarm({ source: 'cli', ...plain }).error?.code).toBe('CODE_REQUIRED');
+    expect(site.disarm().outcome).toBe('done');
+    expect(site.kinds()).toEqual(['arming:disarmed:active', 'trouble:system:restored']);
+  });
+
+  it('safety 2: an intrusion signal goes up, flagged, while the arming is unknown', () => {
+    const site = world(house(), { storeLost: true });
+    site.open('2');
+    expect(site.events()[0]).toMatchObject({ kind: 'burglary_perimeter', signalToStation: true });
+    expect(site.events()[0]?.evidence).toContainEqual({ type: 'arming_not_known', state: 'unknown', stale: false });
+    expect(site.word()).toBe('unknown');
+  });
+});
+
+describe('a start', () => {
+  const restart = (site: ReturnType<typeof world>, sameBoot: boolean) =>
+    site.send({ kind: 'started', sameBoot, storeLost: false });
+
+  it('of the daemon alone: delays go on where they were', () => {
+    const site = armed();
+    site.open('1');
+    site.ms += 20_000;
+    restart(site, true);
+    expect(site.last.filter(({ kind }) => kind === 'timer.set')).toHaveLength(1);
+    expect(site.kinds(site.pass(9_999))).toEqual([]);
+    site.pass(1);
+    expect(site.word()).toBe('triggered');
+  });
+
+  it('after the end of an entry delay: triggered at once, and said to be late', () => {
+    const site = armed();
+    site.open('1');
+    site.ms += 31_000;
+    restart(site, true);
+    expect(site.word()).toBe('triggered');
+    expect(site.events()[0]).toMatchObject({ kind: 'burglary_entry_exit', late: true });
+  });
+
+  it('of the machine with a clock in doubt: the exit delay runs in full, an entry delay is an alarm', () => {
+    const exit = world();
+    exit.arm();
+    exit.ms += 50_000;
+    exit.clock = 'doubtful';
+    restart(exit, false);
+    exit.pass(59_999);
+    expect(exit.word()).toBe('arming');
+    exit.pass(1);
+    expect(exit.word()).toBe('armed_away');
+    const entry = armed();
+    entry.open('1');
+    entry.clock = 'doubtful';
+    restart(entry, false);
+    expect(entry.word()).toBe('triggered');
+  });
+
+  it('of the machine with a synced clock: delays go on by the wall clock', () => {
+    const site = world();
+    site.arm();
+    site.ms += 50_000;
+    restart(site, false);
+    site.pass(10_000);
+    expect(site.word()).toBe('armed_away');
+  });
+
+  it('safety 3: motion detectors settle for 60 s only after a start of the machine', () => {
+    const daemon = armed();
+    restart(daemon, true);
+    daemon.open('3');
+    expect(daemon.word()).toBe('triggered');
+    const machine = armed();
+    restart(machine, false);
+    machine.open('3');
+    expect(machine.word()).toBe('armed_away');
+    machine.open('2');
+    expect(machine.word()).toBe('triggered');
+    const later = armed();
+    restart(later, false);
+    later.ms += 60_000;
+    later.open('3');
+    expect(later.word()).toBe('triggered');
+  });
+
+  it('I12: an early timer is set again and changes nothing', () => {
+    const site = world();
+    site.arm();
+    const before = site.state;
+    site.send({ kind: 'timer.fired', timer: 'exit:p1' });
+    expect(site.last).toMatchObject([{ kind: 'timer.set', timer: { id: 'exit:p1' } }]);
+    expect(site.state).toBe(before);
+  });
+});
+
+describe('a panel', () => {
+  const ready = () => {
+    const site = world(panelHouse());
+    site.signal(says('disarmed'));
+    site.log.length = 0;
+    return site;
+  };
+  const reply = (site: ReturnType<typeof world>) =>
+    site.last.flatMap((effect) => (effect.kind === 'reply' ? [effect.result] : [])).at(-1);
+
+  it('I6: starts unknown, and what it says is the truth', () => {
+    const site = world(panelHouse());
+    expect(site.word()).toBe('unknown');
+    site.signal(says('armed_night', { user: 'bert' }));
+    expect(site.state.partitions.p1).toMatchObject({
+      state: 'armed_night',
+      mode: 'night',
+      source: 'panel',
+      changedBy: 'bert',
+    });
+    expect(site.events()[0]).toMatchObject({ kind: 'armed_night', contactId: '441' });
+  });
+
+  it('a command is accepted, forwarded, and done when the panel shows it', () => {
+    const site = ready();
+    expect(site.arm({ id: 'a' })).toMatchObject({ outcome: 'accepted', final: false });
+    expect(site.last.map(({ kind }) => kind)).toEqual(['reply', 'timer.set', 'panel']);
+    expect(site.last.at(-1)).toMatchObject({ panel: 'main', partition: 'p1', action: 'arm_away', commandId: 'a' });
+    expect(site.word()).toBe('disarmed');
+    site.signal(says('armed_away'));
+    expect(reply(site)).toMatchObject({ commandId: 'a', outcome: 'done', state: 'armed_away', final: true });
+    expect(site.state.partitions.p1).toMatchObject({ source: 'lan', changedBy: 'anna' });
+    expect(site.state.timers).toEqual({});
+  });
+
+  it('an exit delay that begins is the panel accepting', () => {
+    const site = ready();
+    site.arm();
+    site.signal(says('arming'));
+    expect(reply(site)).toMatchObject({ outcome: 'done', state: 'arming' });
+  });
+
+  it('a person at the keypad who got there first: the command is `already`', () => {
+    const site = ready();
+    site.arm();
+    site.signal(says('armed_away', { user: 'bert' }));
+    expect(reply(site)).toMatchObject({ outcome: 'already' });
+    expect(site.state.partitions.p1).toMatchObject({ source: 'panel', changedBy: 'bert' });
+  });
+
+  it.each([
+    ['not_ready', 'NOT_READY'],
+    ['wrong_code', 'BAD_CODE'],
+    ['lockout', 'LOCKED'],
+    ['other', 'NOT_ALLOWED'],
+  ] as const)('a refusal %s of the panel is %s', (reason, code) => {
+    const site = ready();
+    site.open('2');
+    site.arm();
+    site.signal({ kind: 'refusal', source: { kind: 'panel', id: 'main' }, reason });
+    expect(reply(site)).toMatchObject({ outcome: 'refused', error: { code } });
+    if (reason === 'not_ready') expect(reply(site)?.error?.zones).toEqual(['2']);
+    expect(site.word()).toBe('disarmed');
+  });
+
+  it('silence of the panel is `unconfirmed`, and what comes later is mirrored', () => {
+    const site = ready();
+    site.arm();
+    site.pass(10_000);
+    expect(reply(site)).toMatchObject({ outcome: 'unconfirmed', error: { code: 'UNCONFIRMED' }, state: 'disarmed' });
+    site.signal(says('armed_away'));
+    expect(site.state.partitions.p1).toMatchObject({ state: 'armed_away', source: 'panel' });
+  });
+
+  it('one command at a time: the second is BUSY', () => {
+    const site = ready();
+    site.arm();
+    expect(site.disarm().error?.code).toBe('BUSY');
+  });
+
+  it('safety 5: a person with a code takes over from a command without one', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.arm({ id: 'cloud', source: 'cloud', mode: 'vacation', code: 'none' });
+    expect(site.disarm().outcome).toBe('accepted');
+    expect(site.last).toContainEqual(
+      expect.objectContaining({ result: expect.objectContaining({ commandId: 'cloud', outcome: 'superseded' }) }),
+    );
+  });
+
+  it('PANEL_OFFLINE: link down freezes the state, marks it stale and invents nothing', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    const zones = site.state.zones;
+    site.signal(link(false));
+    expect(site.kinds()).toEqual(['trouble:panel_offline:active']);
+    expect(site.state.partitions.p1).toMatchObject({ state: 'armed_away', stale: true });
+    expect(site.state.zones).toBe(zones);
+    expect(site.disarm().error?.code).toBe('PANEL_OFFLINE');
+  });
+
+  it('retained knowledge counts only once the link is up, and a difference is late', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.send({ kind: 'started', sameBoot: true, storeLost: false });
+    expect(site.state.partitions.p1).toMatchObject({ state: 'armed_away', stale: true });
+    site.signal(says('disarmed', { replay: true }));
+    expect(site.word()).toBe('armed_away');
+    site.signal(link(true));
+    expect(site.state.partitions.p1).toMatchObject({ state: 'disarmed', stale: false, source: 'panel' });
+    expect(site.events()[0]).toMatchObject({ kind: 'disarmed', late: true });
+  });
+
+  it('triggered names the zone that is open', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.open('2');
+    expect(site.kinds()).toEqual([]);
+    site.signal(says('triggered'));
+    expect(site.events()).toMatchObject([{ kind: 'burglary_perimeter', zone: '2', incident: 'p1-1' }]);
+  });
+
+  it.each([true, false])('one intrusion is one alarm event, whichever comes first (zone first: %s)', (zoneFirst) => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.open('2');
+    site.log.length = 0;
+    const steps = [() => site.open('2', true, { alarm: true }), () => site.signal(says('triggered'))];
+    for (const step of zoneFirst ? steps : steps.reverse()) step();
+    expect(site.kinds(site.log)).toEqual(['alarm:burglary_perimeter:active']);
+    site.open('3', true, { alarm: true });
+    expect(site.events()).toMatchObject([{ kind: 'burglary_interior', incident: 'p1-1' }]);
+  });
+
+  it('safety 1: a fire zone of a disarmed panel is an alarm by itself', () => {
+    const site = ready();
+    site.open('10', true, { alarm: true });
+    expect(site.kinds()).toEqual(['alarm:fire:active']);
+    site.signal(says('triggered'));
+    expect(site.events()).toEqual([]);
+    expect(site.word()).toBe('triggered');
+  });
+
+  it('safety 8: the panel that begins its entry delay makes the picture leave at once', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.open('1');
+    site.signal(says('pending'));
+    expect(site.events()).toMatchObject([{ kind: 'entry_delay_started', zone: '1', signalToStation: false }]);
+    expect(site.events()[0]?.media).toHaveLength(1);
+  });
+
+  it('a camera zone in an armed partition of a panel is an alarm event and no transition', () => {
+    const site = ready();
+    site.signal(says('armed_away'));
+    site.sees('hall', 'person');
+    expect(site.kinds()).toEqual(['alarm:burglary_interior:active']);
+    expect(site.word()).toBe('armed_away');
+  });
+
+  it('safety 2: a stale "disarmed" does not count: the camera alarm goes up, flagged', () => {
+    const site = ready();
+    site.signal(link(false));
+    site.sees('hall', 'person');
+    expect(site.events()[0]?.evidence).toContainEqual({ type: 'arming_not_known', state: 'disarmed', stale: true });
+  });
+});
