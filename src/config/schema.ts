@@ -47,7 +47,7 @@ type Resolved<T> = T extends SecretRef
   : T extends readonly (infer Item)[]
     ? Resolved<Item>[]
     : T extends object
-      ? { [K in keyof T]: Resolved<T[K]> }
+      ? { [K in keyof T]: Resolved<Exclude<T[K], undefined>> }
       : T;
 
 /** As the rooms get it: secrets resolved, frozen all the way down. A reload makes a new one. */

@@ -10,11 +10,15 @@ import { withDeadline } from '#lib/wait.ts';
  * A place for one part. `wants` is the part of the settings it is made of: when that changes at a reload, the part is
  * stopped and a new one made; otherwise it runs on untouched.
  */
-export interface Slot<Settings, P extends Part = Part> {
+export interface Slot<Settings> {
   readonly name: string;
+  /** Without it the daemon cannot protect anything: a failure ends the start instead of degrading. */
+  readonly vital?: boolean;
   wants(settings: Settings): unknown;
   /** Undefined: these settings need no such part. */
-  create(settings: Settings, metrics: Registry): P | undefined;
+  create(settings: Settings, metrics: Registry): Part | undefined;
+  /** For a part that can take new settings while it runs: what it then takes, and how. */
+  readonly adapts?: { wants(settings: Settings): unknown; to(settings: Settings): Promise<void> };
 }
 
 export interface PartReport extends Health {
@@ -32,6 +36,7 @@ export interface Slots<Settings> {
 
 interface Running {
   readonly key: string;
+  readonly adaptKey: string;
   readonly part: Part | undefined;
   readonly metrics: Registry;
 }
@@ -49,12 +54,20 @@ export function createSlots<Settings>(options: {
   const running = new Map<string, Running>();
   const abort = new AbortController();
 
+  /** Makes and starts one part. What fails is reported by `health` with its reason; the rest of the house goes on. */
   async function startOne(slot: Slot<Settings>, settings: Settings): Promise<void> {
     const metrics = new Registry();
-    const part = slot.create(settings, metrics);
-    running.set(slot.name, { key: keyOf(slot.wants(settings)), part, metrics });
-    if (part === undefined) return;
-    await withDeadline(startDeadlineMs, abort.signal, (signal) => part.start(signal), `starting ${slot.name}`);
+    const keys = { key: keyOf(slot.wants(settings)), adaptKey: keyOf(slot.adapts?.wants(settings)) };
+    try {
+      const part = slot.create(settings, metrics);
+      running.set(slot.name, { ...keys, part, metrics });
+      await withDeadline(startDeadlineMs, abort.signal, async (signal) => part?.start(signal), `starting ${slot.name}`);
+    } catch (error) {
+      if (slot.vital === true || abort.signal.aborted) throw error;
+      log.error({ part: slot.name, err: error }, 'a part could not start; the rest goes on without it');
+      const part = running.get(slot.name)?.part ?? failedPart(slot.name, error);
+      running.set(slot.name, { ...keys, part, metrics });
+    }
   }
 
   async function stopOne(slot: Slot<Settings>): Promise<void> {
@@ -70,6 +83,14 @@ export function createSlots<Settings>(options: {
     }
   }
 
+  async function adapt(slot: Slot<Settings>, settings: Settings): Promise<void> {
+    const found = running.get(slot.name);
+    const adaptKey = keyOf(slot.adapts?.wants(settings));
+    if (found === undefined || slot.adapts === undefined || found.adaptKey === adaptKey) return;
+    await slot.adapts.to(settings);
+    running.set(slot.name, { ...found, adaptKey });
+  }
+
   return {
     async start(settings) {
       for (const slot of slots) await startOne(slot, settings);
@@ -78,7 +99,10 @@ export function createSlots<Settings>(options: {
     async reload(settings) {
       const changed = slots.filter((slot) => running.get(slot.name)?.key !== keyOf(slot.wants(settings)));
       for (const slot of [...changed].reverse()) await stopOne(slot);
-      for (const slot of changed) await startOne(slot, settings);
+      for (const slot of slots) {
+        if (changed.includes(slot)) await startOne(slot, settings);
+        else await adapt(slot, settings);
+      }
       return changed.map((slot) => slot.name);
     },
 
@@ -97,6 +121,16 @@ export function createSlots<Settings>(options: {
         .filter((text) => text !== '')
         .join('\n');
     },
+  };
+}
+
+/** Stands in for a part that could not be made from its settings, until they change. */
+function failedPart(name: string, error: unknown): Part {
+  return {
+    name,
+    start: async () => undefined,
+    stop: async () => undefined,
+    health: () => ({ state: 'down', reason: describe(error) }),
   };
 }
 

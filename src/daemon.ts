@@ -1,0 +1,177 @@
+import { mkdirSync } from 'node:fs';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import {
+  ConfigError,
+  keepLastGood,
+  type LoadedConfig,
+  loadConfig,
+  loadLastGood,
+  type Settings,
+} from '#config/index.ts';
+import { describe, SitewardError } from '#errors.ts';
+import { systemClock } from '#lib/clock.ts';
+import { createLog } from '#lib/log.ts';
+import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
+import { redactor } from '#lib/secret.ts';
+import { secretSources } from '#lib/secret-ref.ts';
+import { sleep } from '#lib/wait.ts';
+import { watchClock } from './daemon/clock-quality.ts';
+import { profileFolders } from './daemon/folders.ts';
+import { lanPort } from './daemon/lan-port.ts';
+import { type House, siteSlots } from './daemon/site.ts';
+import { createSlots, type Slots } from './daemon/slots.ts';
+
+export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
+
+/** SIGTERM to exit, at most; what is not done by then is picked up at the next start. */
+const stopDeadlineMs = 5000;
+const watchdogFallbackMs = 10_000;
+
+/**
+ * The daemon: from configuration to exit code. Ready when local protection works; it waits for no network, broker or
+ * cloud. SIGHUP reads the configuration again, SIGTERM and SIGINT end it.
+ */
+export async function runDaemon(options: { configPath: string; strict: boolean }): Promise<number> {
+  const clock = systemClock();
+  const startedMono = clock.monotonic();
+  const secrets = redactor();
+  const environment = { redactor: secrets, sources: secretSources() };
+  const first = firstConfig(options, environment);
+  if (typeof first === 'number') return first;
+
+  let loaded: LoadedConfig = first.loaded;
+  let configError = first.error;
+  const log = createLog({ level: loaded.settings.log.level, redactor: secrets });
+  for (const warning of loaded.warnings) log.warn({ file: loaded.file }, warning);
+  if (configError !== undefined)
+    log.error({ reason: configError }, 'the configuration has errors; running on the last good copy');
+
+  const quality = watchClock({ clock, log });
+  const processMetrics = new Registry();
+  collectDefaultMetrics({ register: processMetrics, prefix: 'siteward_' });
+  const house: House = {};
+  const slots: Slots<Settings> = createSlots({
+    slots: siteSlots(house, {
+      clock,
+      quality,
+      log,
+      settings: () => loaded.settings,
+      profiles: profileFolders(options.configPath),
+      lan: lanPort({
+        house,
+        slots: { health: () => slots.health(), metrics: () => slots.metrics() },
+        uptimeMs: () => clock.monotonic() - startedMono,
+        config: () => ({ path: options.configPath, lastGood: loaded.lastGood, error: configError }),
+      }),
+    }),
+    processMetrics,
+    log,
+  });
+
+  const notifier = createNotifier({
+    variables: process.env,
+    failed: (error) => log.warn({ err: error }, 'systemd could not be told'),
+  });
+  const ending = untilEnd();
+  process.on('SIGHUP', () => void reload());
+  try {
+    mkdirSync(loaded.settings.store.dir, { recursive: true, mode: 0o700 });
+    await slots.start(loaded.settings);
+    await keepLastGood(loaded).catch((error: unknown) => log.warn({ err: error }, 'no last good copy could be kept'));
+    log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
+    notifier.ready();
+    notifier.status(statusLine(slots));
+    void watch(ending.signal);
+    await ending.ended;
+    log.info('stopping');
+    notifier.stopping();
+    return exitCodes.ok;
+  } catch (error) {
+    log.fatal({ err: error }, 'siteward cannot run');
+    return exitCodes.failed;
+  } finally {
+    await Promise.race([slots.stop(), sleep(stopDeadlineMs - 500, new AbortController().signal)]);
+    await Promise.race([notifier.flush(), sleep(500, new AbortController().signal)]);
+  }
+
+  /** A broken file changes nothing; otherwise the parts whose settings changed are swapped. */
+  async function reload(): Promise<void> {
+    notifier.reloading();
+    try {
+      const next = loadConfig(options.configPath, environment);
+      loaded = next;
+      configError = undefined;
+      log.level = next.settings.log.level;
+      const swapped = await slots.reload(next.settings);
+      await keepLastGood(next);
+      log.info({ swapped }, 'configuration read again');
+    } catch (error) {
+      configError = reasonOf(error);
+      log.error({ reason: configError }, 'the configuration was not taken; the running one stays');
+    }
+    notifier.ready();
+  }
+
+  /** Signs of life for systemd, given only while the store and the loop really work. */
+  async function watch(signal: AbortSignal): Promise<void> {
+    const everyMs = watchdogIntervalMs(process.env) ?? watchdogFallbackMs;
+    while (!signal.aborted) {
+      if (slots.health().every((part) => part.name !== 'store' || part.state !== 'down')) notifier.watchdog();
+      notifier.status(statusLine(slots));
+      await sleep(everyMs, signal).catch(() => undefined);
+    }
+  }
+}
+
+interface FirstConfig {
+  readonly loaded: LoadedConfig;
+  readonly error: string | undefined;
+}
+
+/** The configuration to start with: the file, or its last good copy unless `strict`. A number is the exit code. */
+function firstConfig(
+  options: { configPath: string; strict: boolean },
+  environment: Parameters<typeof loadConfig>[1],
+): FirstConfig | number {
+  try {
+    const strictSecrets = options.strict ? 'refuse' : 'degrade';
+    return {
+      loaded: loadConfig(options.configPath, { ...environment, unreadableSecrets: strictSecrets }),
+      error: undefined,
+    };
+  } catch (error) {
+    const reason = reasonOf(error);
+    process.stderr.write(`${reason}\n`);
+    const lastGood = options.strict ? undefined : loadLastGood(options.configPath, environment);
+    return lastGood === undefined ? exitCodes.config : { loaded: lastGood, error: reason };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof ConfigError) return error.message;
+  if (error instanceof SitewardError) return describe(error);
+  throw error;
+}
+
+function statusLine(slots: Slots<Settings>): string {
+  const troubled = slots.health().filter((part) => part.state !== 'ok');
+  if (troubled.length === 0) return 'all parts work';
+  return troubled
+    .map((part) => `${part.name}: ${part.reason ?? part.state}`)
+    .join('; ')
+    .slice(0, 500);
+}
+
+/** Ends with the first SIGTERM or SIGINT. */
+function untilEnd(): { ended: Promise<void>; signal: AbortSignal } {
+  const controller = new AbortController();
+  const ended = new Promise<void>((resolve) => {
+    const end = () => {
+      controller.abort(new SitewardError('stopped', 'the daemon is stopping'));
+      resolve();
+    };
+    process.once('SIGTERM', end);
+    process.once('SIGINT', end);
+  });
+  return { ended, signal: controller.signal };
+}

@@ -1,0 +1,94 @@
+import { type EventEntry, type LanPort, statusOf } from '#lan/http/index.ts';
+import { isSilent } from '#lan/mqtt/index.ts';
+import { version } from '#lib/version.ts';
+import { isoTime } from '#site/model/index.ts';
+import type { EventRecord, OutboxStats } from '#site/store/index.ts';
+import type { House } from './site.ts';
+import { viewOf } from './site-port.ts';
+import type { PartReport } from './slots.ts';
+
+const noStats: OutboxStats = {
+  pending: { alarm: 0, arming: 0, trouble: 0, activity: 0 },
+  parked: 0,
+  oldest: undefined,
+  mediaPending: 0,
+  bytes: { site: 0, bulk: 0 },
+};
+
+/** Parts without which an alarm would not be decided, kept or taken note of. */
+const vital = ['store', 'controller'];
+
+/** The daemon as the LAN API sees it. */
+export function lanPort(options: {
+  house: House;
+  slots: { health(): readonly PartReport[]; metrics(): Promise<string> };
+  uptimeMs: () => number;
+  config: () => { path: string; lastGood: boolean; error: string | undefined };
+}): LanPort {
+  const { house, slots } = options;
+  const reasons = () =>
+    slots
+      .health()
+      .flatMap((part) =>
+        vital.includes(part.name) && part.state === 'down' ? [`${part.name}: ${part.reason ?? 'down'}`] : [],
+      );
+
+  return {
+    async status() {
+      const stats = (await house.store?.stats()) ?? noStats;
+      const { path, lastGood, error } = options.config();
+      const mqtt = house.lan?.health();
+      return statusOf({
+        version,
+        uptimeMs: options.uptimeMs(),
+        ready: reasons().length === 0,
+        parts: slots.health().map(({ name, ...health }) => ({ name, health })),
+        view: viewOf(house),
+        links: [
+          { kind: 'cloud', id: 'cloud', up: house.delivery === undefined ? null : (house.cloudUp ?? null) },
+          {
+            kind: 'broker',
+            id: 'mqtt',
+            up: mqtt?.state === 'ok',
+            ...(mqtt?.reason !== undefined && { reason: mqtt.reason }),
+          },
+        ],
+        outbox: {
+          waiting: { ...stats.pending },
+          oldest: stats.oldest === undefined ? null : isoTime(stats.oldest),
+          parked: stats.parked,
+          media_waiting: stats.mediaPending,
+        },
+        config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
+      });
+    },
+
+    async events(query) {
+      const records = await house.store?.events({
+        limit: query.limit,
+        ...(query.before !== undefined && { beforeSeq: query.before }),
+        ...(query.class !== undefined && { class: query.class }),
+      });
+      return (records ?? []).filter(({ event }) => !isSilent(event)).map(entryOf);
+    },
+
+    ready() {
+      const found = reasons();
+      return { ready: found.length === 0, reasons: found };
+    },
+
+    metrics: () => slots.metrics(),
+  };
+}
+
+function entryOf(record: EventRecord): EventEntry {
+  return {
+    seq: record.seq,
+    event: record.event,
+    delivery: record.delivery,
+    ...(record.deliveredAt !== undefined && { delivered_at: isoTime(record.deliveredAt) }),
+    ...(record.tries !== undefined && { tries: record.tries }),
+    ...(record.reason !== undefined && { reason: record.reason }),
+    media: record.media.map((item) => ({ ...item })),
+  };
+}

@@ -1,0 +1,294 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
+import { encodeEvent } from '#cloud/contract/index.ts';
+import { createDelivery, type Delivery, mediaFilesOf } from '#cloud/delivery/index.ts';
+import { type Settings, sitePlan } from '#config/index.ts';
+import { createMedia, type Media } from '#devices/media/index.ts';
+import { type Cameras, createCameras } from '#devices/onvif/index.ts';
+import { createPanels, type Panels } from '#devices/panels/index.ts';
+import { SitewardError } from '#errors.ts';
+import { createControlSocket, type LanPort } from '#lan/http/index.ts';
+import { type Broker, createBroker, createLanMqtt, type LanMqtt } from '#lan/mqtt/index.ts';
+import type { Clock } from '#lib/clock.ts';
+import { createTicks } from '#lib/ticks.ts';
+import { nameUuid } from '#lib/uuid.ts';
+import { version } from '#lib/version.ts';
+import { type Controller, createController } from '#site/controller.ts';
+import { openStore, type Store } from '#site/store/index.ts';
+import type { ClockQualityWatch } from './clock-quality.ts';
+import { createCodeBook } from './codes.ts';
+import { sitePort } from './site-port.ts';
+import type { Slot } from './slots.ts';
+
+/** Namespace of the ids siteward makes; the bridge's own namespace lies below it. */
+const namespace = '3a0e2f5c-8f57-4c0e-9b0a-2d6b2f1f6a11';
+
+export interface SiteOptions {
+  readonly clock: Clock;
+  readonly quality: ClockQualityWatch;
+  readonly log: Logger;
+  /** The settings in force; changes at a reload before any part is made. */
+  readonly settings: () => Settings;
+  readonly lan: LanPort;
+  /** Folders with panel profiles, the site's own first. */
+  readonly profiles: readonly string[];
+}
+
+/** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
+export interface House {
+  store?: Store;
+  controller?: Controller;
+  media?: Media;
+  delivery?: Delivery;
+  broker?: Broker | undefined;
+  lan?: LanMqtt;
+  panels?: Panels;
+  cameras?: Cameras;
+  cloudUp?: boolean;
+}
+
+/** Every part of the daemon in the order of its start. What a part is made of stands beside it. */
+export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] {
+  const { clock, quality, settings } = options;
+  const part = (name: string) => options.log.child({ part: name });
+  const emit: Controller['signals'] = (signals) => must(house.controller, 'controller').signals(signals);
+
+  return [
+    {
+      name: 'store',
+      vital: true,
+      wants: ({ store }) => store,
+      create: ({ store }, metrics) => (house.store = openStore({ dir: store.dir, clock, log: part('store'), metrics })),
+    },
+    {
+      name: 'broker',
+      wants: ({ mqtt, site }) => [mqtt, site.external_id],
+      create(next, metrics) {
+        house.broker =
+          next.mqtt.broker === 'embedded' ? embeddedBroker(next, clock, part('broker'), metrics) : undefined;
+        return house.broker;
+      },
+    },
+    {
+      name: 'controller',
+      vital: true,
+      wants: ({ store, bridge }) => [store, bridge.external_id],
+      adapts: {
+        wants: (next) => sitePlan(next),
+        to: (next) => must(house.controller, 'controller').reconfigure(sitePlan(next)),
+      },
+      create: (next, metrics) =>
+        (house.controller = createController({
+          plan: sitePlan(next),
+          bridgeId: nameUuid(namespace, next.bridge.external_id),
+          store: must(house.store, 'store'),
+          ports: {
+            publish: {
+              state: (view, changes) => house.lan?.publishState(view, changes),
+              event: (event) => house.lan?.publishEvent(event),
+            },
+            panels: { send: (command) => house.panels?.send(command) },
+            capture: { capture: (job) => house.media?.capture(job) },
+            delivery: {
+              wake: () => house.delivery?.wake(),
+              direct: (rows) => house.delivery?.direct(rows.filter((row) => row.toCloud)),
+            },
+            encode: (event, draft) => encodeEvent(event, draft, identityOf(settings())),
+          },
+          clock,
+          quality: quality.current,
+          log: part('controller'),
+          metrics,
+        })),
+    },
+    {
+      name: 'media',
+      wants: ({ media, store }) => [media.budget, store],
+      create: ({ media, store }, metrics) =>
+        (house.media = createMedia({
+          dir: join(store.dir, 'spool'),
+          budgetBytes: media.budget,
+          pictures: { snapshot: (camera, signal) => must(house.cameras, 'cameras').snapshot(camera, signal) },
+          table: {
+            update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
+            list: (states, limit) => must(house.store, 'store').media(states, limit),
+          },
+          onReady: () => house.delivery?.wake(),
+          clock,
+          log: part('media'),
+          metrics,
+        })),
+    },
+    {
+      name: 'delivery',
+      wants: ({ cloud, store }) => [cloud, store],
+      create(next, metrics) {
+        if (next.cloud === undefined) return undefined;
+        const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud') });
+        const delivery = createDelivery({
+          store: must(house.store, 'store'),
+          cloud,
+          files: mediaFilesOf({
+            path: (file) => must(house.media, 'media').path(file),
+            discard: (file) => must(house.media, 'media').discard(file),
+          }),
+          clock,
+          log: part('delivery'),
+          metrics,
+          onLink(up) {
+            house.cloudUp = up;
+            house.lan?.setCloudLink(up);
+          },
+        });
+        house.delivery = delivery;
+        return {
+          ...delivery,
+          async stop() {
+            await delivery.stop();
+            await cloud.close();
+          },
+        };
+      },
+    },
+    {
+      name: 'mqtt',
+      wants: ({ mqtt, site, users }) => [mqtt, site.external_id, users],
+      create: (next, metrics) =>
+        (house.lan = createLanMqtt({
+          connect: brokerConnect(next, house.broker),
+          slug: slugOf(next.site.external_id),
+          site: sitePort(house, createCodeBook(next.users)),
+          version,
+          bootId: clock.bootId,
+          senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
+          clock,
+          log: part('mqtt'),
+          metrics,
+        })),
+    },
+    {
+      name: 'panels',
+      wants: ({ panels, mqtt, site }) => [panels, mqtt, site.external_id],
+      create: (next, metrics) =>
+        (house.panels = createPanels({
+          panels: next.panels.map(({ code: _, ...panel }) => panel),
+          code: (id) => next.panels.find((panel) => panel.id === id)?.code,
+          profiles: options.profiles,
+          connect: brokerConnect(next, house.broker),
+          siteSlug: slugOf(next.site.external_id),
+          clock,
+          log: part('panels'),
+          metrics,
+          emit,
+        })),
+    },
+    {
+      name: 'cameras',
+      wants: ({ cameras, store }) => [cameras, store],
+      create: ({ cameras }, metrics) =>
+        (house.cameras = createCameras({
+          cameras,
+          clock,
+          log: part('cameras'),
+          metrics,
+          memory: must(house.store, 'store').memory('onvif'),
+          emit,
+        })),
+    },
+    {
+      name: 'control',
+      wants: ({ http }) => http,
+      create: ({ http }, metrics) =>
+        createControlSocket({ path: http.control_socket, port: options.lan, log: part('control'), metrics }),
+    },
+    {
+      name: 'ticks',
+      wants: () => undefined,
+      create: () =>
+        createTicks({ ticks: [{ name: 'clock', cron: '* * * * *', run: quality.check }], log: part('ticks') }),
+    },
+  ];
+}
+
+/** The members of a cloud event that the configuration gives. Camera ids are ours: the place keeps its id. */
+function identityOf({ site, bridge, cloud, cameras }: Settings) {
+  return {
+    locationId: cloud?.events.location_id ?? site.external_id,
+    recorderId: bridge.external_id,
+    cameraIds: Object.fromEntries(cameras.map(({ id }) => [id, id])),
+    version: cloud?.dialect.event_version ?? '1.0',
+    statuses: {
+      restored: cloud?.dialect.restored_status ?? 'restored',
+      cancelled: cloud?.dialect.cancelled_status ?? 'restored',
+    },
+  };
+}
+
+function cloudClient(
+  cloud: NonNullable<Settings['cloud']>,
+  { clock, quality, log }: { clock: Clock; quality: ClockQualityWatch; log: Logger },
+): CloudClient {
+  const { events } = cloud;
+  return createCloudClient({
+    baseUrl: cloud.base_url,
+    authUrl: cloud.auth_url,
+    ...(cloud.ext_base_url !== undefined && { extBaseUrl: cloud.ext_base_url }),
+    ...(cloud.audience !== undefined && { audience: cloud.audience }),
+    clientId: events.client_id,
+    keys: {
+      current: { pem: events.private_key, ...(events.key_id !== undefined && { keyId: events.key_id }) },
+      ...(events.next_private_key !== undefined && {
+        next: { pem: events.next_private_key, ...(events.next_key_id !== undefined && { keyId: events.next_key_id }) },
+      }),
+    },
+    clock,
+    log,
+    http: {
+      userAgent: `siteward/${version}`,
+      onDate({ origin, offsetMs }) {
+        // Only a verified server may tell the time.
+        if (origin.startsWith('https:')) quality.compare(offsetMs);
+      },
+    },
+  });
+}
+
+function embeddedBroker({ mqtt, site }: Settings, clock: Clock, log: Logger, metrics: Registry): Broker {
+  const colon = mqtt.listen.lastIndexOf(':');
+  const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
+  return createBroker({
+    slug: slugOf(site.external_id),
+    listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
+    users: mqtt.clients,
+    clock,
+    log,
+    metrics,
+  });
+}
+
+/** The daemon's own way to the broker: the embedded one knows it by credentials of its own. */
+function brokerConnect({ mqtt }: Settings, broker: Broker | undefined) {
+  if (broker !== undefined) return { url: broker.url(), ...broker.credentials, protocolVersion: 4 as const };
+  return {
+    url: mqtt.broker,
+    ...(mqtt.username !== undefined && { username: mqtt.username }),
+    ...(mqtt.password !== undefined && { password: mqtt.password }),
+    ...(mqtt.ca !== undefined && { ca: readFileSync(mqtt.ca, 'utf8') }),
+  };
+}
+
+/** `<site>` in MQTT topics: the external id in lower case, everything else a hyphen, at most 32 characters. */
+function slugOf(externalId: string): string {
+  return externalId
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, '-')
+    .slice(0, 32);
+}
+
+function must<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new SitewardError('stopped', `${name} is not running`);
+  return value;
+}
