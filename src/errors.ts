@@ -16,6 +16,7 @@ export const errorCodes = {
   cloud_unreachable: 'No connection to the cloud. Events wait in the outbox.',
   config_invalid: 'The configuration file has errors; each is listed with its line.',
   config_unreadable: 'The configuration file cannot be read. Check path and permissions.',
+  control_refused: 'The daemon answered, but refused what was asked; the message says why.',
   control_unreachable:
     'No daemon answers on the control socket. Is siteward running, and may this user open the socket?',
   deadline: 'The work did not finish within its time.',
@@ -30,6 +31,7 @@ export const errorCodes = {
   stopped: 'The part was stopped while the work was under way.',
   store_failed: 'The database did not confirm a write. It is sent again under the same number.',
   store_unavailable: 'The database cannot be opened or written.',
+  xml_invalid: 'A text that should be XML is cut, malformed, too large or a web page; the reason is in the facts.',
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

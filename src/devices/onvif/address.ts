@@ -1,0 +1,51 @@
+/** What to do with addresses a camera reports about itself. */
+export type AddressMode = 'repaired' | 'as_reported';
+
+/**
+ * The address to use for one the camera reported. Cameras behind NAT, port forwards or with a second interface report
+ * inner, empty or relative addresses, so scheme, host and port are those that have already answered (`base`) and only path
+ * and query are taken over. `as_reported` keeps a usable absolute address as it is. Never throws.
+ */
+export function repairAddress(reported: string | undefined, base: URL, mode: AddressMode = 'repaired'): URL {
+  const text = reported?.replace(/\s+/g, '') ?? '';
+  const url = text === '' ? undefined : parse(text, base);
+  if (url === undefined) return new URL(base);
+  if (mode === 'as_reported' && !isUnspecified(url.hostname)) return withoutUser(url);
+  const result = new URL(base);
+  result.pathname = url.pathname;
+  result.search = url.search;
+  return result;
+}
+
+/**
+ * The same for pictures, which are often served by another port of the same camera: every address worth a try, best
+ * first, at most three.
+ */
+export function pictureAddresses(reported: string, base: URL, mode: AddressMode): readonly URL[] {
+  const repaired = repairAddress(reported, base, mode);
+  if (mode === 'as_reported') return [repaired];
+  const url = parse(reported.replace(/\s+/g, ''), base);
+  const tries = [repaired];
+  if (url !== undefined && url.protocol === base.protocol && url.port !== base.port) {
+    const otherPort = new URL(repaired);
+    otherPort.port = url.port;
+    // On the host that was configured the reported port is believable; behind NAT ours comes first.
+    if (url.hostname === base.hostname) tries.unshift(otherPort);
+    else tries.push(otherPort);
+  }
+  return tries;
+}
+
+function parse(text: string, base: URL): URL | undefined {
+  const url = URL.parse(text, base.href);
+  return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined;
+}
+
+const isUnspecified = (host: string) => host === '0.0.0.0' || host === '[::]';
+
+/** Name and password inside an address would end up in logs. */
+function withoutUser(url: URL): URL {
+  url.username = '';
+  url.password = '';
+  return url;
+}

@@ -1,0 +1,60 @@
+import type { DeviceId } from '#site/model/index.ts';
+
+/** What a camera session is doing. `pulling` and `renewing` mean that events arrive. */
+export type CameraState = 'connecting' | 'subscribing' | 'pulling' | 'renewing' | 'backoff' | 'auth_failed' | 'stopped';
+
+export interface Snapshot {
+  readonly bytes: Uint8Array;
+  readonly mime: 'image/jpeg';
+  /** Wall clock when the picture was asked for, milliseconds. */
+  readonly takenAt: number;
+}
+
+/** A topic the table does not know, for the technician who wants it supported. */
+export interface UnknownTopic {
+  readonly topic: string;
+  readonly count: number;
+  /** Item names and values of the last message, at most 200 characters. */
+  readonly items: string;
+  /** Wall clock, milliseconds. */
+  readonly lastAt: number;
+}
+
+export interface CameraStatus {
+  readonly id: DeviceId;
+  readonly state: CameraState;
+  /** Wall clock of the last change of state, milliseconds. */
+  readonly since: number;
+  /** Why events do not arrive, in words. */
+  readonly reason?: string;
+  readonly lastEventAt?: number;
+  readonly lastPullAt?: number;
+  /** How far the camera's clock is ahead of ours. */
+  readonly clockOffsetS?: number;
+  readonly manufacturer?: string;
+  readonly model?: string;
+  readonly firmware?: string;
+  readonly serial?: string;
+  readonly profiles?: number;
+  /** RTSP address of the first profile, without credentials. */
+  readonly stream?: string;
+  readonly unknownTopics: readonly UnknownTopic[];
+}
+
+/** The port: one camera as the rest of siteward sees it. */
+export interface Camera {
+  readonly id: DeviceId;
+  /**
+   * One still picture, asked for now; callers that come while one is under way share it. Ends within 10 s. Throws
+   * `picture_invalid`, `camera_auth`, `camera_unreachable`, `camera_fault`, `camera_bad_answer`, `deadline` or `stopped`.
+   */
+  snapshot(signal: AbortSignal): Promise<Snapshot>;
+  status(): CameraStatus;
+}
+
+/** A small durable store for what must be known after a restart; keys begin with the room's name. */
+export interface MemoryPort {
+  get(key: string): Promise<string | undefined>;
+  set(key: string, value: string): Promise<void>;
+  delete(key: string): Promise<void>;
+}

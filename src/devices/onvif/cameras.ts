@@ -1,0 +1,180 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { isCode, SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
+import type { DeviceId, Signal } from '#site/model/index.ts';
+import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
+import { createDevice } from './device.ts';
+import type { CameraOptions } from './options.ts';
+import { createPictures } from './pictures.ts';
+import { createReads } from './reads.ts';
+import { CameraSession, type SessionEvents } from './session.ts';
+import { fieldTiming, type Timing } from './timing.ts';
+
+/** All cameras of this bridge. Each lives on its own: what one does or does not do never reaches another. */
+export interface Cameras extends Part {
+  readonly cameras: readonly Camera[];
+  /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
+  snapshot(camera: DeviceId, signal: AbortSignal): Promise<Snapshot>;
+  status(): readonly CameraStatus[];
+}
+
+export interface CamerasOptions {
+  readonly cameras: readonly CameraOptions[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly memory: MemoryPort;
+  /** The next pull of a camera waits for this. */
+  readonly emit: (signals: readonly Signal[]) => Promise<void>;
+  readonly timing?: Partial<Timing>;
+}
+
+interface Unit extends Camera {
+  start(): void;
+  stop(): Promise<void>;
+  readonly up: boolean;
+}
+
+export function createCameras(options: CamerasOptions): Cameras {
+  const metrics = cameraMetrics(options.metrics, () => units.map(({ id, up }) => ({ id, up })));
+  const units = options.cameras.map((camera) => createUnit(camera, options, metrics));
+  const byId = new Map(units.map((unit) => [unit.id, unit]));
+  return {
+    name: 'cameras',
+    cameras: units,
+    async start(signal) {
+      signal.throwIfAborted();
+      for (const unit of units) unit.start();
+    },
+    async stop() {
+      await Promise.all(units.map((unit) => unit.stop()));
+    },
+    health: () => healthOf(units),
+    async snapshot(id, signal) {
+      const unit = byId.get(id);
+      if (unit === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
+      return unit.snapshot(signal);
+    },
+    status: () => units.map((unit) => unit.status()),
+  };
+}
+
+function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: CameraMetrics): Unit {
+  const { clock, memory, emit } = options;
+  const timing = { ...fieldTiming, ...options.timing };
+  const log = options.log.child({ camera: camera.id });
+  const addresses = camera.addresses ?? 'repaired';
+  const { url, username, password, tls_fingerprint: fingerprint, snapshot_url: configured } = camera;
+  const device = createDevice({ url, username, password, fingerprint, clock, authHoldMs: timing.authHoldMs });
+  const reads = createReads(device, addresses);
+  const pictures = createPictures({ device, reads, addresses, configured, clock, authHoldMs: timing.authHoldMs });
+  const events: SessionEvents = { ...metrics.of(camera.id), online: () => void pictures.prepare() };
+  const session = new CameraSession({
+    source: { kind: 'camera', id: camera.id },
+    device,
+    reads,
+    addresses,
+    pullMs: camera.pull ?? defaultPullMs,
+    timing,
+    clock,
+    log,
+    memory,
+    emit,
+    events,
+  });
+  const lifetime = new AbortController();
+  let running: Promise<void> | undefined;
+
+  return {
+    id: camera.id,
+    get up() {
+      return session.up;
+    },
+    async snapshot(signal) {
+      try {
+        const picture = await pictures.take(signal);
+        metrics.pictures.inc({ camera: camera.id, result: 'ok' });
+        return picture;
+      } catch (error) {
+        const result = error instanceof SitewardError ? error.code : 'stopped';
+        metrics.pictures.inc({ camera: camera.id, result });
+        if (!isCode(error, 'stopped')) log.debug({ code: result }, 'no picture');
+        throw error;
+      }
+    },
+    status: () => ({ id: camera.id, ...session.status(), ...pictures.known() }),
+    start() {
+      running ??= session.run(lifetime.signal);
+    },
+    async stop() {
+      lifetime.abort(new SitewardError('stopped', 'The cameras are stopped'));
+      pictures.close();
+      await running;
+      device.close();
+    },
+  };
+}
+
+const defaultPullMs = 20_000;
+
+function healthOf(units: readonly Unit[]): Health {
+  const away = units.filter((unit) => !unit.up);
+  const facts = { cameras: units.length, up: units.length - away.length };
+  if (away.length === 0) return ok(facts);
+  const reasons = away.slice(0, 3).map((unit) => `${unit.id}: ${unit.status().reason ?? 'not connected yet'}`);
+  const more = away.length > 3 ? ` and ${away.length - 3} more` : '';
+  const state = away.length === units.length ? 'down' : 'degraded';
+  return { state, reason: `No events from ${reasons.join('; ')}${more}`, facts };
+}
+
+interface CameraMetrics {
+  of(camera: DeviceId): Omit<SessionEvents, 'online'>;
+  readonly pictures: Counter<'camera' | 'result'>;
+}
+
+function cameraMetrics(registry: Registry, list: () => readonly { id: DeviceId; up: boolean }[]): CameraMetrics {
+  const registers = [registry];
+  const messages = new Counter({
+    name: 'siteward_camera_messages_total',
+    help: 'ONVIF event messages by what became of them',
+    labelNames: ['camera', 'outcome'] as const,
+    registers,
+  });
+  const failures = new Counter({
+    name: 'siteward_camera_failures_total',
+    help: 'Failed steps of camera sessions by error code',
+    labelNames: ['camera', 'code'] as const,
+    registers,
+  });
+  const subscriptions = new Counter({
+    name: 'siteward_camera_subscriptions_total',
+    help: 'Pull points asked for',
+    labelNames: ['camera'] as const,
+    registers,
+  });
+  const pictures = new Counter({
+    name: 'siteward_camera_pictures_total',
+    help: 'Still pictures asked for by result',
+    labelNames: ['camera', 'result'] as const,
+    registers,
+  });
+  new Gauge({
+    name: 'siteward_camera_up',
+    help: '1 while events of the camera arrive',
+    labelNames: ['camera'] as const,
+    registers,
+    collect() {
+      for (const { id, up } of list()) this.set({ camera: id }, up ? 1 : 0);
+    },
+  });
+  return {
+    pictures,
+    of: (camera) => ({
+      outcome: (outcome) => messages.inc({ camera, outcome }),
+      failure: (code) => failures.inc({ camera, code }),
+      created: () => subscriptions.inc({ camera }),
+    }),
+  };
+}

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
+import type { Secret } from '#lib/secret.ts';
+import type { XmlElement } from '#lib/xml.ts';
+import { type AuthLatch, authLatch } from './auth-latch.ts';
+import { type DeviceClock, deviceClock } from './device-clock.ts';
+import { type CameraHttp, cameraHttp, type HttpReply } from './http.ts';
+import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
+
+export interface SoapCall {
+  /** The operation's name, for people. */
+  readonly name: string;
+  readonly action: string;
+  /** Content of the SOAP body. */
+  readonly body: string;
+  readonly url?: URL;
+  /** WS-Addressing: where the message is for, in the camera's own words. */
+  readonly to?: { readonly address: string; readonly parameters: readonly string[] } | undefined;
+  readonly timeoutMs: number;
+  readonly lane?: 'pull' | 'call';
+  /** Sent without credentials, also when the camera wants some. */
+  readonly open?: boolean;
+  /** A refusal of this one operation says nothing about the password. */
+  readonly optional?: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface SoapReply {
+  readonly body: XmlElement;
+  readonly raw: Uint8Array;
+}
+
+/** One camera as a SOAP server: transport, credentials, clock, latch. */
+export interface Device {
+  readonly base: URL;
+  readonly http: CameraHttp;
+  readonly clock: DeviceClock;
+  readonly latch: AuthLatch;
+  readonly username: string | undefined;
+  readonly password: string;
+  /**
+   * Throws `camera_auth` (two refusals, then at once until the latch opens), `camera_fault` (facts: code, reason, full),
+   * `camera_bad_answer` (facts: status), `camera_unreachable`, `deadline`.
+   */
+  call(call: SoapCall): Promise<SoapReply>;
+  /** Reads the camera's clock without credentials; returns by how many milliseconds it had moved. */
+  readClock(signal: AbortSignal): Promise<number>;
+  close(): void;
+}
+
+const maxBytes = 4 * 1024 * 1024;
+const maxRedirects = 3;
+
+export function createDevice(options: {
+  url: string;
+  username?: string | undefined;
+  password?: Secret | undefined;
+  fingerprint?: string | undefined;
+  clock: Clock;
+  authHoldMs: number;
+}): Device {
+  const base = new URL(options.url);
+  const http = cameraHttp({ fingerprint: options.fingerprint });
+  const clock = deviceClock(options.clock);
+  const latch = authLatch(options.clock, options.authHoldMs);
+  const username = options.username;
+  const password = options.password?.reveal() ?? '';
+  const digest = digestMemory();
+  // Which proofs this camera asked for so far. Nothing is sent before it asks, so that learning costs no try.
+  const wants = { digest: false, token: false };
+  let pardons = 1;
+
+  async function post(call: SoapCall, proofs: boolean): Promise<HttpReply> {
+    let url = call.url ?? base;
+    for (let redirects = 0; ; redirects += 1) {
+      const headers: Record<string, string> = {
+        'content-type': `application/soap+xml; charset=utf-8; action="${call.action}"`,
+      };
+      const authorization =
+        proofs && wants.digest && username !== undefined
+          ? digest.authorize('POST', `${url.pathname}${url.search}`, username, password)
+          : undefined;
+      if (authorization !== undefined) headers.authorization = authorization;
+      const reply = await http.request({
+        url,
+        method: 'POST',
+        headers,
+        body: envelope(call.body, soapHeaders(call, proofs)),
+        timeoutMs: call.timeoutMs,
+        maxBytes,
+        lane: call.lane ?? 'call',
+        signal: call.signal,
+      });
+      const next = redirects < maxRedirects ? redirectTarget(reply, url) : undefined;
+      if (next === undefined) return reply;
+      url = next;
+    }
+  }
+
+  function soapHeaders(call: SoapCall, proofs: boolean): string[] {
+    const headers: string[] = [];
+    if (call.to !== undefined) {
+      const { address, parameters } = call.to;
+      headers.push(addressing({ action: call.action, to: address, parameters, messageId: randomUUID() }));
+    }
+    if (proofs && wants.token && username !== undefined) {
+      headers.push(usernameToken({ username, password, created: clock.now() }));
+    }
+    return headers;
+  }
+
+  /** Sends once and judges the answer: a body, a fault, or who the camera wants to hear from. */
+  async function attempt(call: SoapCall): Promise<Verdict> {
+    const proofs = call.open !== true;
+    const sent = { digest: proofs && wants.digest, token: proofs && wants.token };
+    const reply = await post(call, proofs);
+    if (reply.status === 401) {
+      const challenge = pickDigest(parseChallenges(reply.challenges));
+      if (challenge !== undefined) {
+        digest.learn(challenge);
+        wants.digest = true;
+        return sent.digest && !challenge.stale ? { kind: 'refused' } : { kind: 'asked' };
+      }
+      return askForToken(sent.token);
+    }
+    const answer = readAnswer(reply.status, reply.body, maxBytes);
+    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body, raw: reply.body } };
+    if (isRefusal(answer.fault) && proofs)
+      return askForToken(sent.token, { fault: answer.fault, status: reply.status });
+    throw faultError(answer.fault, call.name, reply.status);
+  }
+
+  function askForToken(tokenSent: boolean, facts?: { fault: Fault; status: number }): Verdict {
+    if (tokenSent) return { kind: 'refused', ...facts };
+    wants.token = true;
+    return { kind: 'asked' };
+  }
+
+  async function call(request: SoapCall): Promise<SoapReply> {
+    if (request.open !== true) latch.check();
+    // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned once.
+    let freshNonce = false;
+    for (let sends = 0; sends < 7; sends += 1) {
+      const verdict = await attempt(request);
+      if (verdict.kind === 'ok') {
+        if (request.open !== true && (wants.digest || wants.token)) {
+          latch.accepted();
+          pardons = 1;
+        }
+        return verdict.reply;
+      }
+      if (request.open === true) break;
+      if (verdict.kind === 'asked') {
+        if (username !== undefined) continue;
+        latch.close('it wants a user name and none is configured');
+        throw latch.error();
+      }
+      if (request.optional === true) {
+        // Without a fault only the nonce may have been too old.
+        if (verdict.fault === undefined && !freshNonce) {
+          freshNonce = true;
+          continue;
+        }
+        throw faultError(verdict.fault ?? { reason: 'not authorized', codes: [] }, request.name, verdict.status ?? 401);
+      }
+      await afterRefusal(request.signal);
+    }
+    throw new SitewardError('camera_bad_answer', `The camera asks for credentials again and again at ${request.name}`);
+  }
+
+  /**
+   * A refusal may be the clock's fault: the camera's clock is read again, and one refusal after a step of it is pardoned
+   * (bugs 1, 3, 5). Throws when the latch is closed.
+   */
+  async function afterRefusal(signal: AbortSignal): Promise<void> {
+    const moved = wants.token ? await readClock(signal).catch(() => 0) : 0;
+    if (moved > 5000 && pardons > 0) {
+      pardons -= 1;
+      return;
+    }
+    if (latch.refused()) throw latch.error();
+    if (wants.token && clock.looksLikeLocalTime()) clock.useHostTime();
+  }
+
+  async function readClock(signal: AbortSignal): Promise<number> {
+    const body = `<d:GetSystemDateAndTime xmlns:d="${ns.device}"/>`;
+    const action = `${ns.device}/GetSystemDateAndTime`;
+    const reply = await call({ name: 'GetSystemDateAndTime', action, body, timeoutMs: 10_000, open: true, signal });
+    return clock.learn(reply.body);
+  }
+
+  return { base, http, clock, latch, username, password, call, readClock, close: http.close };
+}
+
+type Verdict =
+  | { readonly kind: 'ok'; readonly reply: SoapReply }
+  /** Credentials of a kind that was not sent are wanted, or a fresh nonce. */
+  | { readonly kind: 'asked' }
+  | { readonly kind: 'refused'; readonly fault?: Fault; readonly status?: number };
+
+/** Only to the same host, never from https to http: a redirect must not carry credentials elsewhere. */
+export function redirectTarget(reply: Pick<HttpReply, 'status' | 'headers'>, from: URL): URL | undefined {
+  if (![301, 302, 307, 308].includes(reply.status) || reply.headers.location === undefined) return undefined;
+  const to = URL.parse(reply.headers.location, from.href);
+  if (to === null || to.hostname !== from.hostname) return undefined;
+  const same = to.protocol === from.protocol || (from.protocol === 'http:' && to.protocol === 'https:');
+  return same ? to : undefined;
+}

@@ -1,0 +1,96 @@
+import { childrenNamed, descend, everyNamed, namespaceOf, textOf, type XmlElement } from '#lib/xml.ts';
+import { ns } from './soap.ts';
+
+export type Items = Readonly<Record<string, string>>;
+
+/** One notification, everything still text. */
+export interface Notification {
+  /** Normalised; empty when the camera sent none. */
+  readonly topic: string;
+  readonly rawTopic: string;
+  /** Absent when the camera sends none (Tapo, Ajax). */
+  readonly operation?: 'Initialized' | 'Changed' | 'Deleted';
+  readonly utcTime?: string;
+  readonly source: Items;
+  readonly key: Items;
+  readonly data: Items;
+  /** Names of data that is XML and not text. */
+  readonly elements: readonly string[];
+}
+
+/** All notifications of an answer or a metadata document, in order. Total: odd messages come out empty, none throws. */
+export function readNotifications(body: XmlElement): readonly Notification[] {
+  return [...everyNamed(body, 'NotificationMessage')].map(readNotification);
+}
+
+function readNotification(element: XmlElement): Notification {
+  const topic = descend(element, 'Topic');
+  const message = descend(element, 'Message', 'Message') ?? descend(element, 'Message');
+  const operation = message?.attributes.PropertyOperation;
+  const utcTime = message?.attributes.UtcTime;
+  return {
+    topic: topic === undefined ? '' : normaliseTopic(topic),
+    rawTopic: textOf(topic).slice(0, 300),
+    ...(isOperation(operation) && { operation }),
+    ...(utcTime !== undefined && { utcTime: utcTime.slice(0, 40) }),
+    source: items(descend(message, 'Source')),
+    key: items(descend(message, 'Key')),
+    data: items(descend(message, 'Data')),
+    elements: childrenNamed(descend(message, 'Data'), 'ElementItem').map((item) => item.attributes.Name ?? ''),
+  };
+}
+
+const isOperation = (text: string | undefined): text is 'Initialized' | 'Changed' | 'Deleted' =>
+  text === 'Initialized' || text === 'Changed' || text === 'Deleted';
+
+const maxItems = 32;
+
+function items(parent: XmlElement | undefined): Items {
+  const result: Record<string, string> = Object.create(null);
+  for (const item of childrenNamed(parent, 'SimpleItem').slice(0, maxItems)) {
+    const { Name, Value } = item.attributes;
+    if (Name !== undefined && Value !== undefined) result[Name.slice(0, 80)] ??= Value.trim().slice(0, 200);
+  }
+  return result;
+}
+
+/** Vendors' topic namespaces by the prefix this room's table writes for them. */
+const vendors: Readonly<Record<string, string>> = {
+  'http://www.axis.com/2009/event/topics': 'tnsaxis',
+  'http://www.hikvision.com/2011/event/topics': 'tnshik',
+  'http://www.samsungcctv.com/2011/event/topics': 'tnssamsung',
+};
+
+/**
+ * The topic in one spelling (notes onvif-topics, rule 1): blanks, line breaks, empty segments and trailing marks gone, the
+ * ONVIF prefix dropped wherever it stands, a vendor's prefix replaced by the one its namespace has here.
+ */
+function normaliseTopic(element: XmlElement): string {
+  return textOf(element)
+    .slice(0, 300)
+    .replace(/\s+/g, '')
+    .replace(/[/.]+$/, '')
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => normaliseSegment(element, segment))
+    .join('/');
+}
+
+function normaliseSegment(element: XmlElement, segment: string): string {
+  const colon = segment.indexOf(':');
+  if (colon < 0) return segment;
+  const prefix = segment.slice(0, colon);
+  const name = segment.slice(colon + 1);
+  const uri = namespaceOf(element, prefix);
+  if (uri === ns.topics || (uri === undefined && /^tns1?$/.test(prefix))) return name;
+  return `${(uri !== undefined && vendors[uri]) || prefix}:${name}`;
+}
+
+/** True words and false words (rule 3); undefined for everything else. Relay and job words are among them. */
+export function truth(text: string | undefined): boolean | undefined {
+  if (text === undefined) return undefined;
+  const word = text.toLowerCase();
+  if (['true', '1', 'active', 'on', 'high'].includes(word)) return true;
+  if (['false', '0', 'inactive', 'idle', 'off', 'low', ''].includes(word)) return false;
+  return undefined;
+}

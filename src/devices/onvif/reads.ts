@@ -1,0 +1,204 @@
+import onvif from 'onvif';
+import { parseSOAPString } from 'onvif/lib/utils.js';
+import { SitewardError } from '#errors.ts';
+import { withDeadline } from '#lib/wait.ts';
+import { childrenNamed, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
+import { type AddressMode, repairAddress } from './address.ts';
+import type { Device, SoapReply } from './device.ts';
+
+export interface DeviceInformation {
+  readonly manufacturer: string;
+  readonly model: string;
+  readonly firmware: string;
+  readonly serial: string;
+}
+
+export interface Profile {
+  readonly token: string;
+  readonly name: string;
+}
+
+/** The one-shot reads, done by the `onvif` package. Every call ends within 10 s and throws what `Device.call` throws. */
+export interface Reads {
+  /** Doubles as the check of the password. */
+  deviceInformation(signal: AbortSignal): Promise<DeviceInformation>;
+  /** Learns the service addresses the other reads use; returns the event service's, repaired. */
+  services(signal: AbortSignal): Promise<URL | undefined>;
+  profiles(signal: AbortSignal): Promise<readonly Profile[]>;
+  /** As the camera wrote it, blanks and line breaks removed. */
+  snapshotAddress(profile: string, signal: AbortSignal): Promise<string>;
+  streamAddress(profile: string, signal: AbortSignal): Promise<string>;
+}
+
+type Callback = (error: Error | null, data?: unknown, xml?: string, status?: number) => void;
+
+interface PackageRequest {
+  readonly service?: string;
+  readonly action: string;
+  readonly body: string;
+}
+
+/** What we use of the package's camera object. `_requestPart2` is its only way to the wire; a test pins that. */
+interface PackageCam {
+  media2Support?: boolean;
+  _requestPart2(request: PackageRequest, callback: Callback): void;
+  getDeviceInformation(callback: Callback): void;
+  getServices(includeCapability: boolean, callback: Callback): void;
+  getCapabilities(callback: Callback): void;
+  getProfiles(callback: Callback): void;
+  getSnapshotUri(options: { profileToken: string }, callback: Callback): void;
+  getStreamUri(options: { protocol: string; profileToken: string }, callback: Callback): void;
+}
+
+const readTimeoutMs = 10_000;
+const nothing: Callback = () => undefined;
+
+/**
+ * The guard rails (decisions, "ONVIF events"; notes onvif-clients 4.6): the package forms the requests and may interpret the
+ * answers, but our device carries them. So the package's transport, digest, clock shift and event loop never run, it is
+ * never given the password, nothing of it runs after a deadline, and an exception in its code ends in `contain`.
+ * Values come from the raw XML, since the package turns text into numbers, booleans and dates.
+ */
+export function createReads(device: Device, mode: AddressMode = 'repaired'): Reads {
+  const cam = packageCam(device);
+  /** Service addresses by the names the package uses: media, media2, events. */
+  const services = new Map<string, URL>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** One call at a time: the package keeps its state in the camera object. */
+  function read(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {
+    const result = last.then(() => {
+      signal.throwIfAborted();
+      return withDeadline(readTimeoutMs, signal, (own) => run(name, own, start), `${name} of the camera`);
+    });
+    last = result.catch(() => undefined);
+    return result;
+  }
+
+  function run(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {
+    return new Promise((resolve, reject) => {
+      cam._requestPart2 = (request, callback) => {
+        carry(name, request, signal).then((reply) => {
+          resolve(reply.body);
+          if (!signal.aborted) contain(() => parseSOAPString(Buffer.from(reply.raw).toString('utf8'), callback, 200));
+        }, reject);
+      };
+      const failure = contain(start);
+      if (failure !== undefined) reject(packageFailure(name, failure));
+    });
+  }
+
+  function carry(name: string, request: PackageRequest, signal: AbortSignal): Promise<SoapReply> {
+    const url = request.service === undefined ? device.base : (services.get(request.service) ?? device.base);
+    const body = /<s:Body[^>]*>([\s\S]*)<\/s:Body>/.exec(request.body)?.[1] ?? '';
+    return device.call({ name, action: request.action, body, url, timeoutMs: readTimeoutMs, signal });
+  }
+
+  async function learnServices(signal: AbortSignal): Promise<void> {
+    const answer = await read('GetServices', signal, () => cam.getServices(false, nothing));
+    for (const service of childrenNamed(answer, 'Service')) {
+      const name = serviceNames[textOf(firstNamed(service, 'Namespace'))];
+      if (name !== undefined)
+        services.set(name, repairAddress(textOf(firstNamed(service, 'XAddr')), device.base, mode));
+    }
+  }
+
+  /** Old devices know only GetCapabilities. */
+  async function learnCapabilities(signal: AbortSignal): Promise<void> {
+    const answer = await read('GetCapabilities', signal, () => cam.getCapabilities(nothing));
+    for (const [element, name] of [
+      ['Media', 'media'],
+      ['Events', 'events'],
+    ] as const) {
+      const address = firstNamed(firstNamed(answer, element) ?? answer, 'XAddr');
+      if (firstNamed(answer, element) !== undefined)
+        services.set(name, repairAddress(textOf(address), device.base, mode));
+    }
+  }
+
+  async function listProfiles(signal: AbortSignal): Promise<readonly Profile[]> {
+    const answer = await read('GetProfiles', signal, () => cam.getProfiles(nothing));
+    return childrenNamed(answer, 'Profiles')
+      .map((profile) => ({ token: profile.attributes.token ?? '', name: textOf(firstNamed(profile, 'Name')) }))
+      .filter((profile) => profile.token !== '')
+      .slice(0, 256);
+  }
+
+  return {
+    async deviceInformation(signal) {
+      const answer = await read('GetDeviceInformation', signal, () => cam.getDeviceInformation(nothing));
+      const text = (name: string) => textOf(firstNamed(answer, name)).slice(0, 100);
+      return {
+        manufacturer: text('Manufacturer'),
+        model: text('Model'),
+        firmware: text('FirmwareVersion'),
+        serial: text('SerialNumber'),
+      };
+    },
+    async services(signal) {
+      await learnServices(signal).catch((error) => ignoreRefusedOperation(error));
+      if (!services.has('events')) await learnCapabilities(signal).catch((error) => ignoreRefusedOperation(error));
+      return services.get('events');
+    },
+    async profiles(signal) {
+      cam.media2Support = services.has('media2');
+      try {
+        const found = await listProfiles(signal);
+        if (found.length > 0 || !cam.media2Support) return found;
+      } catch (error) {
+        if (!cam.media2Support) throw error;
+        ignoreRefusedOperation(error);
+      }
+      // Some cameras name a Media2 service that does not work.
+      services.delete('media2');
+      cam.media2Support = false;
+      return listProfiles(signal);
+    },
+    async snapshotAddress(profile, signal) {
+      const options = { profileToken: escapeXml(profile) };
+      return uriOf(await read('GetSnapshotUri', signal, () => cam.getSnapshotUri(options, nothing)));
+    },
+    async streamAddress(profile, signal) {
+      const options = { protocol: 'RTSP', profileToken: escapeXml(profile) };
+      return uriOf(await read('GetStreamUri', signal, () => cam.getStreamUri(options, nothing)));
+    },
+  };
+}
+
+const serviceNames: Readonly<Record<string, string>> = {
+  'http://www.onvif.org/ver10/media/wsdl': 'media',
+  'http://www.onvif.org/ver20/media/wsdl': 'media2',
+  'http://www.onvif.org/ver10/events/wsdl': 'events',
+};
+
+function packageCam(device: Device): PackageCam {
+  const cam = new onvif.Cam({ hostname: device.base.hostname, autoconnect: false });
+  return cam as unknown as PackageCam;
+}
+
+/** Runs package code; what it throws is returned. */
+function contain(work: () => void): unknown {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('unknown');
+  }
+}
+
+const packageFailure = (name: string, cause: unknown) =>
+  new SitewardError('camera_bad_answer', `The onvif package could not form ${name}`, { facts: { name }, cause });
+
+/** A camera without this operation is no trouble; one that cannot be reached is. */
+function ignoreRefusedOperation(error: unknown): void {
+  if (error instanceof SitewardError && ['camera_fault', 'camera_bad_answer'].includes(error.code)) return;
+  throw error;
+}
+
+function uriOf(answer: XmlElement): string {
+  for (const element of everyNamed(answer, 'Uri')) {
+    const text = textOf(element).replace(/\s+/g, '');
+    if (text !== '') return text;
+  }
+  throw new SitewardError('camera_bad_answer', 'The camera reported an empty address');
+}

@@ -1,0 +1,32 @@
+/** Waits of a camera session, milliseconds. The defaults are for the field; tests make them small. */
+export interface Timing {
+  readonly retryBaseMs: number;
+  readonly retryCapMs: number;
+  /** After so much time of good pulls the waits begin small again. */
+  readonly goodAfterMs: number;
+  /** How long a camera that refused the password twice is left alone. */
+  readonly authHoldMs: number;
+  readonly createsPerWindow: number;
+  readonly createWindowMs: number;
+  readonly firstPullMs: number;
+  /** A camera that cuts long pulls is asked for shorter ones, down to this. */
+  readonly leastPullMs: number;
+  /** Least time from pull to pull when nothing came, and when something came. */
+  readonly emptyPullMs: number;
+  readonly fullPullMs: number;
+  readonly clockEveryMs: number;
+}
+
+export const fieldTiming: Timing = {
+  retryBaseMs: 1000,
+  retryCapMs: 300_000,
+  goodAfterMs: 60_000,
+  authHoldMs: 15 * 60_000,
+  createsPerWindow: 4,
+  createWindowMs: 60_000,
+  firstPullMs: 1000,
+  leastPullMs: 4000,
+  emptyPullMs: 1000,
+  fullPullMs: 100,
+  clockEveryMs: 3_600_000,
+};

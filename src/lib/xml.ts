@@ -1,0 +1,152 @@
+import { SaxesParser, type SaxesTagNS } from 'saxes';
+import { SitewardError } from '#errors.ts';
+import { decodeXml } from './xml-decode.ts';
+
+/** One element. Everything stays text; nothing is coerced to a number, a boolean or a date. */
+export interface XmlElement {
+  /** Local name, without a prefix. */
+  readonly name: string;
+  readonly prefix: string;
+  /** Namespace URI; empty when there is none or the prefix was never declared. */
+  readonly ns: string;
+  /** By local name; of two attributes with one local name the first counts. Namespace declarations are not among them. */
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: readonly XmlElement[];
+  /** All character data directly inside, in order, not trimmed. */
+  readonly text: string;
+  readonly scope: XmlScope;
+}
+
+/** The namespace declarations an element sees: its own, then its parent's. */
+export interface XmlScope {
+  readonly declared: Readonly<Record<string, string>>;
+  readonly parent?: XmlScope;
+}
+
+export interface XmlLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+  readonly maxNodes: number;
+}
+
+export const xmlLimits: XmlLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64, maxNodes: 100_000 };
+
+/**
+ * Reads a document into a tree. Tolerates what cameras really send: a byte order mark, blank lines in front, NUL at the
+ * end, prefixes that were never declared, a wrong encoding name. Refuses document type declarations, so no entity
+ * but the five built-in ones is ever expanded. Throws `xml_invalid` for anything that is cut, unbalanced, too
+ * large, too deep, or not XML; `facts.html` tells that a web page came instead.
+ */
+export function parseXml(input: Uint8Array | string, limits: XmlLimits = xmlLimits): XmlElement {
+  const size = typeof input === 'string' ? Buffer.byteLength(input) : input.byteLength;
+  if (size > limits.maxBytes) throw invalid(`more than ${limits.maxBytes} bytes`, { bytes: size });
+  const text = (typeof input === 'string' ? input : decodeXml(input)).replace(/^[\uFEFF\s\0]+|[\s\0]+$/g, '');
+  if (text === '') throw invalid('the document is empty', { bytes: size });
+  const html = /^(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b/i.test(text);
+  if (html) throw invalid('a web page came instead of XML', { html });
+  return build(text, limits);
+}
+
+interface OpenElement {
+  readonly name: string;
+  readonly prefix: string;
+  readonly ns: string;
+  readonly attributes: Readonly<Record<string, string>>;
+  readonly children: XmlElement[];
+  readonly scope: XmlScope;
+  text: string;
+}
+
+function build(text: string, limits: XmlLimits): XmlElement {
+  // Without an own resolver saxes reports undeclared prefixes as errors, which `tolerable` lets pass.
+  const parser = new SaxesParser({ xmlns: true });
+  const open: OpenElement[] = [];
+  let root: XmlElement | undefined;
+  let nodes = 0;
+  parser.on('error', (error) => {
+    if (!tolerable.test(error.message)) throw invalid(error.message, {});
+  });
+  parser.on('doctype', () => {
+    throw invalid('document type declarations are refused', {});
+  });
+  parser.on('opentag', (tag) => {
+    nodes += 1;
+    if (nodes > limits.maxNodes) throw invalid(`more than ${limits.maxNodes} elements`, {});
+    if (open.length >= limits.maxDepth) throw invalid(`deeper than ${limits.maxDepth} levels`, {});
+    const parent = open.at(-1);
+    const element = toElement(tag, parent?.scope);
+    parent?.children.push(element);
+    root ??= element;
+    open.push(element);
+  });
+  parser.on('closetag', () => open.pop());
+  const addText = (more: string) => {
+    const element = open.at(-1);
+    if (element !== undefined) element.text += more;
+  };
+  parser.on('text', addText);
+  parser.on('cdata', addText);
+  parser.write(text).close();
+  if (root === undefined) throw invalid('there is no element', {});
+  return root;
+}
+
+/** Faults of form that leave the meaning of a document clear. All others end the reading. */
+const tolerable =
+  /unbound namespace prefix|an XML declaration must be|the XML declaration must|text data outside of root|disallowed character\.$|undefined entity|duplicate attribute|"\]\]>" is disallowed|no whitespace between attributes|encoding value must|standalone value must|must contain a version|version number must|unquoted attribute/;
+
+function toElement(tag: SaxesTagNS, parent: XmlScope | undefined): OpenElement {
+  const attributes: Record<string, string> = Object.create(null);
+  for (const attribute of Object.values(tag.attributes)) {
+    const isDeclaration = attribute.prefix === 'xmlns' || (attribute.prefix === '' && attribute.local === 'xmlns');
+    if (!isDeclaration) attributes[attribute.local] ??= attribute.value;
+  }
+  const own = Object.keys(tag.ns).length > 0;
+  const scope = parent !== undefined && !own ? parent : { declared: tag.ns, ...(parent && { parent }) };
+  return { name: tag.local, prefix: tag.prefix, ns: tag.uri, attributes, children: [], scope, text: '' };
+}
+
+function invalid(reason: string, facts: { bytes?: number; html?: boolean }): SitewardError {
+  return new SitewardError('xml_invalid', `The text is not usable XML: ${reason}`, { facts: { reason, ...facts } });
+}
+
+/** The namespace URI a prefix stands for at this element; undefined when nobody declared it. */
+export function namespaceOf(element: XmlElement, prefix: string): string | undefined {
+  for (let scope: XmlScope | undefined = element.scope; scope !== undefined; scope = scope.parent) {
+    if (Object.hasOwn(scope.declared, prefix)) return scope.declared[prefix];
+  }
+  return undefined;
+}
+
+/** The first element on a way of local names below `element`. */
+export function descend(element: XmlElement | undefined, ...names: readonly string[]): XmlElement | undefined {
+  let current = element;
+  for (const name of names) current = current?.children.find((child) => child.name === name);
+  return current;
+}
+
+export function childrenNamed(element: XmlElement | undefined, name: string): readonly XmlElement[] {
+  return element?.children.filter((child) => child.name === name) ?? [];
+}
+
+/** Every element of that local name in document order, at any depth, the start included. */
+export function* everyNamed(element: XmlElement, name: string): Generator<XmlElement> {
+  if (element.name === name) yield element;
+  for (const child of element.children) yield* everyNamed(child, name);
+}
+
+export function firstNamed(element: XmlElement, name: string): XmlElement | undefined {
+  for (const found of everyNamed(element, name)) return found;
+  return undefined;
+}
+
+/** Trimmed text of an element; empty when there is no element. */
+export const textOf = (element: XmlElement | undefined): string => element?.text.trim() ?? '';
+
+/** Text made safe for element content and attribute values; characters XML cannot carry are left out. */
+export function escapeXml(text: string): string {
+  return text.replace(forbidden, '').replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters XML 1.0 forbids.
+const forbidden = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\uFFFE\uFFFF]/g;

@@ -1,0 +1,185 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Secret } from '#lib/secret.ts';
+import { harness, links, until } from './harness.ts';
+import {
+  type CameraModel,
+  cameraModel,
+  checkDigest,
+  checkToken,
+  fault,
+  type Reply,
+  type Seen,
+  startCamera,
+  tinyJpeg,
+} from './scripted-camera.ts';
+
+const opened: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.stop();
+});
+
+const login = { username: 'u', password: new Secret('secret-word') };
+const forever = new AbortController().signal;
+
+async function yard(change: Partial<CameraModel> = {}, more = {}) {
+  const model = cameraModel(change);
+  const server = await startCamera(model.script);
+  const made = harness([{ id: 'yard', url: server.url, ...login, ...more }]);
+  await made.cameras.start(forever);
+  opened.push({ stop: () => server.close() }, made.cameras);
+  await until(() => links(made.signals).includes(true), 'the link');
+  const pictures = () => server.seen.filter((one) => one.operation === '');
+  return { model, server, made, pictures, take: () => made.cameras.snapshot('yard', forever) };
+}
+
+/** Answers picture requests only. */
+const pictured = (reply: (request: Seen) => Reply | undefined): NonNullable<CameraModel['before']> => {
+  return (request) => (request.operation === '' ? reply(request) : undefined);
+};
+
+describe('a picture', () => {
+  it('is a checked JPEG, from the repaired address, which is learned once', async () => {
+    const { server, take, pictures, made } = await yard({ picture: Uint8Array.from([...tinyJpeg(), 0, 0, 0]) });
+    const before = Date.now();
+    const picture = await take();
+    expect(Buffer.from(picture.bytes)).toEqual(Buffer.from(tinyJpeg()));
+    expect(picture.mime).toBe('image/jpeg');
+    expect(picture.takenAt).toBeGreaterThanOrEqual(before);
+    await take();
+    expect(pictures().map((one) => one.path)).toEqual(['/picture.jpg', '/picture.jpg']);
+    expect(server.count('GetSnapshotUri')).toBe(1);
+    await until(() => made.cameras.status()[0]?.stream !== undefined, 'the stream address');
+    expect(made.cameras.status()[0]).toMatchObject({ profiles: 2, stream: 'rtsp://10.0.0.9/live' });
+  });
+
+  it('is shared by those who ask at the same time', async () => {
+    const { take, pictures } = await yard();
+    const all = await Promise.all([take(), take(), take()]);
+    expect(new Set(all).size).toBe(1);
+    expect(pictures().length).toBe(1);
+  });
+
+  it('comes behind HTTP digest of its own realm while SOAP uses a UsernameToken', async () => {
+    const expected = { user: 'u', password: 'secret-word', realm: 'pics', nonce: 'n1' };
+    const { take, pictures } = await yard({
+      before: (request) => {
+        if (request.operation === '') {
+          if (checkDigest(request, expected) === undefined) return undefined;
+          return { status: 401, headers: { 'www-authenticate': 'Digest realm="pics", nonce="n1", qop="auth"' } };
+        }
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        return checkToken(request.body, 'u', 'secret-word', Date.now()) === undefined
+          ? undefined
+          : fault('NotAuthorized');
+      },
+    });
+    await take();
+    await take();
+    expect(pictures().length).toBe(3);
+  });
+
+  it('comes behind Basic where the camera offers nothing else, and the password is not sent before it asks', async () => {
+    const { take, pictures } = await yard({
+      before: pictured((request) => {
+        const right = `Basic ${Buffer.from('u:secret-word').toString('base64')}`;
+        return request.headers.authorization === right
+          ? undefined
+          : { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } };
+      }),
+    });
+    await take();
+    expect(pictures().map((one) => one.headers.authorization !== undefined)).toEqual([false, true]);
+  });
+
+  it('with a wrong password is tried twice, then not at all, and the events go on', async () => {
+    const { take, pictures, made } = await yard({
+      before: pictured(() => ({
+        status: 401,
+        headers: { 'www-authenticate': 'Digest realm="x", nonce="n", qop="auth"' },
+      })),
+    });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_auth' });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(pictures().filter((one) => one.headers.authorization !== undefined).length).toBe(2);
+    expect(made.cameras.health().state).toBe('ok');
+  });
+
+  it.each<[string, Reply]>([
+    ['a web page', { headers: { 'content-type': 'text/html' }, body: '<html>sorry</html>' }],
+    ['half a picture', { body: tinyJpeg().subarray(0, 25) }],
+    ['nothing', { body: '' }],
+  ])('that is %s is refused as picture_invalid', async (_, reply) => {
+    const { take } = await yard({ before: pictured(() => reply) });
+    await expect(take()).rejects.toMatchObject({ code: 'picture_invalid' });
+  });
+
+  it('without end is cut off at its bound', async () => {
+    const { take } = await yard({ before: pictured(() => ({ endless: new Uint8Array(65_536).fill(0xff) })) });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_bad_answer' });
+  });
+
+  it('that never comes ends at its deadline while events go on, and at once for a caller who leaves', async () => {
+    const { server, made } = await yard({ before: pictured(() => ({ hang: true })) });
+    const leave = new AbortController();
+    const waiting = made.cameras.snapshot('yard', leave.signal);
+    const late = made.cameras.snapshot('yard', forever);
+    late.catch(() => undefined);
+    leave.abort(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    const pulls = server.count('PullMessages');
+    await expect(late).rejects.toMatchObject({ code: 'deadline' });
+    expect(server.count('PullMessages')).toBeGreaterThan(pulls);
+  });
+
+  it('is looked for at a new address after the old one failed', async () => {
+    const { model, server, take } = await yard();
+    await take();
+    model.snapshotPath = '/elsewhere.jpg';
+    await expect(take()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 404 } });
+    await take();
+    expect(server.count('GetSnapshotUri')).toBe(2);
+  });
+
+  it('is taken from the configured address when there is one', async () => {
+    const other = await startCamera(() => ({ headers: { 'content-type': 'image/jpeg' }, body: tinyJpeg() }));
+    opened.push({ stop: () => other.close() });
+    const { take, pictures } = await yard({}, { snapshot_url: `http://127.0.0.1:${other.port}/my.jpg` });
+    await take();
+    expect(pictures()).toEqual([]);
+    expect(other.seen.map((one) => one.path)).toEqual(['/my.jpg']);
+  });
+
+  it('is not fetched from another host a camera points to', async () => {
+    const { take } = await yard({
+      before: pictured(() => ({ status: 302, headers: { location: 'http://localhost:1/x' } })),
+    });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 302 } });
+  });
+
+  it('follows a redirect on the same host', async () => {
+    const { take } = await yard({
+      before: pictured((request) =>
+        request.path === '/picture.jpg' ? { status: 302, headers: { location: '/picture.jpg?2' } } : undefined,
+      ),
+    });
+    await take();
+  });
+
+  it('of a camera that is not configured is an error', async () => {
+    const { made } = await yard();
+    await expect(made.cameras.snapshot('nowhere', forever)).rejects.toMatchObject({ code: 'camera_unreachable' });
+  });
+
+  it('never puts the password into a status, an error or the metrics', async () => {
+    const { take, made } = await yard({ before: pictured(() => ({ status: 500, body: 'x' })) });
+    const error = await take().catch((caught) => caught);
+    const all = JSON.stringify([
+      made.cameras.status(),
+      made.cameras.health(),
+      error,
+      error.message,
+      await made.metrics.metrics(),
+    ]);
+    expect(all).not.toContain('secret-word');
+  });
+});

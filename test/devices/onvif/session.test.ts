@@ -1,0 +1,361 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Secret } from '#lib/secret.ts';
+import type { Signal } from '#site/model/index.ts';
+import { detections, type Harness, harness, links, until } from './harness.ts';
+import {
+  type CameraModel,
+  cameraModel,
+  checkDigest,
+  checkToken,
+  fault,
+  motion,
+  type ScriptedCamera,
+  startCamera,
+} from './scripted-camera.ts';
+
+const opened: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.stop();
+});
+
+async function camera(change: Partial<CameraModel> = {}, port = 0) {
+  const model = cameraModel(change);
+  const server = await startCamera(model.script, port);
+  opened.push({ stop: () => server.close() });
+  return { model, server };
+}
+
+async function run(...args: Parameters<typeof harness>): Promise<Harness> {
+  const made = harness(...args);
+  await made.cameras.start(new AbortController().signal);
+  opened.push(made.cameras);
+  return made;
+}
+
+const yard = (server: ScriptedCamera, more = {}) => ({ id: 'yard', url: server.url, ...more });
+const state = (made: Harness) => made.cameras.status()[0]?.state;
+const signed = { username: 'Jörg <&>', password: new Secret('pässwörd') };
+
+describe('a camera session', () => {
+  it('tells that the camera is there and what it sees, and ends its pull point when stopped', async () => {
+    const { model, server } = await camera();
+    model.queue.push(motion(false, 'Initialized'), motion(true), motion(true), motion(false));
+    const made = await run([yard(server)]);
+    await until(() => detections(made.signals).length >= 3, 'three signals');
+    expect(links(made.signals)).toEqual([true]);
+    expect(detections(made.signals).map(({ active, replay }) => ({ active, replay }))).toEqual([
+      { active: false, replay: true },
+      { active: true, replay: false },
+      { active: false, replay: false },
+    ]);
+    expect(made.cameras.health().state).toBe('ok');
+    expect(made.cameras.status()[0]).toMatchObject({
+      model: '007',
+      serial: '00012345678901234567890',
+      state: 'pulling',
+    });
+    await made.cameras.stop();
+    expect(model.live.size).toBe(0);
+    expect(made.memory.size).toBe(0);
+    expect(state(made)).toBe('stopped');
+  });
+
+  it('sends full WS-Addressing on event calls and asks at the address that answered, not the one reported', async () => {
+    const { server } = await camera();
+    await run([yard(server)]);
+    await until(() => server.count('PullMessages') > 0, 'a pull');
+    const create = server.seen.find((one) => one.operation === 'CreatePullPointSubscription');
+    expect(create?.path).toBe('/onvif/events');
+    const pull = server.seen.find((one) => one.operation === 'PullMessages');
+    expect(pull?.path).toMatch(/^\/onvif\/sub\?Idx=\d+$/);
+    expect(pull?.body).toMatch(/To[^>]*>http:\/\/10\.0\.0\.9\/onvif\/sub\?Idx=\d+</);
+    expect(pull?.body).toContain('PullPointSubscription/PullMessagesRequest<');
+    expect(pull?.body).toMatch(/MessageID[^>]*>urn:uuid:/);
+    expect(pull?.headers['content-type']).toContain('action="http://www.onvif.org/ver10/events/wsdl/');
+  });
+
+  it('signs with the time of the camera, in UTF-8 and with the user name escaped', async () => {
+    const wrong: (string | undefined)[] = [];
+    const { server } = await camera({
+      clockOffsetMs: 3_600_000 + 123_000,
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        const result = checkToken(request.body, signed.username, 'pässwörd', Date.now() + 3_600_000 + 123_000);
+        if (result !== undefined && result !== 'no token') wrong.push(result);
+        return result === undefined ? undefined : fault('NotAuthorized', 'Sender not Authorized');
+      },
+    });
+    const made = await run([yard(server, signed)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    expect(wrong).toEqual([]);
+    expect(made.cameras.status()[0]?.clockOffsetS).toBeGreaterThan(3700);
+  });
+
+  it('answers a digest challenge and uses its nonce again', async () => {
+    const expected = { user: signed.username, password: 'pässwörd', realm: 'cam', nonce: 'abc' };
+    const results: (string | undefined)[] = [];
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        const result = checkDigest(request, expected);
+        results.push(result);
+        const headers = {
+          'www-authenticate': ['Basic realm="cam"', `digest realm="cam", nonce = "abc", qop="auth,auth-int"`],
+        };
+        return result === undefined ? undefined : { status: 401, headers, body: '<html>401</html>' };
+      },
+    });
+    const made = await run([yard(server, signed)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    expect(results.filter((result) => result !== undefined)).toEqual(['no digest']);
+  });
+
+  it.each(['token', 'digest'] as const)('tries a wrong password (%s) at most twice and then waits', async (kind) => {
+    let tries = 0;
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        const proof =
+          kind === 'token' ? request.body.includes('UsernameToken') : request.headers.authorization !== undefined;
+        if (proof) tries += 1;
+        if (kind === 'token') return fault('NotAuthorized', '');
+        return { status: 401, headers: { 'www-authenticate': `Digest realm="x", nonce="${tries}", qop="auth"` } };
+      },
+    });
+    const made = await run([yard(server, signed)]);
+    await until(() => state(made) === 'auth_failed', 'auth_failed');
+    const failed = server.seen.length;
+    await expect(made.cameras.snapshot('yard', new AbortController().signal)).rejects.toMatchObject({
+      code: 'camera_auth',
+    });
+    await until(() => links(made.signals).length > 0, 'the link signal');
+    expect(tries).toBe(2);
+    expect(server.seen.length).toBe(failed);
+    expect(made.signals[0]).toMatchObject({
+      kind: 'link',
+      up: false,
+      reason: expect.stringContaining('user name or password'),
+    });
+    expect(made.cameras.health()).toMatchObject({ state: 'down', reason: expect.stringContaining('yard') });
+  });
+
+  it('tries once more when the pause after a wrong password is over, and comes up when it was corrected at the camera', async () => {
+    let password = 'other';
+    let tries = 0;
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        const result = checkToken(request.body, signed.username, password, Date.now());
+        if (result === 'wrong password') tries += 1;
+        return result === undefined ? undefined : fault('NotAuthorized', '');
+      },
+    });
+    const made = await run([yard(server, signed)], { timing: { authHoldMs: 300 } });
+    await until(() => tries >= 3, 'the try after the pause');
+    expect(tries).toBe(3);
+    password = 'pässwörd';
+    await until(() => links(made.signals).includes(true), 'the link');
+  });
+
+  it('does not take a refused optional call for a wrong password', async () => {
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation === 'SetSynchronizationPoint') return fault('NotAuthorized', '');
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        return checkToken(request.body, signed.username, 'pässwörd', Date.now()) === undefined
+          ? undefined
+          : fault('NotAuthorized', '');
+      },
+    });
+    const made = await run([yard(server, signed)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    expect(state(made)).toBe('pulling');
+  });
+});
+
+describe('a camera that fails', () => {
+  it('is asked a bounded number of times when it answers faults for ever', async () => {
+    const { server } = await camera({
+      before: (request) => (request.operation === 'PullMessages' ? fault('Receiver', 'no', 500) : undefined),
+    });
+    const made = await run([yard(server)], { timing: { retryBaseMs: 50, retryCapMs: 10_000 } });
+    const from = Date.now();
+    await until(() => server.count('PullMessages') >= 5, 'five pulls');
+    // Four waits lie between five pulls, each at least the base and growing.
+    expect(Date.now() - from).toBeGreaterThanOrEqual(4 * 50);
+    expect(server.count('CreatePullPointSubscription')).toBeLessThanOrEqual(6);
+    expect(server.seen.length).toBeLessThan(80);
+    expect(made.signals[0]).toMatchObject({ kind: 'link', up: false });
+  });
+
+  it('is never asked for more pull points in a window than allowed', async () => {
+    const { server } = await camera({
+      before: (request) =>
+        request.operation === 'CreatePullPointSubscription' ? fault('InvalidArgVal', 'no') : undefined,
+    });
+    const made = await run([yard(server)], {
+      timing: { createsPerWindow: 4, createWindowMs: 60_000, retryBaseMs: 1, retryCapMs: 2 },
+    });
+    await until(() => server.count('CreatePullPointSubscription') === 4, 'four tries');
+    await until(() => state(made) === 'subscribing', 'the limit');
+    expect(server.count('CreatePullPointSubscription')).toBe(4);
+  });
+
+  it.each([
+    ['a fault', () => fault('Receiver', 'busy', 500)],
+    ['HTTP 503', () => ({ status: 503, body: 'Service Unavailable' })],
+    ['a reset connection', () => ({ reset: true as const })],
+    ['a cut answer', () => ({ cut: '<env:Envelope>' })],
+    ['an empty answer', () => ({ status: 200 })],
+    ['a web page', () => ({ status: 200, body: '<html><body>404</body></html>' })],
+    ['a date that is none', () => undefined],
+  ])('is subscribed to again after %s on create', async (_, reply) => {
+    let failures = 3;
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation !== 'CreatePullPointSubscription' || failures === 0) return undefined;
+        failures -= 1;
+        return reply();
+      },
+    });
+    const made = await run([yard(server)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    expect(failures === 0 || links(made.signals)[0]).toBe(true);
+  });
+
+  it('is subscribed to again after its pull point is gone, and the old one is ended', async () => {
+    const { model, server } = await camera();
+    const made = await run([yard(server)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    model.live.clear();
+    await until(() => model.live.size === 1 && model.made === 2, 'a second pull point');
+    model.queue.push(motion(true));
+    await until(() => detections(made.signals).length === 1, 'a detection');
+    // One lost pull is repaired before anyone is told.
+    expect(links(made.signals)).toEqual([true]);
+  });
+
+  it('is found again after a reboot: away, told as such, back, subscribed', async () => {
+    const first = await camera();
+    const made = await run([yard(first.server)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    await first.server.close();
+    await until(() => links(made.signals).at(-1) === false, 'the link down');
+    expect(made.signals.at(-1)).toMatchObject({ kind: 'link', reason: expect.stringContaining('No connection') });
+    const again = await camera({}, first.server.port);
+    await until(() => links(made.signals).at(-1) === true, 'the link up');
+    // The pull point of before the reboot was ended as far as the camera knew it.
+    expect(again.server.seen.some((one) => one.operation === 'Unsubscribe' && one.path.endsWith('Idx=1'))).toBe(true);
+  });
+
+  it('is asked to end the pull point that a killed daemon left behind', async () => {
+    const { model, server } = await camera();
+    model.live.add(77);
+    const url = `http://127.0.0.1:${server.port}/onvif/sub?Idx=77`;
+    const memory = new Map([
+      ['onvif/subscription/yard', JSON.stringify({ url, to: url, parameters: [], grantedMs: 1 })],
+    ]);
+    const made = await run([yard(server)], { memory });
+    await until(() => links(made.signals).includes(true), 'the link');
+    expect(model.live.has(77)).toBe(false);
+    expect(memory.get('onvif/subscription/yard')).toContain('Idx=1');
+  });
+
+  it('may leave rubbish in the memory', async () => {
+    const { server } = await camera();
+    const made = await run([yard(server)], { memory: new Map([['onvif/subscription/yard', '{"url":7']]) });
+    await until(() => links(made.signals).includes(true), 'the link');
+  });
+
+  it('gets one try without WS-Addressing, and one with a point in time, when it answers faults', async () => {
+    const { server } = await camera({
+      before: (request) => {
+        if (request.operation !== 'CreatePullPointSubscription') return undefined;
+        return /TerminationTime>P/.test(request.body) ? fault('InvalidArgVal', 'wants a time') : undefined;
+      },
+    });
+    const made = await run([yard(server)]);
+    await until(() => links(made.signals).includes(true), 'the link');
+    const creates = server.seen.filter((one) => one.operation === 'CreatePullPointSubscription').map((one) => one.body);
+    expect(creates.map((body) => [body.includes('MessageID'), /TerminationTime>PT180S/.test(body)])).toEqual([
+      [true, true],
+      [false, true],
+      [true, false],
+    ]);
+  });
+
+  it('renews at half of the granted time, and is subscribed to anew when it refuses', async () => {
+    const { model, server } = await camera({
+      before: (request, self) => {
+        if (request.operation === 'Renew') return fault('ActionNotSupported', '');
+        if (request.operation !== 'CreatePullPointSubscription') return undefined;
+        model.made += 1;
+        model.live.add(model.made);
+        const now = Date.now();
+        const times = `<c>${''}</c>`;
+        return {
+          body: `<e:Envelope xmlns:e="x"><e:Body><e:CreatePullPointSubscriptionResponse>${times}<SubscriptionReference><Address>http://127.0.0.1:${self.port}/onvif/sub?Idx=${model.made}</Address></SubscriptionReference><CurrentTime>${new Date(now).toISOString()}</CurrentTime><TerminationTime>${new Date(now + 1500).toISOString()}</TerminationTime></e:CreatePullPointSubscriptionResponse></e:Body></e:Envelope>`,
+        };
+      },
+    });
+    const made = await run([yard(server)]);
+    await until(() => model.made >= 2 && links(made.signals).includes(true), 'a second pull point');
+    expect(server.count('Renew')).toBeGreaterThanOrEqual(2);
+    expect(server.count('Unsubscribe')).toBeGreaterThanOrEqual(1);
+    expect(links(made.signals)).toEqual([true]);
+  });
+
+  it('does not disturb another one by hanging', async () => {
+    const slow = await camera({ before: () => ({ hang: true }) });
+    const good = await camera();
+    const made = await run([
+      { id: 'slow', url: slow.server.url },
+      { id: 'good', url: good.server.url },
+    ]);
+    good.model.queue.push(motion(true));
+    await until(() => detections(made.signals).length === 1, 'a detection');
+    expect(detections(made.signals)[0]?.source).toEqual({ kind: 'camera', id: 'good' });
+    expect(made.cameras.health()).toMatchObject({ state: 'degraded', facts: { cameras: 2, up: 1 } });
+    const before = Date.now();
+    await made.cameras.stop();
+    expect(Date.now() - before).toBeLessThan(5000);
+  });
+
+  it('is not pulled further while its signals were not taken', async () => {
+    const { model, server } = await camera();
+    const taken: Signal[] = [];
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await run([yard(server)], {
+      emit: async (signals) => {
+        taken.push(...signals);
+        if (signals.some((signal) => signal.kind === 'detection')) await gate;
+      },
+    });
+    model.queue.push(motion(true), motion(false));
+    await until(() => detections(taken).length === 1, 'the first detection');
+    const pulls = server.count('PullMessages');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(server.count('PullMessages')).toBe(pulls);
+    release();
+    await until(() => detections(taken).length === 2, 'the second detection');
+  });
+
+  it('waits after each failure of the receiver, too', async () => {
+    const { server } = await camera();
+    let calls = 0;
+    await run([yard(server)], {
+      timing: { retryBaseMs: 50, retryCapMs: 100 },
+      emit: async () => {
+        calls += 1;
+        throw new Error('full');
+      },
+    });
+    const from = Date.now();
+    await until(() => calls >= 4, 'four tries');
+    expect(Date.now() - from).toBeGreaterThanOrEqual(50);
+    expect(server.seen.length).toBeLessThan(60);
+  });
+});

@@ -1,0 +1,235 @@
+import { describe, expect, it } from 'vitest';
+import { createNormaliser } from '#devices/onvif/normalise.ts';
+import { readNotifications } from '#devices/onvif/notification.ts';
+import { findTopic, topicTable } from '#devices/onvif/topics.ts';
+import { parseXml } from '#lib/xml.ts';
+import type { Signal } from '#site/model/index.ts';
+import { detections } from './harness.ts';
+import { motion, notification, soap } from './scripted-camera.ts';
+
+const read = (...texts: string[]) => readNotifications(parseXml(soap(texts.join(''))));
+
+function normaliser() {
+  const made = createNormaliser({ source: { kind: 'camera', id: 'yard' }, wall: () => 5 });
+  let now = 1_000_000;
+  return {
+    ...made,
+    see(...texts: string[]) {
+      now += 1000;
+      return short(made.take(read(...texts), now).signals);
+    },
+    expireAfter(ms: number) {
+      now += ms;
+      return short(made.expire(now));
+    },
+  };
+}
+
+const short = (signals: readonly Signal[]) =>
+  detections(signals).map(
+    ({ detection, active, pulse, replay }) =>
+      `${detection}${pulse ? '!' : active ? '+' : '-'}${replay ? ' replay' : ''}`,
+  );
+
+type Parts = Parameters<typeof notification>[0];
+const note = (topic: string, data: Record<string, string>, more: Partial<Parts> = {}) =>
+  notification({ topic, operation: 'Changed', data, ...more });
+
+describe('the topic text', () => {
+  it.each([
+    ['tns1:VideoSource/MotionAlarm', 'VideoSource/MotionAlarm'],
+    ['\n   tns1:VideoSource/MotionAlarm\n  ', 'VideoSource/MotionAlarm'],
+    ['tns1:VideoSource/MotionAlarm/', 'VideoSource/MotionAlarm'],
+    ['tns1:VideoSource/MotionAlarm//.', 'VideoSource/MotionAlarm'],
+    ['tns1:VideoSource/tns1:Device/Trigger/DigitalInput', 'VideoSource/Device/Trigger/DigitalInput'],
+    ['tns1:VideoSource//MotionAlarm', 'VideoSource/MotionAlarm'],
+    ['', ''],
+    ['tns1:Device/Trigger/tnshik:AlarmIn', 'Device/Trigger/tnshik:AlarmIn'],
+  ])('%j is read as %j', (raw, topic) => {
+    expect(read(notification({ topic: raw }))[0]?.topic).toBe(topic);
+  });
+
+  it('is told by its namespace, whatever the prefix', () => {
+    const text = `<m xmlns:n="http://docs.oasis-open.org/wsn/b-2"><n:NotificationMessage xmlns:q="http://www.onvif.org/ver10/topics" xmlns:ax="http://www.axis.com/2009/event/topics"><n:Topic>q:Device/ax:IO/Port</n:Topic></n:NotificationMessage></m>`;
+    expect(readNotifications(parseXml(text))[0]?.topic).toBe('Device/tnsaxis:IO/Port');
+  });
+});
+
+describe('core topics', () => {
+  const cases: [string, Record<string, string>, Partial<Parts>, string[]][] = [
+    ['tns1:VideoSource/MotionAlarm', { State: 'true' }, { source: { Source: '000' } }, ['motion+']],
+    ['tns1:VideoSource/MotionAlarm', { IsMotion: '1' }, {}, ['motion+']],
+    ['tns1:RuleEngine/CellMotionDetector/Motion', { Value: 'True' }, {}, ['motion+']],
+    ['tns1:RuleEngine/CellMotionDetector/Motion', { Extra: 'x', IsMotion: 'true' }, {}, ['motion+']],
+    ['tns1:RuleEngine/MotionRegionDetector/Motion', { State: '1' }, {}, ['motion+']],
+    ['tns1:RuleEngine/TamperDetector/Tamper', { IsTamper: 'true' }, {}, ['tamper+']],
+    ['tns1:RuleEngine/FieldDetector/ObjectsInside', { IsInside: 'true' }, { key: { ObjectId: '1' } }, ['intrusion+']],
+    ['tns1:RuleEngine/FieldDetector/ObjectsInside', { IsInside: 'true' }, { source: { Rule: 'Human' } }, ['person+']],
+    [
+      'tns1:RuleEngine/FieldDetector/ObjectsInside',
+      { IsInside: 'true' },
+      { source: { Rule: 'Vehicle' } },
+      ['vehicle+'],
+    ],
+    ['tns1:RuleEngine/LineDetector/Crossed', { ObjectId: '7' }, {}, ['line!']],
+    ['tns1:RuleEngine/LoiteringDetector/ObjectIsLoitering', { ObjectId: '7' }, {}, ['loitering!']],
+    ['tns1:RuleEngine/X/ObjectAbandoned', { ObjectId: '7' }, {}, ['object_left!']],
+    ['tns1:RuleEngine/X/ObjectRemoved', { ObjectId: '7' }, {}, ['object_removed!']],
+    ['tns1:RuleEngine/Recognition/LicensePlate', {}, {}, ['vehicle!']],
+    ['tns1:RuleEngine/Recognition/Face', {}, {}, ['face!']],
+    ['tns1:RuleEngine/ObjectDetection/Object', { ClassTypes: 'Human Vehicle' }, {}, ['person+', 'vehicle+']],
+    ['tns1:RuleEngine/ObjectDetection/Object', { ClassTypes: '' }, {}, []],
+    ['tns1:VideoSource/GlobalSceneChange/ImagingService', { State: '1' }, {}, ['tamper+']],
+    ['tns1:VideoSource/ImageTooDark/AnalyticsService', { State: 'true' }, {}, ['image_quality+']],
+    ['tns1:VideoSource/ImageTooBright/RecordingService', { State: 'true' }, {}, ['image_quality+']],
+    ['tns1:VideoSource/ImageTooBlurry/ImagingService', { State: 'true' }, {}, ['image_quality+']],
+    ['tns1:VideoSource/SignalLoss', { State: 'true' }, {}, ['video_loss+']],
+    ['tns1:VideoSource/SignalLoss/AnalyticsService', { State: 'true' }, {}, ['video_loss+']],
+    ['tns1:VideoSource/ImpairedVisibility', { State: 'true' }, {}, ['image_quality+']],
+    ['tns1:AudioAnalytics/Audio/DetectedSound', { IsSoundDetected: 'true' }, {}, ['sound+']],
+    ['tns1:Device/Trigger/DigitalInput', { LogicalState: 'active' }, { source: { InputToken: '1' } }, ['input+']],
+    ['tns1:VideoSource/tns1:Device/Trigger/DigitalInput', { LogicalState: 'true' }, {}, ['input+']],
+    ['tns1:Device/Trigger/Relay', { LogicalState: 'active' }, { source: { RelayToken: '1' } }, ['relay+']],
+    ['tns1:Device/Trigger/tnshik:AlarmIn', { State: 'true' }, { source: { AlarmInToken: '1' } }, ['input+']],
+    ['tns1:Device/Trigger/tnsn:AlarmIn', { State: 'true' }, { source: { AlarmInToken: '1' } }, ['input+']],
+    ['tns1:Device/HardwareFailure/StorageFailure', { Failed: 'true' }, {}, ['storage_fault+']],
+    ['tns1:Device/HardwareFailure/FanFailure', { Failed: 'true' }, {}, ['hardware_fault+']],
+    ['tns1:Device/HardwareFailure/TemperatureCritical', { Critical: 'true' }, {}, ['hardware_fault+']],
+    ['tns1:Device/HardwareFailure', { State: 'true' }, {}, ['hardware_fault+']],
+    ['tns1:Device/HardwareFailure/tnshik:HardDiskFull', {}, { source: { HardDiskNo: '1' } }, ['storage_fault!']],
+    ['tns1:Device/tnshik:Network/EthernetBroken', {}, {}, ['network_fault!']],
+    ['tns1:Device/tnsn:Network/IPAddrConflict', {}, {}, ['network_fault!']],
+    ['tns1:UserAlarm/tnshik:IllegalAccess', {}, {}, ['access!']],
+    ['tns1:Device/SecurityPolicy/AuthFailed', {}, {}, ['access!']],
+    ['tns1:Device/OperationMode/ShutdownInitiated', {}, {}, ['system!']],
+    ['tns1:Monitoring/ProcessorUsage', { Value: '1' }, {}, []],
+    ['tns1:Monitoring/Backup/Last', { Status: '2026-01-01T00:00:00Z' }, {}, []],
+    ['tns1:RecordingConfig/JobState', { State: 'Active' }, {}, ['recording+']],
+    ['tns1:RecordingHistory/Recording/State', { IsRecording: 'true' }, {}, ['recording+']],
+    ['tns1:RecordingHistory/Track/State', { IsDataPresent: 'true' }, {}, []],
+    ['tns1:Media/ProfileChanged', { Token: '1' }, {}, []],
+    ['tns1:Configuration/Profile', { Token: '1' }, {}, []],
+    ['tns1:MediaControl/VideoEncoderConfiguration', {}, {}, []],
+    ['tns1:AccessControl/AccessGranted/Credential', {}, {}, ['access!']],
+    ['tns1:EventBuffer/Begin', {}, {}, []],
+  ];
+  it.each(cases)('%s with %j is understood', (topic, data, more, expected) => {
+    expect(normaliser().see(note(topic, data, more))).toEqual(expected);
+  });
+
+  it('stand in the table once each', () => {
+    const names = topicTable.map((row) => row.topic);
+    expect(new Set(names).size).toBe(names.length);
+    expect(findTopic('VideoSource/Unheard')).toBeUndefined();
+  });
+});
+
+describe('the states of a camera', () => {
+  it('make one motion of the two topics that report it', () => {
+    const camera = normaliser();
+    const alarm = (on: boolean) =>
+      note('tns1:VideoSource/MotionAlarm', { State: String(on) }, { source: { Source: '000' } });
+    expect(camera.see(motion(true), alarm(true))).toEqual(['motion+']);
+    expect(camera.see(motion(false))).toEqual([]);
+    expect(camera.see(alarm(false))).toEqual(['motion-']);
+  });
+
+  it('are edges only, however often a camera repeats itself', () => {
+    const camera = normaliser();
+    expect(camera.see(motion(false), motion(false), motion(false))).toEqual(['motion-']);
+    expect(camera.see(motion(true), motion(true))).toEqual(['motion+']);
+  });
+
+  it('that were there before the subscription are knowledge, not events', () => {
+    const camera = normaliser();
+    expect(camera.see(motion(true, 'Initialized'))).toEqual(['motion+ replay']);
+    expect(camera.see(motion(true, 'Initialized'))).toEqual([]);
+    expect(camera.see(motion(false, 'Initialized'))).toEqual(['motion- replay']);
+  });
+
+  it('end when their source is deleted', () => {
+    const camera = normaliser();
+    camera.see(motion(true));
+    expect(camera.see(motion(true, 'Deleted'))).toEqual(['motion-']);
+  });
+
+  it('last until the last of several objects has left', () => {
+    const camera = normaliser();
+    const inside = (id: string, on: boolean) =>
+      note(
+        'tns1:RuleEngine/FieldDetector/ObjectsInside',
+        { IsInside: String(on) },
+        { source: { Rule: 'R' }, key: { ObjectId: id } },
+      );
+    expect(camera.see(inside('1', true), inside('2', true), inside('1', false))).toEqual(['intrusion+']);
+    expect(camera.see(inside('2', false))).toEqual(['intrusion-']);
+  });
+
+  it('of two inputs are two things', () => {
+    const camera = normaliser();
+    const input = (token: string, on: boolean) =>
+      note('tns1:Device/Trigger/DigitalInput', { LogicalState: String(on) }, { source: { InputToken: token } });
+    expect(camera.see(input('1', true), input('2', true), input('1', false))).toEqual(['input+', 'input+', 'input-']);
+  });
+
+  it('change class with the words the camera sends', () => {
+    const camera = normaliser();
+    const topic = 'tnsaxis:CameraApplicationPlatform/ObjectAnalytics/Device1Scenario1';
+    expect(camera.see(note(topic, { classTypes: 'human', active: '1', objectId: '1' }))).toEqual(['person+']);
+    expect(camera.see(note(topic, { classTypes: 'human', active: '0', objectId: '1' }))).toEqual(['person-']);
+    const ajax = (words: string) => note('tns1:RuleEngine/ObjectDetection/Object', { ClassTypes: words });
+    expect(camera.see(ajax('Human Animal'))).toEqual(['person+', 'animal+']);
+    expect(camera.see(ajax('Human'))).toEqual(['animal-']);
+    expect(camera.see(ajax(''))).toEqual(['person-']);
+  });
+
+  it('take the class from the name of the item where one topic carries several', () => {
+    const camera = normaliser();
+    const smart = (data: Record<string, string>) => note('tns1:RuleEngine/TPSmartEventDetector/TPSmartEvent', data);
+    expect(camera.see(smart({ IsPet: 'true' }), smart({ IsVehicle: 'true' }))).toEqual(['animal+', 'vehicle+']);
+    expect(camera.see(smart({ IsPet: 'false' }))).toEqual(['animal-']);
+  });
+
+  it('that never end are given up as unknown, which is no edge; what can last does', () => {
+    const camera = normaliser();
+    camera.see(motion(true), note('tns1:RuleEngine/TamperDetector/Tamper', { IsTamper: 'true' }));
+    expect(camera.expireAfter(9 * 60_000)).toEqual([]);
+    expect(camera.expireAfter(60_000)).toEqual(['motion- replay']);
+    expect(camera.expireAfter(24 * 3_600_000)).toEqual([]);
+    expect(camera.see(motion(true))).toEqual(['motion+']);
+  });
+
+  it('tell of a reboot when the time of the last one has changed', () => {
+    const camera = normaliser();
+    const boot = (time: string) =>
+      note('tns1:Monitoring/OperatingTime/LastReboot', { Status: time }, { operation: 'Initialized' });
+    expect(camera.see(boot('10-05-2025T22:41:27Z'), boot('10-05-2025T22:41:27Z'))).toEqual([]);
+    expect(camera.see(boot('2026-11-27T20:00:00Z'))).toEqual(['system! replay']);
+  });
+
+  it('hold back what comes in a flood, and tell the end of it', () => {
+    const camera = normaliser();
+    const flood = Array.from({ length: 400 }, (_, at) => motion(at % 2 === 0));
+    const told = camera.see(...flood, motion(true));
+    expect(told.length).toBeLessThanOrEqual(50);
+    const last = [...told, ...camera.expireAfter(1000)].at(-1);
+    expect(last).toMatch(/^motion\+/);
+  });
+});
+
+describe('topics the table does not know', () => {
+  it('survive as "other", with what they carried, in a bounded list', () => {
+    const camera = normaliser();
+    expect(camera.see(note('jeff:This/Rule', { State: 'true' }, { source: { Source: '000' } }))).toEqual(['other+']);
+    expect(camera.see(note('jeff:This/Rule', { State: 'false' }, { source: { Source: '000' } }))).toEqual(['other-']);
+    expect(camera.see(note('jeff:Words', { A: 'b' }))).toEqual(['other!']);
+    expect(camera.unknownTopics()[0]).toEqual({
+      topic: 'jeff:This/Rule',
+      count: 2,
+      items: 'Source=000 State=false',
+      lastAt: 5,
+    });
+    for (let at = 0; at < 500; at += 1) camera.see(note(`jeff:T${at}`, { A: 'b' }));
+    expect(camera.unknownTopics().length).toBe(100);
+  });
+});

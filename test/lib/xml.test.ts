@@ -1,0 +1,126 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { SitewardError } from '#errors.ts';
+import { descend, escapeXml, everyNamed, firstNamed, namespaceOf, parseXml, textOf, xmlLimits } from '#lib/xml.ts';
+
+const limits = (change: Partial<typeof xmlLimits>) => ({ ...xmlLimits, ...change });
+
+describe('an XML document', () => {
+  it('becomes a tree of local names, namespaces and text', () => {
+    const root = parseXml('<a:b xmlns:a="urn:x" k="1"><c xmlns="urn:y">t&amp;<![CDATA[<u>]]> </c><d/></a:b>');
+    expect([root.name, root.prefix, root.ns, root.attributes.k]).toEqual(['b', 'a', 'urn:x', '1']);
+    expect([descend(root, 'c')?.ns, textOf(descend(root, 'c'))]).toEqual(['urn:y', 't&<u>']);
+    expect(root.children.map((child) => child.name)).toEqual(['c', 'd']);
+    expect([...everyNamed(root, 'd')].length).toBe(1);
+    expect(firstNamed(root, 'nowhere')).toBeUndefined();
+  });
+
+  it('keeps the prefixes in scope, so that a prefix inside text can be resolved', () => {
+    const root = parseXml('<a xmlns:p="urn:outer"><b xmlns:p="urn:inner"><c/></b><d>p:x</d></a>');
+    expect(namespaceOf(descend(root, 'b', 'c') ?? root, 'p')).toBe('urn:inner');
+    expect(namespaceOf(descend(root, 'd') ?? root, 'p')).toBe('urn:outer');
+    expect(namespaceOf(root, 'constructor')).toBeUndefined();
+  });
+
+  it('keeps the namespace of children that declare a default one', () => {
+    const root = parseXml('<t xmlns="urn:o"><v xmlns="urn:axis"><w/></v><x/></t>');
+    expect([descend(root, 'v', 'w')?.ns, descend(root, 'x')?.ns]).toEqual(['urn:axis', 'urn:o']);
+  });
+
+  it.each([
+    ['a byte order mark', '\uFEFF<a/>'],
+    ['blank lines in front', '\r\n\n<?xml version="1.0"?><a/>'],
+    ['NUL at the end', '<a/>\0\0'],
+    ['an undeclared prefix', '<x:a y:b="1"/>'],
+    ['a wrong encoding name', '<?xml version="1.0" encoding="utf-16"?><a/>'],
+    ['an entity nobody declared', '<a>&nbsp;</a>'],
+    ['an attribute twice', '<a b="1" b="2"/>'],
+    ['no blank between attributes', '<a b="1"c="2"/>'],
+  ])('may have %s', (_, text) => {
+    expect(parseXml(Buffer.from(text)).name).toBe('a');
+  });
+
+  it.each([
+    ['declared and valid', Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>caf\xe9</a>', 'latin1')],
+    ['declared wrongly', Buffer.from('<?xml version="1.0" encoding="ISO-8859-1"?><a>café</a>', 'utf8')],
+    ['unknown', Buffer.from('<?xml version="1.0" encoding="x-unheard"?><a>caf\xe9</a>', 'latin1')],
+    ['UTF-16', Buffer.from('\uFEFF<a>café</a>', 'utf16le')],
+  ])('is decoded when its encoding is %s', (_, bytes) => {
+    expect(textOf(parseXml(bytes))).toBe('café');
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['text', 'Service Unavailable'],
+    ['a cut document', '<a><b>'],
+    ['a cut tag', '<a><b c="'],
+    ['unbalanced tags', '<a></b></a>'],
+    ['two roots', '<a/><b/>'],
+    ['a document type', '<!DOCTYPE a [<!ENTITY e "eee">]><a>&e;</a>'],
+  ])('is refused with a typed error: %s', (_, text) => {
+    expect(() => parseXml(text)).toThrow(expect.objectContaining({ code: 'xml_invalid' }));
+  });
+
+  it.each([
+    '<!DOCTYPE html><html></html>',
+    '<html><body><br></body></html>',
+    '<?xml version="1.0"?>\n<!doctype HTML><p>',
+  ])('that is a web page is told as one: %s', (text) => {
+    expect(() => parseXml(text)).toThrow(expect.objectContaining({ facts: expect.objectContaining({ html: true }) }));
+  });
+
+  it('is refused when it is too large, too deep or has too many elements', () => {
+    const refused = (text: string, change: Partial<typeof xmlLimits>) =>
+      expect(() => parseXml(text, limits(change))).toThrow(expect.objectContaining({ code: 'xml_invalid' }));
+    refused(`<a>${'x'.repeat(100)}</a>`, { maxBytes: 50 });
+    refused('<a><a><a/></a></a>', { maxDepth: 2 });
+    refused(`<a>${'<b/>'.repeat(10)}</a>`, { maxNodes: 10 });
+    expect(parseXml('<a><a/></a>', limits({ maxDepth: 2, maxNodes: 2 })).children.length).toBe(1);
+  });
+
+  it('never makes anything but a tree or a typed error of any text', () => {
+    const bits = fc.constantFrom(
+      '<',
+      '>',
+      '/',
+      'a',
+      ':',
+      '"',
+      '=',
+      ' ',
+      '&',
+      ';',
+      '<![CDATA[',
+      ']]>',
+      '<!--',
+      '-->',
+      '<?',
+      '?>',
+      'xmlns',
+    );
+    fc.assert(
+      fc.property(fc.array(bits, { maxLength: 40 }), (parts) => {
+        try {
+          parseXml(parts.join(''));
+        } catch (error) {
+          expect(error).toBeInstanceOf(SitewardError);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('text for XML', () => {
+  it('comes back as it was, apart from characters XML cannot carry', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: the characters XML forbids, and line ends it folds.
+        const kept = text.replace(/[\u0000-\u001F\uFFFE\uFFFF]/g, '');
+        const root = parseXml(`<a b="${escapeXml(kept)}">${escapeXml(kept)}</a>`);
+        expect([root.attributes.b, root.text]).toEqual([kept, kept]);
+      }),
+    );
+    expect(escapeXml('a\u0000b')).toBe('ab');
+  });
+});
