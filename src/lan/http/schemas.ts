@@ -105,7 +105,7 @@ export type EventsQuery = z.output<typeof eventsQuery>;
 
 export const eventList = z.object({
   items: z.array(eventEntry),
-  /** The `before` of the next page; null at the end. */
+  /** The `before` of the next page; null when this one is empty. A page may be short without being the last. */
   next_before: z.int().nullable(),
 });
 

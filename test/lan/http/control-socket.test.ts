@@ -70,7 +70,13 @@ describe('operations over a real unix socket', () => {
     expect(first.items.map(({ seq }: { seq: number }) => seq)).toEqual([5, 4, 3]);
     expect(first.next_before).toBe(3);
     const second = JSON.parse((await get(`/api/v1/events?limit=3&before=${first.next_before}`)).text);
-    expect(second).toEqual({ items: [fakeEvent(2), fakeEvent(1)], next_before: null });
+    expect(second).toEqual({ items: [fakeEvent(2), fakeEvent(1)], next_before: 1 });
+    expect(JSON.parse((await get('/api/v1/events?before=1')).text)).toEqual({ items: [], next_before: null });
+  });
+
+  test('a page that is short because events were left out is not the last one', async () => {
+    await start(fakeLanPort(0, { events: async () => [fakeEvent(9)] }));
+    expect(JSON.parse((await get('/api/v1/events?limit=3')).text).next_before).toBe(9);
   });
 
   test('the query reaches the port typed and with its defaults', async () => {

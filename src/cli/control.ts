@@ -1,0 +1,85 @@
+import { Agent, request } from 'undici';
+import { SitewardError } from '#errors.ts';
+import { lanOperations, problem } from '#lan/http/index.ts';
+import {
+  type Answer,
+  bindClient,
+  type Client,
+  type Result,
+  type WireAnswer,
+  type WireRequest,
+} from '#lib/contract/client.ts';
+
+const deadlineMs = 10_000;
+const bodyCapBytes = 8 * 1024 * 1024;
+
+export interface Control extends AsyncDisposable {
+  readonly client: Client<typeof lanOperations>;
+}
+
+/** The LAN API over the control socket. A daemon that does not answer is `control_unreachable`, with what to do. */
+export function openControl(socket: string): Control {
+  const agent = new Agent({ connect: { socketPath: socket, timeout: deadlineMs }, connections: 1 });
+  return {
+    client: bindClient(lanOperations, (wire) => send(agent, socket, wire)),
+    [Symbol.asyncDispose]: () => agent.destroy(),
+  };
+}
+
+async function send(dispatcher: Agent, socket: string, wire: WireRequest): Promise<WireAnswer> {
+  const signal = AbortSignal.any([wire.signal, AbortSignal.timeout(wire.deadlineMs ?? deadlineMs)]);
+  const { method } = wire.operation;
+  const sentMono = performance.now();
+  try {
+    const answer = await request(`http://localhost${wire.target}`, {
+      dispatcher,
+      method,
+      headers: wire.headers,
+      signal,
+    });
+    const headMono = performance.now();
+    const headers = Object.fromEntries(Object.entries(answer.headers).map(([name, value]) => [name, String(value)]));
+    const body = await readCapped(answer.body);
+    return { kind: 'answer', status: answer.statusCode, headers, body, sentMono, headMono };
+  } catch (cause) {
+    wire.signal.throwIfAborted();
+    throw unreachable(socket, cause);
+  }
+}
+
+async function readCapped(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for await (const chunk of body) {
+    total += chunk.length;
+    if (total > bodyCapBytes) throw new Error(`the answer is larger than ${bodyCapBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, total);
+}
+
+const advice: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such socket. Is siteward running? Start it, or name its socket with --socket',
+  ECONNREFUSED: 'nobody listens on it. siteward has stopped; "systemctl status siteward" says why',
+  EACCES: 'this user may not open it. Join the group siteward, or use sudo',
+};
+
+function unreachable(socket: string, cause: unknown): SitewardError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const reason = advice[code] ?? 'it does not answer as siteward does. Look into the log of the daemon';
+  return new SitewardError('control_unreachable', `the daemon cannot be reached on ${socket}: ${reason}`, {
+    facts: { socket, code },
+    ...(advice[code] === undefined && { cause }),
+  });
+}
+
+/** The answer of a call that succeeded; anything else becomes the error the daemon named. */
+export function answered<O>(result: Result<O>): Answer<O> {
+  if (result.kind === 'failure') throw new SitewardError('control_unreachable', result.message);
+  if (result.status === 200) return result;
+  const known = problem.safeParse(result.json);
+  const said = known.success
+    ? `${known.data.title}: ${known.data.detail ?? known.data.code}`
+    : `status ${result.status}`;
+  throw new SitewardError('control_refused', `the daemon refused: ${said}`, { facts: { status: result.status } });
+}

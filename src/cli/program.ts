@@ -1,0 +1,102 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { describe, isCode, SitewardError } from '#errors.ts';
+import { version } from '#lib/version.ts';
+import { eventClasses } from '#site/model/index.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+
+const defaultConfig = '/etc/siteward/siteward.yaml';
+const defaultSocket = '/run/siteward/control.sock';
+
+/** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
+export async function runProgram(args: readonly string[]): Promise<number> {
+  endQuietlyWhenNobodyReads();
+  let exitCode: number = exitCodes.ok;
+  const program = buildProgram((code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+    console.error(`siteward: ${describe(error)}${error instanceof SitewardError ? ` (${error.code})` : ''}`);
+    return exitCodeOf(error);
+  }
+}
+
+function exitCodeOf(error: unknown): ExitCode {
+  if (isCode(error, 'control_unreachable')) return exitCodes.unreachable;
+  if (isCode(error, 'config_invalid') || isCode(error, 'config_unreadable')) return exitCodes.configuration;
+  return exitCodes.failure;
+}
+
+/** The table of verbs. Each is a file of its own, loaded when it is called. */
+function buildProgram(done: (code: number) => void): Command {
+  const program = new Command('siteward')
+    .description('Controller of one security site: cameras, alarm panels and a durable outbox to the cloud.')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('Run "siteward --help" for what there is.')
+    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 69 no daemon answers, 78 configuration.');
+  const socket = () =>
+    new Option('--socket <path>', 'control socket of the daemon').env('SITEWARD_SOCKET').default(defaultSocket);
+
+  program
+    .command('run')
+    .description('run the daemon')
+    .option('--config <file>', 'configuration file', defaultConfig)
+    .option('--strict', 'refuse a broken file instead of running on the last good copy', false)
+    .action(async (options) => done(await (await import('./run.ts')).run(options)));
+  program
+    .command('check')
+    .description('check a configuration file and list everything that is wrong with it')
+    .argument('[file]', 'configuration file', defaultConfig)
+    .option('--json', 'print JSON', false)
+    .option('--no-secrets', 'only warn about secrets that cannot be read')
+    .action(async (file, options) => done((await import('./check.ts')).check(file, options)));
+  program
+    .command('status')
+    .description('show the state of the site and of the daemon')
+    .option('--json', 'print the status document', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./status.ts')).status(options)));
+  program
+    .command('events')
+    .description('show events with their way to the cloud, newest first')
+    .option('--json', 'print one JSON object per line', false)
+    .option('--limit <count>', 'how many, 1 to 200', count, 20)
+    .addOption(new Option('--class <class>', 'only this class').choices(eventClasses))
+    .option('--follow', 'stay and print new events as they come, oldest first', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./events.ts')).events(options)));
+  program
+    .command('sandbox')
+    .description('run a stand-in for the cloud service, for trials and tests')
+    .option('--listen <address>', 'HOST:PORT; port 0 takes a free one', '127.0.0.1:0')
+    .option(
+      '--client <id=file>',
+      'a client that may send events, and its key (PEM); may stand several times',
+      collect,
+      [],
+    )
+    .option('--control', 'serve /__sandbox/* to loopback', false)
+    .option('--json', 'print the log as JSON lines', false)
+    .action(async (options) => done(await (await import('./sandbox.ts')).sandbox(options)));
+  return program;
+}
+
+const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];
+
+function count(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 200) throw new InvalidArgumentError('It must be 1 to 200.');
+  return value;
+}
+
+/** `siteward events | head` ends without a complaint when head has seen enough. */
+function endQuietlyWhenNobodyReads(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(exitCodes.ok);
+    throw error;
+  });
+}

@@ -1,0 +1,41 @@
+import { stripVTControlCharacters } from 'node:util';
+
+/** Rows as aligned columns, two spaces between them; the last column is never padded. */
+export function table(rows: readonly (readonly string[])[], indent = ''): string {
+  const clean = rows.map((row) => row.map(printable));
+  const widths: number[] = [];
+  for (const row of clean)
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  return clean
+    .map(
+      (row) =>
+        indent +
+        row.map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0))).join('  '),
+    )
+    .map((line) => line.trimEnd())
+    .join('\n');
+}
+
+/** Names come from devices: what could move the cursor or change colours is taken out. */
+export const printable = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .trim();
+
+/** "3 d 4 h", "12 min", "8 s": the two largest units. */
+export function formatSpan(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
+  let rest = Math.max(0, Math.floor(seconds));
+  const parts: string[] = [];
+  for (const [name, length] of units) {
+    const count = Math.floor(rest / length);
+    rest -= count * length;
+    if (count > 0) parts.push(`${count} ${name}`);
+  }
+  return parts.slice(0, 2).join(' ') || '0 s';
+}

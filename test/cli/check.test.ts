@@ -1,0 +1,105 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { siteward } from './run-cli.ts';
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'siteward-check-'));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const base = `site: { id: "4711", external_id: hq, timezone: Europe/Berlin }
+bridge: { external_id: sw-1 }
+partitions: [ { id: p1, name: Offices } ]
+`;
+function put(name: string, text: string): string {
+  const file = join(dir, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+test('a good file is 0', async () => {
+  const file = put('good.yaml', base);
+  expect(await siteward(['check', file])).toEqual({ code: 0, out: `${file}: no errors\n`, err: '' });
+});
+
+test('a bad file is 78, with every error at its line', async () => {
+  const file = put('bad.yaml', `${base}log: { levle: info }\ncamras: []\n`);
+  const { code, out } = await siteward(['check', file]);
+  expect(code).toBe(78);
+  expect(out.split('\n')).toEqual([
+    expect.stringMatching(/bad\.yaml:4:8 log\.levle: unknown key, expected one of level; did you mean "level"\?$/),
+    expect.stringMatching(/bad\.yaml:5:1 camras: unknown key.*did you mean "cameras"\?$/),
+    `${file}: 2 errors`,
+    '',
+  ]);
+});
+
+test('--json lists the same as data', async () => {
+  const file = put('bad.json.yaml', `${base}log: { levle: info }\n`);
+  const { code, out } = await siteward(['check', file, '--json']);
+  expect(code).toBe(78);
+  expect(JSON.parse(out)).toEqual({
+    file,
+    ok: false,
+    warnings: [],
+    problems: [
+      {
+        file,
+        line: 4,
+        col: 8,
+        path: 'log.levle',
+        message: 'unknown key',
+        expected: 'one of level',
+        nearest: 'level',
+      },
+    ],
+  });
+});
+
+test('a secret that cannot be read is an error, and a warning with --no-secrets', async () => {
+  const file = put('secret.yaml', `${base}users: [ { id: a, name: A, code: { env: NO_SUCH_CODE } } ]\n`);
+  expect((await siteward(['check', file])).code).toBe(78);
+  const { code, out } = await siteward(['check', file, '--no-secrets']);
+  expect(code).toBe(0);
+  expect(out).toContain('warning: ');
+  expect(out).toContain('users[0].code: the secret of env NO_SUCH_CODE cannot be read: the variable is not set');
+});
+
+test('a secret that can be read is shown by nothing', async () => {
+  const secret = put('secret', 'hunter2hunter2');
+  chmodSync(secret, 0o600);
+  const file = put('code.yaml', `${base}users: [ { id: a, name: A, code: { file: ${secret} } } ]\n`);
+  const { code, out, err } = await siteward(['check', file, '--json']);
+  expect(code).toBe(78);
+  expect(out + err).toContain('is no code');
+  expect(out + err).not.toContain('hunter2');
+});
+
+test('a file that is not there is 78 and says so', async () => {
+  const { code, err } = await siteward(['check', join(dir, 'absent.yaml')]);
+  expect(code).toBe(78);
+  expect(err).toMatch(/^siteward: the configuration .*absent\.yaml cannot be read.*\(config_unreadable\)\n$/);
+  expect(JSON.parse((await siteward(['check', join(dir, 'absent.yaml'), '--json'])).out)).toMatchObject({ ok: false });
+});
+
+test.each([
+  ['an unknown verb', ['chekc']],
+  ['an unknown option', ['check', '--jsno']],
+  ['too many arguments', ['check', 'a', 'b']],
+  ['a limit out of range', ['events', '--limit', '0']],
+  ['an unknown class', ['events', '--class', 'nonsense']],
+])('%s is wrong usage, 2', async (_name, args) => {
+  const { code, err } = await siteward(args);
+  expect(code).toBe(2);
+  expect(err).toContain('siteward --help');
+});
+
+test('help and version are 0', async () => {
+  const help = await siteward(['--help']);
+  expect(help.code).toBe(0);
+  expect(help.out).toContain('Exit codes');
+  expect((await siteward(['--version'])).code).toBe(0);
+});

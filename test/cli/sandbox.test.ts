@@ -1,0 +1,46 @@
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { main, siteward } from './run-cli.ts';
+
+test('the sandbox says where it answers, logs what arrives and ends with SIGTERM', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'siteward-sandbox-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const key = join(dir, 'key.pem');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const child = spawn(process.execPath, [main, 'sandbox', '--json', '--control', '--client', `bridge-1=${key}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let out = '';
+  child.stdout.on('data', (bytes) => {
+    out += bytes;
+  });
+  const lines = () =>
+    out
+      .split('\n')
+      .slice(0, -1)
+      .map((line) => JSON.parse(line));
+  await vi.waitUntil(() => lines().length > 0, { timeout: 20_000 });
+  const { url } = lines()[0];
+  expect((await fetch(`${url}/nothing`)).status).toBe(404);
+  expect((await fetch(`${url}/__sandbox/events`)).status).toBe(200);
+  await vi.waitUntil(() => lines().length > 1, { timeout: 20_000 });
+  expect(lines()[1]).toMatchObject({ method: 'GET', path: '/nothing', status: 404 });
+  child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+});
+
+test.each([
+  ['an address without a port', ['--listen', 'localhost'], 'is no HOST:PORT'],
+  ['a key that cannot be read', ['--client', 'a=/nowhere'], '--client a: the key cannot be used'],
+])('%s is 78 and says so', async (_name, args, expected) => {
+  const { code, err } = await siteward(['sandbox', ...args]);
+  expect(code).toBe(78);
+  expect(err).toContain(expected);
+});

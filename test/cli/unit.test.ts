@@ -1,0 +1,51 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+const unit = readFileSync(join(import.meta.dirname, '../../systemd/siteward.service'), 'utf8');
+
+const hasAnalyze = (): boolean => {
+  try {
+    execFileSync('systemd-analyze', ['--version'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+};
+/** Debian package systemd; with CI=true it must be there. */
+const missing = !process.env.CI && !hasAnalyze();
+
+describe.skipIf(missing)('systemd on the unit (needs systemd-analyze)', () => {
+  let dir: string;
+  let file: string;
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'siteward-unit-'));
+    file = join(dir, 'siteward.service');
+    // Where siteward is not installed, systemd would complain about that alone.
+    writeFileSync(file, unit.replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  test('finds nothing wrong with it', () => {
+    const said = execFileSync('systemd-analyze', ['verify', '--man=no', file], { encoding: 'utf8', stdio: 'pipe' });
+    expect(said).toBe('');
+  });
+
+  test('rates its exposure at 1.5 or better', () => {
+    expect(() =>
+      execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=15', file], { stdio: 'pipe' }),
+    ).not.toThrow();
+  });
+});
+
+test('the unit waits for neither network nor time, and is never given up', () => {
+  expect(unit).not.toMatch(/^(Wants|Requires|After)=.*(network-online|time-sync)\.target/m);
+  expect(unit).toMatch(/^StartLimitIntervalSec=0$/m);
+  expect(unit).toMatch(/^Restart=always$/m);
+});
+
+test('the boot id stays readable: without it every restart would look like a start of the machine', () => {
+  expect(unit).not.toMatch(/^ProcSubset=pid$/m);
+});
