@@ -210,10 +210,8 @@ class PanelPart implements Panels {
     this.#metrics.connected.set(1);
     this.#options.log.info({ filters }, 'listening to the panels');
     // Bridges that never tell about themselves count as up while the broker is there.
-    this.#links(
-      this.#runners.filter((runner) => !runner.tells('bridge')),
-      true,
-    );
+    const mute = this.#runners.filter((runner) => !runner.tells('bridge'));
+    this.#emit(mute.flatMap((runner) => runner.link('bridge', true) ?? []))?.catch(() => {});
   }
 
   #lost(reason: string): void {
@@ -221,12 +219,8 @@ class PanelPart implements Panels {
     this.#metrics.connected.set(0);
     if (this.#reason !== reason) this.#options.log.warn({ reason }, 'the panels cannot be heard');
     this.#reason = reason;
-    this.#links(this.#runners, false, `no connection to the broker: ${reason}`);
-  }
-
-  #links(runners: readonly Runner[], up: boolean, reason?: string): void {
-    const signals = runners.flatMap((runner) => runner.link('bridge', up, reason) ?? []);
-    this.#emit(signals)?.catch(() => {});
+    const why = `no connection to the broker: ${reason}`;
+    this.#emit(this.#runners.flatMap((runner) => runner.brokerLost(why) ?? []))?.catch(() => {});
   }
 
   #checkSilence(): void {

@@ -16,6 +16,8 @@ export class Runner {
   device: boolean | null = null;
   /** Whether the silence after `stale_after_s` was reported. */
   silent = false;
+  /** The bridge counts as down because the broker was lost, not because the bridge said so. */
+  #assumedDown = false;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #hints: ReturnType<typeof createHints>;
@@ -59,6 +61,13 @@ export class Runner {
     return { kind: 'link', source, layer, up, ...(reason === undefined ? {} : { reason }) };
   }
 
+  /** The broker is away, and with it the bridge, until the bridge is heard again. */
+  brokerLost(reason: string): Signal | undefined {
+    const signal = this.link('bridge', false, reason);
+    if (signal !== undefined) this.#assumedDown = true;
+    return signal;
+  }
+
   /** Whether the profile has a topic that tells about the layer. */
   tells(layer: 'bridge' | 'device'): boolean {
     return this.built.compiled.rules.some((rule) =>
@@ -89,19 +98,23 @@ export class Runner {
     return [...this.#hints.list(), ...missing];
   }
 
-  /** A live message ends a reported silence; a retained one only shows that the broker remembers. */
+  /** A live message ends a reported silence or loss; a retained one only shows that the broker remembers. */
   #back(message: Message): Signal[] {
     if (message.retain) return [];
     this.#lastHeard = this.#clock.monotonic();
-    if (!this.silent) return [];
+    const signals: (Signal | undefined)[] = [];
+    if (this.#assumedDown) signals.push(this.link('bridge', true));
+    if (this.silent) signals.push(this.link('device', true));
+    this.#assumedDown = false;
     this.silent = false;
-    const signal = this.link('device', true);
-    return signal === undefined ? [] : [signal];
+    return signals.filter((signal) => signal !== undefined);
   }
 
   #remember(signal: Signal): void {
     if (signal.kind === 'zone') this.#heard.add(signal.zone);
-    if (signal.kind === 'link') this[signal.layer] = signal.up;
+    if (signal.kind !== 'link') return;
+    this[signal.layer] = signal.up;
+    if (signal.layer === 'bridge') this.#assumedDown = false;
   }
 
   #note(note: Note): void {

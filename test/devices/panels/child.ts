@@ -1,8 +1,8 @@
 /** Listens with a store that never finishes, until it is killed. Prints one line per zone signal. */
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { createPanels } from '#devices/panels/index.ts';
 import { systemClock } from '#lib/clock.ts';
-import { createPanels } from '../../../src/devices/panels/index.ts';
 import { panel, presets } from './helpers.ts';
 
 const [url = ''] = process.argv.slice(2);

@@ -2,8 +2,6 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
-import { type Clock, systemClock } from '#lib/clock.ts';
-import type { Signal } from '#site/model/index.ts';
 import {
   type Compiled,
   type CompileOptions,
@@ -16,7 +14,9 @@ import {
   type PanelsOptions,
   panelOptions,
   type Reading,
-} from '../../../src/devices/panels/index.ts';
+} from '#devices/panels/index.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
+import type { Signal } from '#site/model/index.ts';
 
 export const presets = fileURLToPath(new URL('../../../config/panels', import.meta.url));
 const samples = fileURLToPath(new URL('../../../../shared/data/panel-samples', import.meta.url));
@@ -48,19 +48,17 @@ export function readOne(compiled: Compiled, topic: string, payload: string | Uin
 /** Readings as the words of the sample files, one object for the whole message. */
 export function meaning(readings: readonly Reading[]): Record<string, unknown> {
   const said: Record<string, unknown> = {};
-  for (const reading of readings) Object.assign(said, meaningOf(reading, said));
+  for (const reading of readings) Object.assign(said, meaningOf(reading));
   return said;
 }
 
-function meaningOf(reading: Reading, before: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function meaningOf(reading: Reading): Record<string, unknown> {
   switch (reading.kind) {
     case 'partition': {
       const { kind: _, key, replay: __, context: ___, ...facts } = reading;
       return { partition: key, ...facts, ...(facts.fire === true ? { kind: 'fire' } : {}) };
     }
     case 'zone': {
-      // The zone a partition's flag is also read as is no part of what the row is about.
-      if (before.partition !== undefined) return {};
       const { kind: _, key, replay: __, context: ___, lowBattery, zoneType, ...facts } = reading;
       return { zone: key, ...facts, low_battery: lowBattery, zone_type: zoneType };
     }

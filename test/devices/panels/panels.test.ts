@@ -241,6 +241,9 @@ describe('the connection to the broker', () => {
       client.on('message', (topic) => got.push(topic));
       await client.subscribeAsync('dsc/#', { qos: 1 });
       const before = rig.signals.length;
+      // Heard again is up again, also when the broker has lost the bridge's own word.
+      await own.publish('zigbee2mqtt/door', '{"contact":true}');
+      await until(() => links(rig.signals.slice(before)).includes('zb bridge true'), 'the silent bridge');
       await own.publish('dsc/Status', 'online', true);
       await until(() => links(rig.signals.slice(before)).includes('main bridge true'), 'the bridge again');
       await until(() => got.length > 0, 'the message to arrive here too');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { type Compiled, createMapping, emptyMemory, interpret, mapReading } from '#devices/panels/index.ts';
 import type { ArmingWord } from '#site/model/index.ts';
-import { type Compiled, createMapping, emptyMemory, interpret, mapReading } from '../../../src/devices/panels/index.ts';
 import { compilePreset, meaning, panel, readOne } from './helpers.ts';
 
 /** Traffic as the bridges send it, written for these tests, with the meaning beside it. */
@@ -281,10 +281,10 @@ describe('the site’s numbers', () => {
     ]);
   });
 
-  it('give fire of a partition as its zone', () => {
+  it('give fire of a partition as its zone first, so that it is a fire and no burglary', () => {
     expect(signalsOf('dsc/Get/Fire1', '1')).toEqual([
-      { kind: 'partition', source, partition: 'p2', state: 'triggered', replay: false },
       { kind: 'zone', source, zone: 'F1', alarm: true, replay: false },
+      { kind: 'partition', source, partition: 'p2', state: 'triggered', replay: false },
     ]);
   });
 

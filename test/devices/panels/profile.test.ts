@@ -1,7 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { SitewardError } from '#errors.ts';
-import { Secret } from '#lib/secret.ts';
 import {
   buildPanels,
   compileProfile,
@@ -9,7 +7,9 @@ import {
   interpret,
   profileIds,
   renderCommand,
-} from '../../../src/devices/panels/index.ts';
+} from '#devices/panels/index.ts';
+import { SitewardError } from '#errors.ts';
+import { Secret } from '#lib/secret.ts';
 import { compilePreset, meaning, panel, preset, presets, readOne } from './helpers.ts';
 
 type Json = Record<string, unknown>;

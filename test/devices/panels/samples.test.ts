@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type PanelOptions, renderCommand } from '#devices/panels/index.ts';
 import type { Signal } from '#site/model/index.ts';
-import { type PanelOptions, renderCommand } from '../../../src/devices/panels/index.ts';
 import { type Broker, startBroker, until } from './broker.ts';
 import {
   compilePreset,
