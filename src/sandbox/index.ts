@@ -1,2 +1,4 @@
 export * from './cameras/index.ts';
 export * from './cloud/index.ts';
+export * from './panel/index.ts';
+export { logText, runSandbox, type SandboxOptions } from './run.ts';
