@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type SimPanel, startPaiPanel, startZigbeeSensors } from '../../../src/sandbox/index.ts';
 import { type Broker, startBroker, type Watcher, watch } from './broker.ts';
@@ -150,5 +153,26 @@ describe('zigbee2mqtt sensors', () => {
     await expect(startZigbeeSensors({ url: 'mqtt://127.0.0.1:1', devices: [] })).rejects.toMatchObject({
       code: 'mqtt_unreachable',
     });
+  });
+});
+
+describe('panel process', () => {
+  const main = new URL('../../../src/sandbox/panel/main.ts', import.meta.url).pathname;
+
+  it.each([
+    [['--kind', 'pai', '--zone', 'Door:Area_1:delay'], 'open Door', 'paradox/states/zones/Door/open', /^True$/],
+    [['--kind', 'zigbee', '--device', 'gate:contact'], 'open gate', 'zigbee2mqtt/gate', /"contact":false/],
+  ])('%j obeys lines and says goodbye at quit', async (flags, line, topic, payload) => {
+    const child = spawn(process.execPath, [main, '--url', broker.url, ...flags], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    expect(JSON.parse((await lines.next()).value as string)).toEqual({ kind: flags[1] });
+    child.stdin.write(`${line}\nopen nowhere\n`);
+    expect(JSON.parse((await lines.next()).value as string)).toEqual({ ok: true, command: 'open' });
+    expect(JSON.parse((await lines.next()).value as string)).toMatchObject({ ok: false });
+    await expect.poll(() => watcher.last.get(topic)).toMatch(payload);
+    child.stdin.end('quit\n');
+    expect((await once(child, 'exit'))[0]).toBe(0);
   });
 });
