@@ -1,3 +1,4 @@
+import { deviceId } from '#site/model/index.ts';
 import type { ConfigDocument } from './document.ts';
 import { valueAt } from './issues.ts';
 import { nearest } from './nearest.ts';
@@ -151,5 +152,6 @@ const panelPartitions = (document: ConfigDocument): Entry[] =>
 
 function idsOf(document: ConfigDocument, section: string): string[] {
   const ids = items(document, section).map(({ path }) => at(document, [...path, 'id']).value);
-  return [...new Set(ids.filter((id) => typeof id === 'string'))];
+  // An id is shown as a choice, so it must be one, not something that was written in its place by mistake.
+  return [...new Set(ids.filter((id) => deviceId.safeParse(id).success))] as string[];
 }

@@ -1,5 +1,6 @@
 import {
   type Document,
+  isAlias,
   isMap,
   isPair,
   isScalar,
@@ -26,8 +27,9 @@ export interface ConfigDocument {
 /** Parses YAML 1.2. Throws nothing: syntax errors are problems. Messages never quote the file. */
 export function parseConfig(file: string, text: string): ConfigDocument {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, strict: true, uniqueKeys: true });
-  keepKeysAsWritten(document.contents);
+  // The parser's warnings quote the file on stderr; logLevel keeps it silent.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
+  const oddKeys = checkKeys(document.contents);
   const position = (offset: number) => {
     const { line, col } = lines.linePos(offset);
     return { line: Math.max(1, line), col: Math.max(1, col) };
@@ -38,7 +40,10 @@ export function parseConfig(file: string, text: string): ConfigDocument {
     path: '',
     ...describeSyntax(error),
   }));
-  const usable = document.errors.every((error) => error.code === 'DUPLICATE_KEY');
+  for (const offset of oddKeys) {
+    problems.push({ file, ...position(offset), path: '', message: 'a key is a list or a group', expected: 'text' });
+  }
+  const usable = oddKeys.length === 0 && document.errors.every((error) => error.code === 'DUPLICATE_KEY');
   const { value, broken } = plainValue(document);
   if (usable && broken) {
     problems.push({ file, ...position(brokenAlias(document) ?? 0), path: '', ...(syntax.BAD_ALIAS ?? notYaml) });
@@ -79,16 +84,19 @@ function brokenAlias(document: Document): number | undefined {
   return offset;
 }
 
-/** A key written as 01 stays "01": zone numbers are text and keep their leading zeros. */
-function keepKeysAsWritten(root: Node | null): void {
-  if (root === null) return;
+/**
+ * A key written as 01 stays "01": zone numbers are text and keep their leading zeros. Returns where keys stand that
+ * are no text at all.
+ */
+function checkKeys(root: Node | null): number[] {
+  const odd: number[] = [];
   visit(root, {
-    Pair(_, pair) {
-      if (isScalar(pair.key) && typeof pair.key.value !== 'string' && pair.key.source !== undefined) {
-        pair.key.value = pair.key.source;
-      }
+    Pair(_, { key }) {
+      if (isMap(key) || isSeq(key) || isAlias(key)) odd.push(key.range?.[0] ?? 0);
+      else if (isScalar(key) && typeof key.value !== 'string' && key.source !== undefined) key.value = key.source;
     },
   });
+  return odd;
 }
 
 function offsetOf(root: Node | null, path: Path, at: 'value' | 'key'): number {

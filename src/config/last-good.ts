@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { SitewardError } from '#errors.ts';
 import { parseConfig } from './document.ts';
 import { valueAt } from './issues.ts';
 import { type ConfigEnvironment, checkText, type LoadedConfig } from './load.ts';
@@ -12,7 +13,7 @@ const headerOf = (file: string): string => `# siteward: last good copy of ${reso
 
 /**
  * Keeps the text of a configuration that the daemon runs on, in its state directory. After a power cut there is
- * the old copy or the new one, never half of one. Readable by siteward's user only.
+ * the old copy or the new one, never half of one. Readable by siteward's user only. Throws `state_dir_unusable`.
  */
 export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
   if (loaded.lastGood) return;
@@ -29,9 +30,12 @@ export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
     }
     await rename(temporary, join(dir, copyName));
     await syncDirectory(dir);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
+  } catch (cause) {
+    await rm(temporary, { force: true }).catch(() => undefined);
+    throw new SitewardError('state_dir_unusable', `the last good configuration cannot be kept in ${dir}`, {
+      facts: { dir },
+      cause,
+    });
   }
 }
 

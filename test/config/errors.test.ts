@@ -181,6 +181,7 @@ describe('YAML that cannot be read', () => {
     ['a text that begins with !', 'site: !hunter2 x\n', '1:7 unknown tag'],
     ['a second document', `${minimal}---\na: 1\n`, 'a second document begins'],
     ['a key twice', `${minimal}${bridge}`, '4:1 this key stands twice, expected each key once'],
+    ['a group as a key', `${minimal}{ hunter2: 1 }: x\n`, '4:1 a key is a list or a group, expected text'],
     ['nothing', '', '1:1 the file is empty'],
     ['only a comment', '# hunter2\n', 'the file is empty'],
     ['a text', 'hunter2\n', '1:1 is text, expected keys with values'],

@@ -77,6 +77,8 @@ test('a start on the copy does not copy the copy', async () => {
 test('a copy that cannot be put in place leaves nothing behind', async () => {
   const { file, state } = site();
   mkdirSync(join(state, 'config.last-good.yaml', 'in-the-way'), { recursive: true });
-  await expect(keepLastGood(loadConfig(file, environment))).rejects.toThrow();
+  await expect(keepLastGood(loadConfig(file, environment))).rejects.toMatchObject({
+    code: 'state_dir_unusable',
+  });
   expect(readdirSync(state)).toEqual(['config.last-good.yaml']);
 });
