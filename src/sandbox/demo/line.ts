@@ -10,7 +10,10 @@ export type Plant = 'delivery' | 'media' | 'order';
 
 /** The site's internet line: an HTTP relay between siteward and the cloud that can be cut like a cable. */
 export interface Line {
+  /** The address siteward knows as the cloud's. */
   readonly url: string;
+  /** Where the line leads to; needed before the first request. */
+  connect(target: string): Promise<void>;
   /** Open connections die, new ones are refused. */
   cut(): Promise<void>;
   restore(): Promise<void>;
@@ -20,8 +23,8 @@ export interface Line {
 const bodyCap = 20 * 1024 * 1024;
 const dropped = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host', 'content-length']);
 
-export async function openLine(options: { target: string; plant?: Plant }): Promise<Line> {
-  const pool = new Pool(options.target, { connections: 8 });
+export async function openLine(options: { plant?: Plant }): Promise<Line> {
+  let pool: Pool | undefined;
   const sockets = new Set<Socket>();
   /** The event held back by the planted disorder, sent after the next one has passed. */
   let heldBack: (() => Promise<unknown>) | undefined;
@@ -31,6 +34,7 @@ export async function openLine(options: { target: string; plant?: Plant }): Prom
 
   async function forward(request: IncomingMessage, body: Buffer) {
     const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !dropped.has(name)));
+    if (pool === undefined) throw new Error('the line leads nowhere yet');
     return pool.request({
       method: (request.method ?? 'GET') as 'GET',
       path: request.url ?? '/',
@@ -98,11 +102,15 @@ export async function openLine(options: { target: string; plant?: Plant }): Prom
     get url() {
       return `http://127.0.0.1:${port}`;
     },
+    async connect(target) {
+      await pool?.destroy();
+      pool = new Pool(target, { connections: 8 });
+    },
     cut,
     restore: listen,
     async close() {
       await cut();
-      await pool.destroy();
+      await pool?.destroy();
     },
   };
 }

@@ -11,6 +11,11 @@ export interface Running {
   send(line: string): void;
   /** SIGTERM, and SIGKILL after five seconds. */
   stop(): Promise<void>;
+  /** SIGKILL, as a power cut ends a process; resolves when it is gone. */
+  kill(): Promise<void>;
+  readonly pid: number;
+  /** The last lines it wrote, at most 200. */
+  lines(): readonly string[];
 }
 
 const kept = 200;
@@ -76,6 +81,14 @@ export function startProcess(options: {
 
     send(line) {
       child.stdin?.write(`${line}\n`);
+    },
+
+    pid: child.pid ?? 0,
+    lines: () => [...lines],
+
+    async kill() {
+      if (!ended) child.kill('SIGKILL');
+      await exit;
     },
 
     async stop() {
