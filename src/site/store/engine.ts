@@ -153,8 +153,12 @@ export class Engine {
       this.#run(name, part, grow);
     } catch (error) {
       // One request that cannot be written must not take the others with it; a sick disk would fail them all.
-      if (part.length > 1 && !isDisk(error)) for (const one of part) this.#writeFile(name, [one], [one]);
-      else for (const one of part) one.failure = this.#failed(error, name);
+      if (part.length > 1 && !isDisk(error)) {
+        for (const one of part) this.#writeFile(name, [one], [one]);
+        return;
+      }
+      const failure = this.#failed(error, name);
+      for (const one of part) one.failure = failure;
     }
   }
 
