@@ -88,7 +88,7 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
   const begins = signal.pulse ? edge && !level : level && before.open !== true;
   if (begins && counts) {
     trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion' });
-  } else if (!level && before.open === true) closed(work, zone);
+  } else if (!level && before.open === true) closed(work, zone, true);
 }
 
 const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>

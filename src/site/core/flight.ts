@@ -69,12 +69,12 @@ export function answer(work: Work, client: string, command: { bodyHash: string; 
 /** Insertion order is age: a later answer to the same command keeps its place. */
 function keep(work: Work, id: string, seen: SeenCommand): void {
   const commands: Record<string, SeenCommand> = { ...work.state.commands, [id]: seen };
-  let excess = Object.keys(commands).length - commandCap;
-  for (const old of Object.keys(commands)) {
-    if (excess <= 0) break;
-    if (own(work.state.inFlight, old) !== undefined || old === id) continue;
-    delete commands[old];
-    excess -= 1;
+  if (Object.keys(commands).length > commandCap) {
+    for (const old in commands) {
+      if (old === id || own(work.state.inFlight, old) !== undefined) continue;
+      delete commands[old];
+      break;
+    }
   }
   work.state = { ...work.state, commands };
 }

@@ -79,6 +79,7 @@ const period = z.strictObject({
   armedAt: optional(deadline),
   guard: optional(armMode),
   entered: list,
+  expected: optional(text),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   localAt: optional(number),
   armedBy: optional(z.strictObject({ source, actor: optional(text) })),

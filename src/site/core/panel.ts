@@ -1,4 +1,12 @@
-import type { ArmingWord, ArmMode, PartitionPlan, PartitionState, Signal, ZonePlan } from '#site/model/index.ts';
+import type {
+  ArmingWord,
+  ArmMode,
+  PartitionId,
+  PartitionPlan,
+  PartitionState,
+  Signal,
+  ZonePlan,
+} from '#site/model/index.ts';
 import { modeOf } from '#site/model/index.ts';
 import { cancel, raise, restore, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
@@ -7,7 +15,7 @@ import { hold } from './link.ts';
 import { entryEvent, independentAlarm, partitionPlan } from './partition.ts';
 import { isArmed, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import { own, partitionOf, setPartition, type Work, zonePlan } from './work.ts';
+import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, independent } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
@@ -84,6 +92,8 @@ function triggered(work: Work, plan: PartitionPlan, late: boolean): void {
   const zone = suspect(work, plan);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
+  const told = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
+  setPeriod(work, plan.id, { expected: told ? undefined : zone.number });
   const source = plan.panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: plan.panel });
   raise(work, { kind, partition: plan.id, zone, source, ...(late ? { late } : {}) });
 }
@@ -105,47 +115,58 @@ function suspect(work: Work, plan: PartitionPlan): ZonePlan | undefined {
  * incident. A burglary zone of a partition the panel says is disarmed waits for the panel's verdict.
  */
 export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): void {
-  const kind = behaviour(zone);
   const late = replay ? { late: true } : {};
-  if (independent(kind.group)) {
-    if (!zone.partitions.some((id) => named(work, id, zone))) {
-      for (const id of zone.partitions) name(work, id, zone);
-      independentAlarm(work, zone, late);
-    }
+  const expected = forgetExpected(work, zone);
+  if (independent(behaviour(zone).group)) {
+    if (expected) return;
+    for (const id of zone.partitions) name(work, id, zone);
+    independentAlarm(work, zone, late);
     return;
   }
-  for (const id of zone.partitions) {
-    const { state, stale, alarm } = partitionOf(work, id);
-    const flagged = state === 'unknown' || stale;
-    if (!flagged && (state === 'disarmed' || state === 'arming')) continue;
-    if (named(work, id, zone)) continue;
-    const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
-    if (state !== 'triggered' || anonymous) name(work, id, zone);
-    if (anonymous) continue;
-    if (flagged) work.rules.add('safety 2');
-    raise(work, { kind: kind.alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
-  }
+  for (const id of zone.partitions) if (!expected) burglary(work, id, zone, late);
 }
 
-/** Whether the partition's running alarm was raised for this very zone. */
-function named(work: Work, id: string, zone: ZonePlan): boolean {
-  const { alarm, incident, memory } = partitionOf(work, id);
-  return incident !== undefined && alarm?.zone === zone.number && memory.includes(zone.number);
+function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
+  const { state, stale, alarm } = partitionOf(work, id);
+  const flagged = state === 'unknown' || stale;
+  if (!flagged && (state === 'disarmed' || state === 'arming')) return;
+  const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
+  name(work, id, zone);
+  // The event of `triggered` was about this zone; now its name is known.
+  if (anonymous) return;
+  if (flagged) work.rules.add('safety 2');
+  raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
 }
 
-function name(work: Work, id: string, zone: ZonePlan): void {
+/** True when `triggered` has named this zone before it reported its alarm: the event was raised already. */
+function forgetExpected(work: Work, zone: ZonePlan): boolean {
+  const ids = zone.partitions.filter((id) => periodOf(work.state, id).expected === zone.number);
+  for (const id of ids) setPeriod(work, id, { expected: undefined });
+  return ids.length > 0;
+}
+
+/** Makes a zone the one the partition's alarm is about, unless a running alarm has one. */
+function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm, state, memory } = partitionOf(work, id);
   if (state === 'triggered' && alarm?.zone !== undefined) return;
-  setPartition(work, id, { alarm: { zone: zone.number, kind: behaviour(zone).alarm } });
-  // Without an event of its own the zone still belongs to the memory of this alarm.
-  if (state === 'triggered' && !memory.includes(zone.number))
-    setPartition(work, id, { memory: [...memory, zone.number] });
+  const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
+  setPartition(work, id, {
+    alarm: { zone: zone.number, kind: behaviour(zone).alarm },
+    ...(state === 'triggered' ? { memory: named } : {}),
+  });
 }
 
-export function panelZoneRestored(work: Work, zone: ZonePlan): void {
+/** A mirrored zone is calm: what it was in alarm for is over. */
+export function panelZoneCalm(work: Work, zone: ZonePlan, alarmEnded: boolean): void {
+  forgetExpected(work, zone);
+  if (!alarmEnded) return;
   const { alarm: kind } = behaviour(zone);
   const id = zone.partitions.find((partition) => partitionOf(work, partition).memory.includes(zone.number));
-  if (id === undefined) return;
-  restore(work, { kind, partition: id, zone, source: sourceOf(zone) });
-  for (const partition of zone.partitions) endAlarm(work, partition, zone);
+  if (id !== undefined) restore(work, { kind, partition: id, zone, source: sourceOf(zone) });
+  for (const partition of zone.partitions) {
+    endAlarm(work, partition, zone);
+    const { state, alarm } = partitionOf(work, partition);
+    // The entry that is under way is another matter: it keeps its incident and gets its own alarm.
+    if (state === 'pending' && alarm?.zone === zone.number) setPartition(work, partition, { alarm: undefined });
+  }
 }

@@ -20,7 +20,7 @@ export function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly Z
  */
 function atRest(work: Work, zone: ZonePlan): boolean {
   const state = own(work.state.zones, zone.number);
-  if (state === undefined || state.open === true || state.tamper || !state.online) return false;
+  if (state === undefined || state.open === true || state.alarm || state.tamper || !state.online) return false;
   const link = deviceUp(work, zone.source);
   if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true;
   if (link === false) return false;

@@ -91,6 +91,7 @@ function startPeriod(work: Work, id: PartitionId): void {
   endRunaways(work, id);
   setPeriod(work, id, {
     entered: [],
+    expected: undefined,
     signalled: {},
     armedAt: undefined,
     guard: undefined,

@@ -70,25 +70,18 @@ function markAlarm(work: Work, zone: ZonePlan): void {
   if (state !== undefined && !behaviour(zone).silent) setZones(work, [{ ...state, alarm: true }]);
 }
 
-/** A zone that was open is closed: its alarm, if one runs, is restored. */
-export function closed(work: Work, zone: ZonePlan): void {
+/** A zone that had tripped is calm again: its alarm, if one was raised, is restored. */
+export function closed(work: Work, zone: ZonePlan, wasOpen: boolean): void {
   const state = own(work.state.zones, zone.number);
   if (state === undefined) return;
   const { alarm: kind, group } = behaviour(zone);
-  const partition = zone.partitions.find((id) => own(work.state.partitions, id)?.memory.includes(zone.number));
+  const alarmed = zone.partitions.find((id) => own(work.state.partitions, id)?.memory.includes(zone.number));
+  const about = { partition: alarmed ?? zone.partitions[0], zone, source: sourceOf(zone) };
   if (state.alarm) {
     setZones(work, [{ ...state, alarm: false }]);
-    restore(work, { kind, partition: partition ?? zone.partitions[0], zone, source: sourceOf(zone) });
+    if (independent(group) || alarmed !== undefined) restore(work, { kind, ...about });
     for (const id of zone.partitions) endAlarm(work, id, zone);
-  } else if (group === 'day') {
-    troubleEvent(work, {
-      kind: 'day_trouble',
-      active: false,
-      source: sourceOf(zone),
-      partition: zone.partitions[0],
-      zone,
-    });
-  }
+  } else if (group === 'day' && wasOpen) troubleEvent(work, { kind: 'day_trouble', active: false, ...about });
 }
 
 /** An alarm that did not trigger the partition leaves it when its cause ends, and its incident with it. */

@@ -62,6 +62,8 @@ export interface PeriodState {
   readonly guard?: ArmMode;
   /** Zones that tripped on the way in, while the entry delay ran; at most 16. */
   readonly entered: readonly ZoneNumber[];
+  /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
+  readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */
   readonly signalled: Readonly<Record<string, SignalCount>>;
   /** Wall clock of the last change caused on the site (C3). */

@@ -1,7 +1,7 @@
 import type { Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
 import { raise, restore, sourceOf } from './alarm.ts';
 import { hold } from './link.ts';
-import { panelZoneAlarm, panelZoneRestored } from './panel.ts';
+import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm, partitionPlan } from './partition.ts';
 import { decidedByPanel, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
@@ -21,7 +21,7 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
   }
   if (hold(work, signal, `zone:${signal.zone}`)) return;
   zoneTroubles(work, plan, before, signal);
-  if (behaviour(plan).silent) silentZone(work, plan, signal);
+  if (behaviour(plan).silent) silentZone(work, plan, before, signal);
   else if (plan.partitions.length > 0 && plan.partitions.every((id) => decidedByPanel(work, id, plan.source))) {
     mirrorZone(work, plan, before, signal);
   } else ownZone(work, plan, before, signal);
@@ -31,18 +31,25 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
 function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
   if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal.replay);
-  if (signal.alarm === false && before.alarm) panelZoneRestored(work, plan);
+  if (signal.alarm === false || (signal.open === false && signal.alarm === undefined)) {
+    panelZoneCalm(work, plan, signal.alarm === false && before.alarm);
+  }
 }
 
-/** A zone that siteward judges. `open` and `alarm` are both ways to say that the detector has tripped. */
+/**
+ * A zone that siteward judges. `open` and `alarm` are both ways to say that the detector has tripped; one trip told
+ * in both ways, or told again, is still one.
+ */
 function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, levels(signal));
-  const opens = signal.open === true && before.open !== true;
-  const alarms = signal.alarm === true && !before.alarm && before.open !== true;
-  const closes = signal.open === false && signal.alarm !== true && (before.open === true || before.alarm);
-  const calms = signal.alarm === false && before.alarm && (signal.open ?? before.open) !== true;
-  if (opens || alarms) trip(work, plan, { late: signal.replay, motion: behaviour(plan).motion });
-  else if (closes || calms) closed(work, plan);
+  const idle = before.open !== true && !before.alarm;
+  const calm = signal.open !== true && signal.alarm !== true;
+  const ends = signal.open === false || (signal.alarm === false && before.open !== true);
+  if (idle && (signal.open === true || signal.alarm === true)) {
+    trip(work, plan, { late: signal.replay, motion: behaviour(plan).motion });
+  } else if (!idle && calm && ends) closed(work, plan, before.open === true);
+  const after = zoneOf(work.state, plan.number);
+  if (signal.alarm === true && after !== undefined) merge(work, after, { alarm: true });
 }
 
 function levels(signal: ZoneSignal): Partial<ZoneState> {
@@ -62,8 +69,10 @@ function merge(work: Work, before: ZoneState, fields: Partial<ZoneState>): void 
   setZones(work, [{ ...before, ...fields, at: work.at.wall }]);
 }
 
-/** Its level is kept out of `zones`, so that nothing shows (safety 4). */
-function silentZone(work: Work, plan: ZonePlan, signal: ZoneSignal): void {
+/** Its level is kept out of `zones`, so that nothing shows (safety 4); only its health is shown. */
+function silentZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
+  const { tamper = before.tamper, lowBattery = before.lowBattery, online = before.online } = signal;
+  merge(work, before, { tamper, lowBattery, online });
   const was = own(work.state.silent, plan.number) ?? false;
   const is = signal.open === true || signal.alarm === true || (was && signal.open !== false && signal.alarm !== false);
   if (is === was) return;

@@ -1,0 +1,180 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  adoptPlan,
+  changesBetween,
+  decide,
+  initialState,
+  readState,
+  signalToStation,
+  siteView,
+  siteWord,
+  writeState,
+  zoneTable,
+} from '#site/core/index.ts';
+import { type ArmingWord, type PartitionState, type SitePlan, zoneTypes } from '#site/model/index.ts';
+import { armed, house, panelHouse, partition, stamp, world, zone } from './world.ts';
+
+describe('the stored state', () => {
+  it('I3: text that is not a whole state is a lost store, and a lost store is never disarmed', () => {
+    const text = writeState(armed().state);
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.nat(text.length - 1).map((end) => text.slice(0, end)),
+        ),
+        (json) => {
+          expect(readState(json)).toBeUndefined();
+        },
+      ),
+      { numRuns: 2000 },
+    );
+    const lost = initialState(house({ partitions: [partition('p1'), partition('p2')] }), stamp(0), { storeLost: true });
+    expect(Object.values(lost.partitions).map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+    expect(Object.values(lost.troubles)).toMatchObject([{ trouble: 'system', source: { kind: 'bridge' } }]);
+  });
+
+  it.each([
+    ['a word that is none', '"armed_away"', '"armed"'],
+    ['a partition under another name', '"id":"p1"', '"id":"p2"'],
+    ['a later version', '"version":1', '"version":2'],
+    ['a member nobody knows', '"incidents":0', '"incidents":0,"more":1'],
+  ])('%s makes it unusable', (_, from, to) => {
+    const text = writeState(armed().state);
+    expect(text).toContain(from);
+    expect(readState(text.replace(from, to))).toBeUndefined();
+  });
+});
+
+describe('a new plan', () => {
+  it('keeps what stays exactly, and the running delay with it', () => {
+    const site = armed();
+    site.open('1');
+    expect(adoptPlan(site.plan, site.state, stamp(site.ms))).toEqual(site.state);
+  });
+
+  it('starts what is new, drops what is gone', () => {
+    const site = armed();
+    const plan = house({
+      partitions: [partition('p1'), partition('p2')],
+      zones: [zone('1', 'perimeter'), zone('77', 'fire')],
+    });
+    const state = adoptPlan(plan, site.state, stamp(site.ms));
+    expect(Object.keys(state.zones).sort()).toEqual(['1', '77']);
+    expect(state.partitions.p1).toBe(site.state.partitions.p1);
+    expect(state.partitions.p2).toMatchObject({ state: 'disarmed', seq: 0 });
+  });
+
+  it('I3: a partition that was removed while armed comes back unknown, with its sequence', () => {
+    const site = armed();
+    const without = adoptPlan(house({ partitions: [] }), site.state, stamp(site.ms));
+    expect(without.partitions).toEqual({});
+    expect(adoptPlan(site.plan, without, stamp(site.ms)).partitions.p1).toMatchObject({ state: 'unknown', seq: 2 });
+  });
+
+  it('a partition of a panel starts unknown and stale until the panel speaks', () => {
+    const state = initialState(panelHouse(), stamp(0), { storeLost: false });
+    expect(state.partitions.p1).toMatchObject({ state: 'unknown', stale: true });
+  });
+});
+
+describe('the view', () => {
+  it('counts delays on the monotonic clock, whatever the wall clock does (I12)', () => {
+    const site = world();
+    site.arm();
+    const at = stamp(site.ms + 20_000, { wall: 0 });
+    expect(siteView(site.plan, site.state, at, { epoch: 1, seq: 7 })).toMatchObject({
+      epoch: 1,
+      seq: 7,
+      at: 0,
+      delays: { p1: { exitLeftS: 40 } },
+    });
+  });
+
+  it('tells what changed and nothing else', () => {
+    const site = world();
+    const before = site.state;
+    site.open('2');
+    expect(changesBetween(before, site.state)).toEqual({ partitions: [], zones: ['2'], troubles: false, links: false });
+    const open = site.state;
+    site.open('2');
+    expect(changesBetween(open, site.state)).toEqual({ partitions: [], zones: [], troubles: false, links: false });
+    site.arm({ mode: 'home', force: true });
+    expect(changesBetween(open, site.state)).toEqual({
+      partitions: ['p1'],
+      zones: ['2'],
+      troubles: false,
+      links: false,
+    });
+  });
+
+  it('safety 4: a silent zone is no change', () => {
+    const site = world();
+    const before = site.state;
+    site.open('12');
+    expect(changesBetween(before, site.state)).toEqual({ partitions: [], zones: [], troubles: false, links: false });
+  });
+
+  it.each<[ArmingWord, readonly ArmingWord[]]>([
+    ['triggered', ['armed_away', 'unknown', 'triggered']],
+    ['unknown', ['pending', 'unknown', 'disarmed']],
+    ['pending', ['arming', 'pending']],
+    ['arming', ['arming', 'armed_away']],
+    ['armed_home', ['armed_home', 'armed_home']],
+    ['armed_custom_bypass', ['armed_home', 'armed_away']],
+    ['disarmed', ['disarmed', 'armed_away']],
+    ['unknown', []],
+  ])('the site is %s when its partitions are %j', (word, states) => {
+    expect(siteWord(states.map((state) => ({ state }) as PartitionState))).toBe(word);
+  });
+});
+
+describe('tables', () => {
+  it.each(zoneTypes)('safety 1: zone type %s is bypassable only if it depends on arming', (type) => {
+    const { group, bypassable } = zoneTable[type];
+    expect(bypassable).toBe(!['life', 'holdup', 'always'].includes(group));
+  });
+
+  it.each([
+    ['alarm', 'active', false, false, true],
+    ['alarm', 'active', true, false, false],
+    ['alarm', 'cancelled', false, false, true],
+    ['alarm', 'restored', false, false, false],
+    ['alarm', 'restored', false, true, true],
+    ['trouble', 'active', false, true, false],
+    ['arming', 'active', false, true, false],
+    ['system', 'active', false, true, false],
+  ] as const)(
+    'class %s, status %s, capped %s, restores %s: signalled %s',
+    (eventClass, status, capped, signalRestores, signalled) => {
+      expect(signalToStation({ class: eventClass, status, capped, signalRestores })).toBe(signalled);
+    },
+  );
+});
+
+describe('a large site', () => {
+  /** 1,000 zones in eight partitions, 64 cameras. */
+  const large: SitePlan = house({
+    partitions: Array.from({ length: 8 }, (_, index) => partition(`p${index + 1}`)),
+    zones: Array.from({ length: 1000 }, (_, index) =>
+      zone(String(index), 'perimeter', { partitions: [`p${(index % 8) + 1}`] }),
+    ),
+    cameras: [],
+  });
+
+  it('an input copies only what it changes', () => {
+    const site = world(large);
+    const before = site.state;
+    const { state } = decide(large, before, {
+      at: stamp(1),
+      kind: 'signal',
+      signal: { kind: 'zone', source: { kind: 'panel', id: 'main' }, zone: '500', open: true, replay: false },
+    });
+    expect(changesBetween(before, state).zones).toEqual(['500']);
+    expect(state.zones['499']).toBe(before.zones['499']);
+    expect(state.partitions).toBe(before.partitions);
+    expect(state.commands).toBe(before.commands);
+  });
+});
