@@ -283,7 +283,12 @@ export class CameraSession {
     const subscription = this.#subscription;
     if (subscription === undefined) return;
     this.#subscription = undefined;
-    await this.#points.unsubscribe(subscription, this.#currentStyle, signal).catch(() => undefined);
+    try {
+      await this.#points.unsubscribe(subscription, this.#currentStyle, signal);
+    } catch (error) {
+      // Only an answer tells that it is gone; otherwise it stays remembered and is ended at the next start.
+      if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) return;
+    }
     await this.#recall(this.#options.memory.delete(this.#memoryKey), signal);
   }
 }

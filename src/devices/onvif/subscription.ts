@@ -40,7 +40,8 @@ const lifeMs = 180_000;
 const messageLimit = 30;
 const callTimeoutMs = 10_000;
 const pullGraceMs = 15_000;
-const unsubscribeMs = 2000;
+/** A little less than the time the daemon gives a part to stop. */
+const unsubscribeMs = 1500;
 
 /** The four operations of a pull point. Each throws what `Device.call` throws. */
 export interface PullPoint {
@@ -50,7 +51,7 @@ export interface PullPoint {
   renew(subscription: Subscription, style: Style, signal: AbortSignal): Promise<number>;
   /** Asks for the present state of all properties; best effort (bug 15). */
   synchronise(subscription: Subscription, style: Style, signal: AbortSignal): Promise<void>;
-  /** Ends within 2 s. */
+  /** Ends within 2 s, whatever the camera does. */
   unsubscribe(subscription: Subscription, style: Style, signal: AbortSignal): Promise<void>;
 }
 

@@ -113,9 +113,8 @@ describe('the one-shot reads through the onvif package', () => {
       GetDeviceInformation: read.deviceInformation,
     }[operation];
     await call?.(forever);
-    // Whatever was thrown aside would show in the next turns of the loop.
-    await new Promise((resolve) => setImmediate(resolve));
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    // Whatever was thrown aside would show in the turns of the loop that another call takes.
+    await read.streamAddress('main', forever);
   });
 
   it.each<[string, Reply, string]>([

@@ -1,0 +1,137 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createDevice } from '#devices/onvif/device.ts';
+import { createReads } from '#devices/onvif/reads.ts';
+import { manualClock } from '#lib/clock.fake.ts';
+import { systemClock } from '#lib/clock.ts';
+import { Secret } from '#lib/secret.ts';
+import { type CameraModel, cameraModel, checkDigest, checkToken, fault, startCamera } from './scripted-camera.ts';
+
+const opened: { stop(): Promise<void> | void }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.stop();
+});
+
+const forever = new AbortController().signal;
+const hourMs = 3_600_000;
+
+async function open(
+  change: Partial<CameraModel>,
+  options: { username?: string; clock?: ReturnType<typeof manualClock> } = {},
+) {
+  const model = cameraModel(change);
+  const server = await startCamera(model.script);
+  const { username = 'u', clock = systemClock() } = options;
+  const login = username === '' ? {} : { username, password: new Secret('right') };
+  const device = createDevice({ url: server.url, ...login, clock, authHoldMs: 900_000 });
+  opened.push({ stop: () => server.close() }, { stop: () => device.close() });
+  return { model, server, device, ask: () => createReads(device).deviceInformation(forever) };
+}
+
+/** Takes a token whose time is right by this clock; the clock itself is asked without one. */
+const signedBy = (now: () => number): NonNullable<CameraModel['before']> => {
+  return (request) => {
+    if (request.operation === 'GetSystemDateAndTime') return undefined;
+    return checkToken(request.body, 'u', 'right', now()) === undefined ? undefined : fault('NotAuthorized', '');
+  };
+};
+
+describe('a camera that wants credentials', () => {
+  it('gets none before it asks, and then the same kind at once', async () => {
+    const { server, ask } = await open({ before: signedBy(Date.now) });
+    await ask();
+    await ask();
+    expect(server.seen.map((one) => one.body.includes('UsernameToken'))).toEqual([false, true, true]);
+  });
+
+  it('gets a fresh answer when its nonce is stale, which is no refusal', async () => {
+    let nonce = 1;
+    const { server, device, ask } = await open({
+      before: (request) => {
+        const good =
+          checkDigest(request, { user: 'u', password: 'right', realm: 'r', nonce: String(nonce) }) === undefined;
+        const stale = request.headers.authorization === undefined ? '' : ', stale=true';
+        const headers = { 'www-authenticate': `Digest realm="r", nonce="${nonce}", qop="auth"${stale}` };
+        return good ? undefined : { status: 401, headers };
+      },
+    });
+    await ask();
+    nonce = 2;
+    await ask();
+    expect(server.seen.length).toBe(4);
+    expect(device.latch.leftMs).toBe(0);
+  });
+
+  it('is not asked again and again when no user is configured', async () => {
+    const { server, ask } = await open({ before: signedBy(Date.now) }, { username: '' });
+    await expect(ask()).rejects.toMatchObject({
+      code: 'camera_auth',
+      message: expect.stringContaining('none is configured'),
+    });
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(server.seen.length).toBe(1);
+  });
+
+  it('is left alone for 15 minutes after two refusals, then gets one try', async () => {
+    const clock = manualClock();
+    const { server, ask } = await open({ before: () => fault('NotAuthorized', '') }, { clock });
+    const tries = () => server.seen.filter((one) => one.body.includes('UsernameToken')).length;
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_auth', facts: { retryInS: 900 } });
+    expect(tries()).toBe(2);
+    clock.advance(899_000);
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tries()).toBe(2);
+    clock.advance(1000);
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tries()).toBe(3);
+  });
+});
+
+describe('the clock of a camera', () => {
+  it('is read again when a token is refused, and a refusal after a step of it does not count', async () => {
+    const { model, device, ask } = await open({ clockOffsetMs: -20 * 365 * 24 * hourMs });
+    await device.readClock(forever);
+    expect(device.clock.offsetS).toBeLessThan(-600_000_000);
+    model.clockOffsetMs = 0;
+    model.before = signedBy(Date.now);
+    await ask();
+    expect(device.clock.offsetS).toBeGreaterThan(-5);
+    expect(device.latch.leftMs).toBe(0);
+  });
+
+  it('that tells local time as UTC is not believed: the second try is signed with our own', async () => {
+    const { device, ask } = await open({ clockOffsetMs: 2 * hourMs, before: signedBy(Date.now) });
+    await device.readClock(forever);
+    await ask();
+    await ask();
+    expect(device.latch.leftMs).toBe(0);
+  });
+
+  it('is followed on the monotonic clock: a step of ours changes nothing', async () => {
+    const clock = manualClock();
+    const { device } = await open({}, { clock });
+    await device.readClock(forever);
+    const before = device.clock.now();
+    clock.step(10 * hourMs);
+    expect(device.clock.now()).toBe(before);
+    clock.advance(1000);
+    expect(device.clock.now()).toBe(before + 1000);
+  });
+});
+
+describe('a redirect', () => {
+  it('on the same host is followed, to another host it is not', async () => {
+    const same = await open({
+      before: (request) =>
+        request.path === '/onvif/device_service' ? { status: 307, headers: { location: '/onvif/new' } } : undefined,
+    });
+    expect((await same.ask()).model).toBe('007');
+    const other = await open({ before: () => ({ status: 307, headers: { location: 'http://localhost:9/x' } }) });
+    await expect(other.ask()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 307 } });
+  });
+
+  it('in a circle ends', async () => {
+    const { server, ask } = await open({ before: () => ({ status: 302, headers: { location: '/onvif/round' } }) });
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_bad_answer' });
+    expect(server.seen.length).toBe(4);
+  });
+});
