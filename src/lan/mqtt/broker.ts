@@ -1,0 +1,249 @@
+import type { EventEmitter } from 'node:events';
+import { createServer, type Server, type Socket } from 'node:net';
+import { Aedes, type AedesOptions, type Client } from 'aedes';
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Health, Part } from '#lib/health.ts';
+import type { Secret } from '#lib/secret.ts';
+import { sleep } from '#lib/wait.ts';
+import { type BrokerAuth, type BrokerUser, brokerAuth, refusal } from './broker-auth.ts';
+import { BrokerMemory } from './broker-memory.ts';
+import type { CommandSender } from './commands.ts';
+import { frameGuard } from './frame-guard.ts';
+import { rootOf } from './table.ts';
+
+export interface BrokerOptions {
+  readonly slug: string;
+  /** Port 0 takes any free one. */
+  readonly listen: { readonly host: string; readonly port: number };
+  readonly users?: readonly BrokerUser[];
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+/** The embedded broker: MQTT 3.1.1 only, memory only, for sites without mosquitto. */
+export interface Broker extends Part {
+  /** Where siteward's own clients connect; loopback where the broker listens on every address. */
+  url(): string;
+  port(): number;
+  /** For siteward's own clients; made anew with each broker. */
+  readonly credentials: { readonly username: string; readonly password: Secret };
+  senderOf(topic: string, payload: Uint8Array): CommandSender | undefined;
+}
+
+const maxClients = 128;
+const packetBytes = 256 * 1024;
+/** A client that has so much unread is cut: what waits for it must not hold up the others. */
+const unreadBytes = 1024 * 1024;
+
+export function createBroker(options: BrokerOptions): Broker {
+  const { log } = options;
+  const root = rootOf(options.slug);
+  const { host } = options.listen;
+  const auth = brokerAuth({ root, users: options.users ?? [], anonymous: isLoopback(host) });
+  const counters = brokerCounters(options.metrics, () => aedes?.connectedClients ?? 0);
+  let stopping = new AbortController();
+  /** Bounded by `maxClients`; also those that have not said who they are. */
+  const sockets = new Set<Socket>();
+  let aedes: Aedes | undefined;
+  let server: Server | undefined;
+  let port = options.listen.port;
+  let state: Health = { state: 'down', reason: 'the embedded MQTT broker has not started' };
+  let retry: Promise<void> | undefined;
+
+  async function open(): Promise<void> {
+    aedes ??= await Aedes.createBroker(aedesOptions(root, auth, counters));
+    const broker = aedes;
+    broker.on('clientError', (client, error) =>
+      log.debug({ client: client.id, reason: error.message }, 'MQTT client cut'),
+    );
+    broker.on('connectionError', (_client, error) => log.debug({ reason: error.message }, 'MQTT connection cut'));
+    // The typings leave `error` out; unheard, it would end the process.
+    (broker as EventEmitter).on('error', (error: unknown) =>
+      log.error({ reason: describe(error) }, 'MQTT broker error'),
+    );
+    const next = createServer({ noDelay: true, highWaterMark: unreadBytes }, (socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+      guard(socket, counters);
+      broker.handle(socket);
+    });
+    next.maxConnections = maxClients;
+    next.on('drop', () => counters.refused.inc({ reason: 'too_many_clients' }));
+    await listening(next, options.listen.host, port);
+    server = next;
+    const address = next.address();
+    if (typeof address === 'object' && address !== null) port = address.port;
+    state = { state: 'ok' };
+    log.info({ host, port }, 'embedded MQTT broker listens');
+  }
+
+  async function openLater(): Promise<void> {
+    const wait = backoff({ baseMs: 1000, capMs: 30_000 });
+    while (!stopping.signal.aborted && server === undefined) {
+      await sleep(wait.next(), stopping.signal).catch(() => undefined);
+      if (!stopping.signal.aborted) await tryOpen();
+    }
+  }
+
+  async function tryOpen(): Promise<void> {
+    try {
+      await open();
+    } catch (error) {
+      const reason = `the embedded MQTT broker cannot listen on ${host}:${port}: ${describe(error)}`;
+      state = { state: 'down', reason };
+      log.warn({ reason }, 'embedded MQTT broker does not listen; trying again');
+    }
+  }
+
+  return {
+    name: 'broker',
+    credentials: auth.own,
+    senderOf: auth.senderOf,
+    port: () => port,
+    url: () => `mqtt://${reachable(host)}:${port}`,
+    async start(signal) {
+      signal.throwIfAborted();
+      if (server !== undefined || retry !== undefined) return;
+      stopping = new AbortController();
+      await tryOpen();
+      if (server === undefined) retry = openLater();
+    },
+    async stop() {
+      stopping.abort();
+      await retry;
+      retry = undefined;
+      const [listener, broker] = [server, aedes];
+      server = undefined;
+      aedes = undefined;
+      const closed = new Promise<void>((resolve) => {
+        if (listener === undefined) resolve();
+        else listener.close(() => resolve());
+      });
+      if (broker !== undefined) await new Promise<void>((resolve) => broker.close(() => resolve()));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      state = { state: 'down', reason: 'the embedded MQTT broker was stopped' };
+    },
+    health: () => state,
+  };
+}
+
+interface Counters {
+  readonly refused: Counter<'reason'>;
+  readonly dropped: Counter<'reason'>;
+}
+
+function brokerCounters(metrics: Registry, clients: () => number): Counters {
+  new Gauge({
+    name: 'siteward_mqtt_broker_clients',
+    help: 'Clients of the embedded MQTT broker.',
+    registers: [metrics],
+    collect() {
+      this.set(clients());
+    },
+  });
+  return {
+    refused: new Counter({
+      name: 'siteward_mqtt_broker_refused_total',
+      help: 'What the embedded MQTT broker refused, by reason.',
+      labelNames: ['reason'],
+      registers: [metrics],
+    }),
+    dropped: new Counter({
+      name: 'siteward_mqtt_broker_dropped_total',
+      help: 'What the embedded MQTT broker dropped at a cap, by reason.',
+      labelNames: ['reason'],
+      registers: [metrics],
+    }),
+  };
+}
+
+function aedesOptions(root: string, auth: BrokerAuth, { refused, dropped }: Counters): AedesOptions {
+  const deny = (reason: string) => {
+    refused.inc({ reason });
+    return new Error(reason);
+  };
+  const memory = new BrokerMemory({ dropped: (reason) => dropped.inc({ reason }) });
+  return {
+    persistence: memory,
+    connectTimeout: 10_000,
+    drainTimeout: 10_000,
+    maxInflightInbound: 100,
+    maxTopicLevels: 20,
+    maxClientsIdLength: 64,
+    authenticate(client, username, password, done) {
+      const code = auth.admit(client, username, password);
+      if (code === undefined) return done(null, true);
+      refused.inc({ reason: 'login' });
+      done(refusal(code), false);
+    },
+    // aedes can only cut a client that publishes what it may not (3.1.1 has no negative acknowledgement).
+    authorizePublish(client, packet, done) {
+      if (client === null || auth.accessOf(client)?.mayPublish(packet.topic) !== true) return done(deny('publish'));
+      if (packet.topic.startsWith(`${root}/cmd/`)) {
+        // A stored command would be obeyed again after each start: it is taken once, live, and never kept.
+        if (packet.retain && packet.payload.length > 0) refused.inc({ reason: 'retained_command' });
+        packet.retain = false;
+        auth.noteCommand(client, packet);
+      }
+      done(null);
+    },
+    authorizeSubscribe(client, subscription, done) {
+      if (auth.accessOf(client)?.maySubscribe(subscription.topic) === true) return done(null, subscription);
+      refused.inc({ reason: 'subscribe' });
+      done(null, null);
+    },
+    authorizeForward(client, packet) {
+      if (auth.accessOf(client)?.mayReceive(packet.topic) !== true) return null;
+      // Retained topics are handed out one by one: what has changed meanwhile was sent live and must not come after it.
+      if (packet.retain) return memory.isCurrent(packet) ? packet : null;
+      return fits(client, dropped) ? packet : null;
+    },
+  };
+}
+
+/** Retained topics are paced by aedes itself; live ones would hold up everybody behind a client that does not read. */
+function fits(client: Client, dropped: Counters['dropped']): boolean {
+  if (client.conn.writableLength < unreadBytes) return true;
+  dropped.inc({ reason: 'slow_client' });
+  client.conn.destroy();
+  return false;
+}
+
+/** Sizes are checked on the way from the socket to aedes' parser, which has no cap of its own. */
+function guard(socket: Socket, { refused }: Counters): void {
+  const mayGoOn = frameGuard(packetBytes);
+  const read = socket.read.bind(socket);
+  socket.read = (size?: number) => {
+    const chunk: Buffer | null = read(size);
+    if (chunk === null || mayGoOn(chunk)) return chunk;
+    refused.inc({ reason: 'packet_too_large' });
+    socket.destroy();
+    return null;
+  };
+}
+
+function listening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
+}

@@ -1,0 +1,266 @@
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Command, CommandResult, ReplyCode } from '#site/model/index.ts';
+import { isoTime, replyCodes } from '#site/model/index.ts';
+import { type Envelope, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
+import { answer } from './query.ts';
+import { rates } from './rate.ts';
+import type { Reply } from './schemas.ts';
+import type { SitePort } from './site-port.ts';
+import { type Facts, limits } from './state.ts';
+
+/** Who published a message, where that can be known: only the embedded broker tells. */
+export interface CommandSender {
+  /** Its user name, or its client id when it has none. */
+  readonly client: string;
+  /** The name was proven by a password: its replies stay under it. */
+  readonly proven: boolean;
+}
+
+export interface CommandMessage extends RawCommand {
+  readonly sender?: CommandSender;
+  /** MQTT 5 correlation data, given back as it came. */
+  readonly correlationData?: Buffer;
+}
+
+export interface CommandsOptions {
+  readonly root: string;
+  readonly site: SitePort;
+  readonly facts: () => Facts;
+  /** Publishes one reply; `correlationData` belongs into its properties. */
+  readonly publish: (topic: string, payload: string, correlationData: Buffer | undefined) => void;
+  /** Clears a retained command. */
+  readonly clear: (verb: string) => void;
+  /** A command ended without its effect: show the state again (rule C9). */
+  readonly refused: (partition: string) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+export interface Commands {
+  /** Takes one message; everything that is wrong with it ends in an answer or a count. Never throws. */
+  take(message: CommandMessage): void;
+}
+
+/** A reply's address and what is repeated in it. */
+interface Target extends Envelope {
+  readonly topic: string;
+  readonly correlationData: Buffer | undefined;
+}
+
+/** Clients that cannot be known share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
+const unknownClient = 'unknown';
+const sitePerSecond = 100;
+/** Commands of one client wait for each other while a code is checked, so that their order holds. */
+const waitingCap = 32;
+const clientCap = 256;
+
+export function createCommands(options: CommandsOptions): Commands {
+  const { root, site, clock, log } = options;
+  const perClient = rates({ clock, perSecond: limits.commands_per_s, names: clientCap });
+  const perSite = rates({ clock, perSecond: sitePerSecond, names: 1 });
+  const told = rates({ clock, perSecond: 1, names: clientCap });
+  const lanes = new BoundedMap<string, { tail: Promise<void>; waiting: number }>(clientCap);
+  const counted = new Counter({
+    name: 'siteward_mqtt_commands_total',
+    help: 'Commands from MQTT, by verb and by what became of them at the door.',
+    labelNames: ['verb', 'result'],
+    registers: [options.metrics],
+  });
+
+  function send(target: Target, reply: Omit<Reply, 'id' | 'at' | 'correlation'> & { at?: number }): void {
+    const { at = clock.wall(), ...rest } = reply;
+    const body: Reply = {
+      id: target.id,
+      ...(target.correlation === undefined ? {} : { correlation: target.correlation }),
+      ...rest,
+      at: isoTime(at),
+    };
+    options.publish(target.topic, capped(body), target.correlationData);
+  }
+
+  function refuse(target: Target | undefined, verb: string, error: NonNullable<Reply['error']>): void {
+    counted.inc({ verb, result: error.code });
+    log.debug({ verb, code: error.code, field: error.field }, 'MQTT command refused');
+    if (target !== undefined) send(target, { outcome: 'refused', error, final: true });
+  }
+
+  async function execute(parsed: ParsedCommand, target: Target, client: string): Promise<void> {
+    if (parsed.verb === 'query') {
+      const data = await answer(parsed.body, site, options.facts());
+      if (data === undefined) return refuse(target, 'query', { code: 'NOT_CONFIGURED' });
+      counted.inc({ verb: 'query', result: 'done' });
+      return send(target, { outcome: 'done', data: { ...data }, final: true });
+    }
+    const check = await site.checkCode(parsed.code);
+    counted.inc({ verb: parsed.verb, result: 'submitted' });
+    site.submit(commandOf(parsed, client, check), (result) => {
+      send(target, replyOf(result));
+      if (result.final && parsed.body.partition !== undefined && !effective.includes(result.outcome)) {
+        options.refused(parsed.body.partition);
+      }
+    });
+  }
+
+  function enqueue(client: string, verb: string, target: Target, work: () => Promise<void>): void {
+    const lane = lanes.get(client) ?? { tail: Promise.resolve(), waiting: 0 };
+    if (lane.waiting >= waitingCap) {
+      refuse(target, verb, { code: 'BUSY', retry_after_s: 1 });
+      return;
+    }
+    lane.waiting += 1;
+    lane.tail = lane.tail.then(work).then(
+      () => {
+        lane.waiting -= 1;
+      },
+      (error: unknown) => {
+        lane.waiting -= 1;
+        log.error({ verb, reason: describe(error) }, 'MQTT command failed inside');
+        refuse(target, verb, { code: 'INTERNAL' });
+      },
+    );
+    lanes.set(client, lane);
+  }
+
+  return {
+    take(message) {
+      if (message.payload.length === 0) return;
+      if (message.retained) options.clear(message.verb);
+      const parsed = parseCommand(message, clock.wall());
+      if (parsed.kind === 'empty') return;
+      const verb = parsed.kind === 'command' ? parsed.command.verb : 'any';
+      const address = addressOf(root, parsed.envelope, message.sender);
+      const target: Target | undefined =
+        parsed.envelope.id === null && address.fallback
+          ? undefined
+          : { ...parsed.envelope, topic: address.topic, correlationData: message.correlationData };
+      if (!perClient.take(address.claimed) || !perSite.take('site')) {
+        // Once a second is enough: the answers to a flood must not be one.
+        return refuse(told.take(address.claimed) ? target : undefined, verb, {
+          code: 'RATE_LIMITED',
+          retry_after_s: 1,
+        });
+      }
+      if (parsed.kind === 'refused') return refuse(target, verb, parsed.refusal);
+      if (target === undefined) return;
+      if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
+      const client = message.sender?.client ?? unknownClient;
+      enqueue(address.claimed, verb, target, () => execute(parsed.command, target, client));
+    },
+  };
+}
+
+const effective: readonly string[] = ['done', 'already', 'accepted'];
+
+interface Address {
+  readonly topic: string;
+  /** The name before the reply's id: proven, or only claimed. */
+  readonly claimed: string;
+  /** A reply topic was given that is not one: answers go to the default instead. */
+  readonly bad: boolean;
+  /** No usable reply topic was given. */
+  readonly fallback: boolean;
+}
+
+const level = '[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,63}';
+const below = new RegExp(`^(${level})(?:/${level}){1,4}$`);
+
+/**
+ * Where the answer goes. siteward may publish almost anywhere, so it lets nobody choose a topic outside `reply/`, and where the
+ * broker tells who asks, none outside the asker's own branch. An external broker does not tell: there the reader's ACL
+ * (`reply/<own name>/#`) is what keeps replies apart.
+ */
+function addressOf(root: string, envelope: Envelope, sender: CommandSender | undefined): Address {
+  const known = sender?.client ?? unknownClient;
+  const fallback = `${root}/reply/${known}/${envelope.id ?? 'none'}`;
+  const { replyTo } = envelope;
+  if (replyTo === undefined) return { topic: fallback, claimed: known, bad: false, fallback: true };
+  const prefix = `${root}/reply/`;
+  const claimed = replyTo.startsWith(prefix) ? below.exec(replyTo.slice(prefix.length))?.[1] : undefined;
+  if (claimed === undefined || (sender?.proven === true && claimed !== sender.client)) {
+    return { topic: fallback, claimed: known, bad: true, fallback: true };
+  }
+  return { topic: replyTo, claimed: sender?.client ?? claimed, bad: false, fallback: false };
+}
+
+function commandOf(
+  parsed: Exclude<ParsedCommand, { verb: 'query' }>,
+  client: string,
+  check: { readonly code: Command['code']; readonly actor?: string },
+): Command {
+  const { body } = parsed;
+  const actor = check.actor ?? body.actor;
+  return {
+    id: body.id,
+    verb: parsed.verb,
+    partition: body.partition as Command['partition'],
+    ...(parsed.verb === 'arm' ? armOf(parsed.body) : {}),
+    issuedAt: parsed.issuedAt,
+    ...(parsed.expiresAt === undefined ? {} : { expiresAt: parsed.expiresAt }),
+    ...(body.expected === undefined ? {} : { expected: body.expected }),
+    source: 'lan',
+    client,
+    ...(actor === undefined ? {} : { actor }),
+    code: check.code,
+    bodyHash: parsed.bodyHash,
+  };
+}
+
+function armOf(body: Extract<ParsedCommand, { verb: 'arm' }>['body']) {
+  return {
+    mode: body.mode,
+    ...(body.force === undefined ? {} : { force: body.force }),
+    ...(body.bypass === undefined ? {} : { bypass: body.bypass }),
+    ...(body.skip_exit_delay === undefined ? {} : { skipExitDelay: body.skip_exit_delay }),
+  };
+}
+
+function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'> & { at: number } {
+  const { error } = result;
+  return {
+    outcome: result.outcome,
+    ...(error === undefined ? missingError(result.outcome) : { error: errorOf(error) }),
+    ...(result.partition === undefined ? {} : { partition: result.partition }),
+    ...(result.state === undefined ? {} : { state: result.state }),
+    ...(result.seq === undefined ? {} : { seq: result.seq }),
+    at: result.at,
+    final: result.final,
+  };
+}
+
+function errorOf(error: NonNullable<CommandResult['error']>): NonNullable<Reply['error']> {
+  return {
+    code: error.code,
+    ...(error.field === undefined ? {} : { field: error.field }),
+    ...(error.zones === undefined ? {} : { zones: [...error.zones] }),
+    ...(error.retryAfterS === undefined ? {} : { retry_after_s: Math.ceil(error.retryAfterS) }),
+  };
+}
+
+/** The schema wants an error with these outcomes; a result that forgot it is still answered. */
+function missingError(outcome: CommandResult['outcome']): { error?: { code: ReplyCode } } {
+  const codes: Partial<Record<CommandResult['outcome'], ReplyCode>> = {
+    refused: 'NOT_ALLOWED',
+    expired: 'EXPIRED',
+    superseded: 'NEWER_LOCAL_CHANGE',
+    failed: 'INTERNAL',
+  };
+  const code = codes[outcome];
+  return code === undefined || !replyCodes.includes(code) ? {} : { error: { code } };
+}
+
+/** A reply never exceeds its cap: the list of zones gives way, then the data. */
+function capped(body: Reply): string {
+  let text = JSON.stringify(body);
+  const { error } = body;
+  for (let keep = error?.zones?.length ?? 0; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
+    text = JSON.stringify({ ...body, error: { ...error, zones: error?.zones?.slice(0, Math.floor(keep / 2)) } });
+  }
+  return tooLong(text) ? JSON.stringify({ ...body, data: { truncated: true } }) : text;
+}
+
+const tooLong = (text: string) => Buffer.byteLength(text) > limits.reply_bytes;

@@ -1,0 +1,239 @@
+import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import type { Logger } from 'pino';
+import { describe, SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Health } from '#lib/health.ts';
+import type { Secret } from '#lib/secret.ts';
+import { sleep } from '#lib/wait.ts';
+import type { Session } from './publisher.ts';
+
+export interface Connect {
+  /** `mqtt://host:port` or `mqtts://host:port`, never with credentials in it. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: Secret;
+  /** Certificate authority of the broker, PEM text. */
+  readonly ca?: string;
+  /** 4 is MQTT 3.1.1. Without it: 5, and 4 from then on where the broker refuses 5. */
+  readonly protocolVersion?: 4 | 5;
+}
+
+export interface LiveSession extends Session {
+  subscribe(filters: readonly string[]): Promise<void>;
+  unsubscribe(filters: readonly string[]): Promise<void>;
+}
+
+export interface ConnectionOptions {
+  readonly connect: Connect;
+  readonly clientId: string;
+  readonly will: { readonly topic: string; readonly payload: string };
+  /** Called with every new connection before anything is sent. When it rejects, the connection is closed. */
+  readonly onOpen: (session: LiveSession) => Promise<void>;
+  readonly onClose: () => void;
+  readonly onMessage: (packet: IPublishPacket) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Connection {
+  /** Runs until the signal aborts: connects, serves, connects anew. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  health(): Health;
+}
+
+const keepaliveS = 30;
+const connectTimeoutMs = 10_000;
+/** Two connections lost within this time, right after they stood, mean that another client has our id. */
+const clashWindowMs = 10_000;
+const clashPauseMs = 30_000;
+const sessionTakenOver = 142;
+
+/**
+ * One MQTT client per connection, so that no queue, subscription or message in flight of an old one can reach a new
+ * one (the library's own reconnect keeps all three).
+ */
+export function createConnection(options: ConnectionOptions): Connection {
+  const { clock, log, connect } = options;
+  const wait = backoff({ baseMs: 500, capMs: 30_000 });
+  let protocol: 4 | 5 = connect.protocolVersion ?? 5;
+  let state: Health = { state: 'down', reason: 'the MQTT client has not started' };
+  let lost: number[] = [];
+  let kicked = false;
+
+  async function serve(signal: AbortSignal): Promise<void> {
+    const client = mqtt.connect(connect.url, clientOptions(options, protocol));
+    // Before the first byte: nothing can arrive unheard.
+    client.on('message', (topic, _payload, packet) => options.onMessage({ ...packet, topic }));
+    client.on('disconnect', (packet) => {
+      kicked = packet.reasonCode === sessionTakenOver;
+    });
+    // 3.1.1 gives no reason, so there any loss may be a takeover; 5 says it.
+    kicked = protocol === 4;
+    try {
+      await connected(client, signal);
+      const closed = whenClosed(client, signal);
+      await Promise.race([options.onOpen(sessionOf(client, protocol)), closed]);
+      if (client.connected) {
+        state = { state: 'ok' };
+        wait.reset();
+      }
+      await closed;
+    } finally {
+      options.onClose();
+      await end(client, signal.aborted);
+    }
+  }
+
+  /** True when the connection was lost so soon after the last that two clients of one id must be at work. */
+  function clashes(): boolean {
+    const now = clock.monotonic();
+    lost = [...lost, now].filter((at) => now - at < clashWindowMs).slice(-2);
+    return lost.length >= 2;
+  }
+
+  async function afterLoss(signal: AbortSignal): Promise<void> {
+    if (kicked && clashes()) {
+      const reason = `another client uses the MQTT client id ${options.clientId}; stop it or give this site its own slug`;
+      state = { state: 'degraded', reason, facts: { trouble: 'mqtt_client_id_clash' } };
+      log.warn({ clientId: options.clientId }, 'MQTT client id clash');
+      lost = [];
+      return sleep(clashPauseMs, signal);
+    }
+    state = { state: 'down', reason: 'the connection to the MQTT broker was lost; trying again' };
+    await sleep(wait.next(), signal);
+  }
+
+  async function once(signal: AbortSignal): Promise<void> {
+    try {
+      await serve(signal);
+      log.info('MQTT connection lost');
+      await afterLoss(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (protocol === 5 && connect.protocolVersion === undefined && refusesVersion(error)) {
+        protocol = 4;
+        return;
+      }
+      // Nobody answers: that was a broker going down, not a rival.
+      lost = [];
+      state = { state: 'down', reason: describe(error) };
+      log.info({ reason: describe(error) }, 'no MQTT connection');
+      await sleep(wait.next(), signal);
+    }
+  }
+
+  return {
+    async run(signal) {
+      while (!signal.aborted) await once(signal).catch(() => undefined);
+      state = { state: 'down', reason: 'the MQTT client was stopped' };
+    },
+    health: () => state,
+  };
+}
+
+function clientOptions(options: ConnectionOptions, protocol: 4 | 5): IClientOptions {
+  const { connect, will } = options;
+  return {
+    clientId: options.clientId,
+    protocolVersion: protocol,
+    clean: true,
+    keepalive: keepaliveS,
+    connectTimeout: connectTimeoutMs,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    ...(connect.username === undefined ? {} : { username: connect.username }),
+    ...(connect.password === undefined ? {} : { password: connect.password.reveal() }),
+    ...(connect.ca === undefined ? {} : { ca: connect.ca }),
+    will: {
+      topic: will.topic,
+      payload: Buffer.from(will.payload),
+      qos: 1,
+      retain: true,
+      ...(protocol === 5 ? { properties: { willDelayInterval: 10 } } : {}),
+    },
+    // The session outlives the connection only for the delayed will; the next connection starts clean.
+    ...(protocol === 5 ? { properties: { sessionExpiryInterval: 15, maximumPacketSize: 64 * 1024 } } : {}),
+  };
+}
+
+function connected(client: MqttClient, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    const settle = (run: () => void) => () => {
+      signal.removeEventListener('abort', abort);
+      run();
+    };
+    let cause: unknown;
+    client.on('error', (error) => {
+      cause = error;
+    });
+    client.once('connect', settle(resolve));
+    client.once(
+      'close',
+      settle(() =>
+        reject(
+          new SitewardError('mqtt_unreachable', 'no connection to the MQTT broker', { cause, facts: codeOf(cause) }),
+        ),
+      ),
+    );
+  });
+}
+
+const codeOf = (cause: unknown) =>
+  cause instanceof Error && 'code' in cause && typeof cause.code === 'number' ? { returnCode: cause.code } : {};
+
+/** CONNACK 1 (3.1.1 brokers) and 132 (5): unsupported protocol version. */
+function refusesVersion(error: unknown): boolean {
+  return error instanceof SitewardError && (error.facts.returnCode === 1 || error.facts.returnCode === 132);
+}
+
+function whenClosed(client: MqttClient, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) return abort();
+    signal.addEventListener('abort', abort, { once: true });
+    client.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      resolve();
+    });
+  });
+}
+
+function sessionOf(client: MqttClient, protocol: 4 | 5): LiveSession {
+  return {
+    protocol,
+    async publish(topic, payload, options) {
+      if (!client.connected) throw new SitewardError('mqtt_unreachable', 'the MQTT connection is closed');
+      await client.publishAsync(topic, payload, options);
+    },
+    async subscribe(filters) {
+      const granted = await client.subscribeAsync([...filters], { qos: 1 });
+      const refused = granted.find((grant) => grant.qos >= 128);
+      if (refused === undefined) return;
+      throw new SitewardError('mqtt_unreachable', 'the broker refuses a subscription; check the ACL of siteward', {
+        facts: { topic: refused.topic },
+      });
+    },
+    async unsubscribe(filters) {
+      await client.unsubscribeAsync([...filters]);
+    },
+  };
+}
+
+/** A graceful end sends DISCONNECT, so that the will is not published; a broken connection is cut. */
+function end(client: MqttClient, graceful: boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      client.stream?.destroy();
+      resolve();
+    }, 500);
+    client.end(!graceful, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}

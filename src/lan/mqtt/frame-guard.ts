@@ -1,0 +1,42 @@
+/**
+ * Watches the sizes that MQTT packets announce in their fixed header, so that a packet over the cap is refused after
+ * five bytes instead of being collected whole by the parser. Returns a function that takes the stream piece by piece and says whether
+ * it may go on.
+ */
+export function frameGuard(capBytes: number): (chunk: Uint8Array) => boolean {
+  let skip = 0;
+  let length = 0;
+  let shift = -1;
+
+  /** One byte of a header: first the type, then one to four bytes of length, seven bits each. */
+  function header(byte: number): boolean {
+    if (shift < 0) {
+      shift = 0;
+      length = 0;
+      return true;
+    }
+    length += (byte & 0x7f) * 2 ** shift;
+    shift += 7;
+    if (length > capBytes || shift > 28) return false;
+    if ((byte & 0x80) === 0) {
+      skip = length;
+      shift = -1;
+    }
+    return true;
+  }
+
+  return (chunk) => {
+    let at = 0;
+    while (at < chunk.length) {
+      if (skip > 0) {
+        const step = Math.min(skip, chunk.length - at);
+        skip -= step;
+        at += step;
+      } else {
+        if (!header(chunk[at] ?? 0)) return false;
+        at += 1;
+      }
+    }
+    return true;
+  };
+}

@@ -1,0 +1,210 @@
+import type { IPublishPacket } from 'mqtt';
+import type { Logger } from 'pino';
+import { Gauge, type Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Part } from '#lib/health.ts';
+import { sleep } from '#lib/wait.ts';
+import type { Changes, SiteEvent, SiteView } from '#site/model/index.ts';
+import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
+import { type Connect, createConnection, type LiveSession } from './connection.ts';
+import { createPublisher, type Message } from './publisher.ts';
+import { isSilent } from './silent.ts';
+import type { SitePort } from './site-port.ts';
+import type { Facts } from './state.ts';
+import { createStateFeed } from './state-feed.ts';
+import { rootOf } from './table.ts';
+
+export interface LanMqttOptions {
+  readonly connect: Connect;
+  /** From `site.external_id`: `[a-z0-9-]{1,32}`. */
+  readonly slug: string;
+  readonly site: SitePort;
+  readonly version: string;
+  /** A UUID that changes with each start of the machine. */
+  readonly bootId: string;
+  /** Who published a command; only the embedded broker can tell. */
+  readonly senderOf?: (topic: string, payload: Uint8Array) => CommandSender | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+/** The site on the LAN's MQTT broker. None of its methods throws or waits. */
+export interface LanMqtt extends Part {
+  publishState(view: SiteView, changes: Changes): void;
+  /** Once per event and only while connected; silent hold-up and duress never appear (safety 4). */
+  publishEvent(event: SiteEvent): void;
+  setCloudLink(up: boolean): void;
+}
+
+const infoEveryMs = 5 * 60_000;
+const outboxEveryMs = 10_000;
+/** How long retained topics of an earlier configuration are listened for after each connect. */
+const sweepMs = 3000;
+const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+'];
+/** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
+const earlyCap = 64;
+
+export function createLanMqtt(options: LanMqttOptions): LanMqtt {
+  const { site, clock, log, metrics } = options;
+  const root = rootOf(options.slug);
+  const stopping = new AbortController();
+  let cloudUp = site.cloudLink() === 'online';
+  let early: IPublishPacket[] | undefined = [];
+  let running: Promise<unknown> | undefined;
+
+  const facts = (): Facts => ({ version: options.version, bootId: options.bootId, cloudUp });
+  const publisher = createPublisher({ metrics });
+  const feed = createStateFeed({ root, publisher, facts, view: site.view(), clock });
+  const status = (word: 'online' | 'offline'): Message => ({
+    topic: `${root}/status`,
+    payload: word,
+    qos: 1,
+    retain: true,
+  });
+  const commands = createCommands({
+    root,
+    site,
+    facts,
+    publish: (topic, payload, correlationData) => void publisher.send(replyMessage(topic, payload, correlationData)),
+    clear(verb) {
+      log.warn({ verb }, 'retained MQTT command refused and cleared');
+      publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
+    },
+    refused: feed.repeat,
+    clock,
+    log,
+    metrics,
+  });
+  const connection = createConnection({
+    connect: options.connect,
+    clientId: `siteward-${options.slug}`,
+    will: { topic: `${root}/status`, payload: 'offline' },
+    onOpen: birth,
+    onClose() {
+      early = [];
+      publisher.close();
+    },
+    onMessage,
+    clock,
+    log,
+  });
+  gaugeConnected(metrics, () => early === undefined);
+
+  /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
+  async function birth(session: LiveSession): Promise<void> {
+    await session.subscribe([`${root}/cmd/#`]);
+    feed.refresh(site.view());
+    publisher.open(session, [status('online')]);
+    const waiting = early ?? [];
+    early = undefined;
+    for (const packet of waiting) onMessage(packet);
+    await sweep(session);
+    log.info({ protocol: session.protocol }, 'MQTT connected');
+  }
+
+  /** What an earlier run with another configuration left retained is heard once and cleared in `onMessage`. */
+  async function sweep(session: LiveSession): Promise<void> {
+    const filters = ghostFilters.map((filter) => `${root}/${filter}`);
+    await session.subscribe(filters);
+    const timer = setTimeout(() => void session.unsubscribe(filters).catch(() => undefined), sweepMs);
+    timer.unref();
+  }
+
+  function onMessage(packet: IPublishPacket): void {
+    if (early !== undefined) {
+      if (early.length < earlyCap) early.push(packet);
+    } else if (packet.topic.startsWith(`${root}/cmd/`)) {
+      commands.take(commandMessage(root, packet, options.senderOf));
+    } else if (packet.retain && packet.payload.length > 0 && !publisher.has(packet.topic)) {
+      publisher.retract(packet.topic);
+    }
+  }
+
+  async function every(ms: number, work: () => void | Promise<void>): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await work();
+      } catch (error) {
+        log.warn({ reason: describe(error) }, 'MQTT housekeeping failed; it is tried again');
+      }
+      await sleep(ms, stopping.signal).catch(() => undefined);
+    }
+  }
+
+  async function publishOutbox(): Promise<void> {
+    const { depth, oldestS, dropped } = await site.outbox();
+    publisher.state(`${root}/outbox`, JSON.stringify({ depth, oldest_s: oldestS, dropped }), { qos: 0 });
+  }
+
+  /** Says goodbye within a second where a connection stands. */
+  async function leave(): Promise<void> {
+    const gaveUp = new AbortController();
+    publisher.send(status('offline'));
+    await Promise.race([publisher.drained(), sleep(1000, gaveUp.signal).catch(() => undefined)]);
+    gaveUp.abort();
+  }
+
+  return {
+    name: 'mqtt',
+    async start(signal) {
+      signal.throwIfAborted();
+      running ??= Promise.all([
+        connection.run(stopping.signal),
+        every(infoEveryMs, feed.info),
+        every(outboxEveryMs, publishOutbox),
+      ]);
+    },
+    async stop() {
+      if (!stopping.signal.aborted && running !== undefined) await leave();
+      stopping.abort();
+      feed.stop();
+      await running;
+    },
+    health: connection.health,
+    publishState: feed.change,
+    publishEvent(event) {
+      if (isSilent(event)) return;
+      const topic = `${root}/event/${event.class}`;
+      publisher.send({ topic, payload: JSON.stringify(event), qos: 1, retain: false });
+    },
+    setCloudLink(up) {
+      cloudUp = up;
+      feed.cloud();
+    },
+  };
+}
+
+function gaugeConnected(metrics: Registry, isConnected: () => boolean): void {
+  new Gauge({
+    name: 'siteward_mqtt_connected',
+    help: '1 while siteward is connected to its MQTT broker.',
+    registers: [metrics],
+    collect() {
+      this.set(isConnected() ? 1 : 0);
+    },
+  });
+}
+
+function replyMessage(topic: string, payload: string, correlationData: Buffer | undefined): Message {
+  const properties = correlationData === undefined ? {} : { properties: { correlationData } };
+  return { topic, payload, qos: 1, retain: false, ...properties };
+}
+
+function commandMessage(root: string, packet: IPublishPacket, senderOf: LanMqttOptions['senderOf']): CommandMessage {
+  const { topic, properties = {} } = packet;
+  const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+  const userId = properties.userProperties?.id;
+  const sender = senderOf?.(topic, payload);
+  return {
+    verb: topic.slice(root.length + '/cmd/'.length),
+    payload,
+    retained: packet.retain,
+    ...(properties.responseTopic === undefined ? {} : { responseTopic: properties.responseTopic }),
+    ...(properties.messageExpiryInterval === undefined ? {} : { expiryS: properties.messageExpiryInterval }),
+    ...(properties.correlationData === undefined ? {} : { correlationData: properties.correlationData }),
+    ...(typeof userId === 'string' ? { userId } : {}),
+    ...(sender === undefined ? {} : { sender }),
+  };
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { secretRef } from '#lib/secret-ref.ts';
+
+const clientRoles = [
+  'viewer',
+  'keypad',
+  'ha',
+  'guard',
+  'audio',
+  'bridge',
+  'technician',
+  'platform',
+  'auditor',
+] as const;
+
+/** The `mqtt:` part of the configuration. */
+export const mqttOptions = z
+  .strictObject({
+    broker: z
+      .union([z.literal('embedded'), z.string().regex(/^mqtts?:\/\/[^\s/@?#]+:\d{1,5}$/)], {
+        error: 'must be "embedded", mqtt://HOST:PORT or mqtts://HOST:PORT',
+      })
+      .default('embedded')
+      .describe('The MQTT broker: "embedded" brings its own, otherwise the address of one on the LAN'),
+    listen: z
+      .string()
+      .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 127.0.0.1:1883')
+      .default('127.0.0.1:1883')
+      .describe('Where the embedded broker listens; beyond loopback every client needs a name and a password'),
+    username: z.string().min(1).max(64).optional().describe('User name at an external broker'),
+    password: secretRef.optional().describe('Where the password for an external broker lies'),
+    ca: z.string().min(1).optional().describe('File with the certificate authority of an mqtts:// broker, PEM'),
+    clients: z
+      .array(
+        z.strictObject({
+          id: z
+            .string()
+            .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
+            .refine((id) => id !== 'siteward', '"siteward" is the name of the daemon itself')
+            .describe('User name of the client; its replies arrive under reply/<id>/'),
+          role: z.enum(clientRoles).describe('What the client may see and do'),
+          password: secretRef.describe('Where the password of the client lies'),
+        }),
+      )
+      .max(64)
+      .default([])
+      .refine((list) => new Set(list.map((client) => client.id)).size === list.length, 'must not name a client twice')
+      .describe('Clients of the embedded broker'),
+  })
+  .describe('The LAN message bus');
+export type MqttOptions = z.output<typeof mqttOptions>;

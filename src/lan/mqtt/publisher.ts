@@ -1,0 +1,158 @@
+import type { IClientPublishOptions } from 'mqtt';
+import { Counter, Gauge, type Registry } from 'prom-client';
+
+/** A connection that is up. `publish` resolves when the broker has it (QoS 1) or when it is written (QoS 0). */
+export interface Session {
+  readonly protocol: 4 | 5;
+  publish(topic: string, payload: string | Buffer, options: IClientPublishOptions): Promise<void>;
+}
+
+export interface Message {
+  readonly topic: string;
+  readonly payload: string | Buffer;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  readonly properties?: IClientPublishOptions['properties'];
+}
+
+/**
+ * Two ways out, in this order: messages (events, replies) once and only while connected, and retained state, where the latest
+ * value of each topic is remembered and sent anew with every connection. Nothing stale can wait here.
+ */
+export interface Publisher {
+  /** Sets a retained topic; sent if it differs from what was last set, or always with `force`. */
+  state(topic: string, payload: string, options?: { readonly qos?: 0 | 1; readonly force?: boolean }): void;
+  /** Clears a retained topic and forgets it. */
+  retract(topic: string): void;
+  /** False when it was dropped: not connected, or 1,000 messages wait already. */
+  send(message: Message): boolean;
+  /** Retained topics set so far. */
+  topics(): readonly string[];
+  has(topic: string): boolean;
+  /** Begins a connection: all state, then `last` at the very end. */
+  open(session: Session, last: readonly Message[]): void;
+  close(): void;
+  /** Resolves when everything accepted so far has left or the connection is gone. */
+  drained(): Promise<void>;
+}
+
+/** As many unacknowledged publishes as a broker surely takes; the order on the wire is kept. */
+const inflightCap = 32;
+const queueCap = 1000;
+
+export function createPublisher({ metrics }: { readonly metrics: Registry }): Publisher {
+  const sent = new Counter({
+    name: 'siteward_mqtt_published_total',
+    help: 'MQTT messages handed to the broker, by kind.',
+    labelNames: ['kind'],
+    registers: [metrics],
+  });
+  const dropped = new Counter({
+    name: 'siteward_mqtt_publish_dropped_total',
+    help: 'MQTT events and replies that could not be sent, by reason.',
+    labelNames: ['reason'],
+    registers: [metrics],
+  });
+  new Gauge({
+    name: 'siteward_mqtt_publish_waiting',
+    help: 'MQTT messages and state topics that wait to be sent.',
+    registers: [metrics],
+    collect() {
+      this.set(queue.length + dirty.size);
+    },
+  });
+
+  // Bounded by the plan: each of its partitions, zones, cameras and panels has a fixed handful of topics.
+  const wanted = new Map<string, { payload: string; qos: 0 | 1 }>();
+  const dirty = new Map<string, { payload: string; qos: 0 | 1 }>();
+  let queue: Message[] = [];
+  let tail: Message[] = [];
+  let session: Session | undefined;
+  let inflight = 0;
+  const waiters: (() => void)[] = [];
+
+  function next(): Message | undefined {
+    const message = queue.shift();
+    if (message !== undefined) return message;
+    for (const [topic, value] of dirty) {
+      dirty.delete(topic);
+      return { topic, ...value, retain: true };
+    }
+    return tail.shift();
+  }
+
+  function pump(): void {
+    while (session !== undefined && inflight < inflightCap) {
+      const message = next();
+      if (message === undefined) break;
+      void deliver(session, message);
+    }
+    if (inflight > 0 && session !== undefined) return;
+    for (const wake of waiters.splice(0)) wake();
+  }
+
+  async function deliver(over: Session, message: Message): Promise<void> {
+    inflight += 1;
+    const { topic, payload, qos, retain, properties } = message;
+    try {
+      await over.publish(topic, payload, { qos, retain, ...(properties === undefined ? {} : { properties }) });
+      sent.inc({ kind: retain ? 'state' : 'message' });
+    } catch {
+      // The connection is going away: state is sent anew with the next one, a message is lost and counted.
+      if (!retain) dropped.inc({ reason: 'connection_lost' });
+    }
+    if (over !== session) return;
+    inflight -= 1;
+    pump();
+  }
+
+  return {
+    state(topic, payload, { qos = 1, force = false } = {}) {
+      const known = wanted.get(topic);
+      if (!force && known?.payload === payload) return;
+      wanted.set(topic, { payload, qos });
+      if (session === undefined) return;
+      dirty.set(topic, { payload, qos });
+      pump();
+    },
+    retract(topic) {
+      wanted.delete(topic);
+      if (session === undefined) return;
+      dirty.set(topic, { payload: '', qos: 1 });
+      pump();
+    },
+    send(message) {
+      if (session === undefined || queue.length >= queueCap) {
+        dropped.inc({ reason: session === undefined ? 'not_connected' : 'queue_full' });
+        return false;
+      }
+      queue.push(message);
+      pump();
+      return true;
+    },
+    topics: () => [...wanted.keys()],
+    has: (topic) => wanted.has(topic),
+    open(next, last) {
+      session = next;
+      inflight = 0;
+      queue = [];
+      dirty.clear();
+      for (const [topic, value] of wanted) dirty.set(topic, value);
+      tail = [...last];
+      pump();
+    },
+    close() {
+      session = undefined;
+      dropped.inc({ reason: 'connection_lost' }, queue.length);
+      queue = [];
+      tail = [];
+      dirty.clear();
+      inflight = 0;
+      pump();
+    },
+    drained() {
+      const idle = session === undefined || (inflight === 0 && queue.length + dirty.size + tail.length === 0);
+      return idle ? Promise.resolve() : new Promise((resolve) => waiters.push(resolve));
+    },
+  };
+}

@@ -1,0 +1,186 @@
+import { z } from 'zod';
+import { armingWord, armMode, zoneNumber } from '#site/model/index.ts';
+
+/** Payload schemas of `siteward/1`. Clients outside this repository are written against them: only add, never narrow. */
+
+const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$/;
+
+/** JSON Schema counts characters where zod's `max` counts UTF-16 units. */
+const text = (max: number) =>
+  z.string().refine((value) => [...value].length <= max, `must be at most ${max} characters`);
+/** JSON Schema's integer: any size, unlike `z.int()`. */
+const integer = z.number().refine(Number.isInteger, 'must be a whole number');
+const time = z
+  .string()
+  .regex(
+    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/,
+    'must be an ISO 8601 time with a zone',
+  );
+const partition = z.string().regex(/^(all|p[1-9][0-9]{0,2})$/, 'must be all, p1, p2, ... p999');
+const commandId = z.string().regex(uuid, 'must be a UUID');
+const object = z.record(z.string(), z.unknown());
+
+const commandBase = {
+  id: commandId,
+  issued_at: time,
+  expires_at: time.exactOptional(),
+  reply_to: text(200)
+    .regex(/^[^#+\0]+$/, 'must be a topic without wildcards')
+    .exactOptional(),
+  correlation: text(128).exactOptional(),
+  actor: text(64).exactOptional(),
+  /** A string always: a number has lost its leading zeros. */
+  code: z
+    .string()
+    .regex(/^[0-9A-Za-z]{4,12}$/, 'must be 4 to 12 letters or digits')
+    .exactOptional(),
+  expected: z
+    .strictObject({
+      seq: integer.refine((value) => value >= 0, 'must not be negative').exactOptional(),
+      state: z.array(armingWord).exactOptional(),
+    })
+    .exactOptional(),
+};
+
+export const armBody = z.strictObject({
+  ...commandBase,
+  partition,
+  mode: armMode,
+  force: z.boolean().exactOptional(),
+  bypass: z
+    .array(zoneNumber)
+    .max(64)
+    .refine((zones) => new Set(zones).size === zones.length, 'must not name a zone twice')
+    .exactOptional(),
+  skip_exit_delay: z.boolean().exactOptional(),
+});
+export type ArmBody = z.infer<typeof armBody>;
+
+export const disarmBody = z.strictObject({ ...commandBase, partition });
+export type DisarmBody = z.infer<typeof disarmBody>;
+
+export const queryBody = z.strictObject({
+  ...commandBase,
+  what: z.enum(['partitions', 'zones', 'troubles', 'info', 'audio', 'verifications', 'history']),
+  limit: integer.refine((value) => value >= 1 && value <= 200, 'must be 1 to 200').exactOptional(),
+});
+export type QueryBody = z.infer<typeof queryBody>;
+
+const outcomesWithError: readonly string[] = ['refused', 'expired', 'superseded', 'failed'];
+
+export const reply = z
+  .strictObject({
+    id: z.string().nullable(),
+    correlation: z.string().exactOptional(),
+    outcome: z.enum(['accepted', 'done', 'already', 'refused', 'expired', 'superseded', 'failed', 'unconfirmed']),
+    error: z
+      .strictObject({
+        code: z.string().regex(/^[A-Z_]+$/),
+        field: z.string().exactOptional(),
+        zones: z.array(zoneNumber).exactOptional(),
+        retry_after_s: integer.exactOptional(),
+      })
+      .exactOptional(),
+    partition: partition.exactOptional(),
+    state: armingWord.exactOptional(),
+    seq: integer.exactOptional(),
+    data: object.exactOptional(),
+    at: time,
+    final: z.boolean().exactOptional(),
+  })
+  .refine((value) => value.error !== undefined || !outcomesWithError.includes(value.outcome), {
+    message: 'must name the error',
+    path: ['error'],
+  });
+export type Reply = z.infer<typeof reply>;
+
+export const partitionDetail = z.strictObject({
+  partition,
+  name: z.string().exactOptional(),
+  state: armingWord,
+  mode: armMode.nullable().exactOptional(),
+  seq: integer,
+  epoch: integer,
+  at: time,
+  authority: z.enum(['panel', 'engine', 'external']),
+  stale: z.boolean(),
+  ready: z.boolean(),
+  open_zones: z.array(zoneNumber).exactOptional(),
+  bypassed: z.array(zoneNumber).exactOptional(),
+  memory: z.array(zoneNumber).exactOptional(),
+  alarm: object.nullable().exactOptional(),
+  exit_left_s: integer.refine((value) => value >= 0).exactOptional(),
+  entry_left_s: integer.refine((value) => value >= 0).exactOptional(),
+  changed_by: z.string().exactOptional(),
+  source: z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']).exactOptional(),
+  request: object.nullable().exactOptional(),
+});
+export type PartitionDetail = z.infer<typeof partitionDetail>;
+
+export const zoneDetail = z.strictObject({
+  zone: zoneNumber,
+  name: z.string().exactOptional(),
+  type: z.string().exactOptional(),
+  partitions: z.array(partition).exactOptional(),
+  open: z.boolean().nullable(),
+  alarm: z.boolean().exactOptional(),
+  tamper: z.boolean().exactOptional(),
+  bypassed: z.boolean().exactOptional(),
+  low_battery: z.boolean().exactOptional(),
+  supervised: z.boolean().exactOptional(),
+  online: z.boolean().exactOptional(),
+  device_id: z.union([integer, z.string(), z.null()]).exactOptional(),
+  at: time,
+});
+export type ZoneDetail = z.infer<typeof zoneDetail>;
+
+/** The outer form of an event; the model's `siteEvent` is the same object in full. */
+export const eventPayload = z.strictObject({
+  event_id: z.string(),
+  event_type: z.string(),
+  kind: z.string(),
+  class: z
+    .enum(['alarm', 'trouble', 'arming', 'bypass', 'test', 'camera', 'audio', 'verification', 'command', 'system'])
+    .exactOptional(),
+  status: z.enum(['active', 'restored', 'cancelled']).exactOptional(),
+  partition: partition.exactOptional(),
+  zone: zoneNumber.exactOptional(),
+  camera: z.string().exactOptional(),
+  contact_id: z.string().exactOptional(),
+  sia: z.string().exactOptional(),
+  seq: integer.exactOptional(),
+  source: z.string().exactOptional(),
+  actor: z.string().exactOptional(),
+  at: time,
+  late: z.boolean().exactOptional(),
+  data: object.exactOptional(),
+});
+
+export const info = z.strictObject({
+  api: z.literal(1),
+  version: z.string(),
+  boot_id: z.string().regex(uuid),
+  epoch: integer,
+  clock: z.enum(['synced', 'holdover', 'doubtful']),
+  security_type: z.union([z.literal([1, 2, 3, 4]), z.null()]).exactOptional(),
+  caps: z.array(z.string()).exactOptional(),
+  limits: object.exactOptional(),
+  links: object.exactOptional(),
+  activated: z.boolean().exactOptional(),
+});
+export type Info = z.infer<typeof info>;
+
+export const trouble = z.strictObject({
+  items: z.array(z.strictObject({ kind: z.string(), since: time, zone: zoneNumber.exactOptional() })),
+});
+
+export const outbox = z.strictObject({ depth: integer, oldest_s: integer.nullable(), dropped: integer });
+export type Outbox = z.infer<typeof outbox>;
+
+/** Never an address with credentials. */
+export const cameraMeta = z.strictObject({
+  name: z.string(),
+  zone: zoneNumber.exactOptional(),
+  partitions: z.array(partition),
+  pictures: z.enum(['alarm', 'armed', 'always']),
+});

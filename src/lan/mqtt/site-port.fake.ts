@@ -1,0 +1,174 @@
+import type {
+  ArmingWord,
+  Changes,
+  Command,
+  CommandResult,
+  PartitionState,
+  SiteEvent,
+  SitePlan,
+  SiteView,
+  ZonePlan,
+  ZoneState,
+} from '#site/model/index.ts';
+import { armedWord } from '#site/model/index.ts';
+import type { SitePort } from './site-port.ts';
+
+/** A site of two partitions that obeys at once. Its code is 4827, its duress code 4828. */
+export interface FakeSite extends SitePort {
+  readonly submitted: Command[];
+  /** Texts given to `checkCode`. */
+  readonly checked: (string | undefined)[];
+  readonly history: SiteEvent[];
+  /** What `submit` answers instead of obeying. */
+  refusal: CommandResult['error'];
+  /** Called with each change, as the controller calls `publishState`. */
+  onChange: (view: SiteView, changes: Changes) => void;
+  setZone(number: string, change: Partial<ZoneState>): void;
+  setPartition(id: string, state: ArmingWord): void;
+  setLink(kind: 'panel' | 'camera', id: string, up: boolean): void;
+  setTrouble(active: boolean): void;
+  setPlan(change: Partial<SitePlan>): void;
+  cloud: 'online' | 'offline';
+}
+
+export const noChanges: Changes = { partitions: [], zones: [], troubles: false, links: false };
+const at = Date.UTC(2026, 10, 27, 20, 0, 0);
+
+export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
+  const { zones = 3 } = options;
+  let view = initialView(zones);
+
+  function update(change: Partial<SiteView>, changes: Partial<Changes>): void {
+    view = { ...view, ...change };
+    site.onChange(view, { ...noChanges, ...changes });
+  }
+
+  function obey(command: Command, reply: (result: CommandResult) => void): void {
+    const base = { commandId: command.id, at, partition: command.partition };
+    const error = command.code === 'bad' ? ({ code: 'BAD_CODE' } as const) : site.refusal;
+    if (error !== undefined) {
+      reply({ ...base, outcome: 'refused', error, final: true });
+      return;
+    }
+    reply({ ...base, outcome: 'accepted', final: false });
+    const state = command.verb === 'arm' ? armedWord[command.mode ?? 'away'] : 'disarmed';
+    for (const { id } of view.partitions) {
+      if (command.partition === 'all' || command.partition === id) site.setPartition(id, state);
+    }
+    const seq = Math.max(...view.partitions.map((partition) => partition.seq));
+    reply({ ...base, outcome: 'done', state, seq, final: true });
+  }
+
+  const site: FakeSite = {
+    submitted: [],
+    checked: [],
+    history: [],
+    refusal: undefined,
+    cloud: 'online',
+    onChange: () => undefined,
+    view: () => view,
+    submit(command, reply) {
+      site.submitted.push(command);
+      obey(command, reply);
+    },
+    async checkCode(code) {
+      site.checked.push(code);
+      if (code === undefined) return { code: 'none' };
+      if (code === '4827') return { code: 'ok', actor: 'user 3' };
+      return code === '4828' ? { code: 'duress', actor: 'user 3' } : { code: 'bad' };
+    },
+    events: async (limit) => site.history.slice(0, limit),
+    outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),
+    cloudLink: () => site.cloud,
+    setZone(number, change) {
+      update(
+        { zones: view.zones.map((zone) => (zone.number === number ? { ...zone, ...change } : zone)) },
+        { zones: [number] },
+      );
+    },
+    setPartition(id, state) {
+      const mode = (Object.entries(armedWord).find(([, word]) => word === state)?.[0] ??
+        null) as PartitionState['mode'];
+      const partitions = view.partitions.map((partition) =>
+        partition.id === id ? { ...partition, state, mode, seq: partition.seq + 1, source: 'lan' as const } : partition,
+      );
+      update({ partitions }, { partitions: [id] });
+    },
+    setLink(kind, id, up) {
+      const others = view.links.filter((link) => link.source.kind !== kind || link.source.id !== id);
+      update({ links: [...others, { source: { kind, id }, up }] }, { links: true });
+    },
+    setTrouble(active) {
+      const trouble = { kind: 'ac_loss', source: { kind: 'panel', id: 'main' }, since: at } as const;
+      update({ troubles: active ? [trouble] : [] }, { troubles: true });
+    },
+    setPlan: (change) => update({ plan: { ...view.plan, ...change } }, {}),
+  };
+  return site;
+}
+
+function initialView(count: number): SiteView {
+  const numbers = Array.from({ length: count }, (_, index) => String(index + 1));
+  const zones = numbers.map((number) => zonePlan(number, 'perimeter'));
+  return {
+    plan: planOf([...zones, zonePlan('99', 'panic_silent')]),
+    partitions: [partitionState('p1'), partitionState('p2')],
+    zones: [...numbers, '99'].map(zoneState),
+    troubles: [],
+    links: [{ source: { kind: 'panel', id: 'main' }, up: true }],
+    epoch: 1,
+    seq: 7,
+    clock: 'synced',
+    at,
+    delays: {},
+  };
+}
+
+function planOf(zones: readonly ZonePlan[]): SitePlan {
+  return {
+    siteId: '4711',
+    securityType: 1,
+    partitions: [
+      { id: 'p1', name: 'House', authority: 'panel', panel: 'main', exitDelayMs: 30_000, entryDelayMs: 30_000 },
+      { id: 'p2', name: 'Yard', authority: 'engine', exitDelayMs: 0, entryDelayMs: 0 },
+    ],
+    zones,
+    cameras: [{ id: 'yard', name: 'Yard', partitions: ['p2'], pictures: 'alarm' }],
+    media: { snapshots: 3, intervalMs: 1000, maxPerEvent: 12 },
+    disarmNeedsCode: true,
+    confirmMs: 10_000,
+    signalRestores: false,
+  };
+}
+
+const zonePlan = (number: string, type: ZonePlan['type']): ZonePlan => ({
+  number,
+  name: `Zone ${number}`,
+  type,
+  partitions: ['p1'],
+  source: { kind: 'panel', id: 'main' },
+  cameras: [],
+  detections: [],
+});
+
+const zoneState = (number: string): ZoneState => ({
+  number,
+  open: false,
+  alarm: false,
+  tamper: false,
+  bypassed: false,
+  lowBattery: false,
+  online: true,
+  at,
+});
+
+const partitionState = (id: string): PartitionState => ({
+  id,
+  state: 'disarmed',
+  mode: null,
+  seq: 4,
+  at,
+  source: 'panel',
+  stale: false,
+  memory: [],
+});

@@ -1,0 +1,131 @@
+import type { Clock } from '#lib/clock.ts';
+import type { Changes, PartitionPlan, SiteView } from '#site/model/index.ts';
+import type { Publisher } from './publisher.ts';
+import {
+  allTopics,
+  cameraTopics,
+  type Facts,
+  infoTopic,
+  linkTopics,
+  partitionTopics,
+  type TopicState,
+  troubleTopics,
+  visibleZones,
+  zoneTopics,
+  zoneWord,
+} from './state.ts';
+import { zoneGate } from './zone-gate.ts';
+
+/** Keeps the retained topics equal to the site's view, at a pace that a chattering zone cannot raise. */
+export interface StateFeed {
+  /** Everything, and what the plan no longer has is retracted. */
+  refresh(view: SiteView): void;
+  change(view: SiteView, changes: Changes): void;
+  /** Sends a partition's topics again though nothing changed (rule C9). */
+  repeat(partition: string): void;
+  cloud(): void;
+  info(): void;
+  stop(): void;
+}
+
+/** Zones touch the lists in a partition's detail; those may lag so much, a partition's own change never does. */
+const detailLagMs = 200;
+
+export interface StateFeedOptions {
+  readonly root: string;
+  readonly publisher: Publisher;
+  readonly facts: () => Facts;
+  readonly view: SiteView;
+  readonly clock: Clock;
+}
+
+export function createStateFeed({ root, publisher, facts, clock, ...initial }: StateFeedOptions): StateFeed {
+  const gate = zoneGate({ clock });
+  const lagging = new Set<string>();
+  let { view } = initial;
+  let gateTimer: NodeJS.Timeout | undefined;
+  let lagTimer: NodeJS.Timeout | undefined;
+
+  function set(states: readonly TopicState[], force = false): void {
+    for (const [topic, payload] of states) publisher.state(`${root}/${topic}`, payload, { force });
+  }
+
+  function refresh(next: SiteView): void {
+    view = next;
+    const wanted = allTopics(view, facts());
+    const states = new Map(view.zones.map((zone) => [zone.number, zone]));
+    gate.reset(visibleZones(view).map((zone) => [zone.number, zoneWord(states.get(zone.number)?.open)]));
+    const names = new Set(wanted.map(([topic]) => `${root}/${topic}`).concat(`${root}/outbox`));
+    for (const topic of publisher.topics()) if (!names.has(topic)) publisher.retract(topic);
+    set(wanted);
+  }
+
+  function changeZones(numbers: ReadonlySet<string>): void {
+    for (const plan of visibleZones(view)) {
+      if (!numbers.has(plan.number)) continue;
+      for (const partition of plan.partitions) lagging.add(partition);
+      const state = view.zones.find((zone) => zone.number === plan.number);
+      const step = gate.offer(plan.number, zoneWord(state?.open));
+      if (step !== undefined) sendZone(step.zone, step.words);
+    }
+    armGate();
+    lagTimer ??= setTimeout(catchUp, detailLagMs);
+  }
+
+  function catchUp(): void {
+    lagTimer = undefined;
+    changePartitions((plan) => lagging.has(plan.id));
+    lagging.clear();
+  }
+
+  function changePartitions(which: (plan: PartitionPlan) => boolean, force = false): void {
+    for (const plan of view.plan.partitions) if (which(plan)) set(partitionTopics(view, plan), force);
+  }
+
+  /** A short opening: all words but the last go the way of messages, of which none is skipped for a later one. */
+  function sendZone(number: string, words: readonly string[]): void {
+    const plan = view.plan.zones.find((zone) => zone.number === number);
+    if (plan === undefined) return;
+    const topic = `${root}/zone/${number}/state`;
+    for (const word of words.slice(0, -1)) publisher.send({ topic, payload: word, qos: 1, retain: true });
+    const last = words.at(-1);
+    if (last !== undefined) publisher.state(topic, last, { force: words.length > 1 });
+    const states = zoneTopics(
+      view,
+      plan,
+      view.zones.find((zone) => zone.number === number),
+    );
+    set(states.filter(([name]) => !name.endsWith('/state')));
+  }
+
+  function armGate(): void {
+    const nextMs = gate.nextMs();
+    if (nextMs === undefined) return;
+    gateTimer ??= setTimeout(() => {
+      gateTimer = undefined;
+      for (const step of gate.due()) sendZone(step.zone, step.words);
+      armGate();
+    }, nextMs);
+  }
+
+  return {
+    refresh,
+    change(next, changes) {
+      if (next.plan !== view.plan) return refresh(next);
+      view = next;
+      if (changes.links)
+        set([...linkTopics(view, facts()), ...view.plan.cameras.flatMap(({ id }) => cameraTopics(view, id))]);
+      changePartitions((plan) => changes.links || changes.partitions.includes(plan.id));
+      const zones = changes.links ? view.plan.zones.map((zone) => zone.number) : changes.zones;
+      if (zones.length > 0) changeZones(new Set(zones));
+      if (changes.troubles) set(troubleTopics(view));
+    },
+    repeat: (partition) => changePartitions((plan) => partition === 'all' || partition === plan.id, true),
+    cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts())]),
+    info: () => set([infoTopic({ ...view, at: clock.wall() }, facts())]),
+    stop() {
+      clearTimeout(gateTimer);
+      clearTimeout(lagTimer);
+    },
+  };
+}

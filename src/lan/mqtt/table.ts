@@ -1,0 +1,133 @@
+import type { z } from 'zod';
+import { armingWords } from '#site/model/index.ts';
+import * as schemas from './schemas.ts';
+
+/**
+ * The MQTT surface as one table. From it come validation, the authoriser of the embedded broker and the ACL file of
+ * mosquitto; later verbs, roles and discovery are added here and nowhere else.
+ */
+
+export const roles = [
+  'siteward',
+  'viewer',
+  'keypad',
+  'ha',
+  'guard',
+  'audio',
+  'bridge',
+  'technician',
+  'platform',
+  'auditor',
+  'local',
+] as const;
+/** `local` is whoever connects to a loopback listener without a name: what keypad and technician may do. */
+export type Role = (typeof roles)[number];
+
+export type Payload = { readonly words: readonly string[] } | { readonly json: z.ZodType };
+
+export interface TopicSpec {
+  /** Below the root. `{name}` stands for one level; `{client}` for the client's own name. */
+  readonly topic: string;
+  readonly payload: Payload;
+  readonly qos: 0 | 1;
+  readonly retain: boolean;
+  readonly read: readonly Role[];
+  readonly write: readonly Role[];
+}
+
+const availability: Payload = { words: ['online', 'offline'] };
+const onOff: Payload = { words: ['ON', 'OFF'] };
+
+const watchers = ['siteward', 'viewer', 'keypad', 'ha', 'guard', 'technician', 'local'] as const;
+const fullState = ['siteward', 'ha', 'technician', 'local'] as const;
+const siteward = ['siteward'] as const;
+const askers = ['siteward', 'keypad', 'ha', 'guard', 'audio', 'technician', 'platform', 'local'] as const;
+
+const state = { qos: 1, retain: true, write: siteward } as const;
+const live = { qos: 1, retain: false, write: siteward } as const;
+/** siteward may write here too, only to clear a retained command away. */
+const command = { qos: 1, retain: false, read: siteward } as const;
+
+/** Order matters to nobody but the reader: sections 2 and 5 of the MQTT notes. */
+export const topicTable = {
+  status: { topic: 'status', payload: availability, ...state, read: watchers },
+  info: { topic: 'info', payload: { json: schemas.info }, ...state, read: watchers },
+  linkCloud: { topic: 'link/cloud', payload: availability, ...state, read: fullState },
+  linkPanel: { topic: 'link/panel/{id}', payload: availability, ...state, read: fullState },
+  linkNvr: { topic: 'link/nvr/{id}', payload: availability, ...state, read: fullState },
+  partitionState: { topic: 'partition/{id}/state', payload: { words: armingWords }, ...state, read: watchers },
+  partitionDetail: {
+    topic: 'partition/{id}/detail',
+    payload: { json: schemas.partitionDetail },
+    ...state,
+    read: watchers,
+  },
+  partitionAvailability: { topic: 'partition/{id}/availability', payload: availability, ...state, read: watchers },
+  zoneState: { topic: 'zone/{id}/state', payload: onOff, ...state, read: watchers },
+  zoneDetail: { topic: 'zone/{id}/detail', payload: { json: schemas.zoneDetail }, ...state, read: watchers },
+  zoneAvailability: { topic: 'zone/{id}/availability', payload: availability, ...state, read: watchers },
+  problem: { topic: 'problem', payload: onOff, ...state, read: watchers },
+  trouble: { topic: 'trouble', payload: { json: schemas.trouble }, ...state, read: fullState },
+  outbox: { topic: 'outbox', payload: { json: schemas.outbox }, ...state, qos: 0, read: fullState },
+  cameraAvailability: { topic: 'camera/{id}/availability', payload: availability, ...state, read: watchers },
+  cameraMeta: { topic: 'camera/{id}/meta', payload: { json: schemas.cameraMeta }, ...state, read: fullState },
+  eventArming: {
+    topic: 'event/arming',
+    payload: { json: schemas.eventPayload },
+    ...live,
+    read: ['siteward', 'keypad', 'guard', 'local'],
+  },
+  event: {
+    topic: 'event/{class}',
+    payload: { json: schemas.eventPayload },
+    ...live,
+    read: ['siteward', 'guard', 'local'],
+  },
+  cmdArm: {
+    topic: 'cmd/arm',
+    payload: { json: schemas.armBody },
+    ...command,
+    write: ['siteward', 'keypad', 'local'],
+  },
+  cmdDisarm: {
+    topic: 'cmd/disarm',
+    payload: { json: schemas.disarmBody },
+    ...command,
+    write: ['siteward', 'keypad', 'local'],
+  },
+  cmdQuery: {
+    topic: 'cmd/query',
+    payload: { json: schemas.queryBody },
+    ...command,
+    write: ['siteward', 'keypad', 'technician', 'local'],
+  },
+  reply: { topic: 'reply/{client}/{id}', payload: { json: schemas.reply }, ...live, read: askers },
+} as const satisfies Record<string, TopicSpec>;
+
+export type TopicName = keyof typeof topicTable;
+
+export const topicSpecs: readonly TopicSpec[] = Object.values(topicTable);
+
+/** Slugs of `site.external_id`: the only text of a site in a topic. */
+export const siteSlug = /^[a-z0-9-]{1,32}$/;
+
+export function rootOf(slug: string): string {
+  if (!siteSlug.test(slug)) throw new TypeError('the site slug must be 1 to 32 lower-case letters, digits or -');
+  return `siteward/1/${slug}`;
+}
+
+/** The filters below `root` a role may read or write; `self` is the client's own name. */
+export function filtersOf(root: string, role: Role, self: string, access: 'read' | 'write'): string[] {
+  return topicSpecs
+    .filter((spec) => spec[access].includes(role))
+    .map((spec) => `${root}/${fill(spec.topic, role, self)}`);
+}
+
+/**
+ * Names of clients without a name prove nothing, so `local` reads every reply. A reply id may have several levels
+ * (`reply/kp1/door/7`), hence the `#`.
+ */
+function fill(topic: string, role: Role, self: string): string {
+  const anyone = role === 'local' || role === 'siteward';
+  return topic.replace('{client}/{id}', `${anyone ? '+' : self}/#`).replaceAll(/\{\w+\}/g, '+');
+}

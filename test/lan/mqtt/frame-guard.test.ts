@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { frameGuard } from '../../../src/lan/mqtt/frame-guard.ts';
+
+function packet(length: number): Buffer {
+  const header = [0x30];
+  let rest = length;
+  do {
+    header.push((rest % 128) | (rest >= 128 ? 0x80 : 0));
+    rest = Math.floor(rest / 128);
+  } while (rest > 0);
+  return Buffer.concat([Buffer.from(header), Buffer.alloc(length, 0xff)]);
+}
+
+describe('the guard of packet sizes', () => {
+  it('passes any packets up to the cap, however the stream is cut', () => {
+    fc.assert(
+      fc.property(fc.array(fc.nat(300), { maxLength: 20 }), fc.integer({ min: 1, max: 50 }), (lengths, step) => {
+        const stream = Buffer.concat(lengths.map(packet));
+        const guard = frameGuard(300);
+        for (let at = 0; at < stream.length; at += step) expect(guard(stream.subarray(at, at + step))).toBe(true);
+      }),
+    );
+  });
+
+  it('stops at the header of a packet over the cap', () => {
+    const guard = frameGuard(300);
+    expect(guard(packet(300))).toBe(true);
+    expect(guard(packet(301).subarray(0, 3))).toBe(false);
+  });
+
+  it('stops at a length that never ends', () => {
+    expect(frameGuard(2 ** 40)(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80, 0x80]))).toBe(false);
+  });
+});

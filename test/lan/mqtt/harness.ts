@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { Connect } from '../../../src/lan/mqtt/connection.ts';
+import { createBroker, type LanMqttOptions } from '../../../src/lan/mqtt/index.ts';
+import { createLanMqtt, type LanMqtt } from '../../../src/lan/mqtt/lan-mqtt.ts';
+import type { FakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+
+export const slug = 'hq';
+export const root = `siteward/1/${slug}`;
+export const mosquittoPath = ['/usr/sbin/mosquitto', '/usr/bin/mosquitto'].find((path) => existsSync(path));
+
+/** Waits until `check` gives something, at most ten seconds. */
+export async function until<T>(check: () => T | undefined | false | null, what: string, ms = 10_000): Promise<T> {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = check();
+    if (value !== undefined && value !== false && value !== null) return value;
+    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
+    await pause(10);
+  }
+}
+
+/** A log that keeps its lines for the search for codes. */
+export function memoryLog() {
+  const lines: string[] = [];
+  const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+  return { log, lines };
+}
+
+export interface TestBroker {
+  readonly kind: 'embedded' | 'mosquitto';
+  readonly url: string;
+  readonly connect: Connect;
+  readonly senderOf?: LanMqttOptions['senderOf'];
+  /** Down until `restart`. */
+  halt(): Promise<void>;
+  /** Loses everything it held. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startEmbedded(users: Parameters<typeof createBroker>[0]['users'] = []): Promise<TestBroker> {
+  const { log } = memoryLog();
+  const listen = { host: '127.0.0.1', port: 0 };
+  const broker = createBroker({ slug, listen, users, clock: systemClock(), log, metrics: new Registry() });
+  const signal = new AbortController().signal;
+  await broker.start(signal);
+  return {
+    kind: 'embedded',
+    url: broker.url(),
+    connect: { url: broker.url(), ...broker.credentials },
+    senderOf: broker.senderOf,
+    async restart() {
+      await broker.stop();
+      await broker.start(signal);
+    },
+    halt: () => broker.stop(),
+    stop: () => broker.stop(),
+  };
+}
+
+export async function startMosquitto(
+  options: { protocolVersion?: 4; extra?: (folder: string) => string } = {},
+): Promise<TestBroker> {
+  const { protocolVersion, extra = () => 'allow_anonymous true' } = options;
+  const folder = mkdtempSync(join(tmpdir(), 'siteward-mqtt-'));
+  const port = await freePort();
+  const file = join(folder, 'mosquitto.conf');
+  writeFileSync(file, [`listener ${port} 127.0.0.1`, 'user root', 'persistence false', extra(folder), ''].join('\n'));
+  let child = await launch(file, port);
+  const url = `mqtt://127.0.0.1:${port}`;
+  return {
+    kind: 'mosquitto',
+    url,
+    connect: { url, ...(protocolVersion === undefined ? {} : { protocolVersion }) },
+    halt: () => kill(child),
+    async restart() {
+      await kill(child);
+      child = await launch(file, port);
+    },
+    async stop() {
+      await kill(child);
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function launch(file: string, port: number): Promise<ChildProcess> {
+  const child = spawn(mosquittoPath ?? 'mosquitto', ['-c', file], { stdio: 'ignore' });
+  for (let tries = 0; ; tries += 1) {
+    const probe = mqtt.connect(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0, connectTimeout: 1000 });
+    probe.on('error', () => undefined);
+    const up = await new Promise<boolean>((resolve) => {
+      probe.once('packetreceive', () => resolve(true));
+      probe.once('close', () => resolve(false));
+    });
+    await probe.endAsync(true);
+    if (up) return child;
+    if (tries > 100 || child.exitCode !== null) throw new Error('mosquitto did not start');
+    await pause(50);
+  }
+}
+
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+export interface Watcher {
+  readonly client: MqttClient;
+  readonly packets: IPublishPacket[];
+  /** Texts seen on a topic below the root, in order. */
+  texts(topic: string): string[];
+  json(topic: string): Record<string, unknown>[];
+}
+
+export const stateFilters = ['status', 'info', 'problem', 'trouble', 'outbox', 'link/+', 'link/+/+', 'partition/+/+']
+  .concat(['zone/+/+', 'camera/+/+', 'event/+', 'reply/#'])
+  .map((filter) => `${root}/${filter}`);
+
+export async function watch(url: string, options: IClientOptions = {}, filters = stateFilters): Promise<Watcher> {
+  const client = mqtt.connect(url, { reconnectPeriod: 100, ...options });
+  client.on('error', () => undefined);
+  const packets: IPublishPacket[] = [];
+  client.on('message', (_topic, _payload, packet) => packets.push(packet));
+  await new Promise((resolve) => client.once('connect', resolve));
+  if (filters.length > 0) await client.subscribeAsync([...filters], { qos: 1 });
+  const texts = (topic: string) =>
+    packets.filter((packet) => packet.topic === `${root}/${topic}`).map((packet) => packet.payload.toString());
+  return { client, packets, texts, json: (topic) => texts(topic).map((text) => JSON.parse(text)) };
+}
+
+export interface Running {
+  readonly lan: LanMqtt;
+  readonly lines: string[];
+  readonly metrics: Registry;
+}
+
+export async function startLan(
+  broker: TestBroker,
+  site: FakeSite,
+  change: Partial<LanMqttOptions> = {},
+  connected = true,
+): Promise<Running> {
+  const { log, lines } = memoryLog();
+  const metrics = new Registry();
+  const lan = createLanMqtt({
+    connect: broker.connect,
+    slug,
+    site,
+    version: '0.1.0',
+    bootId: '3f2b6c1e-8a4d-4c55-9b1e-0d6f7a2c9e10',
+    ...(broker.senderOf === undefined ? {} : { senderOf: broker.senderOf }),
+    clock: systemClock(),
+    log,
+    metrics,
+    ...change,
+  });
+  site.onChange = lan.publishState;
+  await lan.start(new AbortController().signal);
+  if (connected) await until(() => lan.health().state === 'ok', 'siteward is connected');
+  return { lan, lines, metrics };
+}
+
+let counter = 0;
+export function commandId(): string {
+  counter += 1;
+  return `00000000-0000-4000-8000-${String(counter).padStart(12, '0')}`;
+}
+
+export const now = () => new Date().toISOString();
