@@ -79,6 +79,9 @@ function buildProgram(done: (code: number) => void): Command {
       collect,
       [],
     )
+    .option('--seed <file>', 'JSON file with clients, instead of --client')
+    .option('--state-dir <folder>', 'where the key of the client it makes itself is kept')
+    .option('--public-url <url>', 'address clients reach it under, when something stands in between')
     .option('--control', 'serve /__sandbox/* to loopback', false)
     .option('--json', 'print the log as JSON lines', false)
     .action(async (options) => done(await (await import('./sandbox.ts')).sandbox(options)));

@@ -53,6 +53,7 @@ function partitionRow(partition: StatusDocument['partitions'][number]): string[]
 
 function zonesLine(zones: StatusDocument['zones']): string {
   const { total, ...lists } = zones;
+  if (total === 0) return 'no zones';
   const notes = Object.entries(lists).flatMap(([what, numbers]) =>
     numbers.length === 0 ? [] : [`${what.replace('_', ' ')}: ${numbers.map(printable).join(' ')}`],
   );

@@ -85,6 +85,13 @@ test('a file that is not there is 78 and says so', async () => {
   expect(JSON.parse((await siteward(['check', join(dir, 'absent.yaml'), '--json'])).out)).toMatchObject({ ok: false });
 });
 
+test('run refuses a file that was never good with 78, and names the mistake', async () => {
+  const file = put('never-good.yaml', `${base}store: { dir: ${join(dir, 'state')} }\nlog: { levle: info }\n`);
+  const { code, err } = await siteward(['run', '--config', file]);
+  expect(code).toBe(78);
+  expect(err).toContain('never-good.yaml:5:8 log.levle: unknown key');
+});
+
 test.each([
   ['an unknown verb', ['chekc']],
   ['an unknown option', ['check', '--jsno']],

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -27,12 +27,33 @@ test('the sandbox says where it answers, logs what arrives and ends with SIGTERM
       .slice(0, -1)
       .map((line) => JSON.parse(line));
   await vi.waitUntil(() => lines().length > 0, { timeout: 20_000 });
-  const { url } = lines()[0];
+  const { url, listen } = lines()[0];
+  expect(url).toBe(listen);
   expect((await fetch(`${url}/nothing`)).status).toBe(404);
   expect((await fetch(`${url}/__sandbox/events`)).status).toBe(200);
   await vi.waitUntil(() => lines().length > 1, { timeout: 20_000 });
   expect(lines()[1]).toMatchObject({ method: 'GET', path: '/nothing', status: 404 });
   child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+});
+
+test('without a client it makes one, keeps its key privately and tells how to call it', async () => {
+  const dir = mkdtempSync(join(tmpdir(), 'siteward-sandbox-'));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const child = spawn(process.execPath, [main, 'sandbox', '--state-dir', join(dir, 'state')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let out = '';
+  child.stdout.on('data', (bytes) => {
+    out += bytes;
+  });
+  await vi.waitUntil(() => out.includes('control path: off'), { timeout: 20_000 });
+  expect(out).toMatch(/sandbox cloud at http:\/\/127\.0\.0\.1:\d+/);
+  const keys = readdirSync(join(dir, 'state'));
+  expect(keys).toHaveLength(1);
+  expect(statSync(join(dir, 'state', keys[0] ?? '')).mode & 0o777).toBe(0o600);
+  child.kill('SIGINT');
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
 
