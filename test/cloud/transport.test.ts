@@ -94,9 +94,8 @@ describe('the transport', () => {
   it('settles at its own deadline when nothing answers the connection', async () => {
     // The server never completes the TLS handshake: connecting itself hangs, which undici's abort does not cover.
     const url = (await tcp(() => {})).replace('http:', 'https:');
-    const began = performance.now();
-    expect(await get(httpTo(url), url, { deadlineMs: 200 })).toMatchObject({ failure: 'timeout' });
-    expect(performance.now() - began).toBeLessThan(4_000);
+    const http = httpTo(url, { connectTimeoutMs: 600_000 });
+    expect(await get(http, url, { deadlineMs: 200 })).toMatchObject({ failure: 'timeout' });
   });
 
   it('tells a refused connection, an unknown name, a cut line and garbage apart', async () => {

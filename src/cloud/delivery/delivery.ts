@@ -14,7 +14,7 @@ import { createFeed, type Feed } from './feed.ts';
 import { createLink, type OnLink } from './link.ts';
 import { deliveryMetrics } from './metrics.ts';
 import { judge } from './outcome.ts';
-import { type Item, Queue } from './queue.ts';
+import { belowAlarms, type Item, Queue } from './queue.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { Action } from './status-table.ts';
 import { createUploader, type MediaFiles } from './uploader.ts';
@@ -60,7 +60,6 @@ const blamedAlone = 10;
 const suspectedMs = 60_000;
 const tickMs = 30_000;
 const drainMs = 2_000;
-const alarmRank = 1;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, log, store, cloud } = options;
@@ -242,21 +241,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {
     while (!stopping.signal.aborted && settler.size < unsettledCap) {
-      const item = queue.next(clock.monotonic(), highestRank());
+      const item = queue.next(clock.monotonic(), belowRank());
       if (item === undefined) return;
       if (feed.mustLookBefore(item)) await feed.lookBefore(item);
       else launch(item);
     }
   }
 
-  /** The least important rank that may start now; -1 for none. One slot is kept for alarms. */
-  function highestRank(): number {
+  /** Events of ranks below this may start now; 0 for none. One slot is kept for alarms. */
+  function belowRank(): number {
     const closed = breaker.state().state === 'closed';
     const limit = breaker.limit();
     const forAlarms = closed ? Math.min(slots, limit + 1) : limit;
     const forOthers = closed ? Math.max(1, Math.min(limit, slots - 1)) : limit;
-    if (flights.size < forOthers) return Number.MAX_SAFE_INTEGER;
-    return flights.size < forAlarms ? alarmRank : -1;
+    if (flights.size < forOthers) return Number.POSITIVE_INFINITY;
+    return flights.size < forAlarms ? belowAlarms : 0;
   }
 
   async function run(): Promise<void> {

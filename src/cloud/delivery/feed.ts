@@ -48,22 +48,22 @@ const perSearch = 256;
 
 interface Reader {
   readonly lane: Lane;
-  /** Only rows above it are read; the reader of fresh alarms starts at the mark. */
-  floor: number;
+  /** Rows up to here were read. */
   cursor: number;
   exhausted: boolean;
 }
 
 export function createFeed(options: FeedOptions): Feed {
   const { store, queue, clock } = options;
-  const reader = (lane: Lane): Reader => ({ lane, floor: 0, cursor: 0, exhausted: false });
+  const reader = (lane: Lane, cursor = 0): Reader => ({ lane, cursor, exhausted: false });
   const readers: Readonly<Record<Lane, Reader>> = {
     alarm: reader('alarm'),
     arming: reader('arming'),
     trouble: reader('trouble'),
     activity: reader('activity'),
   };
-  const freshReader: Reader = { lane: 'alarm', floor: Number.MAX_SAFE_INTEGER, cursor: 0, exhausted: true };
+  /** Reads alarms above the mark, beside the backlog. */
+  let freshReader: Reader | undefined;
   const accepted = new BoundedMap<number, true>(4096);
   /** Items whose older rows were looked for. */
   const looked = new WeakSet<Item>();
@@ -93,7 +93,7 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   async function read(one: Reader): Promise<number> {
-    const from = Math.max(one.cursor, one.floor);
+    const from = one.cursor;
     const rows = await store.take(one.lane, from, perTake);
     let bytes = 0;
     let added = 0;
@@ -108,7 +108,8 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function run(): Promise<void> {
     for (;;) {
-      const one = [freshReader, ...lanes.map((lane) => readers[lane])].find(wants);
+      const all = lanes.map((lane) => readers[lane]);
+      const one = (freshReader === undefined ? all : [freshReader, ...all]).find(wants);
       if (one === undefined || options.signal.aborted) return;
       if ((await read(one)) > 0) options.onRows();
     }
@@ -141,7 +142,7 @@ export function createFeed(options: FeedOptions): Feed {
   return {
     wake() {
       for (const lane of lanes) readers[lane].exhausted = false;
-      freshReader.exhausted = false;
+      if (freshReader !== undefined) freshReader.exhausted = false;
     },
     kick() {
       rescan();
@@ -166,7 +167,7 @@ export function createFeed(options: FeedOptions): Feed {
       store.events({ limit: 1 }).then(
         (newest) => {
           freshAbove = newest[0]?.seq ?? 0;
-          Object.assign(freshReader, { floor: freshAbove, cursor: freshAbove, exhausted: false });
+          freshReader = reader('alarm', freshAbove);
         },
         // Without the mark no alarm counts as fresh; order and delivery are not touched.
         () => {},

@@ -33,8 +33,11 @@ interface Chain {
 }
 
 /** 0 fresh alarm, 1 alarm, 2 arming, 3 trouble, 4 activity. */
-export const rankOf = (item: Item): number => (item.fresh ? 0 : laneRank[item.row.lane]);
+const rankOf = (item: Item): number => (item.fresh ? 0 : laneRank[item.row.lane]);
 const laneRank: Readonly<Record<Lane, number>> = { alarm: 1, arming: 2, trouble: 3, activity: 4 };
+
+/** Ranks of alarms are below this. */
+export const belowAlarms = 2;
 
 /** How long a fresh alarm waits for older events of its own key before it goes alone (issue 4). */
 const heldUpMs = 3_000;
@@ -86,10 +89,10 @@ export class Queue {
     return item;
   }
 
-  /** The event to send next among those whose rank is at most `maxRank`; marks nothing. */
-  next(nowMono: number, maxRank: number): Item | undefined {
+  /** The event to send next among those whose rank is below `belowRank`; marks nothing. */
+  next(nowMono: number, belowRank: number): Item | undefined {
     let best: Item | undefined;
-    let bestRank = maxRank + 1;
+    let bestRank = belowRank;
     const offer = (item: Item, rank: number) => {
       const better = rank < bestRank || (rank === bestRank && best !== undefined && item.row.seq < best.row.seq);
       if (better) {
@@ -105,7 +108,9 @@ export class Queue {
       if (alone !== undefined) offer(alone, 0);
     }
     for (const item of this.#aside) {
-      if (item.dueMono <= nowMono && this.#chainOf(item).sending === 0) offer(item, rankOf(item));
+      // One the server fails on comes last in its rank: as a probe it would never let another show that all is well.
+      const rank = rankOf(item) + (item.blamed > 0 ? 0.5 : 0);
+      if (item.dueMono <= nowMono && this.#chainOf(item).sending === 0) offer(item, rank);
     }
     return best;
   }

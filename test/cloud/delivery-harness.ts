@@ -1,0 +1,166 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { Registry } from 'prom-client';
+import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
+import { createDelivery, type Delivery, type DeliveryOptions } from '#cloud/delivery/index.ts';
+import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
+import type { OutboxRow, Store } from '#site/store/index.ts';
+import { commitRows, json, keyPair, quiet, type Scripted, type Seen, scripted, testStore, until } from './support.ts';
+
+const key = keyPair();
+
+export interface Post {
+  readonly id: string;
+  readonly seq: number;
+  readonly body: string;
+  readonly event: Record<string, unknown>;
+  readonly headers: Seen['headers'];
+}
+
+/** What the server does with the n-th request (from 1) that carries an event id. */
+export type OnEvent = (post: Post, nth: number, response: ServerResponse, socket: Socket) => void | Promise<void>;
+
+export interface Harness {
+  readonly clock: ManualClock;
+  readonly store: Store;
+  readonly server: Scripted;
+  readonly cloud: CloudClient;
+  readonly delivery: Delivery;
+  readonly metrics: Registry;
+  readonly links: [up: boolean, trouble: string | undefined][];
+  /** Every event request in the order of arrival. */
+  readonly posts: Post[];
+  readonly files: Map<string, Buffer>;
+  readonly puts: Seen[];
+  tokenRequests(): number;
+  commit(rows: readonly OutboxRow[]): Promise<void>;
+  waiting(): Promise<number>;
+  /** Lets time pass while nothing is under way, until the condition holds. */
+  passTime(what: string, condition: () => boolean | Promise<boolean>, stepMs?: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  readonly onEvent?: OnEvent;
+  readonly onToken?: (response: ServerResponse, nth: number) => void;
+  readonly onPut?: (seen: Seen, response: ServerResponse, nth: number) => void;
+  readonly delivery?: Partial<DeliveryOptions>;
+  readonly start?: boolean;
+}
+
+export const accept: OnEvent = (post, _nth, response) => json(response, 200, { event_id: post.id, uploads: [] });
+
+export async function harness(options: HarnessOptions = {}): Promise<Harness> {
+  const clock = manualClock();
+  const { store, close: closeStore } = await testStore(clock);
+  const posts: Post[] = [];
+  const puts: Seen[] = [];
+  const files = new Map<string, Buffer>();
+  const counts = new Map<string, number>();
+  let tokens = 0;
+  let open = 0;
+  const server = await scripted(async (seen, response, socket) => {
+    open += 1;
+    response.once('close', () => {
+      open -= 1;
+    });
+    response.setHeader('date', new Date(clock.wall()).toUTCString());
+    if (seen.path === '/oauth/token') {
+      tokens += 1;
+      const grant = () =>
+        json(response, 200, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 3600 });
+      return options.onToken === undefined ? grant() : options.onToken(response, tokens);
+    }
+    if (seen.method === 'PUT') {
+      puts.push(seen);
+      return options.onPut === undefined ? json(response, 200, undefined) : options.onPut(seen, response, puts.length);
+    }
+    const event = JSON.parse(seen.body) as Record<string, unknown>;
+    const post: Post = {
+      id: String(event.event_id),
+      seq: (event.payload as { seq: number }).seq,
+      body: seen.body,
+      event,
+      headers: seen.headers,
+    };
+    posts.push(post);
+    const nth = (counts.get(post.id) ?? 0) + 1;
+    counts.set(post.id, nth);
+    return (options.onEvent ?? accept)(post, nth, response, socket);
+  });
+  const cloud = createCloudClient({
+    baseUrl: server.url,
+    authUrl: server.url,
+    clientId: 'bridge-1',
+    keys: { current: { pem: key.pem } },
+    clock,
+    log: quiet,
+    random: () => 0.5,
+  });
+  const links: Harness['links'] = [];
+  const metrics = new Registry();
+  const delivery = createDelivery({
+    store,
+    cloud,
+    clock,
+    log: quiet,
+    metrics,
+    random: () => 0.5,
+    onLink: (up, _reason, trouble) => links.push([up, trouble]),
+    allowLoopbackHttp: true,
+    files: {
+      async open(file) {
+        const bytes = files.get(file);
+        if (bytes === undefined) throw new Error('gone');
+        return { bytes: bytes.length, stream: () => Readable.from([bytes]) };
+      },
+      async discard(file) {
+        files.delete(file);
+      },
+    },
+    ...options.delivery,
+  });
+  if (options.start !== false) await delivery.start(new AbortController().signal);
+  return {
+    clock,
+    store,
+    server,
+    cloud,
+    delivery,
+    metrics,
+    links,
+    posts,
+    files,
+    puts,
+    tokenRequests: () => tokens,
+    async commit(rows) {
+      await commitRows(store, rows);
+      delivery.wake();
+    },
+    async waiting() {
+      const { pending } = await store.stats();
+      return pending.alarm + pending.arming + pending.trouble + pending.activity;
+    },
+    async passTime(what, condition, stepMs = 1_000) {
+      let arrived = -1;
+      await until(what, async () => {
+        if (await condition()) return true;
+        const quietNow = open === 0 && arrived === server.seen.length;
+        arrived = server.seen.length;
+        if (quietNow) {
+          clock.advance(stepMs);
+          delivery.wake();
+          await new Promise((resolve) => setTimeout(resolve, 10));
+        }
+        return false;
+      });
+    },
+    async close() {
+      await delivery.stop();
+      await cloud.close();
+      await server.close();
+      await closeStore();
+    },
+  };
+}
