@@ -52,7 +52,7 @@ interface Target extends Envelope {
   readonly correlationData: Buffer | undefined;
 }
 
-/** Clients that cannot be known share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
+/** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
 const unknownClient = 'unknown';
 const sitePerSecond = 100;
 /** Commands of one client wait for each other while a code is checked, so that their order holds. */
@@ -148,7 +148,7 @@ export function createCommands(options: CommandsOptions): Commands {
       if (parsed.kind === 'refused') return refuse(target, verb, parsed.refusal);
       if (target === undefined) return;
       if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
-      const client = message.sender?.client ?? unknownClient;
+      const client = message.sender?.proven === true ? message.sender.client : unknownClient;
       enqueue(address.claimed, verb, target, () => execute(parsed.command, target, client));
     },
   };

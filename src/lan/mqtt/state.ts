@@ -86,7 +86,7 @@ function isReachable(view: SiteView, plan: PartitionPlan): boolean {
   return plan.panel === undefined || linkOf(view, { kind: 'panel', id: plan.panel }) === true;
 }
 
-/** Zone types whose open zone keeps a partition from being ready to arm. */
+/** Zone types that must be at rest before a partition is ready to arm. */
 const guarding: readonly string[] = [
   'entry_exit_1',
   'entry_exit_2',
@@ -95,6 +95,16 @@ const guarding: readonly string[] = [
   'interior_delay',
   '24h_burglary',
 ];
+
+/** As the core judges when it is asked to arm: a zone that was never heard is not closed. The panel judges for itself. */
+function isAtRest(view: SiteView, authority: PartitionPlan['authority'], zone: ZonePlan, state: ZoneState): boolean {
+  if (state.bypassed || !guarding.includes(zone.type)) return true;
+  if (authority !== 'engine') return state.open !== true;
+  const link = linkOf(view, zone.source);
+  if (state.open === true || state.alarm || state.tamper || !state.online) return false;
+  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true;
+  return state.open === false && link !== false;
+}
 
 export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
   const state = view.partitions.find((partition) => partition.id === plan.id);
@@ -116,7 +126,12 @@ export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
     at: isoTime(state?.at ?? view.at),
     authority: plan.authority,
     stale: state?.stale ?? true,
-    ready: known && !open.some((zone) => guarding.includes(members.get(zone)?.type ?? '')),
+    ready:
+      known &&
+      zones.every((zone) => {
+        const member = members.get(zone.number);
+        return member === undefined || isAtRest(view, plan.authority, member, zone);
+      }),
     open_zones: open,
     bypassed: zones.filter((zone) => zone.bypassed).map((zone) => zone.number),
     ...(state === undefined ? {} : transitionOf(view, state)),

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
+import { allTopics, detailOf } from '../../../src/lan/mqtt/state.ts';
+
+const facts = { version: '0.1.0', bootId: '3f2b6c1e-8a4d-4c55-9b1e-0d6f7a2c9e10', cloudUp: true };
+
+describe('the state of a site as topics', () => {
+  const topicsOf = (site = fakeSite()) => new Map(allTopics(site.view(), facts));
+  const ready = (site: ReturnType<typeof fakeSite>) => {
+    const [plan] = site.view().plan.partitions;
+    if (plan === undefined) throw new Error('no partition');
+    return {
+      panel: detailOf(site.view(), plan).ready,
+      engine: detailOf(site.view(), { ...plan, authority: 'engine' }).ready,
+    };
+  };
+
+  it('says nothing of a zone that was never heard, and null in its detail', () => {
+    const site = fakeSite();
+    site.setZone('1', { open: null });
+    expect(topicsOf(site).get('zone/1/state')).toBe('');
+    expect(JSON.parse(topicsOf(site).get('zone/1/detail') ?? '')).toMatchObject({ open: null });
+  });
+
+  it('is ready only while nothing stands open, and what is bypassed does not count', () => {
+    const site = fakeSite();
+    expect(ready(site)).toEqual({ panel: true, engine: true });
+    site.setZone('1', { open: true });
+    expect(ready(site)).toEqual({ panel: false, engine: false });
+    site.setZone('1', { bypassed: true });
+    expect(ready(site)).toEqual({ panel: true, engine: true });
+    site.setZone('2', { open: null });
+    expect(ready(site)).toEqual({ panel: true, engine: false });
+  });
+
+  it('calls a partition nobody has spoken of unknown, stale and not ready', () => {
+    const site = fakeSite();
+    const view = { ...site.view(), partitions: [] };
+    const topics = new Map(allTopics(view, facts));
+    expect(topics.get('partition/p1/state')).toBe('unknown');
+    expect(topics.get('partition/p1/availability')).toBe('offline');
+    expect(JSON.parse(topics.get('partition/p1/detail') ?? '')).toMatchObject({ stale: true, ready: false });
+  });
+
+  it('shows a panel that was never heard as offline', () => {
+    const view = { ...fakeSite().view(), links: [] };
+    const topics = new Map(allTopics(view, facts));
+    expect(topics.get('link/panel/main')).toBe('offline');
+    expect(topics.get('partition/p1/availability')).toBe('offline');
+  });
+});
