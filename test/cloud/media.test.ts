@@ -1,0 +1,254 @@
+import { createHash } from 'node:crypto';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { MediaItem } from '#site/model/index.ts';
+import { readAddresses } from '../../src/cloud/delivery/addresses.ts';
+import { type Harness, type HarnessOptions, harness, type OnEvent } from './delivery-harness.ts';
+import { json, rowOf, until } from './support.ts';
+
+let h: Harness;
+afterEach(() => h?.close());
+
+const plan: MediaItem[] = [
+  { index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 },
+  { index: 1, kind: 'snapshot', camera: 'yard', offsetMs: 1000 },
+  { index: 2, kind: 'short_mp4', camera: 'yard', offsetMs: 0 },
+];
+
+/** Gives the addresses of the specification's gap as our sandbox does, each round its own. */
+const withAddresses =
+  (lifeMs = 900_000): OnEvent =>
+  (post, nth, response) => {
+    const until = new Date(h.clock.wall() + lifeMs).toISOString();
+    const address = (kind: string, index: number) => ({
+      kind,
+      index,
+      url: `${h.server.url}/up/${post.seq}/${nth}/${kind}/${index}`,
+      method: 'PUT',
+      expires_at: until,
+    });
+    const uploads = [address('snapshot', 1), address('snapshot', 0), address('short_mp4', 0)];
+    json(response, 200, { event_id: post.id, uploads });
+  };
+
+async function setUp(options: HarnessOptions = {}) {
+  h = await harness({ onEvent: withAddresses(), ...options });
+}
+async function ready(seq: number, indexes: readonly number[], lane: 'alarm' | 'trouble' = 'alarm') {
+  const updates = indexes.map((index) => {
+    const bytes = Buffer.from(`picture ${seq}/${index}`);
+    const file = `${seq}-${index}`;
+    h.files.set(file, bytes);
+    const sha256 = createHash('sha256').update(bytes).digest('hex');
+    const mime = plan[index]?.kind === 'snapshot' ? 'image/jpeg' : 'video/mp4';
+    return { seq, lane, index, at: h.clock.wall(), state: 'ready' as const, file, bytes: bytes.length, sha256, mime };
+  });
+  await h.store.updateMedia(updates);
+  h.delivery.wake();
+}
+const mediaOf = async (seq: number) => (await h.store.events({ limit: 1, beforeSeq: seq + 1 }))[0]?.media ?? [];
+const states = async (seq: number) => (await mediaOf(seq)).map(({ state }) => state);
+const allAre = (seq: number, state: string) => async () => (await states(seq)).every((one) => one === state);
+
+describe('pictures and clips', () => {
+  it('go to the addresses of the answer, each to its own, without our bearer, and leave the disk', async () => {
+    await setUp();
+    await h.commit([rowOf(h.clock, 1, { media: plan })]);
+    await ready(1, [0, 1, 2]);
+    await until('all is uploaded', allAre(1, 'uploaded'));
+    expect(h.puts.map(({ path, body }) => [path, body]).sort()).toEqual([
+      ['/up/1/1/short_mp4/0', 'picture 1/2'],
+      ['/up/1/1/snapshot/0', 'picture 1/0'],
+      ['/up/1/1/snapshot/1', 'picture 1/1'],
+    ]);
+    for (const put of h.puts) {
+      expect(put.headers.authorization).toBeUndefined();
+      expect(put.headers['content-length']).toBe(String(put.body.length));
+      expect(put.headers['content-type']).toBe(put.path.includes('mp4') ? 'video/mp4' : 'image/jpeg');
+    }
+    await until('the files are gone', () => h.files.size === 0);
+    expect(h.posts).toHaveLength(1);
+  });
+
+  it('that become ready later are uploaded then', async () => {
+    await setUp();
+    await h.commit([rowOf(h.clock, 1, { media: plan })]);
+    await until('the event is accepted', async () => (await h.waiting()) === 0);
+    await ready(1, [1]);
+    await until('it is uploaded', async () => (await states(1))[1] === 'uploaded');
+    expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/1/snapshot/1']);
+    expect(await states(1)).toEqual(['planned', 'uploaded', 'planned']);
+  });
+
+  it('never hold an event up', async () => {
+    await setUp({ onPut: () => {} });
+    await h.commit([rowOf(h.clock, 1, { media: plan })]);
+    await ready(1, [0, 1, 2]);
+    await until('both upload slots hang', () => h.puts.length === 2);
+    await h.commit(Array.from({ length: 50 }, (_, i) => rowOf(h.clock, i + 2)));
+    await until('the events are delivered', async () => (await h.waiting()) === 0);
+    expect(h.puts).toHaveLength(2);
+  });
+
+  it.each([403, 404, 410, 400, 307])(
+    'whose address answers %i get a fresh one under the same event id',
+    async (status) => {
+      await setUp({ onPut: (seen, response) => json(response, seen.path.includes('/1/1/') ? status : 200, undefined) });
+      await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+      await ready(1, [0]);
+      await h.passTime('it is uploaded', allAre(1, 'uploaded'));
+      expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/1/snapshot/0', '/up/1/2/snapshot/0']);
+      expect(new Set(h.posts.map(({ id }) => id)).size).toBe(1);
+      expect(new Set(h.posts.map(({ body }) => body.replace(/"sent_at":"[^"]+"/, ''))).size).toBe(1);
+    },
+  );
+
+  it('whose address has expired are not sent there', async () => {
+    await setUp({ onEvent: withAddresses(60_000) });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await until('the event is accepted', async () => (await h.waiting()) === 0);
+    h.clock.advance(61_000);
+    await ready(1, [0]);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'));
+    expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/2/snapshot/0']);
+  });
+
+  it('end as failed with the reason after three rounds', async () => {
+    await setUp({ onPut: (_, response) => json(response, 403, undefined) });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await h.passTime('it is given up', allAre(1, 'failed'), 10_000);
+    expect(h.posts).toHaveLength(3);
+    expect(h.puts).toHaveLength(3);
+    expect((await mediaOf(1))[0]?.reason).toBe('no address after 3 rounds: 403 address expired or unknown');
+    expect(await h.waiting()).toBe(0);
+  });
+
+  it.each([
+    ['no body', undefined],
+    ['no addresses', { event_id: undefined, uploads: [] }],
+    ['something odd', { uploads: 'later' }],
+    ['plain http elsewhere', { uploads: [{ kind: 'snapshot', index: 0, url: 'http://192.0.2.1/x' }] }],
+  ])('wait when the answer holds %s, and the event is accepted all the same', async (_what, body) => {
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        nth === 1 ? json(response, 200, body) : withAddresses()(post, nth, response, socket),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await until('the event is accepted', async () => (await h.waiting()) === 0);
+    await ready(1, [0]);
+    await h.passTime('it is uploaded in the second round', allAre(1, 'uploaded'), 10_000);
+    expect(h.posts).toHaveLength(2);
+  });
+
+  it.each([429, 500, 503])('are tried again at the same address after %i', async (status) => {
+    await setUp({ onPut: (_, response, nth) => json(response, nth === 1 ? status : 200, undefined) });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'), 10_000);
+    expect(new Set(h.puts.map(({ path }) => path))).toEqual(new Set(['/up/1/1/snapshot/0']));
+    expect(h.posts).toHaveLength(1);
+  });
+
+  it('are tried again after a cut line', async () => {
+    await setUp({
+      onPut: (_, response, nth) =>
+        nth === 1 ? void response.socket?.resetAndDestroy() : json(response, 200, undefined),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'), 10_000);
+  });
+
+  it.each([
+    ['too large', 413, '413 too large'],
+    ['of the wrong kind', 415, '415 wrong kind of file'],
+  ])('that are %s fail for good with the reason', async (_what, status, reason) => {
+    await setUp({ onPut: (_, response) => json(response, status, undefined) });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await until('it has failed', allAre(1, 'failed'));
+    expect((await mediaOf(1))[0]?.reason).toBe(reason);
+    expect(h.puts).toHaveLength(1);
+  });
+
+  it('whose file is gone fail, and those of a refused event too', async () => {
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        post.seq === 2 ? json(response, 400, {}) : withAddresses()(post, nth, response, socket),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) }), rowOf(h.clock, 2, { media: plan.slice(0, 1) })]);
+    await ready(2, [0]);
+    await ready(1, [0]);
+    h.files.delete('1-0');
+    await h.passTime(
+      'both have failed',
+      async () => (await allAre(1, 'failed')()) && (await allAre(2, 'failed')()),
+      10_000,
+    );
+    expect((await mediaOf(1))[0]?.reason).toBe('the file is gone');
+    expect((await mediaOf(2))[0]?.reason).toBe('the cloud refused the event');
+    expect(h.puts).toHaveLength(0);
+  });
+});
+
+describe('reading addresses', () => {
+  const now = Date.UTC(2026, 10, 27, 20);
+  const url = 'https://store.example/a?sig=1';
+  const cases: [what: string, json: unknown, found: [kind: string, url: string][]][] = [
+    ['our own shape', { uploads: [{ kind: 'short_mp4', index: 0, url }] }, [['short_mp4', url]]],
+    ['a wrapped one', { data: { uploads: [{ kind: 'snapshot', index: 0, url }] } }, [['snapshot', url]]],
+    [
+      'a list of texts',
+      { snapshot_upload_urls: [url, `${url}2`] },
+      [
+        ['snapshot', url],
+        ['snapshot', `${url}2`],
+      ],
+    ],
+    [
+      'one key per kind',
+      { upload_urls: { snapshots: [url], short_mp4: `${url}3`, event_mp4: `${url}4` } },
+      [
+        ['snapshot', url],
+        ['short_mp4', `${url}3`],
+        ['event_mp4', `${url}4`],
+      ],
+    ],
+    [
+      'objects under kinds',
+      { event: { snapshots: [{ upload_url: url }], event_clip: { url: `${url}5` } } },
+      [
+        ['snapshot', url],
+        ['event_mp4', `${url}5`],
+      ],
+    ],
+    ['a bare list', [{ type: 'image', href: url }], [['snapshot', url]]],
+    ['addresses that are not for uploads', { self: url, docs: { more: url } }, []],
+    ['no addresses', { uploads: [{ url: 'ftp://x' }, { url: 'not one' }, { url: 5 }] }, []],
+    ['nothing', undefined, []],
+    ['text', 'https://x', []],
+  ];
+  it.each(cases)('understands %s', (_what, json, found) => {
+    expect(readAddresses(json, now).map((address) => [address.kind, address.url])).toEqual(found);
+  });
+
+  it.each([
+    ['an ISO time', { expires_at: '2026-11-27T20:05:00Z' }, 300_000],
+    ['a time without a zone', { expires_at: '2026-11-27 20:05:00' }, 300_000],
+    ['seconds since 1970', { expires: now / 1000 + 300 }, 300_000],
+    ['milliseconds since 1970', { expiration: now + 300_000 }, 300_000],
+    ['a life in seconds', { expires_in: 300 }, 300_000],
+    ['a time long past', { expires_at: '2020-01-01T00:00:00Z' }, 0],
+    ['nothing', {}, 600_000],
+  ])('takes its end from %s', (_what, more, lifeMs) => {
+    expect(readAddresses({ uploads: [{ kind: 'snapshot', url, ...more }] }, now)[0]?.lifeMs).toBe(lifeMs);
+  });
+
+  it('is bounded, however large or deep the answer', () => {
+    let deep: unknown = { url };
+    for (let i = 0; i < 1_000; i += 1) deep = { upload: deep };
+    expect(readAddresses(deep, now)).toEqual([]);
+    const wide = { uploads: Array.from({ length: 100_000 }, () => ({ url })) };
+    expect(readAddresses(wide, now)).toHaveLength(64);
+  });
+});
