@@ -135,6 +135,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             path: (file) => must(house.media, 'media').path(file),
             discard: (file) => must(house.media, 'media').discard(file),
           }),
+          // A cloud on this machine (the sandbox) has its upload addresses here too.
+          allowLoopbackHttp: next.cloud.base_url.startsWith('http:'),
           clock,
           log: part('delivery'),
           metrics,

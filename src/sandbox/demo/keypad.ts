@@ -8,6 +8,8 @@ export interface Keypad {
   disarm(partition: string, code: string): Promise<void>;
   /** Resolves when the retained state of a partition is this word. */
   shows(partition: string, word: string): Promise<void>;
+  /** Resolves when the retained state of a zone is this word. */
+  zoneShows(zone: string, word: 'ON' | 'OFF'): Promise<void>;
   /** Kinds of the events seen on the LAN so far. */
   seen(): readonly string[];
   outboxDepth(): number;
@@ -18,21 +20,28 @@ export async function connectKeypad(options: { url: string; root: string }): Pro
   const { root } = options;
   const client = await connectAsync(options.url, { clientId: 'keypad-demo', protocolVersion: 4, clean: true });
   const retained = new Map<string, string>();
-  const replies = new Map<string, { outcome: string; error?: { code: string } }>();
+  const replies = new Map<string, { outcome: string; error?: { code: string; zones?: string[] } }>();
   const kinds: string[] = [];
   let depth = 0;
   client.on('message', (topic, payload) => {
     const path = topic.slice(root.length + 1);
     const text = payload.toString('utf8');
-    if (path.startsWith('partition/')) retained.set(path, text);
+    if (path.startsWith('partition/') || path.startsWith('zone/')) retained.set(path, text);
     if (path.startsWith('event/')) kinds.push((JSON.parse(text) as { kind: string }).kind);
     if (path === 'outbox') depth = (JSON.parse(text) as { depth: number }).depth;
     if (path.startsWith('reply/')) {
-      const reply = JSON.parse(text) as { id: string; outcome: string; final?: boolean; error?: { code: string } };
+      const reply = JSON.parse(text) as {
+        id: string;
+        outcome: string;
+        final?: boolean;
+        error?: { code: string; zones?: string[] };
+      };
       if (reply.final === true) replies.set(reply.id, reply);
     }
   });
-  const filters = ['partition/+/state', 'event/+', 'outbox', 'reply/keypad-demo/+'].map((path) => `${root}/${path}`);
+  const filters = ['partition/+/state', 'zone/+/state', 'event/+', 'outbox', 'reply/keypad-demo/+'].map(
+    (path) => `${root}/${path}`,
+  );
   await client.subscribeAsync(filters, { qos: 1 });
 
   async function command(verb: 'arm' | 'disarm', body: Record<string, unknown>): Promise<void> {
@@ -42,7 +51,7 @@ export async function connectKeypad(options: { url: string; root: string }): Pro
     await client.publishAsync(`${root}/cmd/${verb}`, payload, { qos: 1 });
     const reply = await eventually(`the answer to ${verb}`, () => replies.get(id));
     if (reply.outcome !== 'done' && reply.outcome !== 'already') {
-      throw new Error(`${verb} was ${reply.outcome}: ${reply.error?.code ?? 'no reason given'}`);
+      throw new Error(`${verb} was ${reply.outcome}: ${JSON.stringify(reply.error ?? 'no reason given')}`);
     }
   }
 
@@ -53,6 +62,9 @@ export async function connectKeypad(options: { url: string; root: string }): Pro
       await eventually(`${partition} ${word}`, () =>
         retained.get(`partition/${partition}/state`) === word ? true : undefined,
       );
+    },
+    async zoneShows(zone, word) {
+      await eventually(`zone ${zone} ${word}`, () => (retained.get(`zone/${zone}/state`) === word ? true : undefined));
     },
     seen: () => [...kinds],
     outboxDepth: () => depth,

@@ -59,6 +59,8 @@ async function run(): Promise<number> {
     return 0;
   } catch (error) {
     console.error(`\nThe story broke off: ${error instanceof Error ? error.message : String(error)}`);
+    const log = stage?.siteward.lines().filter((line) => /"level":"(warn|error|fatal)"/.test(line)) ?? [];
+    if (log.length > 0) console.error(`\nWhat siteward's log says:\n${log.slice(-10).join('\n')}`);
     return 1;
   } finally {
     await stage?.close();

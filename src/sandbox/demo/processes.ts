@@ -7,6 +7,8 @@ export interface Running {
   readonly name: string;
   /** Resolves with the first line for which `match` gives a value; rejects when the process ends or time is up. */
   until<T>(match: (line: string) => T | undefined, what: string, timeoutMs?: number): Promise<T>;
+  /** Writes one line and resolves with the first new line for which `match` gives a value. */
+  ask<T>(line: string, match: (line: string) => T | undefined, what: string, timeoutMs?: number): Promise<T>;
   /** Writes one line to the process's standard input. */
   send(line: string): void;
   /** SIGTERM, and SIGKILL after five seconds. */
@@ -50,33 +52,47 @@ export function startProcess(options: {
     });
   }
 
+  /** The first line, of `past` and of what comes, for which `match` gives a value. */
+  function watch<T>(
+    match: (line: string) => T | undefined,
+    what: string,
+    timeoutMs = 15_000,
+    past: readonly string[] = [],
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const fail = (why: string) => {
+        finish();
+        reject(new Error(`${options.name}: ${what}: ${why}\n${lines.slice(-15).join('\n')}`));
+      };
+      const timer = setTimeout(() => fail(`nothing within ${timeoutMs} ms`), timeoutMs);
+      const onEnd = () => fail('the process ended');
+      const onLine = (line: string) => {
+        const value = match(line);
+        if (value === undefined) return;
+        finish();
+        resolve(value);
+      };
+      function finish() {
+        clearTimeout(timer);
+        listeners.delete(onLine);
+        endings.delete(onEnd);
+      }
+      listeners.add(onLine);
+      endings.add(onEnd);
+      for (const line of [...past]) onLine(line);
+      if (ended) onEnd();
+    });
+  }
+
   return {
     name: options.name,
 
-    until(match, what, timeoutMs = 15_000) {
-      return new Promise((resolve, reject) => {
-        const fail = (why: string) => {
-          finish();
-          reject(new Error(`${options.name}: ${what}: ${why}\n${lines.slice(-15).join('\n')}`));
-        };
-        const timer = setTimeout(() => fail(`nothing within ${timeoutMs} ms`), timeoutMs);
-        const onEnd = () => fail('the process ended');
-        const onLine = (line: string) => {
-          const value = match(line);
-          if (value === undefined) return;
-          finish();
-          resolve(value);
-        };
-        function finish() {
-          clearTimeout(timer);
-          listeners.delete(onLine);
-          endings.delete(onEnd);
-        }
-        listeners.add(onLine);
-        endings.add(onEnd);
-        for (const line of [...lines]) onLine(line);
-        if (ended) onEnd();
-      });
+    until: (match, what, timeoutMs) => watch(match, what, timeoutMs, lines),
+
+    ask(line, match, what, timeoutMs) {
+      const answer = watch(match, what, timeoutMs, []);
+      child.stdin?.write(`${line}\n`);
+      return answer;
     },
 
     send(line) {
