@@ -48,7 +48,8 @@ export async function openLine(options: { plant?: Plant }): Promise<Line> {
     const swallowed =
       (options.plant === 'delivery' && isEvent(request) && body.includes('"kind":"burglary')) ||
       (options.plant === 'media' && request.method === 'PUT');
-    const held = options.plant === 'order' && !heldOnce && isWarehouseEvent(request, body);
+    const held =
+      options.plant === 'order' && !heldOnce && isWarehouseEvent(request, body) && body.includes('"kind":"armed_away"');
     if (held) {
       heldOnce = true;
       heldBack = async () => (await forward(request, body)).body.dump();
