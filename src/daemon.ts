@@ -1,7 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import {
   ConfigError,
+  formatProblem,
   keepLastGood,
   type LoadedConfig,
   loadConfig,
@@ -14,7 +14,7 @@ import { createLog } from '#lib/log.ts';
 import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
 import { redactor } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
-import { sleep } from '#lib/wait.ts';
+import { sleep, withDeadline } from '#lib/wait.ts';
 import { watchClock } from './daemon/clock-quality.ts';
 import { profileFolders } from './daemon/folders.ts';
 import { lanPort } from './daemon/lan-port.ts';
@@ -24,7 +24,8 @@ import { createSlots, type Slots } from './daemon/slots.ts';
 export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
 
 /** SIGTERM to exit, at most; what is not done by then is picked up at the next start. */
-const stopDeadlineMs = 5000;
+const stopDeadlineMs = 4500;
+const never = new AbortController().signal;
 const watchdogFallbackMs = 10_000;
 
 /**
@@ -73,11 +74,11 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     failed: (error) => log.warn({ err: error }, 'systemd could not be told'),
   });
   const ending = untilEnd();
-  process.on('SIGHUP', () => void reload());
+  const reloads = oneAtATime(reload);
+  process.on('SIGHUP', reloads.request);
   try {
-    mkdirSync(loaded.settings.store.dir, { recursive: true, mode: 0o700 });
     await slots.start(loaded.settings);
-    await keepLastGood(loaded).catch((error: unknown) => log.warn({ err: error }, 'no last good copy could be kept'));
+    await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
     notifier.ready();
     notifier.status(statusLine(slots));
@@ -90,8 +91,9 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     log.fatal({ err: error }, 'siteward cannot run');
     return exitCodes.failed;
   } finally {
-    await Promise.race([slots.stop(), sleep(stopDeadlineMs - 500, new AbortController().signal)]);
-    await Promise.race([notifier.flush(), sleep(500, new AbortController().signal)]);
+    await withDeadline(stopDeadlineMs, never, () => slots.stop().then(() => notifier.flush()), 'stopping').catch(
+      (error: unknown) => log.warn({ err: error }, 'not everything stopped in time; it is picked up at the next start'),
+    );
   }
 
   /** A broken file changes nothing; otherwise the parts whose settings changed are swapped. */
@@ -99,17 +101,22 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     notifier.reloading();
     try {
       const next = loadConfig(options.configPath, environment);
+      for (const warning of next.warnings) log.warn({ file: next.file }, warning);
       loaded = next;
       configError = undefined;
       log.level = next.settings.log.level;
       const swapped = await slots.reload(next.settings);
-      await keepLastGood(next);
       log.info({ swapped }, 'configuration read again');
+      await keepCopy(next);
     } catch (error) {
       configError = reasonOf(error);
       log.error({ reason: configError }, 'the configuration was not taken; the running one stays');
     }
     notifier.ready();
+  }
+
+  async function keepCopy(good: LoadedConfig): Promise<void> {
+    await keepLastGood(good).catch((error: unknown) => log.warn({ err: error }, 'no last good copy could be kept'));
   }
 
   /** Signs of life for systemd, given only while the store and the loop really work. */
@@ -147,10 +154,29 @@ function firstConfig(
   }
 }
 
+/** What is wrong, in full: every problem of the file with its line, one below the other. */
 function reasonOf(error: unknown): string {
-  if (error instanceof ConfigError) return error.message;
-  if (error instanceof SitewardError) return describe(error);
-  throw error;
+  return error instanceof ConfigError ? error.problems.map(formatProblem).join('\n') : describe(error);
+}
+
+/** Runs `work` once per request, never twice at a time; requests that come meanwhile count as one more. */
+function oneAtATime(work: () => Promise<void>): { request(): void } {
+  let running = false;
+  let again = false;
+  const run = async () => {
+    running = true;
+    do {
+      again = false;
+      await work();
+    } while (again);
+    running = false;
+  };
+  return {
+    request() {
+      if (running) again = true;
+      else void run();
+    },
+  };
 }
 
 function statusLine(slots: Slots<Settings>): string {

@@ -14,8 +14,12 @@ export interface SandboxOptions {
   /** Folder for the demo client's private key (mode 0600); made if absent, the key is kept for the next start. */
   readonly stateDir: string;
   readonly publicUrl?: string;
-  /** JSON file with `clients`; without it one demo client with a key of its own is registered. */
+  /** JSON file with `clients`. */
   readonly seed?: string;
+  /** Clients beside the seed's; without any client one with a key of its own is made. */
+  readonly clients?: readonly CloudClient[];
+  /** Prints JSON lines for programs: first `{"url","listen"}`, then one per request. */
+  readonly json?: boolean;
   readonly print: (line: string) => void;
 }
 
@@ -40,17 +44,22 @@ const demoClient = 'bridge-1';
  * Throws `state_dir_unusable`, `config_unreadable` and `config_invalid` (seed), and what listening throws.
  */
 export async function runSandbox(options: SandboxOptions): Promise<SandboxCloud> {
-  const seeded = options.seed === undefined ? undefined : await readSeed(options.seed);
+  const given = [...(options.seed === undefined ? [] : await readSeed(options.seed)), ...(options.clients ?? [])];
   const keyFile = join(options.stateDir, 'bridge-1.key.pem');
-  const clients = seeded ?? [{ clientId: demoClient, publicKeyPem: await demoKey(options.stateDir, keyFile) }];
+  const clients =
+    given.length > 0 ? given : [{ clientId: demoClient, publicKeyPem: await demoKey(options.stateDir, keyFile) }];
   const cloud = await startCloud({
     listen: { host: options.host ?? '127.0.0.1', port: options.port },
     control: options.control,
     clients,
-    log: (line) => options.print(logText(line)),
+    log: (line) => options.print(options.json === true ? JSON.stringify(line) : logText(line)),
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
   });
-  const key = seeded === undefined ? keyFile : undefined;
+  if (options.json === true) {
+    options.print(JSON.stringify({ url: cloud.url, listen: `http://${options.host ?? '127.0.0.1'}:${cloud.port}` }));
+    return cloud;
+  }
+  const key = given.length === 0 ? keyFile : undefined;
   for (const line of greeting(cloud.url, { clients, key, control: options.control })) options.print(line);
   return cloud;
 }

@@ -196,7 +196,7 @@ export function createController(options: {
     const batch = quiet;
     quiet = undefined;
     const added = queue().add({
-      commit: { ...records, state: writeState(current()), inputs: takeInputLog() },
+      commit: { ...records, state: sealState(current(), epoch), inputs: takeInputLog() },
       publish(durable) {
         for (const { view, changes } of batch?.views ?? []) ports.publish.state(view, changes);
         show(durable);
@@ -220,8 +220,8 @@ export function createController(options: {
   ): void {
     ports.publish.state(view, withRefused(effects, changes));
     for (const { event, silent } of numbered) {
-      events.inc({ class: event.class });
       if (silent) continue;
+      events.inc({ class: event.class });
       ports.publish.event(durable ? event : { ...event, data: { ...event.data, durable: false } });
     }
     for (const effect of effects) if (effect.kind === 'reply') answer(effect.result, effect.client);
@@ -276,7 +276,7 @@ export function createController(options: {
       nextSeq = found.nextSeq;
       commits = commitQueue({ store, direct: ports.delivery.direct, log, metrics: options.metrics });
       const at = stamp();
-      const stored = found.state === undefined ? undefined : readState(found.state);
+      const stored = found.state === undefined ? undefined : unsealState(found.state, epoch);
       const storeLost = found.lost || (found.state !== undefined && stored === undefined);
       const first = stored === undefined ? initialState(plan, at, { storeLost }) : adoptPlan(plan, stored, at);
       state = first;
@@ -321,6 +321,17 @@ export function createController(options: {
       };
     },
   };
+}
+
+/**
+ * The stored state carries the epoch it was written in. An older copy of the database that was put back has a new
+ * epoch: what it says of the arming is history, and history never disarms a site (I3).
+ */
+const sealState = (state: SiteState, epoch: number): string => `${epoch}\n${writeState(state)}`;
+
+function unsealState(text: string, epoch: number): SiteState | undefined {
+  const end = text.indexOf('\n');
+  return Number(text.slice(0, end)) === epoch ? readState(text.slice(end + 1)) : undefined;
 }
 
 /** Whether the decision must be on disk by itself: it made an event, a transition, a timer or an answer. */

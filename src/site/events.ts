@@ -83,7 +83,8 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       epoch: number.epoch,
       clock: number.at.clock,
       ...(draft.arming !== undefined && { arming: draft.arming }),
-      ...(draft.incident !== undefined && { incident_id: draft.incident }),
+      // The core counts incidents within a store; the epoch makes the id unique for ever.
+      ...(draft.incident !== undefined && { incident_id: `${number.epoch}-${draft.incident}` }),
       ...(draft.zoneName !== undefined && { zone_name: draft.zoneName }),
       ...(draft.zoneType !== undefined && { zone_type: draft.zoneType }),
       ...(draft.evidence !== undefined &&
