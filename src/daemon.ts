@@ -25,7 +25,6 @@ export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
 
 /** SIGTERM to exit, at most; what is not done by then is picked up at the next start. */
 const stopDeadlineMs = 4500;
-const never = new AbortController().signal;
 const watchdogFallbackMs = 10_000;
 
 /**
@@ -91,8 +90,13 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     log.fatal({ err: error }, 'siteward cannot run');
     return exitCodes.failed;
   } finally {
-    await withDeadline(stopDeadlineMs, never, () => slots.stop().then(() => notifier.flush()), 'stopping').catch(
-      (error: unknown) => log.warn({ err: error }, 'not everything stopped in time; it is picked up at the next start'),
+    await withDeadline(
+      stopDeadlineMs,
+      new AbortController().signal,
+      () => slots.stop().then(() => notifier.flush()),
+      'stopping',
+    ).catch((error: unknown) =>
+      log.warn({ err: error }, 'not everything stopped in time; it is picked up at the next start'),
     );
   }
 
