@@ -1,0 +1,85 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { createServer, connect as tcpConnect } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from '#sandbox/demo/processes.ts';
+
+/** A real mosquitto as a process, with persistence in the site's folder. */
+export interface BrokerProcess {
+  readonly url: string;
+  readonly pid: number | undefined;
+  /** SIGKILL: what it had not saved is gone. */
+  kill(): Promise<void>;
+  /** Ends it in order if it runs, and starts it on the same port with the sessions, queues and retained messages it kept. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startMosquitto(options: { folder: string; port: number }): Promise<BrokerProcess> {
+  const { folder, port } = options;
+  const file = join(folder, 'mosquitto.conf');
+  mkdirSync(join(folder, 'mosquitto'), { recursive: true });
+  // As root mosquitto would change to its own user and lose its folder.
+  const lines = [
+    `listener ${port} 127.0.0.1`,
+    'user root',
+    'allow_anonymous true',
+    'persistence true',
+    `persistence_location ${join(folder, 'mosquitto')}/`,
+    'max_queued_messages 20000',
+  ];
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  let child: ChildProcess | undefined;
+
+  async function run(): Promise<void> {
+    child = spawn('mosquitto', ['-c', file], {
+      stdio: 'ignore',
+      env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
+    });
+    await eventually('mosquitto listens', async () => ((await accepts(port)) ? true : undefined), { everyMs: 20 });
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<void> {
+    const current = child;
+    child = undefined;
+    if (current === undefined || current.exitCode !== null || current.signalCode !== null) return;
+    const gone = new Promise((resolve) => current.once('exit', resolve));
+    current.kill(signal);
+    await gone;
+  }
+
+  await run();
+  return {
+    url: `mqtt://127.0.0.1:${port}`,
+    get pid() {
+      return child?.pid;
+    },
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    async restart() {
+      await end('SIGTERM');
+      await run();
+    },
+  };
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = tcpConnect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

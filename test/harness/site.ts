@@ -1,0 +1,250 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'undici';
+import type { EventEntry } from '#lan/http/index.ts';
+import { type Line, openLine } from '#sandbox/demo/line.ts';
+import { type Running, startProcess } from '#sandbox/demo/processes.ts';
+import { type CloudProcess, startCloudProcess } from './cloud.ts';
+import { type Lan, watchLan } from './lan.ts';
+import { type BrokerProcess, freePort, startMosquitto } from './mosquitto.ts';
+
+/** The code of the one user of the site, `anna`. */
+export const code = '2580';
+const cameraPassword = 'harness-camera-password';
+const root = join(import.meta.dirname, '..', '..');
+export const main = join(root, 'src', 'cli', 'main.ts');
+const simulator = (name: string) => join(root, 'src', 'sandbox', name, 'main.ts');
+
+export interface Addresses {
+  /** Device service addresses by camera id. */
+  readonly cameras: Readonly<Record<string, string>>;
+  readonly folder: string;
+}
+
+export interface SiteOptions {
+  /** Default `mosquitto`. */
+  readonly broker?: 'mosquitto' | 'embedded';
+  /** Ids of the simulated cameras; `camera(id, address)` writes their line of configuration. */
+  readonly cameras?: readonly string[];
+  /** The sections `partitions`, `panels`, `cameras` and whatever else differs from the defaults, as YAML. */
+  readonly yaml: (at: Addresses) => string;
+  /** Keys of the section `cloud` beside the addresses and the client, indented by two, as YAML. */
+  readonly cloudYaml?: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** The daemon as a process that can be ended and started again over the same state. */
+export interface Daemon {
+  /** SIGKILL, as a power cut. */
+  kill(): Promise<void>;
+  /** SIGTERM, and SIGKILL after five seconds. */
+  stop(): Promise<void>;
+  /** Ends it in order if it runs, starts it, and resolves when it is ready. */
+  restart(): Promise<void>;
+  /** Sends SIGHUP. */
+  reload(): void;
+  /** Its last 200 log lines. */
+  lines(): readonly string[];
+  readonly pid: number;
+}
+
+/** A whole site of processes in a folder of its own. */
+export interface Site {
+  readonly folder: string;
+  readonly config: string;
+  readonly socket: string;
+  /** Root of the site's MQTT topics. */
+  readonly root: string;
+  readonly mqttUrl: string;
+  readonly daemon: Daemon;
+  /** Undefined with the embedded broker. */
+  readonly broker: BrokerProcess | undefined;
+  /** Between the daemon and the cloud; can be cut. */
+  readonly line: Line;
+  readonly cloud: CloudProcess;
+  readonly cameras: Readonly<Record<string, Running>>;
+  readonly lan: Lan;
+  /** Starts a panel simulator (`src/sandbox/panel/main.ts`) on the site's broker, without `--url`. */
+  panel(name: string, args: readonly string[]): Promise<Running>;
+  /** Another LAN client. */
+  watch(clientId?: string): Promise<Lan>;
+  /** What the daemon keeps of its events, oldest first, as `siteward events --json` shows it. */
+  history(): Promise<readonly EventEntry[]>;
+  /** A path of the control socket as JSON. */
+  api(path: string): Promise<unknown>;
+  /** Ends everything, also what failed to start, and removes the folder. Never throws. */
+  close(): Promise<void>;
+}
+
+export async function startSite(options: SiteOptions): Promise<Site> {
+  const folder = mkdtempSync(join(tmpdir(), 'siteward-site-'));
+  const open: (() => Promise<unknown>)[] = [];
+  const pids: (() => number | undefined)[] = [];
+  const onExit = () => killAll(pids.map((pid) => pid()));
+  process.once('exit', onExit);
+  const close = async () => {
+    for (const end of open.splice(0).reverse()) await end().catch(() => undefined);
+    process.off('exit', onExit);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    return await build(options, { folder, open, pids, close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface Ends {
+  readonly folder: string;
+  /** What to end, in the order of its start. */
+  readonly open: (() => Promise<unknown>)[];
+  /** For a test process that dies without its clean-up. */
+  readonly pids: (() => number | undefined)[];
+  readonly close: () => Promise<void>;
+}
+
+async function build(options: SiteOptions, { folder, open, pids, close }: Ends): Promise<Site> {
+  const launch = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const started = startProcess({ name, args, env });
+    pids.push(() => started.pid);
+    open.push(started.stop);
+    return started;
+  };
+  const keyFile = join(folder, 'event-key.pem');
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  const mqttPort = await freePort();
+  const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
+  const broker = options.broker === 'embedded' ? undefined : await startMosquitto({ folder, port: mqttPort });
+  if (broker !== undefined) open.push(broker.stop);
+  pids.push(() => broker?.pid);
+  const line = await openLine({});
+  open.push(line.close);
+  const cloud = await startCloudProcess({ main, port: await freePort(), keyFile, clientId: 'bridge-1', line });
+  open.push(cloud.stop);
+  pids.push(() => cloud.pid);
+
+  const cameraEnv = { CAMERA_PASSWORD: cameraPassword };
+  const cameras: Record<string, Running> = {};
+  const addresses: Record<string, string> = {};
+  for (const id of options.cameras ?? []) {
+    const camera = launch(id, [simulator('cameras'), '--id', id, '--password-env', 'CAMERA_PASSWORD'], cameraEnv);
+    cameras[id] = camera;
+    addresses[id] = await camera.until((text) => member(text, 'device_url'), 'start');
+  }
+
+  const socket = join(folder, 'control.sock');
+  const config = join(folder, 'siteward.yaml');
+  mkdirSync(join(folder, 'state'), { mode: 0o700 });
+  writeFileSync(
+    config,
+    `site:   { id: "4711", external_id: proof, timezone: Europe/Berlin }
+bridge: { external_id: sw-proof }
+cloud:
+  base_url: ${line.url}
+  auth_url: ${line.url}
+  events: { client_id: bridge-1, private_key: { file: ${keyFile} } }
+${options.cloudYaml ?? ''}
+mqtt:   { broker: ${broker === undefined ? 'embedded' : mqttUrl}${broker === undefined ? `, listen: 127.0.0.1:${mqttPort}` : ''} }
+http:   { control_socket: ${socket} }
+store:  { dir: ${folder}/state }
+users:  [ { id: anna, name: Anna, code: { env: HARNESS_CODE } } ]
+${options.yaml({ cameras: addresses, folder })}
+`,
+  );
+  const daemon = await startDaemon({ config, env: { ...cameraEnv, HARNESS_CODE: code, ...options.env } });
+  open.push(daemon.stop);
+  pids.push(() => daemon.pid);
+  const topics = 'siteward/1/proof';
+  const watch = async (clientId?: string) => {
+    const lan = await watchLan({ url: mqttUrl, root: topics, ...(clientId !== undefined && { clientId }) });
+    open.push(lan.close);
+    return lan;
+  };
+
+  return {
+    ...{ folder, config, socket, root: topics, mqttUrl, daemon, broker, line, cloud, cameras, close, watch },
+    lan: await watch(),
+    async panel(name, args) {
+      const panel = launch(name, [simulator('panel'), '--url', mqttUrl, ...args]);
+      await panel.until((text) => member(text, 'kind'), 'connect');
+      return panel;
+    },
+    history: () => wholeHistory(socket),
+    api: (path) => readApi(socket, path),
+  };
+}
+
+/** A line of the section `cameras`. `more` is further keys, such as `zone: "21", partition: p1`. */
+export function camera(id: string, url: string | undefined, more = ''): string {
+  const login = 'username: siteward, password: { env: CAMERA_PASSWORD }';
+  return `  - { id: ${id}, url: "${url ?? ''}", ${login}${more === '' ? '' : `, ${more}`} }`;
+}
+
+async function startDaemon(options: { config: string; env: Readonly<Record<string, string>> }): Promise<Daemon> {
+  let running: Running;
+  async function run(): Promise<void> {
+    running = startProcess({ name: 'siteward', args: [main, 'run', '--config', options.config], env: options.env });
+    await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
+  }
+  await run();
+  return {
+    kill: () => running.kill(),
+    stop: () => running.stop(),
+    async restart() {
+      await running.stop();
+      await run();
+    },
+    reload: () => void process.kill(running.pid, 'SIGHUP'),
+    lines: () => running.lines(),
+    get pid() {
+      return running.pid;
+    },
+  };
+}
+
+async function readApi(socket: string, path: string): Promise<unknown> {
+  const client = new Client('http://localhost', { socketPath: socket });
+  try {
+    const { statusCode, body } = await client.request({ method: 'GET', path });
+    const text = await body.text();
+    if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text.slice(0, 200)}`);
+    return JSON.parse(text) as unknown;
+  } finally {
+    await client.destroy();
+  }
+}
+
+async function wholeHistory(socket: string): Promise<readonly EventEntry[]> {
+  const found: EventEntry[] = [];
+  for (let before: number | null | undefined; before !== null; ) {
+    const query: string = before === undefined ? '' : `&before=${before}`;
+    const page = (await readApi(socket, `/api/v1/events?limit=200${query}`)) as {
+      items: EventEntry[];
+      next_before: number | null;
+    };
+    found.push(...page.items);
+    before = page.next_before;
+  }
+  return found.reverse();
+}
+
+/** A member of a line that is a JSON object; undefined for every other line. */
+function member(line: string, name: string): string | undefined {
+  if (!line.startsWith('{')) return undefined;
+  const value = (JSON.parse(line) as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+function killAll(pids: readonly (number | undefined)[]): void {
+  for (const pid of pids) {
+    try {
+      if (pid !== undefined && pid > 0) process.kill(pid, 'SIGKILL');
+    } catch {
+      // It is gone already.
+    }
+  }
+}
