@@ -1,0 +1,66 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { manualClock } from '#lib/clock.fake.ts';
+import { Secret } from '#lib/secret.ts';
+import { watchClock } from '../../src/daemon/clock-quality.ts';
+import { createCodeBook } from '../../src/daemon/codes.ts';
+
+const quiet = pino({ level: 'silent' });
+
+describe('clock quality', () => {
+  it('is doubtful before this version was written', () => {
+    const watch = watchClock({ clock: manualClock(0), log: quiet, isSynchronised: () => true });
+    expect(watch.current()).toBe('doubtful');
+  });
+
+  it('is synced while the time service says so, holdover otherwise', () => {
+    let synchronised = true;
+    const watch = watchClock({ clock: manualClock(), log: quiet, isSynchronised: () => synchronised });
+    expect(watch.current()).toBe('synced');
+    synchronised = false;
+    expect(watch.current()).toBe('holdover');
+  });
+
+  it('believes the cloud for a day: synced when it agrees, doubtful when it does not', () => {
+    const clock = manualClock();
+    const watch = watchClock({ clock, log: quiet, isSynchronised: () => false });
+    watch.compare(200);
+    expect(watch.current()).toBe('synced');
+    watch.compare(-60_000);
+    expect(watch.current()).toBe('doubtful');
+    clock.advance(25 * 3_600_000);
+    expect(watch.current()).toBe('holdover');
+  });
+
+  it('forgets what the cloud said when the clock is set', () => {
+    const clock = manualClock();
+    const watch = watchClock({ clock, log: quiet, isSynchronised: () => false });
+    watch.compare(0);
+    clock.advance(60_000);
+    watch.check();
+    expect(watch.current()).toBe('synced');
+    clock.step(5000);
+    watch.check();
+    expect(watch.current()).toBe('holdover');
+  });
+});
+
+describe('the code book', () => {
+  const book = createCodeBook([
+    { id: 'anna', code: new Secret('2580'), duress_code: new Secret('2581') },
+    { id: 'ben', code: new Secret('007007') },
+  ]);
+
+  it('tells the user of a code, and duress apart', () => {
+    expect(book.check('2580')).toEqual({ code: 'ok', actor: 'anna' });
+    expect(book.check('2581')).toEqual({ code: 'duress', actor: 'anna' });
+    expect(book.check('007007')).toEqual({ code: 'ok', actor: 'ben' });
+  });
+
+  it('gives one answer to every wrong code, and none to no code', () => {
+    expect(book.check('7007')).toEqual({ code: 'bad' });
+    expect(book.check('2580 ')).toEqual({ code: 'bad' });
+    expect(book.check(undefined)).toEqual({ code: 'none' });
+    expect(book.check('')).toEqual({ code: 'none' });
+  });
+});
