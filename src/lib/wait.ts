@@ -62,20 +62,31 @@ export function wakeup(): Wakeup {
       pending = true;
       release?.();
     },
-    async wait(ms, signal) {
-      if (!pending) {
-        const local = new AbortController();
-        release = () => local.abort();
-        try {
-          await sleep(ms, AbortSignal.any([signal, local.signal]));
-        } catch (error) {
-          if (signal.aborted) throw error;
-        } finally {
+    wait(ms, signal) {
+      return new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        if (pending) {
+          pending = false;
+          return resolve();
+        }
+        const timer = setTimeout(done, Math.min(Math.max(0, ms), 2 ** 31 - 1));
+        release = done;
+        signal.addEventListener('abort', aborted, { once: true });
+        function done() {
+          clear();
+          pending = false;
+          resolve();
+        }
+        function aborted() {
+          clear();
+          reject(signal.reason);
+        }
+        function clear() {
+          clearTimeout(timer);
+          signal.removeEventListener('abort', aborted);
           release = undefined;
         }
-      }
-      signal.throwIfAborted();
-      pending = false;
+      });
     },
   };
 }

@@ -16,3 +16,8 @@ export const partnerError = z.looseObject({
   field: z.string().optional(),
   errors: z.array(field).optional(),
 });
+
+/** Error body of the audio and public interfaces; the specification shows none, this is ours (S-172). */
+export const apiError = z.looseObject({
+  error: z.looseObject({ code: z.string(), message: z.string(), field: z.string().optional() }),
+});

@@ -5,7 +5,7 @@ import { withTimes } from '#cloud/contract/index.ts';
 import { describe } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
-import { wakeup } from '#lib/wait.ts';
+import { sleep, wakeup } from '#lib/wait.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
 import { createAddressBook, type Sent } from './address-book.ts';
@@ -60,6 +60,7 @@ const blamedAlone = 10;
 const suspectedMs = 60_000;
 const tickMs = 30_000;
 const drainMs = 2_000;
+const restartMs = 1_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, log, store, cloud } = options;
@@ -271,6 +272,20 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
+  /** A programming error in the loop must not end delivery for good: it is logged and the loop begins again. */
+  async function supervise(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      try {
+        await run();
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        log.error({ err: error }, 'the delivery loop failed and begins again');
+        // Without a pause a loop that fails at once would leave no turn to anything else.
+        await sleep(restartMs, stopping.signal).catch(() => {});
+      }
+    }
+  }
+
   /** Until the breaker or an item set aside is due; finished requests and new rows wake the loop by themselves. */
   function pauseMs(): number {
     const rest = breaker.waitMs();
@@ -295,14 +310,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return {
     name: 'delivery',
     start() {
-      // A programming error in the loop must not end delivery for good: it is logged and the loop goes on.
-      const supervise = async () => {
-        while (!stopping.signal.aborted) {
-          await run().catch((error: unknown) => {
-            if (!stopping.signal.aborted) log.error({ err: error }, 'the delivery loop failed and begins again');
-          });
-        }
-      };
       loop = Promise.all([supervise(), uploader.run(stopping.signal)]);
       return Promise.resolve();
     },
