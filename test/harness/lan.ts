@@ -36,13 +36,17 @@ export interface Lan {
   shows(path: string, payload: string, timeoutMs?: number): Promise<void>;
   /** Sends a command and does not wait; returns its id. */
   send(verb: string, body: Readonly<Record<string, unknown>>): Promise<string>;
-  /** Sends a command and waits for its final reply. */
+  /**
+   * Sends a command and waits for its final reply. Sent again under the same id every two seconds, since a broker that
+   * restarts may lose a command; siteward answers a repeat without doing it twice.
+   */
   ask(verb: string, body: Readonly<Record<string, unknown>>, timeoutMs?: number): Promise<Reply>;
   /** Publishes as any device would, QoS 1; resolves when the broker has it. */
   publish(topic: string, payload: string, options?: { retain?: boolean }): Promise<void>;
   close(): Promise<void>;
 }
 
+const repeatMs = 2000;
 const patterns = ['status', 'info', 'outbox', 'partition/#', 'zone/#', 'link/#', 'camera/#', 'event/+', 'reply/+/+'];
 
 /** Its session outlives its connection, so that it misses nothing while the broker restarts in order. */
@@ -74,12 +78,12 @@ export async function watchLan(options: { url: string; root: string; clientId?: 
     { qos: 1 },
   );
 
-  async function send(verb: string, body: Readonly<Record<string, unknown>>): Promise<string> {
+  function command(verb: string, body: Readonly<Record<string, unknown>>) {
     const id = randomUUID();
     const reply_to = `${root}/reply/${clientId}/${id}`;
     const payload = JSON.stringify({ id, issued_at: new Date().toISOString(), reply_to, ...body });
-    await client.publishAsync(`${root}/cmd/${verb}`, payload, { qos: 1 });
-    return id;
+    const send = async () => void (await client.publishAsync(`${root}/cmd/${verb}`, payload, { qos: 1 }));
+    return { id, send };
   }
 
   return {
@@ -94,13 +98,21 @@ export async function watchLan(options: { url: string; root: string; clientId?: 
         throw new Error(`${String(error)}; it is ${topics.get(path) ?? 'not there'}`);
       });
     },
-    send,
+    async send(verb, body) {
+      const { id, send } = command(verb, body);
+      await send();
+      return id;
+    },
     async ask(verb, body, timeoutMs = 15_000) {
-      const id = await send(verb, body);
-      return eventually(`the final reply to ${verb}`, () => replies.findLast(({ reply }) => reply.id === id)?.reply, {
-        timeoutMs,
-        everyMs: 10,
-      });
+      const { id, send } = command(verb, body);
+      const found = () => replies.findLast(({ reply }) => reply.id === id)?.reply;
+      const again = setInterval(() => void send().catch(() => undefined), repeatMs);
+      try {
+        await send();
+        return await eventually(`the final reply to ${verb}`, found, { timeoutMs, everyMs: 10 });
+      } finally {
+        clearInterval(again);
+      }
     },
     async publish(topic, payload, { retain = false } = {}) {
       await client.publishAsync(topic, payload, { qos: 1, retain });
