@@ -25,7 +25,12 @@ export interface Operation {
   /** Where the rules come from: checklist numbers S-nnn, rules C-n. */
   readonly rules: readonly string[];
   readonly tags?: readonly string[];
+  /** For which kind of integration the service offers it; without it, for every kind. */
+  readonly availability?: Availability;
 }
+
+/** Tags of the service's own index of endpoints. */
+export type Availability = 'only A' | 'ready for B' | 'only B';
 
 export interface BodySpec {
   readonly media:
@@ -35,6 +40,8 @@ export interface BodySpec {
     | 'video/mp4'
     | 'application/octet-stream';
   readonly schema?: z.ZodType;
+  /** One item of a list whose items are judged each on its own: `schema` takes the list, this the item. */
+  readonly items?: z.ZodType;
   readonly optional?: boolean;
 }
 
