@@ -5,11 +5,15 @@ import { armingWord, armMode, zoneNumber } from '#site/model/index.ts';
 
 const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$/;
 
-/** JSON Schema counts characters where zod's `max` counts UTF-16 units. */
+/** JSON Schema counts characters where zod's `max` counts UTF-16 units. `meta` tells JSON Schema what `refine` cannot. */
 const text = (max: number) =>
-  z.string().refine((value) => [...value].length <= max, `must be at most ${max} characters`);
+  z
+    .string()
+    .refine((value) => [...value].length <= max, `must be at most ${max} characters`)
+    .meta({ maxLength: max });
 /** JSON Schema's integer: any size, unlike `z.int()`. */
-const integer = z.number().refine(Number.isInteger, 'must be a whole number');
+const integer = z.number().refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' });
+const notNegative = integer.refine((value) => value >= 0, 'must not be negative').meta({ type: 'integer', minimum: 0 });
 const time = z
   .string()
   .regex(
@@ -36,7 +40,7 @@ const commandBase = {
     .exactOptional(),
   expected: z
     .strictObject({
-      seq: integer.refine((value) => value >= 0, 'must not be negative').exactOptional(),
+      seq: notNegative.exactOptional(),
       state: z.array(armingWord).exactOptional(),
     })
     .exactOptional(),
@@ -51,6 +55,7 @@ export const armBody = z.strictObject({
     .array(zoneNumber)
     .max(64)
     .refine((zones) => new Set(zones).size === zones.length, 'must not name a zone twice')
+    .meta({ uniqueItems: true })
     .exactOptional(),
   skip_exit_delay: z.boolean().exactOptional(),
 });
@@ -62,7 +67,10 @@ export type DisarmBody = z.infer<typeof disarmBody>;
 export const queryBody = z.strictObject({
   ...commandBase,
   what: z.enum(['partitions', 'zones', 'troubles', 'info', 'audio', 'verifications', 'history']),
-  limit: integer.refine((value) => value >= 1 && value <= 200, 'must be 1 to 200').exactOptional(),
+  limit: integer
+    .refine((value) => value >= 1 && value <= 200, 'must be 1 to 200')
+    .meta({ type: 'integer', minimum: 1, maximum: 200 })
+    .exactOptional(),
 });
 export type QueryBody = z.infer<typeof queryBody>;
 
@@ -109,8 +117,8 @@ export const partitionDetail = z.strictObject({
   bypassed: z.array(zoneNumber).exactOptional(),
   memory: z.array(zoneNumber).exactOptional(),
   alarm: object.nullable().exactOptional(),
-  exit_left_s: integer.refine((value) => value >= 0).exactOptional(),
-  entry_left_s: integer.refine((value) => value >= 0).exactOptional(),
+  exit_left_s: notNegative.exactOptional(),
+  entry_left_s: notNegative.exactOptional(),
   changed_by: z.string().exactOptional(),
   source: z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']).exactOptional(),
   request: object.nullable().exactOptional(),
