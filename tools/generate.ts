@@ -1,7 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configJsonSchema } from '#config/index.ts';
-import { errorCodes } from '#errors.ts';
+import { configurationPage } from './pages/configuration.ts';
+import { errorsPage } from './pages/errors.ts';
+import { lanApi } from './pages/lan-api.ts';
+import { mqttPage } from './pages/mqtt.ts';
+import { mqttSchemas } from './pages/mqtt-schemas.ts';
 
 /** Files made from the sources. `npm run generate` writes them, `-- --check` fails when one is out of step. */
 interface Generator {
@@ -9,23 +13,16 @@ interface Generator {
   text(): string;
 }
 
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
+
 const generators: readonly Generator[] = [
-  { path: 'config/siteward.schema.json', text: () => `${JSON.stringify(configJsonSchema(), null, 2)}\n` },
+  { path: 'config/siteward.schema.json', text: () => json(configJsonSchema()) },
+  { path: 'docs/configuration.md', text: configurationPage },
   { path: 'docs/errors.md', text: errorsPage },
+  { path: 'docs/mqtt.md', text: mqttPage },
+  { path: 'docs/openapi/lan.yaml', text: lanApi },
+  { path: 'docs/schemas/mqtt.schema.json', text: () => json(mqttSchemas()) },
 ];
-
-function errorsPage(): string {
-  const rows = Object.entries(errorCodes).map(([code, sentence]) => `| \`${code}\` | ${sentence} |`);
-  return `# Error codes
-
-Made from \`src/errors.ts\` by \`npm run generate\`; do not edit. Every error of siteward carries one of these codes,
-in the log as \`error_code\`. Codes never change their meaning.
-
-| code | what it means and what to do |
-|---|---|
-${rows.join('\n')}
-`;
-}
 
 const root = join(import.meta.dirname, '..');
 

@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Role, roles, type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
+import { limits } from '#lan/mqtt/state.ts';
+import { type ReplyCode, replyCodes } from '#site/model/index.ts';
+import { snake } from './mqtt-schemas.ts';
+
+/** `docs/mqtt.md`: the topic table and the reply codes put into the hand-written template. */
+export function mqttPage(): string {
+  const template = readFileSync(join(import.meta.dirname, 'mqtt.template.md'), 'utf8');
+  const parts: Readonly<Record<string, string>> = {
+    topics: topics(),
+    rights: rights(),
+    codes: codes(),
+    limits: limitsList(),
+  };
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const part = parts[name];
+    if (part === undefined) throw new TypeError(`the template names {{${name}}}, which nothing makes`);
+    return part;
+  });
+}
+
+const table = topicTable as Readonly<Record<string, TopicSpec>>;
+
+function topics(): string {
+  const rows = Object.entries(table).map(([name, { topic, payload, qos, retain }]) => {
+    const what = 'json' in payload ? `JSON \`${snake(name)}\`` : payload.words.map((word) => `\`${word}\``).join(', ');
+    return `| \`${topic}\` | ${what} | ${qos} | ${retain ? 'yes' : 'no'} |`;
+  });
+  return ['| topic | payload | QoS | retained |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+/** Rows of equal rights together. */
+function rights(): string {
+  const mine = roles.filter((role) => role !== 'siteward');
+  const groups = Map.groupBy(Object.values(table), ({ read, write }) =>
+    mine.map((role) => right(role, read, write)).join(),
+  );
+  const rows = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const cells = mine.map((role) => right(role, first.read, first.write));
+    return [`| ${group.map(({ topic }) => `\`${topic}\``).join(', ')} | ${cells.join(' | ')} |`];
+  });
+  return [`| topics | ${mine.join(' | ')} |`, `|---|${mine.map(() => '---|').join('')}`, ...rows].join('\n');
+}
+
+const right = (role: Role, read: readonly Role[], write: readonly Role[]): string =>
+  `${read.includes(role) ? 'r' : ''}${write.includes(role) ? 'w' : ''}`;
+
+/** Codes kept for verbs of later versions. */
+const later: readonly ReplyCode[] = [
+  'ALREADY_ANSWERED',
+  'AUDIO_UNAVAILABLE',
+  'CAMERA_UNAVAILABLE',
+  'CLOUD_OFFLINE',
+  'FORBIDDEN',
+  'NOT_ACTIVATED',
+  'VERIFICATION_GONE',
+];
+
+const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
+  BAD_CODE: 'Nobody has this code, or the panel refused it. Three within a minute lock the client for 90 s.',
+  BAD_JSON: 'The payload is not a JSON object.',
+  BAD_REPLY_TOPIC:
+    'The reply topic is not below `reply/<client>/`, or the client is another. The reply comes to the default topic.',
+  BUSY: 'Another command for this partition waits for the panel, or too many of this client wait. Try again.',
+  CLOCK_DOUBTFUL: 'The clock of the bridge cannot be trusted, and this command depends on it.',
+  CODE_REQUIRED: 'Disarming, or arming in a mode that protects less, needs a code.',
+  CONFLICT: 'The partition is not in the state or sequence that `expected` names.',
+  EXPIRED: 'The command came too late.',
+  FUTURE: '`issued_at` lies more than 30 s in the future. Set the clock of the client.',
+  ID_CONFLICT: 'This `id` was used for another command. Make a new one.',
+  INTERNAL: 'siteward made a mistake; its log says more.',
+  LOCKED: 'Too many wrong codes, here or at the panel. `retry_after_s` says how long.',
+  NEWER_LOCAL_CHANGE: 'Somebody on the site was quicker, or a command with more weight took its place.',
+  NOT_ALLOWED:
+    'Not now or not this way: arming during an alarm, or a zone that must not be bypassed (`field`, `zones`).',
+  NOT_CONFIGURED: 'The site has nothing of this kind.',
+  NOT_CONTROLLED: 'siteward only watches this partition or site.',
+  NOT_READY: 'The zones in `zones` are open or not heard. Close them, name them in `bypass`, or use `force`.',
+  NOT_UTF8: 'The payload is not UTF-8.',
+  PANEL_OFFLINE: 'The panel cannot be heard. Commands do not wait for it.',
+  RATE_LIMITED: 'Too many commands. Wait `retry_after_s`.',
+  RETAINED: 'The command was retained. It was not carried out, and was cleared.',
+  SCHEMA: 'The member `field` is missing, wrong or unknown.',
+  TOO_LARGE: 'A limit below is exceeded; `field` names the member where one is.',
+  UNCONFIRMED: 'The panel did not show the state in time. It may still do so; the state topics tell.',
+  UNKNOWN_TARGET: 'There is no such partition, or no such zone in it.',
+  UNKNOWN_VERB: 'There is no such command.',
+};
+
+function codes(): string {
+  const rows = replyCodes
+    .filter((code) => !later.includes(code))
+    .map((code) => {
+      const meaning = meanings[code];
+      if (meaning === undefined) throw new TypeError(`the reply code ${code} has no meaning in tools/pages/mqtt.ts`);
+      return `| \`${code}\` | ${meaning} |`;
+    });
+  const rest = later.map((code) => `\`${code}\``).join(', ');
+  return `| code | meaning |\n|---|---|\n${rows.join('\n')}\n\nKept for later versions: ${rest}.`;
+}
+
+function limitsList(): string {
+  const kib = (bytes: number) => `${bytes / 1024} KiB`;
+  return [
+    `- A command is at most ${kib(limits.command_bytes)}, nested at most ${limits.json_depth} deep, with texts of at most ${limits.string_bytes} bytes.`,
+    `- A client may send ${limits.commands_per_s} commands a second, all clients together 100.`,
+    `- A reply is at most ${kib(limits.reply_bytes)}. A query that has more says \`"truncated": true\` and \`total\`.`,
+    '- The embedded broker takes 128 clients and packets of 256 KiB.',
+    '- A zone publishes at most five times a second. A short opening in between is still shown as `ON`, `OFF`.',
+  ].join('\n');
+}
