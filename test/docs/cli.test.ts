@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { exitCodes } from '../../src/cli/exit-codes.ts';
+import { siteward } from '../cli/run-cli.ts';
+import { read } from './markdown.ts';
+
+const page = read('docs/cli.md');
+const sections = new Map(
+  [...page.matchAll(/^## siteward (\w+)\n([\s\S]*?)(?=^## )/gm)].map((match) => [match[1] ?? '', match[2] ?? '']),
+);
+
+/** Names of verbs in the list of commands of `--help`. */
+const verbsIn = (help: string): string[] =>
+  [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)]
+    .map((match) => match[1] ?? '')
+    .filter((verb) => verb !== 'help');
+
+test('docs/cli.md has a section for each verb, in the order of --help', async () => {
+  const { out, code } = await siteward(['--help']);
+  expect(code).toBe(0);
+  expect([...sections.keys()]).toEqual(verbsIn(out));
+});
+
+test.each([...sections.keys()])('the options of "siteward %s" are those of its --help', async (verb) => {
+  const { out, code } = await siteward([verb, '--help']);
+  expect(code).toBe(0);
+  const known = [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)]
+    .map((match) => match[1])
+    .filter((name) => name !== '--help');
+  const shown = [...(sections.get(verb) ?? '').matchAll(/^\| `(--[\w-]+)[^`]*` \|/gm)].map((match) => match[1]);
+  expect(shown).toEqual(known);
+});
+
+test('the exit codes are those of the program', () => {
+  const shown = [...page.matchAll(/^\| (\d+) \|/gm)].map((match) => Number(match[1]));
+  expect(shown).toEqual(Object.values(exitCodes));
+});
