@@ -83,7 +83,7 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
     if (record.delivery === 'parked') return { kind: 'never', reason: 'the cloud refused the event' };
     if (record.delivery === 'local') return { kind: 'never', reason: 'the event is not sent to the cloud' };
     // After a restart: the event was accepted before, its addresses are forgotten.
-    const pending = await store.row?.({ seq: row.seq, lane: row.lane });
+    const pending = await store.row({ seq: row.seq, lane: row.lane });
     if (pending === undefined) return { kind: 'never', reason: 'the event can no longer be sent again' };
     const entry = newEntry(pending);
     entries.set(row.eventId, entry);

@@ -58,6 +58,7 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'recall'; readonly room: string; readonly key: string }
   | { readonly op: 'take'; readonly lane: Lane; readonly afterSeq: number; readonly limit: number }
   | { readonly op: 'before'; readonly orderKey: string; readonly seq: number }
+  | { readonly op: 'row'; readonly lane: Lane; readonly seq: number }
   | { readonly op: 'media'; readonly states: readonly MediaState[]; readonly limit: number }
   | { readonly op: 'events'; readonly query: EventsQuery }
   | { readonly op: 'arming'; readonly partition: string | null; readonly limit: number }
@@ -91,6 +92,7 @@ export interface StoreAnswers {
   recall: string | undefined;
   take: PendingRow[];
   before: PendingRow[];
+  row: PendingRow | undefined;
   media: MediaRow[];
   /** `next`: where the following slice begins, 0 at the end. */
   events: { records: WireRecord[]; next: number };

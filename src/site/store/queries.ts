@@ -31,6 +31,8 @@ export function answerRead(request: StoreRequest, sources: Sources): StoreAnswer
       return take(fileOf(request.lane) === 'site' ? site : bulk, request);
     case 'before':
       return site.reader.before(request.orderKey, request.seq);
+    case 'row':
+      return (fileOf(request.lane) === 'site' ? site : bulk)?.reader.row(request.seq);
     case 'media':
       return media(request, sources);
     case 'events':

@@ -81,6 +81,12 @@ export class Reader {
     return this.#sql.before.all(orderKey, seq, own, beforeRows).map(pendingRow);
   }
 
+  /** One event in whatever state; undefined when it is gone or damaged. */
+  row(seq: number): PendingRow | undefined {
+    const row = this.#sql.row.get(seq);
+    return row === undefined || crc32(row.body) !== row.crc ? undefined : pendingRow(row);
+  }
+
   media(states: readonly MediaState[], limit: number): MediaRow[] {
     const rows = states.flatMap((state) => this.#sql.media.all(mediaStates.indexOf(state), limit));
     return rows
@@ -171,6 +177,7 @@ function prepare(db: Database) {
       `SELECT ${columns} FROM pend JOIN ev USING(seq)
        WHERE pend.okey = ? AND pend.seq < ? AND pend.lane <> ? ORDER BY pend.seq LIMIT ?`,
     ),
+    row: db.prepare<[number], EventRow>(`SELECT ${columns} FROM ev WHERE seq = ?`),
     laneOf: pluck<[number], number>(db, 'SELECT lane FROM ev WHERE seq = ?'),
     media: db.prepare<[number, number], MediaLine>(
       `SELECT media.*, ev.lane, ev.eid, ev.wall FROM media JOIN ev USING(seq)

@@ -112,6 +112,10 @@ export class WorkerStore implements Store {
     return this.#ask<'before'>({ op: 'before', orderKey: row.orderKey, seq: row.seq });
   }
 
+  row({ seq, lane }: { seq: number; lane: PendingRow['lane'] }): Promise<PendingRow | undefined> {
+    return this.#ask<'row'>({ op: 'row', lane, seq });
+  }
+
   settle(verdicts: readonly Verdict[]): Promise<void> {
     return this.#ask<'settle'>({ op: 'settle', verdicts }, verdicts.length * callBytes);
   }

@@ -149,7 +149,7 @@ export interface Store extends Part {
    * One event whatever its state, delivered ones included; undefined when it is gone. Needed to ask for upload
    * addresses again after a restart: the same body goes out under the same id.
    */
-  row?(at: { seq: number; lane: Lane }): Promise<PendingRow | undefined>;
+  row(at: { seq: number; lane: Lane }): Promise<PendingRow | undefined>;
   /** Puts parked events back in line; returns how many. */
   retryParked(seqs: readonly number[]): Promise<number>;
   updateMedia(updates: readonly MediaUpdate[]): Promise<void>;

@@ -42,6 +42,31 @@ describe('take', () => {
   });
 });
 
+describe('row', () => {
+  it('gives an event in whatever state, also after a restart, so that it can be sent again', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })]));
+    const [before] = await first.take('alarm', 0, 1);
+    await first.settle([settled(1)]);
+    await first.stop();
+    const store = await startStore(dir);
+    expect(await store.row({ seq: 1, lane: 'alarm' })).toEqual(before);
+    expect(await store.row({ seq: 2, lane: 'activity' })).toMatchObject({ seq: 2, lane: 'activity' });
+  });
+
+  it('gives nothing for an event that is gone, or whose body was changed on disk', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(1)]));
+    await first.stop();
+    withFile(join(dir, 'site.db'), (db) => db.exec(`UPDATE ev SET body = '{"event_id":"event-7"}' WHERE seq = 1`));
+    const store = await startStore(dir);
+    expect(await store.row({ seq: 1, lane: 'alarm' })).toBeUndefined();
+    expect(await store.row({ seq: 2, lane: 'alarm' })).toBeUndefined();
+  });
+});
+
 describe('before', () => {
   it('gives waiting rows of the same key and lower seq in the other lanes of site.db', async () => {
     const store = await startStore(temporaryDir());
