@@ -32,6 +32,8 @@ export interface Media extends Part {
 
 const snapshotDeadlineMs = 10_000;
 const retryAfterMs = 1000;
+/** Longer than stopping takes: then the picture stays planned, and the next start takes it. */
+const camerasStoppedMs = 5000;
 /** A picture taken later than this after its event shows something else. */
 const lateMs = 30_000;
 const jobCap = 128;
@@ -136,7 +138,8 @@ export function createMedia(options: {
     } catch (error) {
       // A wrong password does not get better by trying; it only locks the account.
       if (error instanceof SitewardError && error.code === 'camera_auth') throw error;
-      await sleep(retryAfterMs, abort.signal);
+      const stopped = error instanceof SitewardError && error.code === 'stopped';
+      await sleep(stopped ? camerasStoppedMs : retryAfterMs, abort.signal);
       return (await once()).bytes;
     }
   }

@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMedia, type Media, type MediaOutcome, type PlannedMedia } from '#devices/media/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
@@ -32,6 +32,7 @@ beforeEach(() => {
 });
 
 afterEach(async () => {
+  vi.useRealTimers();
   await media?.stop();
   media = undefined;
   rmSync(dir, { recursive: true, force: true });
@@ -96,6 +97,19 @@ describe('media', () => {
     ]);
     expect(readFileSync(one.path('7-0.jpg'))).toEqual(picture);
     expect(statSync(one.path('7-0.jpg')).mode & 0o777).toBe(0o600);
+  });
+
+  it('leaves a picture planned for the next start when the cameras are stopped before it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    let asked = 0;
+    const one = await start(async () => {
+      asked += 1;
+      throw new SitewardError('stopped', 'The camera session was stopped');
+    });
+    one.capture(job(7, [item(0)]));
+    await vi.advanceTimersByTimeAsync(4000);
+    await one.stop();
+    expect({ asked, outcomes }).toEqual({ asked: 1, outcomes: [] });
   });
 
   it('takes the picture at once but touches its row only after the event is committed', async () => {
