@@ -36,7 +36,7 @@ export interface Harness {
   tokenRequests(): number;
   commit(rows: readonly OutboxRow[]): Promise<void>;
   waiting(): Promise<number>;
-  /** Lets time pass while nothing is under way, until the condition holds. */
+  /** Lets time pass while delivery waits for it and nothing is under way, until the condition holds. */
   passTime(what: string, condition: () => boolean | Promise<boolean>, stepMs?: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -146,9 +146,11 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
       let arrived = -1;
       await until(what, async () => {
         if (await condition()) return true;
+        const { state, facts } = delivery.health();
+        const waits = state !== 'ok' || Number(facts?.aside) > 0 || facts?.inMemory === 0;
         const quietNow = open === 0 && arrived === server.seen.length;
         arrived = server.seen.length;
-        if (quietNow) {
+        if (quietNow && waits) {
           clock.advance(stepMs);
           delivery.wake();
           await new Promise((resolve) => setTimeout(resolve, 10));

@@ -69,7 +69,7 @@ describe('whatever the lanes, keys, faults and outages', () => {
           await h.close();
         }
       }),
-      { numRuns: 25 },
+      { numRuns: 25, interruptAfterTimeLimit: 40_000 },
     );
   });
 

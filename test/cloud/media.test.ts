@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createDelivery } from '#cloud/delivery/index.ts';
 import type { MediaItem } from '#site/model/index.ts';
 import { readAddresses } from '../../src/cloud/delivery/addresses.ts';
 import { type Harness, type HarnessOptions, harness, type OnEvent } from './delivery-harness.ts';
-import { json, rowOf, until } from './support.ts';
+import { json, quiet, rowOf, until } from './support.ts';
 
 let h: Harness;
 afterEach(() => h?.close());
@@ -169,6 +171,29 @@ describe('pictures and clips', () => {
     await until('it has failed', allAre(1, 'failed'));
     expect((await mediaOf(1))[0]?.reason).toBe(reason);
     expect(h.puts).toHaveLength(1);
+  });
+
+  it('of an event that was accepted before a restart are uploaded after asking for addresses again', async () => {
+    await setUp();
+    const row = rowOf(h.clock, 1, { media: plan.slice(0, 1) });
+    await h.commit([row]);
+    await until('the event is accepted', async () => (await h.waiting()) === 0);
+    await h.delivery.stop();
+    await ready(1, [0]);
+    const again = createDelivery({
+      store: h.store,
+      cloud: h.cloud,
+      clock: h.clock,
+      log: quiet,
+      metrics: h.metrics,
+      allowLoopbackHttp: true,
+      files: { open: async () => ({ bytes: 3, stream: () => Readable.from([Buffer.from('jpg')]) }) },
+    });
+    await again.start(new AbortController().signal);
+    await until('it is uploaded', allAre(1, 'uploaded'));
+    await again.stop();
+    expect(h.posts.map(({ id }) => id)).toEqual([row.eventId, row.eventId]);
+    expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/2/snapshot/0']);
   });
 
   it('whose file is gone fail, and those of a refused event too', async () => {

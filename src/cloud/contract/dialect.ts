@@ -23,7 +23,10 @@ const forms = {
   ref_path: z
     .string()
     .max(255)
-    .regex(/^(\/[\w~-][\w.~-]*)*\/\{account_reference_id\}(\/[\w~-][\w.~-]*)*$/, 'must be a path with {account_reference_id}')
+    .regex(
+      /^(\/[\w~-][\w.~-]*)*\/\{account_reference_id\}(\/[\w~-][\w.~-]*)*$/,
+      'must be a path with {account_reference_id}',
+    )
     .default(referencePath)
     .describe('Path of a site that audio calls address by its account reference.'),
 } as const;

@@ -202,6 +202,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       item.suspected = othersPass;
       aside(item, suspectedMs);
     } else queue.back(item);
+    queue.originRests();
     breaker.failed({ ...rest, reason: judgement.reason, retryAfterMs: judgement.retryAfterMs }, sentMono);
   }
 

@@ -37,6 +37,7 @@ export interface FeedOptions {
 
 /** Rows of each lane in memory. */
 const windows: Readonly<Record<Lane, number>> = { alarm: 256, arming: 128, trouble: 128, activity: 128 };
+const siteLanes = lanes.filter((lane) => lane !== 'activity');
 const perTake = 64;
 /** The store cuts an answer at 256 KiB; a shorter one below this many bytes means that there are no more rows. */
 const surelyWhole = 192 * 1024;
@@ -50,12 +51,13 @@ interface Reader {
   readonly lane: Lane;
   /** Rows up to here were read. */
   cursor: number;
-  exhausted: boolean;
+  /** The number of the read that found the lane's end; undefined while there may be more rows. */
+  endedAt: number | undefined;
 }
 
 export function createFeed(options: FeedOptions): Feed {
   const { store, queue, clock } = options;
-  const reader = (lane: Lane, cursor = 0): Reader => ({ lane, cursor, exhausted: false });
+  const reader = (lane: Lane, cursor = 0): Reader => ({ lane, cursor, endedAt: undefined });
   const readers: Readonly<Record<Lane, Reader>> = {
     alarm: reader('alarm'),
     arming: reader('arming'),
@@ -65,8 +67,12 @@ export function createFeed(options: FeedOptions): Feed {
   /** Reads alarms above the mark, beside the backlog. */
   let freshReader: Reader | undefined;
   const accepted = new BoundedMap<number, true>(4096);
-  /** Items whose older rows were looked for. */
-  const looked = new WeakSet<Item>();
+  /**
+   * By item, the number of the last read begun when its row came. Older rows of its key may have been committed with
+   * it, so that only reads begun later have surely seen them. Without an entry nothing needs to be looked for.
+   */
+  const cameAt = new WeakMap<Item, number>();
+  let reads = 0;
   /** Up to which seq the alarm lane was searched for a key. */
   const searched = new BoundedMap<string, number>(256);
   const waits = backoff({ baseMs: 250, capMs: 15_000 });
@@ -82,11 +88,22 @@ export function createFeed(options: FeedOptions): Feed {
       options.onRepeat(row);
       return undefined;
     }
-    return queue.add(row, { direct: false, fresh: row.seq > freshAbove });
+    const item = queue.add(row, { direct: false, fresh: row.seq > freshAbove });
+    if (row.lane !== 'activity') cameAt.set(item, reads);
+    return item;
+  }
+
+  const readOn = (one: Reader | undefined) => {
+    if (one !== undefined) one.endedAt = undefined;
+  };
+
+  /** Whether every waiting row of the reader's lane below the item's seq is in memory. */
+  function covers(one: Reader, item: Item, came: number): boolean {
+    return one.cursor >= item.row.seq || (one.endedAt !== undefined && one.endedAt > came);
   }
 
   function wants(one: Reader): boolean {
-    if (one.exhausted) return false;
+    if (one.endedAt !== undefined) return false;
     // Fresh alarms have room of their own, so that a backlog cannot keep them out.
     const room = one === freshReader ? windows.alarm * 2 : windows[one.lane];
     return queue.waiting(one.lane) <= room - perTake;
@@ -94,6 +111,8 @@ export function createFeed(options: FeedOptions): Feed {
 
   async function read(one: Reader): Promise<number> {
     const from = one.cursor;
+    reads += 1;
+    const number = reads;
     const rows = await store.take(one.lane, from, perTake);
     let bytes = 0;
     let added = 0;
@@ -102,7 +121,10 @@ export function createFeed(options: FeedOptions): Feed {
       if (admit(row) !== undefined) added += 1;
     }
     one.cursor = rows.at(-1)?.seq ?? from;
-    if (rows.length < perTake && bytes < surelyWhole) one.exhausted = true;
+    if (rows.length < perTake && bytes < surelyWhole) one.endedAt = number;
+    // The ends the other lanes had before these rows came say nothing about them.
+    if (added > 0 && one.lane !== 'activity')
+      for (const lane of siteLanes) if (lane !== one.lane) readOn(readers[lane]);
     return added;
   }
 
@@ -121,28 +143,28 @@ export function createFeed(options: FeedOptions): Feed {
     for (const row of rows) admit(row);
     // `before` knows the other lanes. In its own, a fresh alarm has overtaken what the reader has not come to yet.
     const own = readers[lane];
-    let from = Math.max(own.cursor, searched.get(orderKey) ?? 0);
-    while (!own.exhausted && from < seq && !signal.aborted) {
+    let from = covers(own, item, cameAt.get(item) ?? 0) ? seq : Math.max(own.cursor, searched.get(orderKey) ?? 0);
+    while (from < seq && !signal.aborted) {
       const some = await store.take(lane, from, perSearch);
       for (const row of some) if (row.orderKey === orderKey && row.seq < seq) admit(row);
       from = some.at(-1)?.seq ?? seq;
       searched.set(orderKey, Math.min(from, seq));
     }
     // Older rows than these may remain; the item is looked at again when they have left.
-    if (rows.length < beforeLimit) looked.add(item);
+    if (rows.length < beforeLimit) cameAt.delete(item);
   }
 
   function rescan(): void {
     if (clock.monotonic() - rescannedMono < rescanMs) return;
     rescannedMono = clock.monotonic();
     searched.clear();
-    for (const lane of lanes) Object.assign(readers[lane], { cursor: 0, exhausted: false });
+    for (const lane of lanes) Object.assign(readers[lane], { cursor: 0, endedAt: undefined });
   }
 
   return {
     wake() {
-      for (const lane of lanes) readers[lane].exhausted = false;
-      if (freshReader !== undefined) freshReader.exhausted = false;
+      for (const lane of lanes) readOn(readers[lane]);
+      readOn(freshReader);
     },
     kick() {
       rescan();
@@ -174,16 +196,15 @@ export function createFeed(options: FeedOptions): Feed {
       );
     },
     mustLookBefore(item) {
-      if (item.direct || item.row.lane === 'activity' || looked.has(item)) return false;
-      const { seq } = item.row;
-      return lanes.some((lane) => lane !== 'activity' && !readers[lane].exhausted && readers[lane].cursor < seq);
+      const came = cameAt.get(item);
+      return came !== undefined && siteLanes.some((lane) => !covers(readers[lane], item, came));
     },
     async lookBefore(item) {
       try {
         await withDeadline(lookBeforeMs, options.signal, (signal) => lookBefore(item, signal));
       } catch {
         // Order gives way to the alarm; its seq is in the payload.
-        looked.add(item);
+        cameAt.delete(item);
       }
     },
     accepted(seq) {

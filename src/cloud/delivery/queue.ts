@@ -91,6 +91,8 @@ export class Queue {
 
   /** The event to send next among those whose rank is below `belowRank`; marks nothing. */
   next(nowMono: number, belowRank: number): Item | undefined {
+    // While nothing may be sent, no alarm is held up by older events of its key.
+    if (belowRank <= 0) return undefined;
     let best: Item | undefined;
     let bestRank = belowRank;
     const offer = (item: Item, rank: number) => {
@@ -179,6 +181,11 @@ export class Queue {
       item.dueMono = 0;
       return;
     }
+  }
+
+  /** The origin rests: how long alarms were held up by older events of their key is measured anew afterwards. */
+  originRests(): void {
+    for (const item of this.#items.values()) item.heldUpSince = undefined;
   }
 
   /** When the next item set aside, or the next alarm held up, is due; monotonic. */
