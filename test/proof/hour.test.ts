@@ -115,7 +115,9 @@ describe('an hour of events', () => {
     );
     expect(record.length).toBeGreaterThanOrEqual(hourOfEvents);
     expect(new Set(happened).size, 'every mishap happened').toBe(5);
-    expect(pictures.arrived).toBeGreaterThan(pictures.announced / 2);
+    const excuses = [...pictures.excused.keys()].filter((reason) => !/camera/i.test(reason));
+    expect(excuses, 'pictures missing for another reason than an unreachable camera').toEqual([]);
+    expect(pictures.arrived).toBeGreaterThan(pictures.announced * 0.9);
     process.stdout.write(
       `${record.length} events, ${record.filter(({ try_count }) => try_count > 1).length} of them sent again, ` +
         `${pictures.arrived} of ${pictures.announced} pictures, the others ${JSON.stringify([...pictures.excused])}, ` +
