@@ -1,5 +1,4 @@
 import { type EventEntry, type LanPort, statusOf } from '#lan/http/index.ts';
-import { isSilent } from '#lan/mqtt/index.ts';
 import { version } from '#lib/version.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
@@ -69,7 +68,7 @@ export function lanPort(options: {
         ...(query.before !== undefined && { beforeSeq: query.before }),
         ...(query.class !== undefined && { class: query.class }),
       });
-      return (records ?? []).filter(({ event }) => !isSilent(event)).map(entryOf);
+      return (records ?? []).map(entryOf);
     },
 
     ready() {

@@ -55,6 +55,7 @@ export function numberEvents(options: {
         event,
         media: draft.media,
         toCloud: draft.toCloud,
+        ...(draft.silent === true && { silent: true }),
       },
     });
   }

@@ -258,8 +258,10 @@ describe('safety 4', () => {
       expect(changes).toMatchObject({ partitions: [], zones: [], troubles: false });
     }
     expect(await site.metrics.getSingleMetricAsString('siteward_events_total')).toBe(before.metrics);
-    const stored = await site.store.events({ limit: 10 });
-    expect(stored.map((record) => record.event.kind)).toContain('panic_silent');
+    const waiting = await site.store.take('alarm', 0, 10);
+    expect(waiting).toHaveLength(1);
+    expect((await site.store.events({ limit: 10 })).map((record) => record.event.kind)).not.toContain('panic_silent');
+    expect((await site.store.stats()).pending.alarm).toBe(0);
   });
 });
 

@@ -35,8 +35,23 @@ export class Outbox {
 
   insert(rows: readonly WireRow[]): void {
     for (const row of rows) {
-      const [seq, lane, eventId, orderKey, mono, wall, boot, clock, body, event, eventClass, part, toCloud, media] =
-        row;
+      const [
+        seq,
+        lane,
+        eventId,
+        orderKey,
+        mono,
+        wall,
+        boot,
+        clock,
+        body,
+        event,
+        eventClass,
+        part,
+        toCloud,
+        silent,
+        media,
+      ] = row;
       const crc = crc32(body);
       const { changes } = this.#sql.insert.run(
         seq,
@@ -52,12 +67,13 @@ export class Outbox {
         part,
         body,
         event,
+        Number(silent),
       );
       // The row is there already: a repeat after an unknown commit. What became of it since must not be undone.
       if (changes === 0) continue;
       if (toCloud) {
-        this.#sql.pend.run(lane, seq, orderKey);
-        this.#move(lane, 1);
+        this.#sql.pend.run(lane, seq, orderKey, Number(silent));
+        if (!silent) this.#move(lane, 1);
       } else {
         this.#sql.done.run(seq, null, 0);
         this.counts.done += 1;
@@ -70,8 +86,7 @@ export class Outbox {
   settle(verdict: Verdict): void {
     const lane = lanes.indexOf(verdict.lane);
     const { seq, at, tries } = verdict;
-    const waiting = this.#sql.unpend.run(lane, seq).changes > 0;
-    if (waiting) this.#move(lane, -1);
+    const waiting = this.#unpend(lane, seq);
     if (verdict.verdict === 'parked') {
       if (waiting) this.#sql.park.run(seq, at, verdict.status ?? null, verdict.reason, tries);
       return;
@@ -86,8 +101,8 @@ export class Outbox {
     const row = this.#sql.parkedRow.get(seq);
     if (row === undefined) return false;
     this.#sql.unpark.run(seq);
-    this.#sql.pend.run(row.lane, seq, row.okey);
-    this.#move(row.lane, 1);
+    this.#sql.pend.run(row.lane, seq, row.okey, row.silent);
+    if (row.silent === 0) this.#move(row.lane, 1);
     return true;
   }
 
@@ -119,15 +134,21 @@ export class Outbox {
   evict(lane: number, most: number): number {
     const seqs = this.#sql.oldestPending.all(lane, most);
     for (const seq of seqs) {
-      this.#sql.unpend.run(lane, seq);
+      this.#unpend(lane, seq);
       this.#drop(seq);
     }
-    this.#move(lane, -seqs.length);
     return seqs.length;
   }
 
   maxSeq(): number {
     return this.#sql.maxSeq.get() ?? 0;
+  }
+
+  /** True when the event was waiting. */
+  #unpend(lane: number, seq: number): boolean {
+    const silent = this.#sql.unpend.get(lane, seq);
+    if (silent === 0) this.#move(lane, -1);
+    return silent !== undefined;
   }
 
   #drop(seq: number): void {
@@ -148,16 +169,16 @@ export function pluck<P extends unknown[], R>(db: Database, sql: string): Statem
 function prepare(db: Database) {
   return {
     insert: db.prepare(
-      `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event)
-       VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+      `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event, silent)
+       VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
     ),
-    pend: db.prepare('INSERT INTO pend(lane, seq, okey) VALUES(?, ?, ?) ON CONFLICT DO NOTHING'),
-    unpend: db.prepare('DELETE FROM pend WHERE lane = ? AND seq = ?'),
+    pend: db.prepare('INSERT INTO pend(lane, seq, okey, silent) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    unpend: pluck<[number, number], number>(db, 'DELETE FROM pend WHERE lane = ? AND seq = ? RETURNING silent'),
     done: db.prepare('INSERT INTO done(seq, at, tries) VALUES(?, ?, ?) ON CONFLICT DO NOTHING'),
     park: db.prepare('INSERT INTO parked(seq, at, status, reason, tries) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING'),
     unpark: db.prepare('DELETE FROM parked WHERE seq = ?'),
-    parkedRow: db.prepare<[number], { lane: number; okey: string }>(
-      'SELECT ev.lane, ev.okey FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
+    parkedRow: db.prepare<[number], { lane: number; okey: string; silent: number }>(
+      'SELECT ev.lane, ev.okey, ev.silent FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
     ),
     insertMedia: db.prepare(
       `INSERT INTO media(seq, idx, kind, camera, offset_ms, state) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
@@ -176,7 +197,7 @@ function prepare(db: Database) {
     forgetDone: db.prepare('DELETE FROM done WHERE seq = ?'),
     forgetMedia: db.prepare('DELETE FROM media WHERE seq = ?'),
     forgetEvent: db.prepare('DELETE FROM ev WHERE seq = ?'),
-    countPending: pluck<[number], number>(db, 'SELECT count(*) FROM pend WHERE lane = ?'),
+    countPending: pluck<[number], number>(db, 'SELECT count(*) FROM pend WHERE lane = ? AND NOT silent'),
     countDone: pluck<[], number>(db, 'SELECT count(*) FROM done'),
     maxSeq: pluck<[], number | null>(db, 'SELECT max(seq) FROM ev'),
   };

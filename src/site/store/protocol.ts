@@ -24,6 +24,7 @@ export type WireRow = readonly [
   eventClass: string,
   partition: string | null,
   toCloud: boolean,
+  silent: boolean,
   media: readonly WireMedia[] | null,
 ];
 export type WireMedia = readonly [index: number, kind: string, camera: string, offsetMs: number];

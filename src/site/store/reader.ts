@@ -194,14 +194,17 @@ function prepare(db: Database) {
        FROM ev LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
          LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
        WHERE ev.seq < @below AND ev.seq >= @floor AND (@part IS NULL OR ev.part = @part)
-         AND (@class IS NULL OR ev.class = @class)
+         AND (@class IS NULL OR ev.class = @class) AND NOT ev.silent
        ORDER BY ev.seq DESC LIMIT @limit`,
     ),
-    countParked: pluck<[], number>(db, 'SELECT count(*) FROM parked'),
-    countMedia: pluck<[], number>(db, 'SELECT count(*) FROM media WHERE state IN (0, 1)'),
+    countParked: pluck<[], number>(db, 'SELECT count(*) FROM parked JOIN ev USING(seq) WHERE NOT silent'),
+    countMedia: pluck<[], number>(
+      db,
+      'SELECT count(*) FROM media JOIN ev USING(seq) WHERE state IN (0, 1) AND NOT silent',
+    ),
     oldest: pluck<[number], number>(
       db,
-      'SELECT wall FROM pend JOIN ev USING(seq) WHERE pend.lane = ? ORDER BY pend.seq LIMIT 1',
+      'SELECT wall FROM pend JOIN ev USING(seq) WHERE pend.lane = ? AND NOT pend.silent ORDER BY pend.seq LIMIT 1',
     ),
   };
 }

@@ -5,15 +5,18 @@ import type { FileName } from './protocol.ts';
 /**
  * Events are append-only; what becomes of one is told by the small table its seq stands in: `pend` (waiting),
  * `parked` (refused) or `done` (delivered, or local when `at` is null). Every seq of `ev` is in exactly one of them.
- * Marking an event so costs a ninth of the bytes of a state column.
+ * Marking an event so costs a ninth of the bytes of a state column. A `silent` event is kept and sent like any other, but
+ * stands in no count and no list (safety 4).
  */
 const outbox = `
 CREATE TABLE meta(k TEXT PRIMARY KEY, v TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE ev(
   seq INTEGER PRIMARY KEY, lane INTEGER NOT NULL, eid TEXT NOT NULL, okey TEXT NOT NULL,
   mono REAL NOT NULL, wall REAL NOT NULL, boot TEXT NOT NULL, clock TEXT NOT NULL,
-  crc INTEGER NOT NULL, class TEXT NOT NULL, part TEXT, body TEXT NOT NULL, event TEXT NOT NULL) STRICT;
-CREATE TABLE pend(lane INTEGER NOT NULL, seq INTEGER NOT NULL, okey TEXT NOT NULL, PRIMARY KEY(lane, seq))
+  crc INTEGER NOT NULL, class TEXT NOT NULL, part TEXT, body TEXT NOT NULL, event TEXT NOT NULL,
+  silent INTEGER NOT NULL) STRICT;
+CREATE TABLE pend(lane INTEGER NOT NULL, seq INTEGER NOT NULL, okey TEXT NOT NULL, silent INTEGER NOT NULL,
+  PRIMARY KEY(lane, seq))
   STRICT, WITHOUT ROWID;
 CREATE TABLE parked(seq INTEGER PRIMARY KEY, at REAL NOT NULL, status INTEGER, reason TEXT NOT NULL,
   tries INTEGER NOT NULL) STRICT;

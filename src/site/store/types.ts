@@ -21,6 +21,8 @@ export interface OutboxRow {
   readonly media: readonly MediaItem[];
   /** False: kept for the history only, never offered to the cloud. */
   readonly toCloud: boolean;
+  /** Kept and sent, but in no count and no list: nobody on the site may notice it (safety 4). */
+  readonly silent?: boolean;
 }
 
 /** All that one decision makes durable. It is one transaction in each file it touches; `site.db` goes first. */

@@ -32,6 +32,7 @@ function wireRow(row: OutboxRow): WireRow {
     row.event.class,
     row.event.partition ?? null,
     row.toCloud,
+    row.silent === true,
     row.media.length === 0
       ? null
       : row.media.map(({ index, kind, camera, offsetMs }) => [index, kind, camera, offsetMs] as const),
