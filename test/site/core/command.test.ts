@@ -54,6 +54,13 @@ describe('the command gate', () => {
     expect(world().arm({ id: 'constructor', client: 'toString' })).toMatchObject({ outcome: 'done' });
   });
 
+  it('C2: a command named __proto__ is remembered like any other', () => {
+    const site = world();
+    const first = site.arm({ id: '__proto__', bodyHash: 'a' });
+    expect(site.arm({ id: '__proto__', bodyHash: 'a' })).toEqual(first);
+    expect(site.arm({ id: '__proto__', bodyHash: 'b' }).error).toEqual({ code: 'ID_CONFLICT' });
+  });
+
   it('C2: at most 1,000 results are kept, the oldest give way', () => {
     const site = world();
     for (let count = 0; count < 1005; count += 1) site.disarm({ id: `c-${count}` });
