@@ -9,6 +9,7 @@ import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
+import { sendAtOnce } from '#lib/send-at-once.ts';
 import { sleep } from '#lib/wait.ts';
 import { createAcks } from './acks.ts';
 
@@ -71,6 +72,7 @@ function oneConnection(options: LineOptions, signal: AbortSignal): Promise<{ rea
     } catch (error) {
       return resolve({ reason: describe(error) });
     }
+    sendAtOnce(client);
     const acks = createAcks({
       limit: unfinishedLimit,
       work: (packet) => options.message?.(packet),

@@ -5,6 +5,7 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
 import type { Secret } from '#lib/secret.ts';
+import { sendAtOnce } from '#lib/send-at-once.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Session } from './publisher.ts';
 
@@ -63,6 +64,7 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function serve(signal: AbortSignal): Promise<void> {
     const client = mqtt.connect(connect.url, clientOptions(options, protocol));
+    sendAtOnce(client);
     // Before the first byte: nothing can arrive unheard.
     client.on('message', (topic, _payload, packet) => options.onMessage({ ...packet, topic }));
     client.on('disconnect', (packet) => {
