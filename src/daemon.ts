@@ -61,6 +61,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
         house,
         slots: { health: () => slots.health(), metrics: () => slots.metrics() },
         uptimeMs: () => clock.monotonic() - startedMono,
+        hasCloud: () => loaded.settings.cloud !== undefined,
         config: () => ({ path: options.configPath, lastGood: loaded.lastGood, error: configError }),
       }),
     }),

@@ -26,9 +26,11 @@ function page(status: StatusDocument): string {
       'parts',
       status.parts.map((part) => [part.name, part.state, part.reason ?? '']),
     ),
+    ...section('troubles', status.troubles.map(troubleRow)),
     ...section('panels', status.panels.map(linkRow)),
     ...section('cameras', status.cameras.map(linkRow)),
     ...section('links', status.links.map(linkRow)),
+    ...section('heard and not understood', status.hints.map(hintRow)),
   ].join('\n');
 }
 
@@ -70,6 +72,19 @@ function outboxLine({ outbox }: StatusDocument): string {
 
 const linkRow = (link: StatusDocument['links'][number]): string[] => [
   link.id,
-  link.up === null ? 'not heard yet' : link.up ? 'up' : 'DOWN',
+  link.up === null ? (link.reason === undefined ? 'not heard yet' : '') : link.up ? 'up' : 'DOWN',
   link.reason ?? '',
+];
+
+const troubleRow = (trouble: StatusDocument['troubles'][number]): string[] => [
+  trouble.kind,
+  trouble.zone === undefined ? trouble.device : `${trouble.device} zone ${trouble.zone}`,
+  `since ${trouble.since}`,
+];
+
+const hintRow = (hint: StatusDocument['hints'][number]): string[] => [
+  hint.device,
+  hint.about,
+  `${hint.count} times`,
+  hint.values.length === 0 ? hint.text : `${hint.text} (${hint.values.join(', ')})`,
 ];

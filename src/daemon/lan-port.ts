@@ -1,4 +1,4 @@
-import { type EventEntry, type LanPort, statusOf } from '#lan/http/index.ts';
+import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#lan/http/index.ts';
 import { version } from '#lib/version.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
@@ -23,6 +23,8 @@ export function lanPort(options: {
   slots: { health(): readonly PartReport[]; metrics(): Promise<string> };
   uptimeMs: () => number;
   config: () => { path: string; lastGood: boolean; error: string | undefined };
+  /** Whether the configuration names a cloud. */
+  hasCloud: () => boolean;
 }): LanPort {
   const { house, slots } = options;
   const reasons = () =>
@@ -44,7 +46,7 @@ export function lanPort(options: {
         parts: slots.health().map(({ name, ...health }) => ({ name, health })),
         view: viewOf(house),
         links: [
-          { kind: 'cloud', id: 'cloud', up: house.delivery === undefined ? null : (house.cloudUp ?? null) },
+          cloudLink(options.hasCloud() ? (house.cloudUp ?? null) : undefined),
           {
             kind: 'broker',
             id: 'mqtt',
@@ -58,6 +60,7 @@ export function lanPort(options: {
           parked: stats.parked,
           media_waiting: stats.mediaPending,
         },
+        hints: [...panelHints(house), ...cameraHints(house)],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });
     },
@@ -78,6 +81,36 @@ export function lanPort(options: {
 
     metrics: () => slots.metrics(),
   };
+}
+
+function cloudLink(up: boolean | null | undefined): StatusDocument['links'][number] {
+  const link = { kind: 'cloud', id: 'cloud' } as const;
+  if (up === undefined) return { ...link, up: null, reason: 'no cloud is configured; events are kept' };
+  return { ...link, up };
+}
+
+function panelHints(house: House): StatusDocument['hints'] {
+  return (house.panels?.hints() ?? []).map(({ panel, about, text, values, count, lastAt }) => ({
+    device: `panel ${panel}`,
+    about,
+    text,
+    values: [...values],
+    count,
+    last: isoTime(lastAt),
+  }));
+}
+
+function cameraHints(house: House): StatusDocument['hints'] {
+  return (house.cameras?.status() ?? []).flatMap(({ id, unknownTopics }) =>
+    unknownTopics.map(({ topic, count, items, lastAt }) => ({
+      device: `camera ${id}`,
+      about: topic,
+      text: 'an event topic the table does not know; it is kept as "other"',
+      values: [items],
+      count,
+      last: isoTime(lastAt),
+    })),
+  );
 }
 
 function entryOf(record: EventRecord): EventEntry {

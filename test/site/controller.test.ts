@@ -261,6 +261,9 @@ describe('safety 4', () => {
     const waiting = await site.store.take('alarm', 0, 10);
     expect(waiting).toHaveLength(1);
     expect((await site.store.events({ limit: 10 })).map((record) => record.event.kind)).not.toContain('panic_silent');
+    expect((await site.store.events({ limit: 10, withSilent: true })).map((record) => record.event.kind)).toContain(
+      'panic_silent',
+    );
     expect((await site.store.stats()).pending.alarm).toBe(0);
   });
 });

@@ -78,7 +78,7 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
   async function entryOf(row: MediaRow): Promise<Entry | Found> {
     const known = entries.get(row.eventId);
     if (known !== undefined) return known;
-    const [record] = await store.events({ limit: 1, beforeSeq: row.seq + 1 });
+    const [record] = await store.events({ limit: 1, beforeSeq: row.seq + 1, withSilent: true });
     if (record?.seq !== row.seq || record.delivery === 'waiting') return { kind: 'wait' };
     if (record.delivery === 'parked') return { kind: 'never', reason: 'the cloud refused the event' };
     if (record.delivery === 'local') return { kind: 'never', reason: 'the event is not sent to the cloud' };
@@ -104,7 +104,7 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
 
   async function placeOf(entry: Entry, row: MediaRow): Promise<number> {
     if (entry.places === undefined) {
-      const [record] = await store.events({ limit: 1, beforeSeq: row.seq + 1 });
+      const [record] = await store.events({ limit: 1, beforeSeq: row.seq + 1, withSilent: true });
       entry.places = placesOf(record?.seq === row.seq ? record.media : []);
     }
     return entry.places.get(row.index) ?? row.index;

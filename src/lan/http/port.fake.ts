@@ -34,6 +34,8 @@ export const fakeStatus: StatusDocument = {
   },
   cameras: [{ kind: 'camera', id: 'yard', up: false, reason: 'No connection to the camera.' }],
   panels: [{ kind: 'panel', id: 'main', up: null }],
+  troubles: [],
+  hints: [],
   links: [{ kind: 'cloud', id: 'events', up: false, reason: 'No connection to the cloud.' }],
   outbox: {
     waiting: { alarm: 1, arming: 0, trouble: 0, activity: 2 },

@@ -34,6 +34,23 @@ export const partitionStatus = z.object({
   entry_left_s: z.number().optional(),
 });
 
+export const troubleStatus = z.object({
+  kind: z.string(),
+  device: z.string(),
+  zone: z.string().optional(),
+  since: time,
+});
+
+/** Something a technician should look at: a value, key or topic that siteward heard and does not understand. */
+export const hintStatus = z.object({
+  device: z.string(),
+  about: z.string(),
+  text: z.string(),
+  values: z.array(z.string()),
+  count: z.int(),
+  last: time,
+});
+
 /** Numbers of the zones that are not as they should be. */
 export const zonesStatus = z.object({
   total: z.int(),
@@ -42,7 +59,7 @@ export const zonesStatus = z.object({
   tamper: z.array(z.string()),
   low_battery: z.array(z.string()),
   offline: z.array(z.string()),
-  /** Nothing was heard of them yet, which is not "closed". */
+  /** Contacts and detectors nothing was heard of yet, which is not "closed". */
   unknown: z.array(z.string()),
 });
 
@@ -61,6 +78,8 @@ export const statusDocument = z.object({
   parts: z.array(partStatus),
   partitions: z.array(partitionStatus),
   zones: zonesStatus,
+  troubles: z.array(troubleStatus),
+  hints: z.array(hintStatus),
   cameras: z.array(linkStatus),
   panels: z.array(linkStatus),
   /** Everything else that is connected: the cloud, the broker. */

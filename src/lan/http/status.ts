@@ -1,5 +1,5 @@
 import type { Health } from '#lib/health.ts';
-import { isoTime, type LinkView, type SiteView, type ZoneState } from '#site/model/index.ts';
+import { isoTime, type LinkView, type SiteView, type ZoneState, type ZoneType } from '#site/model/index.ts';
 import type { StatusDocument } from './schemas.ts';
 
 export interface StatusInput {
@@ -11,6 +11,7 @@ export interface StatusInput {
   /** The cloud and the broker; links to panels and cameras are taken from the view. */
   readonly links: StatusDocument['links'];
   readonly outbox: StatusDocument['outbox'];
+  readonly hints: StatusDocument['hints'];
   readonly config: StatusDocument['config'];
 }
 
@@ -29,6 +30,13 @@ export function statusOf(input: StatusInput): StatusDocument {
     })),
     partitions: partitionsOf(view),
     zones: zonesOf(view),
+    troubles: view.troubles.map(({ kind, source, zone, since }) => ({
+      kind,
+      device: `${source.kind} ${source.id}`,
+      ...(zone !== undefined && { zone }),
+      since: isoTime(since),
+    })),
+    hints: [...input.hints],
     cameras: view.plan.cameras.map(({ id }) => linkOf(view, 'camera', id)),
     panels: panelIds(view).map((id) => linkOf(view, 'panel', id)),
     links: [...input.links],
@@ -57,6 +65,17 @@ function partitionsOf(view: SiteView): StatusDocument['partitions'] {
   });
 }
 
+/** Detectors that tell an alarm and its end, and are otherwise silent. */
+const alarmOnly: ReadonlySet<ZoneType> = new Set([
+  'fire',
+  'co',
+  'gas',
+  'water',
+  'medical',
+  'panic_audible',
+  'panic_silent',
+]);
+
 function zonesOf(view: SiteView): StatusDocument['zones'] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
@@ -68,7 +87,9 @@ function zonesOf(view: SiteView): StatusDocument['zones'] {
     tamper: numbers((zone) => zone?.tamper === true),
     low_battery: numbers((zone) => zone?.lowBattery === true),
     offline: numbers((zone) => zone?.online === false),
-    unknown: numbers((zone) => zone === undefined || zone.open === null),
+    unknown: view.plan.zones
+      .filter(({ number, type }) => !alarmOnly.has(type) && (states.get(number)?.open ?? null) === null)
+      .map(({ number }) => number),
   };
 }
 

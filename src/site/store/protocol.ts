@@ -47,6 +47,7 @@ export interface EventsQuery {
   readonly beforeSeq: number;
   readonly partition: string | null;
   readonly eventClass: string | null;
+  readonly withSilent: boolean;
 }
 
 export type StoreRequest = { readonly id: number } & (

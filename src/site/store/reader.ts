@@ -101,7 +101,14 @@ export class Reader {
     const window = filtered ? Math.max(sliceRows, query.limit) : query.limit;
     const floor = this.#sql.floor.get(query.beforeSeq, window - 1) ?? 0;
     const { partition: part, eventClass } = query;
-    const rows = this.#sql.events.all({ below: query.beforeSeq, floor, part, class: eventClass, limit: query.limit });
+    const rows = this.#sql.events.all({
+      below: query.beforeSeq,
+      floor,
+      part,
+      class: eventClass,
+      silent: Number(query.withSilent),
+      limit: query.limit,
+    });
     const full = rows.length === query.limit ? (rows.at(-1)?.seq ?? floor) : floor;
     return { records: rows.map((row) => this.#record(row)), floor: Math.max(full, floor) };
   }
@@ -186,7 +193,7 @@ function prepare(db: Database) {
     mediaOf: db.prepare<[number], MediaLine>('SELECT * FROM media WHERE seq = ? ORDER BY idx'),
     floor: pluck<[number, number], number>(db, 'SELECT seq FROM ev WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?'),
     events: db.prepare<
-      [{ below: number; floor: number; part: string | null; class: string | null; limit: number }],
+      [{ below: number; floor: number; part: string | null; class: string | null; silent: number; limit: number }],
       TrailRow
     >(
       `SELECT ev.seq, ev.event, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
@@ -194,7 +201,7 @@ function prepare(db: Database) {
        FROM ev LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
          LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
        WHERE ev.seq < @below AND ev.seq >= @floor AND (@part IS NULL OR ev.part = @part)
-         AND (@class IS NULL OR ev.class = @class) AND NOT ev.silent
+         AND (@class IS NULL OR ev.class = @class) AND (@silent OR NOT ev.silent)
        ORDER BY ev.seq DESC LIMIT @limit`,
     ),
     countParked: pluck<[], number>(db, 'SELECT count(*) FROM parked JOIN ev USING(seq) WHERE NOT silent'),

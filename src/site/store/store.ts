@@ -138,8 +138,8 @@ export class WorkerStore implements Store {
     const records: EventRecord[] = [];
     let beforeSeq = query.beforeSeq ?? Number.MAX_SAFE_INTEGER;
     while (records.length < limit && beforeSeq > 0) {
-      const { partition = null, class: eventClass = null } = query;
-      const slice = { limit: limit - records.length, beforeSeq, partition, eventClass };
+      const { partition = null, class: eventClass = null, withSilent = false } = query;
+      const slice = { limit: limit - records.length, beforeSeq, partition, eventClass, withSilent };
       const { records: found, next } = await this.#ask<'events'>({ op: 'events', query: slice });
       records.push(...found.map(eventRecord));
       beforeSeq = next;

@@ -157,8 +157,14 @@ export interface Store extends Part {
   updateMedia(updates: readonly MediaUpdate[]): Promise<void>;
   /** Media rows in one of the states, oldest event first, at most `limit`. */
   media(states: readonly MediaState[], limit: number): Promise<MediaRow[]>;
-  /** Newest first; `beforeSeq` pages. */
-  events(query: { limit: number; beforeSeq?: number; partition?: PartitionId; class?: string }): Promise<EventRecord[]>;
+  /** Newest first; `beforeSeq` pages. Silent events only with `withSilent`: for delivery and the role `auditor`. */
+  events(query: {
+    limit: number;
+    beforeSeq?: number;
+    partition?: PartitionId;
+    class?: string;
+    withSilent?: boolean;
+  }): Promise<EventRecord[]>;
   arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;
   inputs(query: { limit: number }): Promise<string[]>;
   stats(): Promise<OutboxStats>;

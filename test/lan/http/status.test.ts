@@ -52,6 +52,7 @@ const status = statusOf({
   view,
   links: [],
   outbox: { waiting: { alarm: 0, arming: 0, trouble: 0, activity: 0 }, oldest: null, parked: 0, media_waiting: 0 },
+  hints: [],
   config: { path: '/x', last_good: true, error: 'broken' },
 });
 
