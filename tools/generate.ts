@@ -1,11 +1,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configJsonSchema } from '#config/index.ts';
+import { cloudApi } from './pages/cloud-api.ts';
 import { configurationPage } from './pages/configuration.ts';
 import { errorsPage } from './pages/errors.ts';
 import { lanApi } from './pages/lan-api.ts';
 import { mqttPage } from './pages/mqtt.ts';
 import { mqttSchemas } from './pages/mqtt-schemas.ts';
+import { sandboxApi } from './pages/sandbox-api.ts';
 
 /** Files made from the sources. `npm run generate` writes them, `-- --check` fails when one is out of step. */
 interface Generator {
@@ -20,7 +22,9 @@ const generators: readonly Generator[] = [
   { path: 'docs/configuration.md', text: configurationPage },
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/mqtt.md', text: mqttPage },
+  { path: 'docs/openapi/cloud.yaml', text: cloudApi },
   { path: 'docs/openapi/lan.yaml', text: lanApi },
+  { path: 'docs/openapi/sandbox.yaml', text: sandboxApi },
   { path: 'docs/schemas/mqtt.schema.json', text: () => json(mqttSchemas()) },
 ];
 
