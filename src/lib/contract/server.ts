@@ -99,7 +99,7 @@ async function serve<Identity>(
   if ('issues' in params) return rules.refuse(operation, 404, params.issues);
   const early = rules.before?.(operation, rawParams, identity);
   if (early !== undefined) return early;
-  const query = check(operation.query, context.req.query(), 'query');
+  const query = check(operation.query, namesOf(new URL(context.req.url).searchParams), 'query');
   if ('issues' in query) return rules.refuse(operation, 400, query.issues);
   const body = await readBody(context, operation, rules.bodyCap);
   if (body === 'too large') {
@@ -162,7 +162,7 @@ function decode(raw: Uint8Array, media: BodySpec['media']): Checked {
   const refuse = (message: string): Checked => ({ issues: [{ where: 'body', field: 'body', message }] });
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(raw);
-    if (media === 'application/x-www-form-urlencoded') return { value: formOf(text) };
+    if (media === 'application/x-www-form-urlencoded') return { value: namesOf(new URLSearchParams(text)) };
     if (depthOf(text) > maxDepth) return refuse(`must not be nested deeper than ${maxDepth} levels`);
     return { value: JSON.parse(text) };
   } catch {
@@ -186,11 +186,10 @@ function depthOf(json: string): number {
 }
 
 /** A name given twice becomes an array, so that a schema of strings refuses it. */
-function formOf(text: string): Record<string, string | string[]> {
-  const form = new URLSearchParams(text);
+function namesOf(pairs: URLSearchParams): Record<string, string | string[]> {
   return Object.fromEntries(
-    [...new Set(form.keys())].map((name) => {
-      const values = form.getAll(name);
+    [...new Set(pairs.keys())].map((name) => {
+      const values = pairs.getAll(name);
       return [name, values.length === 1 ? (values[0] ?? '') : values];
     }),
   );
