@@ -3,7 +3,7 @@ import { cloudOperations } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { bindClient, type Client } from '#lib/contract/client.ts';
 import { authorised } from './authorised.ts';
-import { createTokenSource, type SigningKeys, type TokenSource } from './token.ts';
+import { createTokenSource, type EventTokenSource, type SigningKeys } from './token.ts';
 import { createHttp, type Http, type HttpOptions } from './transport.ts';
 
 export interface CloudClientOptions {
@@ -25,7 +25,7 @@ export interface CloudClient {
   /** One typed function per operation, with credentials, trace id and one retry after a 401. */
   readonly api: Client<typeof cloudOperations>;
   readonly http: Http;
-  readonly eventTokens: TokenSource;
+  readonly eventTokens: EventTokenSource;
   close(): Promise<void>;
 }
 
