@@ -248,3 +248,10 @@ function killAll(pids: readonly (number | undefined)[]): void {
     }
   }
 }
+
+/** Adds to an error what the daemon says of itself, for whoever reads the failed test. */
+export async function withStatus(site: Site, error: unknown): Promise<Error> {
+  const status = await site.api('/api/v1/status').catch((reason: unknown) => String(reason));
+  const log = site.daemon.lines().slice(-40).join('\n');
+  return new Error(`${String(error)}\nstatus: ${JSON.stringify(status)}\nlog:\n${log}`, { cause: error });
+}

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFailed } from 'vitest';
-import { camera, type Site, startSite } from '../harness/site.ts';
+import { camera, type Site, startSite, withStatus } from '../harness/site.ts';
 import {
   acknowledgedEventsArrived,
   acknowledgedRepliesArrived,
@@ -96,6 +96,8 @@ describe('an hour of events', () => {
     const play = { rounds: roundsEach, restMs: () => random.between(0, 1500) };
     try {
       await Promise.all(quarters.map((quarter) => playRounds(started, quarter, play)));
+    } catch (error) {
+      throw await withStatus(started, error);
     } finally {
       over = true;
     }
