@@ -17,8 +17,9 @@ import { secretSources } from '#lib/secret-ref.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import { watchClock } from './daemon/clock-quality.ts';
 import { profileFolders } from './daemon/folders.ts';
+import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
-import { type House, siteSlots } from './daemon/site.ts';
+import { siteSlots } from './daemon/site.ts';
 import { createSlots, type Slots } from './daemon/slots.ts';
 
 export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;

@@ -2,7 +2,7 @@ import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#l
 import { version } from '#lib/version.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
-import type { House } from './site.ts';
+import type { House } from './house.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
 

@@ -2,7 +2,7 @@ import { SitewardError } from '#errors.ts';
 import type { SitePort } from '#lan/mqtt/index.ts';
 import type { SiteView } from '#site/model/index.ts';
 import type { CodeBook } from './codes.ts';
-import type { House } from './site.ts';
+import type { House } from './house.ts';
 
 /** The site as the MQTT room sees it. */
 export function sitePort(house: House, codes: CodeBook): SitePort {

@@ -4,22 +4,23 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
 import { encodeEvent } from '#cloud/contract/index.ts';
-import { createDelivery, type Delivery, mediaFilesOf } from '#cloud/delivery/index.ts';
+import { createDelivery, mediaFilesOf } from '#cloud/delivery/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
-import { createMedia, type Media } from '#devices/media/index.ts';
-import { type Cameras, createCameras } from '#devices/onvif/index.ts';
-import { createPanels, type Panels } from '#devices/panels/index.ts';
+import { createMedia } from '#devices/media/index.ts';
+import { createCameras } from '#devices/onvif/index.ts';
+import { createPanels } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
-import { type Broker, createBroker, createLanMqtt, type LanMqtt } from '#lan/mqtt/index.ts';
+import { type Broker, createBroker, createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { createTicks } from '#lib/ticks.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type Controller, createController } from '#site/controller.ts';
-import { openStore, type Store } from '#site/store/index.ts';
+import { openStore } from '#site/store/index.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { createCodeBook } from './codes.ts';
+import type { House } from './house.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
 
@@ -35,19 +36,6 @@ export interface SiteOptions {
   readonly lan: LanPort;
   /** Folders with panel profiles, the site's own first. */
   readonly profiles: readonly string[];
-}
-
-/** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
-export interface House {
-  store?: Store;
-  controller?: Controller;
-  media?: Media;
-  delivery?: Delivery;
-  broker?: Broker | undefined;
-  lan?: LanMqtt;
-  panels?: Panels;
-  cameras?: Cameras;
-  cloudUp?: boolean;
 }
 
 /** Every part of the daemon in the order of its start. What a part is made of stands beside it. */
