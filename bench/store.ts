@@ -8,45 +8,51 @@ import { systemClock } from '#lib/clock.ts';
 import type { SiteEvent } from '#site/model/index.ts';
 import { type OutboxRow, openStore } from '#site/store/index.ts';
 import { openDatabase } from '../src/site/store/sqlite.ts';
-
-export interface Figure {
-  readonly name: string;
-  readonly value: number;
-  readonly unit: string;
-  readonly ratio?: number;
-  readonly goal?: string;
-}
+import { type Figure, type Measurement, median } from './figure.ts';
 
 const writers = 64;
 const bodyBytes = 600;
 const rounds = 9;
 const roundMs = 800;
 
-/**
- * Durable events per second from 64 concurrent writers through the store, beside a bare better-sqlite3 loop that
- * writes the same rows in groups of 64 into the same tables. Rounds alternate on the same file system, so that a
- * busy moment of the machine meets both; the ratio is the median of the rounds' own.
- */
-export async function benchStore(dir = tmpdir()): Promise<Figure[]> {
-  const bare: number[] = [];
-  const store: number[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    bare.push(await inTemporary(dir, bareLoop));
-    store.push(await inTemporary(dir, throughStore));
-  }
-  const value = median(store);
-  const limit = median(bare);
-  return [
-    { name: 'bare better-sqlite3, groups of 64', value: Math.round(limit), unit: 'events/s' },
-    {
-      name: 'store, 64 concurrent writers',
-      value: Math.round(value),
-      unit: 'events/s',
-      ratio: Math.round(median(store.map((rate, round) => rate / (bare[round] ?? rate))) * 1000) / 1000,
-      goal: 'at least 0.8 of the bare loop',
-    },
-  ];
-}
+const goal = 0.8;
+
+/** Durable events per second from concurrent writers, beside a bare loop. */
+export const store: Measurement = {
+  name: 'store',
+  title: `Durable events from ${writers} concurrent writers`,
+  about: `${writers} writers each wait for their event to be on disk (\`synchronous=FULL\`) before the next, through the store and its
+thread. Beside it a bare better-sqlite3 loop in one thread writes the same rows in groups of ${writers} into the same tables.
+${rounds} rounds of ${roundMs} ms each in turns on the same file system; the ratio is the median of the rounds' own.`,
+  remark: `Where the share falls short, it is not for the disk's sake. A profile of the store thread shows half of its time in the
+transactions and a tenth in writing rows, as in the bare loop; what is added is one trip to the main thread and back per
+group, in which the thread has nothing to do, since every writer waits for its answer, and the answers' own message. On a
+busy machine a writer that is scheduled late misses its group, and groups of 16 or 48 commit at the price of 64. Larger
+messages and rarer reports were tried in turns with this and differ by less than the noise. The slower the disk, the less all
+of this counts.`,
+  async run(tell) {
+    const bare: number[] = [];
+    const through: number[] = [];
+    for (let round = 0; round < rounds; round += 1) {
+      tell(`round ${round + 1} of ${rounds}`);
+      bare.push(await inTemporary(tmpdir(), bareLoop));
+      through.push(await inTemporary(tmpdir(), throughStore));
+    }
+    const ratio = Math.round(median(through.map((rate, round) => rate / (bare[round] ?? rate))) * 1000) / 1000;
+    const unit = 'events/s';
+    return [
+      { name: `bare better-sqlite3, groups of ${writers}`, value: Math.round(median(bare)), unit },
+      {
+        name: `store, ${writers} concurrent writers`,
+        value: Math.round(median(through)),
+        unit,
+        ratio,
+        goal: `at least ${goal} of the bare loop`,
+        met: ratio >= goal,
+      } satisfies Figure,
+    ];
+  },
+};
 
 async function inTemporary(parent: string, measure: (dir: string) => number | Promise<number>): Promise<number> {
   const dir = mkdtempSync(join(parent, 'siteward-bench-'));
@@ -60,10 +66,10 @@ async function inTemporary(parent: string, measure: (dir: string) => number | Pr
 function bareLoop(dir: string): number {
   const db = openDatabase({ path: join(dir, 'site.db'), file: 'site', maxBytes: 1024 ** 3 });
   const event = db.prepare(
-    `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event)
-     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event, silent)
+     VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
   );
-  const pending = db.prepare('INSERT INTO pend(lane, seq, okey) VALUES(?, ?, ?)');
+  const pending = db.prepare('INSERT INTO pend(lane, seq, okey, silent) VALUES(?, ?, ?, 0)');
   const [begin, commit] = [db.prepare('BEGIN IMMEDIATE'), db.prepare('COMMIT')];
   let seq = 0;
   const group = () => {
@@ -129,8 +135,4 @@ function makeRow(seq: number): OutboxRow {
   const body = JSON.stringify({ event_id: eventId, pad: '' }).padEnd(bodyBytes, 'x');
   const times = { mono: seq, wall: 1_795_896_000_000, boot, clock: 'synced' } as const;
   return { seq, lane: 'alarm', eventId, orderKey: 'p1', ...times, body, event, media: [], toCloud: true };
-}
-
-function median(values: number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }

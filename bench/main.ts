@@ -1,0 +1,48 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { core } from './core.ts';
+import type { Measurement } from './figure.ts';
+import { latency } from './latency.ts';
+import { describeMachine, load } from './machine.ts';
+import { memory } from './memory.ts';
+import { panels } from './panels.ts';
+import { page, type Result, textTable } from './report.ts';
+import { start } from './start.ts';
+import { store } from './store.ts';
+
+/** Runs the measurements one after the other. A full run writes docs/performance.md. */
+const measurements: readonly Measurement[] = [latency, store, memory, start, core, panels];
+
+const { values: options } = parseArgs({
+  options: {
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true, default: [] },
+  },
+});
+const names = measurements.map(({ name }) => name);
+const unknown = options.only.filter((name) => !names.includes(name));
+if (unknown.length > 0) {
+  console.error(`there is no measurement ${unknown.join(', ')}; there are ${names.join(', ')}`);
+  process.exit(2);
+}
+
+const chosen = measurements.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+const results: Result[] = [];
+for (const measurement of chosen) {
+  // Progress goes to stderr, so that stdout is the result alone.
+  const tell = (progress: string) => console.error(`${measurement.name}: ${progress}`);
+  const before = load();
+  const figures = await measurement.run(tell);
+  const result = { measurement, figures, load: [before, load()] as const };
+  results.push(result);
+  if (!options.json) console.log(textTable(result));
+}
+const machine = describeMachine();
+if (options.json) {
+  const plain = results.map(({ measurement: { name, title }, figures, load }) => ({ name, title, load, figures }));
+  console.log(JSON.stringify({ machine, results: plain }, null, 2));
+}
+if (options.only.length === 0) {
+  writeFileSync(join(import.meta.dirname, '..', 'docs', 'performance.md'), page({ machine, results }));
+}

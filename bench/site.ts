@@ -1,0 +1,114 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Running, startProcess } from '#sandbox/demo/processes.ts';
+
+const root = join(import.meta.dirname, '..');
+const sources = join(root, 'src', 'cli', 'main.ts');
+const cameraPassword = 'bench-camera-password';
+
+/** A folder with a configuration, and the processes that run in it. Nothing stands between daemon and sandbox. */
+export interface BenchSite {
+  readonly mqttUrl: string;
+  readonly cloudUrl: string;
+  /** Starts the daemon; resolves with it and the milliseconds from exec to its line `ready`. */
+  daemon(): Promise<{ running: Running; readyMs: number }>;
+  close(): Promise<void>;
+}
+
+export async function openSite(options: {
+  /** Simulated cameras, all in one process of their own. */
+  cameras?: number;
+  /** Sections `panels` and others, as YAML. */
+  yaml?: string;
+  /** The program to run; the sources by default. */
+  program?: string;
+}): Promise<BenchSite> {
+  const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
+  const open: (() => Promise<void>)[] = [];
+  const launch = (name: string, args: readonly string[]) => {
+    const running = startProcess({ name, args, env: { CAMERA_PASSWORD: cameraPassword } });
+    open.push(running.stop);
+    return running;
+  };
+  const close = async () => {
+    for (const end of open.reverse()) await end().catch(() => undefined);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const keyFile = join(folder, 'event-key.pem');
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const sandbox = launch('sandbox', [sources, 'sandbox', '--control', '--json', '--client', `bridge-1=${keyFile}`]);
+    const cloudUrl = await sandbox.until((line) => member(line, 'listen'), 'start');
+    const cameraUrls = await startCameras(launch, options.cameras ?? 0);
+    const mqttPort = await freePort();
+    mkdirSync(join(folder, 'state'), { mode: 0o700 });
+    const config = join(folder, 'siteward.yaml');
+    writeFileSync(config, configuration({ folder, cloudUrl, keyFile, mqttPort, cameraUrls, more: options.yaml ?? '' }));
+    return {
+      mqttUrl: `mqtt://127.0.0.1:${mqttPort}`,
+      cloudUrl,
+      async daemon() {
+        const began = performance.now();
+        const running = launch('siteward', [options.program ?? sources, 'run', '--config', config]);
+        await running.until((line) => (member(line, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
+        return { running, readyMs: performance.now() - began };
+      },
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number) {
+  if (count === 0) return [];
+  const cameras = launch('cameras', [join(import.meta.dirname, 'cameras.ts'), String(count)]);
+  return cameras.until((line) => (line.startsWith('[') ? (JSON.parse(line) as string[]) : undefined), 'start');
+}
+
+function configuration(of: {
+  folder: string;
+  cloudUrl: string;
+  keyFile: string;
+  mqttPort: number;
+  cameraUrls: readonly string[];
+  more: string;
+}): string {
+  const login = 'username: siteward, password: { env: CAMERA_PASSWORD }';
+  const cameras = of.cameraUrls.map(
+    (url, index) => `  - { id: cam${index + 1}, url: "${url}", ${login}, partition: p1 }`,
+  );
+  return `site:   { id: "4711", external_id: bench, timezone: Europe/Berlin }
+bridge: { external_id: sw-bench }
+cloud:
+  base_url: ${of.cloudUrl}
+  auth_url: ${of.cloudUrl}
+  events: { client_id: bridge-1, private_key: { file: ${of.keyFile} } }
+mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort} }
+http:  { control_socket: ${of.folder}/control.sock }
+store: { dir: ${of.folder}/state }
+partitions: [ { id: p1, name: House } ]
+${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.more}`;
+}
+
+/** A member of a line that is a JSON object; undefined for every other line. */
+function member(line: string, name: string): string | undefined {
+  if (!line.startsWith('{')) return undefined;
+  const value = (JSON.parse(line) as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A port that was free a moment ago. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { startProcess } from '#sandbox/demo/processes.ts';
+import { type Bundle, makeBundle } from '../../tools/bundle.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+
+describe('the bundle, in a folder with nothing beside it but better-sqlite3', () => {
+  let folder: string;
+  let bundle: Bundle;
+  const program = () => join(folder, 'cli.js');
+  const config = () => join(folder, 'siteward.yaml');
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'siteward-bundle-'));
+    bundle = await makeBundle(folder);
+    mkdirSync(join(folder, 'node_modules'));
+    symlinkSync(join(root, 'node_modules', 'better-sqlite3'), join(folder, 'node_modules', 'better-sqlite3'));
+    writeFileSync(
+      config(),
+      `site:   { id: "4711", external_id: bundle, timezone: Europe/Berlin }
+bridge: { external_id: sw-bundle }
+mqtt:   { broker: embedded, listen: 127.0.0.1:0 }
+http:   { control_socket: ${folder}/control.sock }
+store:  { dir: ${folder}/state }
+partitions: [ { id: p1, name: House } ]
+panels:
+  - { id: sensors, profile: zigbee2mqtt, zones: { "1": { type: entry_exit_1, key: front_door, partition: p1 } } }
+`,
+    );
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const start = (args: readonly string[]) => {
+    const running = startProcess({ name: 'bundle', args: [program(), ...args] });
+    onTestFinished(running.stop);
+    return running;
+  };
+
+  it('checks a configuration', async () => {
+    const result = start(['check', config(), '--json']).until(
+      (line) => (line.includes('{') ? line : undefined),
+      'check',
+    );
+    expect(JSON.parse(await result)).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it('runs until ready with its store thread and panel profile, and answers on the control socket', async () => {
+    const running = start(['run', '--config', config()]);
+    await running.until((line) => (line.includes('"msg":"ready"') ? true : undefined), 'start', 30_000);
+    const status = start(['status', '--json', '--socket', join(folder, 'control.sock')]);
+    await status.until((line) => (line.includes('}') ? true : undefined), 'status');
+    await status.stop();
+    const parts = JSON.parse(status.lines().join('\n')) as Record<string, unknown>;
+    expect(JSON.stringify(parts)).not.toContain('"down"');
+    expect(running.lines().filter((line) => /"level":(50|60)/.test(line))).toEqual([]);
+  });
+
+  it('holds no test fake, no demo and no package that belongs to development', () => {
+    const foreign = bundle.inputs.filter((path) =>
+      /\.fake\.ts$|^test\/|^bench\/|^src\/sandbox\/demo\/|node_modules\/(vitest|fast-check|ajv|esbuild|playwright-core|better-sqlite3)\//.test(
+        path,
+      ),
+    );
+    expect(foreign).toEqual([]);
+    expect(bundle.inputs).toContain('src/daemon.ts');
+  });
+});

@@ -1,0 +1,46 @@
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+
+/** Has a native module of its own; installed beside the bundle. */
+const outside = ['better-sqlite3'];
+
+/** Packages written as CommonJS ask for Node's modules by `require`, which an ES module must be given. */
+const requireForCommonJs =
+  "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
+
+export interface Bundle {
+  /** Everything that went in, relative to the repository. */
+  readonly inputs: readonly string[];
+  readonly bytes: number;
+}
+
+/**
+ * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), their shared
+ * chunks, `panels/` (profiles). It starts in half the time of the sources.
+ */
+export async function makeBundle(folder: string): Promise<Bundle> {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: { cli: 'src/cli/main.ts', store: 'src/site/store/worker.ts' },
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    chunkNames: '[name]-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    external: outside,
+    banner: { js: requireForCommonJs },
+    legalComments: 'eof',
+    metafile: true,
+    logLevel: 'warning',
+  });
+  mkdirSync(join(folder, 'panels'), { recursive: true });
+  cpSync(join(root, 'config', 'panels'), join(folder, 'panels'), { recursive: true });
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
+  const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
+  return { inputs: Object.keys(metafile.inputs), bytes };
+}
