@@ -23,7 +23,7 @@ export function page({ machine, results }: { machine: Machine; results: readonly
   const { cpu, cores, memoryGiB, kernel, disk, node } = machine;
   return `# Performance
 
-Written by \`npm run bench\`, which measures all of this anew in about five minutes; do not edit. \`npm run bench -- --only NAME\`
+Written by \`npm run bench\`, which measures all of this anew in about four minutes; do not edit. \`npm run bench -- --only NAME\`
 measures one section and writes nothing, \`--json\` prints JSON.
 
 Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB; ${kernel}; ${disk}; Node ${node}. It is shared with other work, so each section
