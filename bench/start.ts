@@ -1,6 +1,6 @@
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, median, rounded } from './figure.ts';
-import { openSite } from './site.ts';
+import { type BenchSite, openSite } from './site.ts';
 
 const rounds = 5;
 
@@ -12,11 +12,10 @@ export const start: Measurement = {
 is not counted; bundle and sources take turns. The state exists already; broker, panel and cloud are configured.`,
   async run(tell) {
     return withBundle(async (bundle) => {
-      const variants = [
-        { name: 'the bundle', site: await openSite({ program: bundle }), ready: [] as number[], stop: [] as number[] },
-        { name: 'the sources', site: await openSite({}), ready: [] as number[], stop: [] as number[] },
-      ];
+      const variants: Variant[] = [];
       try {
+        variants.push(variant('the bundle', await openSite({ program: bundle })));
+        variants.push(variant('the sources', await openSite({})));
         for (let round = 0; round <= rounds; round += 1) {
           tell(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
           for (const { site, ready, stop } of variants) {
@@ -38,3 +37,12 @@ is not counted; bundle and sources take turns. The state exists already; broker,
     });
   },
 };
+
+interface Variant {
+  readonly name: string;
+  readonly site: BenchSite;
+  readonly ready: number[];
+  readonly stop: number[];
+}
+
+const variant = (name: string, site: BenchSite): Variant => ({ name, site, ready: [], stop: [] });
