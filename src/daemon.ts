@@ -82,7 +82,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
     notifier.ready();
-    notifier.status(statusLine(slots));
+    notifier.status(statusLine(slots, configError));
     void watch(ending.signal);
     await ending.ended;
     log.info('stopping');
@@ -114,6 +114,8 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       const swapped = await slots.reload(next.settings);
       log.info({ swapped }, 'configuration read again');
       await keepCopy(next);
+      // Whoever sends SIGHUP may have mended something outside the file: no wait lasts longer than that.
+      house.delivery?.retryNow();
     } catch (error) {
       configError = reasonOf(error);
       log.error({ reason: configError }, 'the configuration was not taken; the running one stays');
@@ -130,7 +132,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     const everyMs = watchdogIntervalMs(process.env) ?? watchdogFallbackMs;
     while (!signal.aborted) {
       if (slots.health().every((part) => part.name !== 'store' || part.state !== 'down')) notifier.watchdog();
-      notifier.status(statusLine(slots));
+      notifier.status(statusLine(slots, configError));
       await sleep(everyMs, signal).catch(() => undefined);
     }
   }
@@ -185,13 +187,14 @@ function oneAtATime(work: () => Promise<void>): { request(): void } {
   };
 }
 
-function statusLine(slots: Slots<Settings>): string {
-  const troubled = slots.health().filter((part) => part.state !== 'ok');
-  if (troubled.length === 0) return 'all parts work';
-  return troubled
-    .map((part) => `${part.name}: ${part.reason ?? part.state}`)
-    .join('; ')
-    .slice(0, 500);
+/** For `systemctl status`: what is wrong, the configuration first. */
+function statusLine(slots: Slots<Settings>, configError: string | undefined): string {
+  const config = configError === undefined ? [] : [`the configuration has errors: ${configError}`];
+  const parts = slots
+    .health()
+    .flatMap(({ name, state, reason }) => (state === 'ok' ? [] : [`${name}: ${reason ?? state}`]));
+  const wrong = [...config, ...parts];
+  return wrong.length === 0 ? 'all parts work' : wrong.join('; ').replaceAll('\n', '; ').slice(0, 500);
 }
 
 /** Ends with the first SIGTERM or SIGINT. */

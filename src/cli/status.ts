@@ -1,3 +1,4 @@
+import { SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -7,8 +8,20 @@ import { formatSpan, printable, table } from './table.ts';
 export async function status(options: { json: boolean; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
   const answer = answered(await control.client.getStatus({ signal: AbortSignal.timeout(15_000) }));
-  console.log(options.json ? answer.text : page(statusDocument.parse(answer.json)));
+  console.log(options.json ? answer.text : page(understood(answer.json)));
   return exitCodes.ok;
+}
+
+function understood(json: unknown): StatusDocument {
+  const document = statusDocument.safeParse(json);
+  if (document.success) return document.data;
+  throw new SitewardError(
+    'control_refused',
+    'the daemon speaks another version of siteward; restart it, or use --json',
+    {
+      cause: document.error.issues[0]?.message,
+    },
+  );
 }
 
 function page(status: StatusDocument): string {

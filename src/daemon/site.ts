@@ -63,7 +63,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'controller',
       vital: true,
-      wants: ({ store, bridge }) => [store, bridge.external_id],
+      wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
       adapts: {
         wants: (next) => sitePlan(next),
         to: (next) => must(house.controller, 'controller').reconfigure(sitePlan(next)),
@@ -71,7 +71,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       create: (next, metrics) =>
         (house.controller = createController({
           plan: sitePlan(next),
-          bridgeId: nameUuid(namespace, next.bridge.external_id),
+          bridgeId: nameUuid(nameUuid(namespace, next.site.external_id), next.bridge.external_id),
           store: must(house.store, 'store'),
           ports: {
             publish: {

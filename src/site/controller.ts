@@ -4,6 +4,7 @@ import { SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
+import { nameUuid } from '#lib/uuid.ts';
 import { sleep } from '#lib/wait.ts';
 import { type Added, type CommitQueue, commitQueue } from './commit-queue.ts';
 import {
@@ -59,7 +60,7 @@ const commandAfterMs = 500;
  */
 export function createController(options: {
   plan: SitePlan;
-  /** Namespace of event ids; fixed for a bridge. */
+  /** Namespace of event ids; fixed for a bridge of a site. */
   bridgeId: string;
   store: Store;
   ports: Ports;
@@ -75,6 +76,7 @@ export function createController(options: {
   let plan = options.plan;
   let state: SiteState | undefined;
   let epoch = 0;
+  let idSpace = options.bridgeId;
   let nextSeq = 1;
   let commits: CommitQueue | undefined;
   /** Input log lines that ride with the next commit. */
@@ -125,7 +127,7 @@ export function createController(options: {
       effects: decision.effects,
       at: input.at,
       epoch,
-      bridgeId: options.bridgeId,
+      idSpace,
       firstSeq: nextSeq,
       encode: ports.encode,
       log,
@@ -273,6 +275,7 @@ export function createController(options: {
     async start() {
       const found = store.recovery();
       epoch = found.epoch;
+      idSpace = nameUuid(options.bridgeId, found.storeId);
       nextSeq = found.nextSeq;
       commits = commitQueue({ store, direct: ports.delivery.direct, log, metrics: options.metrics });
       const at = stamp();

@@ -14,14 +14,15 @@ export interface NumberedEvent {
 }
 
 /**
- * Gives the events of one decision their numbers and ids. The id is a name-based UUID of (bridge, epoch, seq): it
- * needs no clock, and the same row sent again is the same event.
+ * Gives the events of one decision their numbers and ids. The id is a name-based UUID of (bridge, store, epoch, seq):
+ * it needs no clock, and the same row sent again is the same event.
  */
 export function numberEvents(options: {
   effects: readonly Effect[];
   at: Stamp;
   epoch: number;
-  bridgeId: string;
+  /** Namespace of the ids: this bridge and this store. */
+  idSpace: string;
   firstSeq: number;
   encode: (event: SiteEvent, draft: EventDraft) => string;
   log: Logger;
@@ -33,7 +34,7 @@ export function numberEvents(options: {
     if (effect.kind !== 'event') continue;
     const seq = options.firstSeq + result.length;
     const draft = effect.event;
-    const event = publicEvent(draft, { seq, epoch, at, eventId: nameUuid(options.bridgeId, `${epoch}/${seq}`) });
+    const event = publicEvent(draft, { seq, epoch, at, eventId: nameUuid(options.idSpace, `${epoch}/${seq}`) });
     const checked = siteEvent.safeParse(event);
     // An event that breaks its own schema is our defect; it must still reach the people it is for.
     if (!checked.success)

@@ -174,6 +174,17 @@ describe('restarts', () => {
     expect(third.state()).toBe('unknown');
   });
 
+  it('gives a box that was set up anew other event ids than in its former life', async () => {
+    const idsOf = async () => {
+      const site = await armed();
+      await site.open('1', true);
+      return site.events.map((event) => event.event_id);
+    };
+    const [former, anew] = [await idsOf(), await idsOf()];
+    expect(former.length).toBeGreaterThan(0);
+    expect(former.filter((id) => anew.includes(id))).toEqual([]);
+  });
+
   it('gives the same event the same id, and every event its own', async () => {
     const site = await armed();
     await site.open('1', true);

@@ -10,6 +10,8 @@ export interface Rest {
   readonly reason: string;
   /** What the server asked for, milliseconds. Nothing shortens it. */
   readonly retryAfterMs: number | undefined;
+  /** The rest ends when the token source will ask again; it is no failure of this origin and lengthens no later rest. */
+  readonly tokenWaitMs?: number | undefined;
 }
 
 /**
@@ -81,8 +83,8 @@ export function createBreaker(options: BreakerOptions): Breaker {
       // Several requests of one outage fail together: they count once.
       if (open !== undefined && sentMono < open.triedMono) return;
       const now = clock.monotonic();
-      const own = jittered(rest);
-      failures += 1;
+      const own = rest.tokenWaitMs === undefined ? jittered(rest) : rest.tokenWaitMs + random() * 250;
+      if (rest.tokenWaitMs === undefined) failures += 1;
       allowed = Math.max(1, Math.floor(allowed / 2));
       const asked = Math.min(rest.retryAfterMs ?? 0, retryAfterCapMs);
       // On top of what was asked for, so that a fleet does not come back in the same second.

@@ -203,7 +203,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       aside(item, suspectedMs);
     } else queue.back(item);
     queue.originRests();
-    breaker.failed({ ...rest, reason: judgement.reason, retryAfterMs: judgement.retryAfterMs }, sentMono);
+    const { reason, retryAfterMs, tokenWaitMs } = judgement;
+    breaker.failed({ ...rest, reason, retryAfterMs, tokenWaitMs }, sentMono);
   }
 
   function park(item: Item, { judgement }: Sent): void {

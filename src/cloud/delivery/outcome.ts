@@ -11,6 +11,8 @@ export interface Judgement {
   readonly reason: string;
   /** What the server asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** Nothing was sent, for want of a token: when the token source asks for one again, milliseconds. */
+  readonly tokenWaitMs?: number;
 }
 
 /** Judges what came of sending the event `eventId`. `wallMs` serves a Retry-After date in an answer without `Date`. */
@@ -20,8 +22,9 @@ export function judge(result: Result<typeof postEvent>, eventId: string, wallMs:
       row: rowFor({ failure: result.failure }),
       status: undefined,
       reason: result.message.slice(0, 300),
-      // The wait of the token source is its own and ends with the line; only a server's wish is obeyed to the end.
+      // The wait of the token source is no wish of the server: it ends with the line.
       retryAfterMs: undefined,
+      ...(result.retryAfterMs !== undefined && { tokenWaitMs: result.retryAfterMs }),
     };
   }
   const wait = retryAfterMs(result.headers, wallMs);

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
@@ -30,7 +31,7 @@ export class Files {
   readonly #site: Slot<SiteFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   readonly #bulk: Slot<BulkFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   /** What the epoch rules found when `site.db` was opened last. */
-  #found: { epoch: number; lastBoot: string | undefined } | undefined;
+  #found: { epoch: number; lastBoot: string | undefined; id: string } | undefined;
   #sizes: { until: number; bytes: Readonly<Record<FileName, number>> } = { until: 0, bytes: { site: 0, bulk: 0 } };
   #synced = new WeakSet<SiteFile | BulkFile>();
 
@@ -179,8 +180,10 @@ export class Files {
     const epoch = keeps ? known : Math.max(side?.epoch ?? 0, known ?? 0) + 1;
     const lost = known === undefined && (side !== undefined || damaged);
     const lastBoot = site.meta('boot');
+    const id = site.meta('id') ?? side?.id ?? randomUUID();
     const write = site.db.transaction(() => {
       site.setMeta('epoch', String(epoch));
+      site.setMeta('id', id);
       site.setMeta('boot', this.#data.bootId);
       // Stays until the core has written a state again: a second start must not take an empty store for a new site.
       if (lost) site.setMeta('lost', '1');
@@ -188,8 +191,8 @@ export class Files {
     // A full disk must not keep an existing store from starting; a new one has nothing to start with.
     if (keeps) attempt(() => write.immediate());
     else write.immediate();
-    if (side?.epoch !== epoch) this.#writeSide({ epoch, created: Date.now() });
-    this.#found = { epoch, lastBoot };
+    if (side?.epoch !== epoch || side.id !== id) this.#writeSide({ epoch, created: Date.now(), id });
+    this.#found = { epoch, lastBoot, id };
   }
 
   #writeSide(side: SideFile): void {
@@ -212,6 +215,7 @@ export class Files {
     return {
       recovery: {
         epoch: this.#found?.epoch ?? readSide(this.#data.dir)?.epoch ?? 1,
+        storeId: this.#found?.id ?? readSide(this.#data.dir)?.id ?? randomUUID(),
         // Without site.db nothing tells which numbers were used; the wall clock in milliseconds is above them all.
         nextSeq: (site === undefined ? Math.max(top, Date.now()) : top) + 1,
         state,

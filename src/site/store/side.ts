@@ -1,9 +1,11 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** `epoch.json`: says that a store exists, and under which epoch, even when `site.db` is gone. */
+/** `epoch.json`: says that a store exists, which one, and under which epoch, even when `site.db` is gone. */
 export interface SideFile {
   readonly epoch: number;
+  /** See `Recovery.storeId`; absent where the file could not be read. */
+  readonly id?: string;
   /** Wall clock milliseconds. */
   readonly created: number;
 }
@@ -24,7 +26,9 @@ export function readSide(dir: string): SideFile | undefined {
   }
   const epoch = Number(/"epoch"\s*:\s*(\d{1,15})/.exec(text)?.[1] ?? Number.NaN);
   const created = Number(/"created"\s*:\s*(\d{1,15})/.exec(text)?.[1] ?? 0);
-  return Number.isSafeInteger(epoch) && epoch > 0 ? { epoch, created } : unreadable();
+  if (!Number.isSafeInteger(epoch) || epoch <= 0) return unreadable();
+  const id = /"id"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
+  return { epoch, created, ...(id !== undefined && { id }) };
 }
 
 const unreadable = (): SideFile => ({ epoch: Math.max(1, Math.floor(Date.now() / dayMs)), created: 0 });

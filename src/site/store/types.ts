@@ -38,6 +38,11 @@ export interface Commit {
 /** What the store found when it opened. */
 export interface Recovery {
   readonly epoch: number;
+  /**
+   * A UUID made with the state directory. It keeps the event ids of a box that was set up anew apart from those of its
+   * former life, which the cloud still knows.
+   */
+  readonly storeId: string;
   /** The first free seq; above every seq ever handed out in this epoch that may have been committed. */
   readonly nextSeq: number;
   /** The core's last durable state as JSON; undefined for a new or lost store. */

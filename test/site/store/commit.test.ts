@@ -30,6 +30,7 @@ describe('a commit', () => {
     const second = await startStore(dir);
     expect(second.recovery()).toEqual({
       epoch: 1,
+      storeId: expect.any(String),
       nextSeq: 3,
       state: '{"a":1}',
       lost: false,

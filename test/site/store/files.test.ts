@@ -113,6 +113,25 @@ describe('the state directory', () => {
   });
 });
 
+describe('the id of the store', () => {
+  it('stays over restarts, a lost database and a lost side file, and is another in another directory', async () => {
+    const dir = temporaryDir();
+    const idAfter = async () => {
+      const store = await startStore(dir);
+      const { storeId } = store.recovery();
+      await store.stop();
+      return storeId;
+    };
+    const first = await idAfter();
+    expect(await idAfter()).toBe(first);
+    rmSync(join(dir, 'epoch.json'));
+    expect(await idAfter()).toBe(first);
+    rmSync(join(dir, 'site.db'));
+    expect(await idAfter()).toBe(first);
+    expect((await startStore(temporaryDir())).recovery().storeId).not.toBe(first);
+  });
+});
+
 describe('the epoch', () => {
   it('starts at 1, stays over restarts and is kept in the side file too', async () => {
     const dir = temporaryDir();
@@ -121,7 +140,7 @@ describe('the epoch', () => {
       expect(store.recovery()).toMatchObject({ epoch: 1, lost: false });
       await store.stop();
     }
-    expect(side(dir)).toEqual({ epoch: 1, created: expect.any(Number) });
+    expect(side(dir)).toEqual({ epoch: 1, created: expect.any(Number), id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
   });
 
   it('rises when site.db is gone, and the loss is told until the core has written a state again', async () => {

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { manualClock } from '#lib/clock.fake.ts';
+import { createBreaker, type Rest } from '../../src/cloud/delivery/breaker.ts';
+
+const rest = (over: Partial<Rest> = {}): Rest => ({
+  trouble: 'unauthorized',
+  fromMs: 60_000,
+  toMs: 1_800_000,
+  endsWithLink: false,
+  reason: 'refused',
+  retryAfterMs: undefined,
+  ...over,
+});
+
+test('without a token it rests as long as the token source does, and no later rest grows by it', () => {
+  const clock = manualClock();
+  const breaker = createBreaker({ clock, slots: 4, random: () => 1 });
+  for (let round = 0; round < 5; round += 1) {
+    breaker.failed(rest({ tokenWaitMs: 5000 }), clock.monotonic());
+    expect(breaker.waitMs()).toBeLessThanOrEqual(5250);
+    expect(breaker.limit()).toBe(0);
+    clock.advance(breaker.waitMs());
+    expect(breaker.limit()).toBe(1);
+  }
+  breaker.failed(rest(), clock.monotonic());
+  expect(breaker.waitMs()).toBe(60_000);
+});
+
+test('a refusal by the server itself doubles the rest up to its cap', () => {
+  const clock = manualClock();
+  const breaker = createBreaker({ clock, slots: 4, random: () => 1 });
+  const waits: number[] = [];
+  for (let round = 0; round < 7; round += 1) {
+    breaker.failed(rest(), clock.monotonic());
+    waits.push(breaker.waitMs());
+    clock.advance(breaker.waitMs());
+  }
+  expect(waits).toEqual([60_000, 120_000, 240_000, 480_000, 960_000, 1_800_000, 1_800_000]);
+});
