@@ -10,6 +10,11 @@ export const errorCodes = {
   camera_unreachable: 'No connection to the camera. Check power, cable and address.',
   cloud_bad_answer:
     'The cloud answered with something siteward cannot read; often a captive portal or proxy on the line.',
+  cloud_forbidden:
+    'The cloud knows who asks but does not allow it: the dealer is not connected, or this kind of integration may not.',
+  cloud_not_found: 'The cloud has nothing under this id; it may have been deleted.',
+  cloud_outcome_unknown:
+    'The reply was lost: the cloud may have done what was asked, or not. Look before asking again; siteward did not repeat it.',
   cloud_refused: 'The cloud refused the request for good; the status and reason are in the facts.',
   cloud_unauthorized:
     'The cloud did not accept the credentials, even with a fresh token. Check key, client id and clock.',

@@ -1,8 +1,13 @@
 import type { Logger } from 'pino';
-import { cloudOperations } from '#cloud/contract/index.ts';
+import type { Registry } from 'prom-client';
+import { cloudOperations, type Dialect, defaultDialect } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { bindClient, type Client } from '#lib/contract/client.ts';
+import type { Secret } from '#lib/secret.ts';
 import { authorised } from './authorised.ts';
+import { type InterfaceChange, interfaceWatch } from './interface-watch.ts';
+import { createManagement, type Management } from './management.ts';
+import { type ClientCredentials, clientCredentialsSource, givenToken } from './other-tokens.ts';
 import { createTokenSource, type EventTokenSource, type SigningKeys } from './token.ts';
 import { createHttp, type Http, type HttpOptions } from './transport.ts';
 
@@ -14,6 +19,14 @@ export interface CloudClientOptions {
   readonly audience?: string;
   readonly clientId: string;
   readonly keys: SigningKeys;
+  /** Opens the partner interface. */
+  readonly partner?: ClientCredentials;
+  /** Opens audio messages and the public interface. */
+  readonly apiKey?: Secret;
+  readonly dialect?: Dialect;
+  readonly metrics?: Registry;
+  /** Told once of each thing in an answer that the described interface does not explain. */
+  readonly onInterfaceChange?: (change: InterfaceChange) => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
@@ -24,6 +37,8 @@ export interface CloudClientOptions {
 export interface CloudClient {
   /** One typed function per operation, with credentials, trace id and one retry after a 401. */
   readonly api: Client<typeof cloudOperations>;
+  /** The whole interface, tolerant and with its retries; events and tokens are better sent by the delivery. */
+  readonly manage: Management;
   readonly http: Http;
   readonly eventTokens: EventTokenSource;
   close(): Promise<void>;
@@ -41,18 +56,38 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     },
     ...options.http,
   });
-  const eventTokens = createTokenSource({
-    clientId: options.clientId,
-    audience: options.audience ?? options.authUrl,
-    keys: options.keys,
+  const shared = {
     client: bindClient(cloudOperations, http.transport),
     clock: options.clock,
     log: options.log,
     ...(options.random === undefined ? {} : { random: options.random }),
     signal: stopped.signal,
+  };
+  const eventTokens = createTokenSource({
+    ...shared,
+    clientId: options.clientId,
+    audience: options.audience ?? options.authUrl,
+    keys: options.keys,
   });
+  const sources = {
+    event: eventTokens,
+    ...(options.partner === undefined ? {} : { partner: clientCredentialsSource({ ...shared, ...options.partner }) }),
+    ...(options.apiKey === undefined ? {} : { api_key: givenToken(options.apiKey, 'the API key') }),
+  };
   return {
-    api: bindClient(cloudOperations, authorised(http.transport, { event: eventTokens })),
+    api: bindClient(cloudOperations, authorised(http.transport, sources)),
+    manage: createManagement({
+      transport: http.transport,
+      sources,
+      watch: interfaceWatch({
+        onChange: options.onInterfaceChange ?? ((change) => options.log.warn(change, 'cloud_interface_changed')),
+        ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
+      }),
+      dialect: options.dialect ?? defaultDialect(),
+      clock: options.clock,
+      log: options.log,
+      ...(options.random === undefined ? {} : { random: options.random }),
+    }),
     http,
     eventTokens,
     async close() {

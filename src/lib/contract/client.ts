@@ -103,7 +103,7 @@ export function bindClient<const Ops extends Operations>(operations: Ops, transp
   return calls as unknown as Client<Ops>;
 }
 
-interface LooseInput {
+export interface LooseInput {
   readonly params?: Readonly<Record<string, unknown>>;
   readonly query?: Readonly<Record<string, unknown>>;
   readonly body?: unknown;
@@ -113,7 +113,8 @@ interface LooseInput {
   readonly deadlineMs?: number;
 }
 
-function requestOf(operation: Operation, input: LooseInput): WireRequest {
+/** The request of one call. Throws TypeError for a path parameter that would address another resource. */
+export function requestOf(operation: Operation, input: LooseInput): WireRequest {
   const body = encode(operation, input);
   return {
     operation,

@@ -1,0 +1,71 @@
+import type { ContactCreate, MonitoringStationCreate, SiteCreate } from '#cloud/contract/index.ts';
+import type { Calls, Reply } from './calls.ts';
+import { doOnce, type OnceOptions } from './once.ts';
+
+export interface CreationContext {
+  readonly calls: Calls;
+  readonly once: Omit<OnceOptions, 'signal'>;
+}
+
+type Dealer = { readonly dealerId: string };
+type Site = Dealer & { readonly siteId: string };
+
+interface Creation<P, B> {
+  readonly params: P;
+  readonly body: B;
+  readonly signal: AbortSignal;
+}
+
+/** Creates a site once: after a lost reply it is looked for by its external id first (S-196). */
+export function createSite({ calls, once }: CreationContext, input: Creation<Dealer, SiteCreate>) {
+  const { params, body, signal } = input;
+  // The operator is always written, so that a comma in the id does no harm (S-084).
+  const query = { filter: `external_site_id,${body.external_site_id},eq` };
+  return doOnce<Awaited<ReturnType<Calls['createSite']>>>(
+    {
+      act: () => calls.createSite(input),
+      async find() {
+        const { value, ...rest } = await calls.listSites({ params, query, signal });
+        const row = value.find((one) => one.external_site_id === body.external_site_id);
+        return row?.site_id === undefined ? undefined : { ...rest, value: { ...row, site_id: row.site_id } };
+      },
+    },
+    { ...once, signal },
+  );
+}
+
+/** Creates a monitoring station once; the list is whole, so a lost one is found in it (S-196). */
+export function createMonitoringStation(
+  { calls, once }: CreationContext,
+  input: Creation<Dealer, MonitoringStationCreate>,
+) {
+  const { params, body, signal } = input;
+  const id = body.external_monitoring_station_id;
+  const list = () => calls.listMonitoringStations({ params, signal });
+  return doOnce(
+    {
+      act: () => calls.createMonitoringStation(input),
+      find: async () => only(await list(), (one) => one.external_monitoring_station_id === id),
+    },
+    { ...once, signal },
+  );
+}
+
+/** Creates a contact once; the list is whole, so a lost one is found in it (S-196). */
+export function createContact({ calls, once }: CreationContext, input: Creation<Site, ContactCreate>) {
+  const { params, body, signal } = input;
+  const list = () => calls.listContacts({ params, signal });
+  return doOnce(
+    {
+      act: () => calls.createContact(input),
+      find: async () => only(await list(), (one) => one.external_contact_id === body.external_contact_id),
+    },
+    { ...once, signal },
+  );
+}
+
+/** The reply of a list as the reply of the one element that fits. */
+function only<T>({ value, ...rest }: Reply<readonly T[]>, fits: (one: T) => boolean): Reply<T> | undefined {
+  const there = value.find(fits);
+  return there === undefined ? undefined : { ...rest, value: there };
+}

@@ -1,0 +1,147 @@
+import { z } from 'zod';
+import type { InterfaceChange } from './interface-watch.ts';
+import { keyNames, receiptNames } from './reading-types.ts';
+
+export type Note = (path: string, what: InterfaceChange['what']) => void;
+
+/** A value that could be used; undefined stands for a member to be left out. */
+type Found = { readonly value: unknown } | undefined;
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads an answer by its schema, taking what can be used: ids as text, lists wrapped or bare, unknown words verbatim; a
+ * member of a wrong type is left out and noted, not the record; an element without its own id is left out of its list.
+ * Undefined when not even that is possible. `own` are ids the caller asked by: they fill in for missing ones.
+ */
+export function readTolerantly(schema: z.ZodType, json: unknown, note: Note, own: JsonRecord = {}): Found {
+  return look(schema, json, '', { note, own });
+}
+
+interface Reading {
+  readonly note: Note;
+  readonly own: JsonRecord;
+}
+
+function look(schema: z.ZodType, value: unknown, path: string, reading: Reading): Found {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
+    return look(schema.unwrap() as z.ZodType, value, path, reading);
+  }
+  if (schema instanceof z.ZodObject) return lookAtObject(schema, value, path, reading);
+  if (schema instanceof z.ZodArray) return lookAtList(schema, value, path, reading);
+  const plain = /(^|\.)\w+_id$/.test(path) ? idOf(value) : plainOf(schema, value, path, reading.note);
+  if (plain === undefined) reading.note(path || 'body', 'type');
+  return plain;
+}
+
+function lookAtObject(schema: z.ZodObject, given: unknown, path: string, reading: Reading): Found {
+  const names = Object.keys(schema.shape);
+  const value = unwrapped(given, names, () => reading.note(path || 'body', 'wrapped'));
+  if (value === undefined) {
+    reading.note(path || 'body', 'type');
+    return undefined;
+  }
+  const result: Record<string, unknown> = {};
+  for (const name of names) {
+    const member = Object.hasOwn(value, name) ? value[name] : undefined;
+    if (member === undefined || member === null) continue;
+    const found = look(schema.shape[name] as z.ZodType, member, path === '' ? name : `${path}.${name}`, reading);
+    if (found !== undefined) result[name] = found.value;
+  }
+  const key = keyOf(schema);
+  if (key === undefined || result[key] !== undefined) return { value: result };
+  reading.note(path === '' ? key : `${path}.${key}`, 'missing');
+  if (path !== '' || reading.own[key] === undefined) return undefined;
+  return { value: { ...result, [key]: String(reading.own[key]) } };
+}
+
+/** The record itself, one level inside or outside of `data` than described. */
+function unwrapped(value: unknown, names: readonly string[], note: () => void): JsonRecord | undefined {
+  if (!isRecord(value)) return undefined;
+  if (names.length === 1 && names[0] === 'data' && !Object.hasOwn(value, 'data')) {
+    note();
+    return { data: value };
+  }
+  const inside = value.data;
+  if (names.includes('data') || !isRecord(inside) || names.some((name) => Object.hasOwn(value, name))) return value;
+  note();
+  return inside;
+}
+
+function lookAtList(schema: z.ZodArray, given: unknown, path: string, reading: Reading): Found {
+  const list = Array.isArray(given) ? given : wrappedList(given, 2);
+  if (list === undefined) {
+    reading.note(path || 'body', 'type');
+    return undefined;
+  }
+  if (list !== given) reading.note(path || 'body', 'wrapped');
+  const element = schema.element as z.ZodType;
+  // A row is nobody's answer in particular: only its own id counts.
+  const rows = { ...reading, own: {} };
+  return { value: list.flatMap((one) => look(element, one, `${path}[]`, rows) ?? []).map(({ value }) => value) };
+}
+
+/** `{ data: [...] }`, or the only list of an object (S-194). */
+function wrappedList(value: unknown, levels: number): readonly unknown[] | undefined {
+  if (!isRecord(value) || levels === 0) return undefined;
+  if (Array.isArray(value.data)) return value.data;
+  const lists = Object.values(value).filter((member) => Array.isArray(member));
+  return lists.length === 1 ? lists[0] : wrappedList(value.data, levels - 1);
+}
+
+function keyOf(schema: z.ZodObject): string | undefined {
+  const { shape } = schema;
+  if (receiptNames.some((name) => name in shape)) return undefined;
+  const key = keyNames.find((name) => name in shape);
+  return key === undefined || shape[key] instanceof z.ZodOptional ? undefined : key;
+}
+
+const idOf = (value: unknown): Found =>
+  (typeof value === 'string' && value !== '') || (typeof value === 'number' && Number.isFinite(value))
+    ? { value: String(value) }
+    : undefined;
+
+function plainOf(schema: z.ZodType, value: unknown, path: string, note: Note): Found {
+  switch (schema._zod.def.type) {
+    case 'string':
+      return typeof value === 'string' ? { value } : undefined;
+    case 'number':
+      return numberOf(value, path, note);
+    case 'boolean':
+      return booleanOf(value, path, note);
+    case 'enum':
+    case 'literal': {
+      if (schema.safeParse(value).success) return { value };
+      const ofNumbers = schema instanceof z.ZodLiteral && [...schema.values].every((one) => typeof one === 'number');
+      const found = ofNumbers ? numberOf(value, path, note) : typeof value === 'string' ? { value } : undefined;
+      if (found !== undefined && typeof found.value === typeof value) note(path || 'body', 'value');
+      return found;
+    }
+    default:
+      return { value };
+  }
+}
+
+function numberOf(value: unknown, path: string, note: Note): Found {
+  if (typeof value === 'number') return { value };
+  const number =
+    typeof value === 'boolean'
+      ? Number(value)
+      : typeof value === 'string' && digits.test(value)
+        ? Number(value)
+        : undefined;
+  if (number === undefined) return undefined;
+  note(path || 'body', 'type');
+  return { value: number };
+}
+
+const digits = /^-?\d{1,15}(\.\d{1,15})?$/;
+
+function booleanOf(value: unknown, path: string, note: Note): Found {
+  if (typeof value === 'boolean') return { value };
+  if (value !== 0 && value !== 1) return undefined;
+  note(path || 'body', 'type');
+  return { value: value === 1 };
+}
+
+const isRecord = (value: unknown): value is JsonRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
