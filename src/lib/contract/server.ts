@@ -148,6 +148,9 @@ async function readBody(context: Context, operation: Operation, cap: number): Pr
   const raw = await readCapped(context.req.raw.body, cap);
   if (raw === undefined) return 'too large';
   if (raw.length === 0 && spec.optional === true) return { value: undefined, raw };
+  if (raw.length === 0 && spec.schema !== undefined) {
+    return { issues: [{ where: 'body', field: 'body', message: 'is required' }] };
+  }
   const media = (context.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
   if (media !== spec.media) {
     return { issues: [{ where: 'content-type', field: 'content-type', message: `must be ${spec.media}` }] };
