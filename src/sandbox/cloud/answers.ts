@@ -7,6 +7,8 @@ const reasons: Readonly<Record<number, string>> = {
   404: 'Not Found',
   405: 'Method Not Allowed',
   413: 'Payload Too Large',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
   500: 'Internal Server Error',
 };
 
@@ -17,16 +19,24 @@ export interface FieldError {
 
 /** Error of the partner interface: the first field in `field`, all in `errors` (S-010). */
 export function partnerError(status: number, message: string, errors: readonly FieldError[] = []): Reply {
-  const first = errors[0];
-  const fields = first === undefined ? {} : { field: first.field, errors };
-  return { status, body: { statusCode: status, error: reasons[status] ?? 'Error', message, ...fields } };
+  return { status, body: { statusCode: status, error: reasons[status] ?? 'Error', message, ...fieldsOf(errors) } };
 }
 
 /** Error of the event endpoint (S-162, S-166). */
 export function eventError(status: number, error: string, message: string, errors: readonly FieldError[] = []): Reply {
+  return { status, body: { error, message, ...fieldsOf(errors) } };
+}
+
+function fieldsOf(errors: readonly FieldError[]) {
+  const [first] = errors;
+  if (first === undefined) return {};
+  return { field: first.field, errors: errors.map(({ field, message }) => ({ field, message })) };
+}
+
+/** Error of the audio and public interfaces (S-172). */
+export function apiError(status: number, code: string, message: string, errors: readonly FieldError[] = []): Reply {
   const first = errors[0];
-  const fields = first === undefined ? {} : { field: first.field, errors };
-  return { status, body: { error, message, ...fields } };
+  return { status, body: { error: { code, message, ...(first === undefined ? {} : { field: first.field }) } } };
 }
 
 /** Error of the token endpoint (RFC 6749 5.2): printable ASCII without quotation mark and backslash. */

@@ -12,6 +12,7 @@ export interface RegisteredClient {
   readonly keys: readonly ClientKey[];
   readonly secrets: readonly string[];
   readonly mayIngest: boolean;
+  readonly dealers: readonly number[] | undefined;
 }
 
 /** Registered applications, at most 1,000; several keys of one client are allowed for rotation (S-043). */
@@ -31,6 +32,7 @@ export class ClientBook {
       keys: [...(known?.keys ?? []), ...keys].slice(-8),
       secrets: [...(known?.secrets ?? []), ...secrets].slice(-8),
       mayIngest: client.mayIngest ?? known?.mayIngest ?? true,
+      dealers: client.dealers ?? known?.dealers,
     });
   }
 
@@ -45,7 +47,10 @@ export class ClientBook {
 
 function readKey(client: CloudClient): KeyObject {
   const fail = (why: string, cause?: unknown) =>
-    new SitewardError('config_invalid', `The public key of sandbox client ${client.clientId} ${why}.`, { cause });
+    new SitewardError('config_invalid', `The public key of sandbox client ${client.clientId} ${why}.`, {
+      facts: { field: 'public_key_pem', why },
+      cause,
+    });
   let key: KeyObject;
   try {
     key = createPublicKey(client.publicKeyPem ?? '');

@@ -9,6 +9,8 @@ import type { Capability, Grant } from './tokens.ts';
 export interface Exchange {
   readonly requestId: string;
   readonly remoteAddress: string | undefined;
+  /** The query as it came, with its question mark. */
+  readonly search: string;
   note?: string;
   client?: string;
 }
@@ -52,16 +54,20 @@ export const openRules: ServerRules<Caller> = {
 
 type ErrorBody = (status: 401 | 403, error: string, message: string) => Reply;
 
-/** The caller by bearer token: 401 without a valid one (S-002), 403 for a token of another interface (S-023). */
+/**
+ * The caller by bearer token: 401 without a valid one (S-002), 403 for an access token of another interface. An API key
+ * is no access token and an access token no API key: either is simply not valid in the other's place (S-023).
+ */
 export function bearer(state: CloudState, capability: Capability, error: ErrorBody) {
   return (_: Operation, context: Context): Caller | Reply => {
     const exchange = exchangeOf(context);
     const match = /^bearer +([\w.~+/=-]+) *$/i.exec(context.req.header('authorization') ?? '');
     if (match === null) return challenge(error(401, 'unauthorized', 'an access token is required'), '');
     const grant = state.tokens.find(match[1] ?? '', state.now());
-    if (grant === undefined || grant === 'expired') {
-      const why = grant === 'expired' ? 'the access token has expired' : 'the access token is not valid';
-      return challenge(error(401, 'invalid_token', why), ', error="invalid_token"');
+    const invalid = (why: string) => challenge(error(401, 'invalid_token', why), ', error="invalid_token"');
+    if (grant === 'expired') return invalid('the access token has expired');
+    if (grant === undefined || (grant.capability === 'api_key') !== (capability === 'api_key')) {
+      return invalid('the access token is not valid');
     }
     exchange.client = grant.clientId;
     if (grant.capability !== capability) {

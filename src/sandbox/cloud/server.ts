@@ -4,15 +4,20 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
+import { type Dealer, type ServerDialect, type Site, serverDialectOptions } from '#cloud/contract/index.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { partnerError } from './answers.ts';
 import { buildApp } from './app.ts';
 import type { FaultInput } from './faults.ts';
 import { withFault } from './inject.ts';
+import { loadDealers } from './load-seed.ts';
 import type { Exchange } from './resource.ts';
+import type { SeedDealer } from './seed.ts';
 import { CloudState } from './state.ts';
+import { readStateFile, StateFile } from './state-file.ts';
 import type { AssertionRules, CloudClient, LogLine, StoredEvent, StoredUpload } from './types.ts';
 import { idOf } from './uploads.ts';
+import { dealerOf, siteOf } from './world/answers.ts';
 
 export interface CloudOptions {
   /** Port 0 takes a free one. Plain HTTP belongs on loopback only. */
@@ -28,6 +33,14 @@ export interface CloudOptions {
   readonly assertion?: Partial<AssertionRules>;
   /** Life of access tokens, seconds; default 3600 (S-035). */
   readonly tokenLifeS?: number;
+  /** Choices for what the specification leaves open; the rest at their defaults. */
+  readonly dialect?: Partial<ServerDialect>;
+  /** Dealers and what is below them; a state file that exists already wins over them. */
+  readonly dealers?: readonly SeedDealer[];
+  /** Keeps dealers and everything below over restarts; in memory only when absent. */
+  readonly stateFile?: string;
+  /** Told when a write of the state file fails; the service goes on. */
+  readonly stateFailed?: (error: unknown) => void;
 }
 
 export interface SandboxCloud {
@@ -45,7 +58,11 @@ export interface SandboxCloud {
   revoke(): void;
   setClockOffset(seconds: number): void;
   reset(): void;
-  /** Ends every connection and every planted wait. */
+  dealers(): Dealer[];
+  sites(): Site[];
+  /** A token tied to a user of a dealer, or an API key for all dealers; it outlives a reset. Seconds. */
+  issueToken(kind: 'user' | 'api_key', options: { dealer?: number; lifetimeS: number }): string;
+  /** Ends every connection and every planted wait, and writes the state file. */
   close(): Promise<void>;
 }
 
@@ -58,7 +75,11 @@ export async function startCloud(options: CloudOptions): Promise<SandboxCloud> {
   const port = await listen(server, options.listen);
   const host = options.listen.host.includes(':') ? `[${options.listen.host}]` : options.listen.host;
   const url = options.publicUrl ?? `${options.tls === undefined ? 'http' : 'https'}://${host}:${port}`;
-  const close = () => closeServer(server, stop);
+  const parts: { file: StateFile | undefined } = { file: undefined };
+  const close = async () => {
+    await closeServer(server, stop);
+    await parts.file?.close();
+  };
   try {
     const state = new CloudState({
       clock: options.clock ?? systemClock(),
@@ -66,14 +87,30 @@ export async function startCloud(options: CloudOptions): Promise<SandboxCloud> {
       assertionRules: { audience: url, toleranceS: 30, maxLifetimeS: 3600, audArray: true, ...options.assertion },
       tokenLifeS: options.tokenLifeS ?? 3600,
       clients: options.clients,
+      dialect: serverDialectOptions.parse(options.dialect ?? {}),
     });
+    parts.file = await fillWorld(state, options);
     const app = buildApp(state, { control: options.control === true });
     live.listener = requestListener({ app, state, stop: stop.signal, log: options.log });
     return { url, port, close, ...handle(state) };
   } catch (error) {
-    await close();
+    await closeServer(server, stop);
     throw error;
   }
+}
+
+/** From the state file when there is one, otherwise from the described dealers, which a reset goes back to. */
+async function fillWorld(state: CloudState, options: CloudOptions): Promise<StateFile | undefined> {
+  const { stateFile, dealers = [] } = options;
+  const kept = stateFile === undefined ? undefined : await readStateFile(stateFile);
+  loadDealers(state.world, dealers, { at: state.time(), securityType: state.dialect.security_type });
+  state.keepAsStart();
+  if (kept !== undefined) state.world.restore(kept);
+  if (stateFile === undefined) return undefined;
+  const file = new StateFile(stateFile, state.world, options.stateFailed ?? (() => undefined));
+  // At once, so that a place that cannot be written is known at the start.
+  await file.flush();
+  return file;
 }
 
 function handle(state: CloudState): Omit<SandboxCloud, 'url' | 'port' | 'close'> {
@@ -88,6 +125,13 @@ function handle(state: CloudState): Omit<SandboxCloud, 'url' | 'port' | 'close'>
     revoke: () => void state.tokens.revokeAll(),
     setClockOffset: (seconds) => state.setClockOffset(seconds),
     reset: () => state.reset(),
+    dealers: () => state.world.dealers.all().map(dealerOf),
+    sites: () => state.world.sites.all().map((row) => siteOf(state.world, row, state.dialect.site_time_style)),
+    issueToken: (kind, { dealer, lifetimeS }) => {
+      const dealers = dealer === undefined ? undefined : [dealer];
+      const grant = { capability: kind, clientId: '*', mayIngest: false, dealers };
+      return state.tokens.issue(grant, state.now(), lifetimeS, { standing: true });
+    },
   };
 }
 
@@ -118,8 +162,8 @@ async function answer(request: Request, env: Bindings, options: ListenerOptions)
   const { app, state, stop } = options;
   const startedAt = state.monotonic();
   const { socket } = env.incoming;
-  const exchange: Exchange = { requestId: randomUUID(), remoteAddress: socket.remoteAddress };
-  const path = new URL(request.url).pathname;
+  const { pathname: path, search } = new URL(request.url);
+  const exchange: Exchange = { requestId: randomUUID(), remoteAddress: socket.remoteAddress, search };
   const traceId = uuidIn(env.incoming.headers['x-partner-trace-id']);
   const serve = async () => app.fetch(request, { ...env, exchange });
   const fault = path.startsWith('/__sandbox') ? undefined : state.faults.take(request.method, path);

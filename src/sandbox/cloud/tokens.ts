@@ -2,22 +2,32 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Shelf } from './bounded.ts';
 
 /** What a token opens; the service shows no scopes, so this stays inside (S-042). */
-export type Capability = 'event' | 'partner';
+export type Capability = 'event' | 'partner' | 'user' | 'api_key';
 
 export interface Grant {
   readonly capability: Capability;
   readonly clientId: string;
   readonly mayIngest: boolean;
+  /** Dealers it reaches; absent: those of its client. A user token is tied to the first. */
+  readonly dealers?: readonly number[] | undefined;
 }
 
-/** Issued access tokens, at most 10,000; the oldest gives way and its holder sees a 401. Only hashes are kept. */
-export class TokenBook {
-  readonly #issued = new Shelf<string, Grant & { readonly expiresAt: number }>({ maxEntries: 10_000 });
+interface Issued extends Grant {
+  readonly hash: string;
+  readonly expiresAt: number;
+  readonly standing: boolean;
+}
 
-  /** `now` and `lifetimeS` by the sandbox's clock. */
-  issue(grant: Grant, now: number, lifetimeS: number): string {
+/** Issued access tokens and keys, at most 10,000; the oldest gives way and its holder sees a 401. Only hashes are kept. */
+export class TokenBook {
+  readonly #issued = new Shelf<string, Issued>({ maxEntries: 10_000 });
+
+  /** `now` (ms) and `lifetimeS` by the sandbox's clock. A `standing` token outlives a reset. */
+  issue(grant: Grant, now: number, lifetimeS: number, options: { standing?: boolean } = {}): string {
     const token = randomBytes(32).toString('base64url');
-    this.#issued.set(hashOf(token), { ...grant, expiresAt: now + lifetimeS * 1000 });
+    const hash = hashOf(token);
+    const expiresAt = now + lifetimeS * 1000;
+    this.#issued.set(hash, { ...grant, hash, expiresAt, standing: options.standing === true });
     return token;
   }
 
@@ -26,11 +36,19 @@ export class TokenBook {
     return found !== undefined && now >= found.expiresAt ? 'expired' : found;
   }
 
-  /** Makes every token invalid at once; returns how many there were. */
+  /** Makes every access token invalid at once, API keys not: they are none. Returns how many there were. */
   revokeAll(): number {
-    const count = this.#issued.size;
-    this.#issued.clear();
-    return count;
+    return this.#forget(({ capability }) => capability !== 'api_key');
+  }
+
+  reset(): void {
+    this.#forget(({ standing }) => !standing);
+  }
+
+  #forget(doomed: (issued: Issued) => boolean): number {
+    const gone = this.#issued.values().filter(doomed);
+    for (const { hash } of gone) this.#issued.delete(hash);
+    return gone.length;
   }
 }
 

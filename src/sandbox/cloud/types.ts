@@ -10,6 +10,8 @@ export interface CloudClient {
   readonly clientSecret?: string;
   /** Whether its tokens may post events; true unless said otherwise (S-166). */
   readonly mayIngest?: boolean;
+  /** Dealers its partner tokens reach while they are connected; absent: every connected dealer (S-032). */
+  readonly dealers?: readonly number[];
 }
 
 /** How strict the assertion check is; seconds. Defaults: ../notes of the interface, S-039. */

@@ -1,7 +1,10 @@
+import { isCode, SitewardError } from '#errors.ts';
+import { badField } from '../access.ts';
 import { partnerError } from '../answers.ts';
 import { exchangeOf, openRules, type Resource, resource } from '../resource.ts';
 import type { CloudState } from '../state.ts';
 import * as operations from './operations.ts';
+import { worldHandlers } from './world.ts';
 
 /** The control path: for tests, demo and training; loopback peers only, everybody else sees an unknown path (S-021). */
 export function controlResource(state: CloudState): Resource {
@@ -36,15 +39,25 @@ export function controlResource(state: CloudState): Resource {
         state.reset();
         return ok({ reset: true });
       },
+      ...worldHandlers(state),
     },
     {
       ...openRules,
+      failed: (operation, error) => controlFailure(error) ?? openRules.failed(operation, error),
       identify: (_, context) => {
         const exchange = exchangeOf(context);
         return isLoopback(exchange.remoteAddress) ? { exchange } : partnerError(404, 'there is nothing at this path');
       },
     },
   );
+}
+
+/** What the caller can mend: a dealer or client that contradicts itself or what is there, and a bound. */
+function controlFailure(error: unknown) {
+  if (!(error instanceof SitewardError)) return undefined;
+  if (isCode(error, 'queue_full')) return badField('body', error.message);
+  if (!isCode(error, 'config_invalid')) return undefined;
+  return badField(String(error.facts.field ?? 'body'), String(error.facts.why ?? error.message));
 }
 
 const ok = (body: object) => ({ status: 200, body });

@@ -104,7 +104,10 @@ function formDecode(text: string): string {
   }
 }
 
+/** The lifetime of event tokens is always said (S-035), that of partner tokens unless the dialect hides it (S-031). */
 function issue(state: CloudState, grant: Grant): Reply {
   const access_token = state.tokens.issue(grant, state.now(), state.tokenLifeS);
-  return { status: 200, body: { access_token, token_type: 'Bearer', expires_in: state.tokenLifeS }, headers: noStore };
+  const told = grant.capability === 'event' || state.dialect.token_expires_in;
+  const life = told ? { expires_in: state.tokenLifeS } : {};
+  return { status: 200, body: { access_token, token_type: 'Bearer', ...life }, headers: noStore };
 }
