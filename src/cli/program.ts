@@ -37,7 +37,10 @@ function buildProgram(done: (code: number) => void): Command {
     .version(version)
     .exitOverride()
     .showHelpAfterError('Run "siteward --help" for what there is.')
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage, 69 no daemon answers, 78 configuration.');
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done, 1 failed, 2 wrong usage, 65 refused, 66 not found, 69 unreachable, 77 unauthorised, 78 configuration.',
+    );
   const socket = () =>
     new Option('--socket <path>', 'control socket of the daemon').env('SITEWARD_SOCKET').default(defaultSocket);
 
@@ -85,6 +88,14 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--control', 'serve /__sandbox/* to loopback', false)
     .option('--json', 'print the log as JSON lines', false)
     .action(async (options) => done(await (await import('./sandbox.ts')).sandbox(options)));
+  program
+    .command('api')
+    .description('call an operation of the cloud interface; without one, list them')
+    .argument('[operation...]', 'name of the operation, and what it takes')
+    // Its own parser knows the operations; it is loaded with the contract only when it is called.
+    .helpOption(false)
+    .allowUnknownOption()
+    .action(async (_args, _options, command: Command) => done(await (await import('./api.ts')).api(command.args)));
   return program;
 }
 

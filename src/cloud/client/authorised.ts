@@ -18,7 +18,10 @@ export function authorised(transport: Transport, sources: TokenSources): Transpo
     if (auth.length === 0) return transport(traced);
     const source = auth.map((kind) => sources[kind]).find((found) => found !== undefined);
     if (source === undefined)
-      return failed('token_refused', `${id} needs a credential (${auth.join(' or ')}) and there is none`);
+      return failed(
+        'token_refused',
+        `${id} needs a credential (${auth.join(' or ')}) and there is none; name one in the configuration or on the command line`,
+      );
     let refused: { readonly generation: number; readonly answer: WireAnswer } | undefined;
     for (;;) {
       const token = await source.get(request.signal);

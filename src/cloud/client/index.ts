@@ -3,6 +3,7 @@ export type { TokenSources } from './authorised.ts';
 export type { BulkDone, BulkFailed, BulkOutcome } from './bulk.ts';
 export type { Calls, CloudOperationId, Perform, Reply } from './calls.ts';
 export * from './client.ts';
+export { type GrantMaterial, grantBody } from './grant-body.ts';
 export * from './interface-watch.ts';
 export { parseJson } from './json.ts';
 export { createManagement, type Management, type ManagementOptions } from './management.ts';
