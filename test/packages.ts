@@ -43,7 +43,7 @@ function missingPackages(): string[] {
 }
 
 function isInstalled(program: string): boolean {
-  const places = [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin'];
+  const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return places.some((place) => {
     try {
       accessSync(join(place, program), constants.X_OK);

@@ -61,7 +61,7 @@ function runVitest(args: readonly string[]): { passed: number; failed: number; s
       if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) failed += 1;
     }
     const unexplained = skipped.filter((test) => !test.fullName.includes('../shared'));
-    if (process.env['CI'] === 'true' && unexplained.length > 0) {
+    if (process.env.CI === 'true' && unexplained.length > 0) {
       for (const test of unexplained) console.log(`skipped without ../shared as the reason: ${test.fullName}`);
       failed += unexplained.length;
     }

@@ -25,7 +25,9 @@ describe('the house', () => {
   it.each(['better-sqlite3', 'mqtt', 'onvif', 'node-cron', 'undici', 'jose', 'zod', 'pino'])(
     'is built on %s: src imports it',
     (name) => {
-      const importing = sources.filter((path) => new RegExp(`from '${name}(/[^']*)?'|require\\('${name}'\\)`).test(text(path)));
+      const importing = sources.filter((path) =>
+        new RegExp(`from '${name}(/[^']*)?'|require\\('${name}'\\)`).test(text(path)),
+      );
       expect(importing.map((path) => relative(root, path))).not.toEqual([]);
     },
   );
@@ -36,7 +38,12 @@ describe('the house', () => {
       [...text(path).matchAll(/(?:from|import\() ?'([^'.#][^']*)'/g)]
         .map((match) => match[1] ?? '')
         .filter((name) => !name.startsWith('node:'))
-        .map((name) => name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/'))
+        .map((name) =>
+          name
+            .split('/')
+            .slice(0, name.startsWith('@') ? 2 : 1)
+            .join('/'),
+        )
         .filter((name) => !known.has(name))
         .map((name) => `${relative(root, path)}: ${name}`),
     );
