@@ -82,8 +82,10 @@ function buildProgram(done: (code: number) => void): Command {
       collect,
       [],
     )
-    .option('--seed <file>', 'JSON file with clients, instead of --client')
-    .option('--state-dir <folder>', 'where the key of the client it makes itself is kept')
+    .option('--seed <file>', 'JSON file with dealers, sites, devices and clients')
+    .option('--state <file>', 'keep dealers and what is below them in this file, over restarts')
+    .option('--state-dir <folder>', 'where keys and tokens it makes itself are kept')
+    .addOption(new Option('--profile <kind>', 'kind of integration that is served').choices(['A', 'B', 'all']))
     .option('--public-url <url>', 'address clients reach it under, when something stands in between')
     .option('--control', 'serve /__sandbox/* to loopback', false)
     .option('--json', 'print the log as JSON lines', false)

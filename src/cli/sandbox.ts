@@ -11,15 +11,17 @@ interface Options {
   readonly listen: string;
   readonly client: readonly string[];
   readonly seed?: string;
+  readonly state?: string;
   readonly stateDir?: string;
+  readonly profile?: 'A' | 'B' | 'all';
   readonly publicUrl?: string;
   readonly control: boolean;
   readonly json: boolean;
 }
 
 /**
- * `siteward sandbox`: serves until SIGINT or SIGTERM. Without `--client` or `--seed` it makes a client and a key of its
- * own and tells how to call it. With `--json` the first line `{ url, listen }` says that it is ready.
+ * `siteward sandbox`: serves until SIGINT or SIGTERM. Without `--client` or `--seed` it makes clients and keys of its own
+ * and tells how to call it. With `--json` the first line `{ url, listen }` says that it is ready.
  */
 export async function sandbox(options: Options): Promise<ExitCode> {
   const stopped = Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
@@ -31,6 +33,9 @@ export async function sandbox(options: Options): Promise<ExitCode> {
     stateDir: options.stateDir ?? join(homedir(), '.local', 'state', 'siteward-sandbox'),
     ...(options.publicUrl !== undefined && { publicUrl: options.publicUrl }),
     ...(options.seed !== undefined && { seed: options.seed }),
+    ...(options.state !== undefined && { stateFile: options.state }),
+    ...(options.profile !== undefined && { profile: options.profile }),
+    terminal: process.stdout.isTTY === true,
     print: (line) => console.log(line),
   });
   await stopped;

@@ -1,9 +1,15 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { z } from 'zod';
-import { describe, SitewardError } from '#errors.ts';
-import { type CloudClient, type LogLine, type SandboxCloud, startCloud } from './cloud/index.ts';
+import { describe } from '#errors.ts';
+import {
+  type CloudClient,
+  defaultSeed,
+  type LogLine,
+  type SandboxCloud,
+  type Seed,
+  startCloud,
+} from './cloud/index.ts';
+import { type GreetingFacts, greeting } from './greeting.ts';
+import { type Kept, keptIn, keptKey, randomToken } from './kept.ts';
+import { clientsOf, readSeed } from './seed-file.ts';
 
 export interface SandboxOptions {
   readonly host?: string;
@@ -11,99 +17,100 @@ export interface SandboxOptions {
   readonly port: number;
   /** Serves `/__sandbox/*` to loopback peers. */
   readonly control: boolean;
-  /** Folder for the demo client's private key (mode 0600); made if absent, the key is kept for the next start. */
+  /** Folder for keys and tokens the sandbox makes itself (files of mode 0600); they are kept for the next start. */
   readonly stateDir: string;
   readonly publicUrl?: string;
-  /** JSON file with `clients`. */
+  /** JSON file with clients, dealers and dialect; without it there is a dealer with one site. */
   readonly seed?: string;
+  /** File that keeps dealers and everything below them; in memory when absent. */
+  readonly stateFile?: string;
+  /** Kind of integration that is served (S-075); wins over the seed's dialect. */
+  readonly profile?: 'A' | 'B' | 'all';
   /** Clients beside the seed's; without any client one with a key of its own is made. */
   readonly clients?: readonly CloudClient[];
   /** Prints JSON lines for programs: first `{"url","listen"}`, then one per request. */
   readonly json?: boolean;
+  /** Whether `print` writes to a terminal: tokens are shown there and nowhere else. */
+  readonly terminal?: boolean;
   readonly print: (line: string) => void;
 }
 
-const seedSchema = z.looseObject({
-  clients: z
-    .array(
-      z.looseObject({
-        client_id: z.string().min(1),
-        public_key_pem: z.string().optional(),
-        kid: z.string().optional(),
-        client_secret: z.string().optional(),
-        may_ingest: z.boolean().optional(),
-      }),
-    )
-    .min(1),
-});
-
-const demoClient = 'bridge-1';
+const bridge = 'bridge-1';
+const partner = 'partner-1';
+const files = { key: `${bridge}.key.pem`, secret: `${partner}.secret`, apiKey: 'api-key', users: 'user-tokens.json' };
+const yearS = 365 * 24 * 3600;
 
 /**
  * What `siteward sandbox` does: starts the cloud, prints its addresses and how to call it, then one line per request.
- * Throws `state_dir_unusable`, `config_unreadable` and `config_invalid` (seed), and what listening throws.
+ * Throws `state_dir_unusable`, `config_unreadable` and `config_invalid` (seed, state), and what listening throws.
  */
 export async function runSandbox(options: SandboxOptions): Promise<SandboxCloud> {
-  const given = [...(options.seed === undefined ? [] : await readSeed(options.seed)), ...(options.clients ?? [])];
-  const keyFile = join(options.stateDir, 'bridge-1.key.pem');
-  const clients =
-    given.length > 0 ? given : [{ clientId: demoClient, publicKeyPem: await demoKey(options.stateDir, keyFile) }];
+  const { json = false, print } = options;
+  const seed = options.seed === undefined ? defaultSeed() : await readSeed(options.seed);
+  const kept = keptIn(options.stateDir);
+  const clients = await clientsFor(options, seed, kept);
+  const host = options.host ?? '127.0.0.1';
   const cloud = await startCloud({
-    listen: { host: options.host ?? '127.0.0.1', port: options.port },
+    listen: { host, port: options.port },
     control: options.control,
     clients,
-    log: (line) => options.print(options.json === true ? JSON.stringify(line) : logText(line)),
+    dealers: seed.dealers,
+    dialect: { ...seed.dialect, ...(options.profile === undefined ? {} : { profile: options.profile }) },
+    log: (line) => print(json ? JSON.stringify(line) : logText(line)),
+    stateFailed: (error) => print(json ? JSON.stringify({ error: describe(error) }) : describe(error)),
     ...(options.publicUrl === undefined ? {} : { publicUrl: options.publicUrl }),
+    ...(options.stateFile === undefined ? {} : { stateFile: options.stateFile }),
   });
-  if (options.json === true) {
-    options.print(JSON.stringify({ url: cloud.url, listen: `http://${options.host ?? '127.0.0.1'}:${cloud.port}` }));
+  try {
+    if (json) print(JSON.stringify({ url: cloud.url, listen: `http://${host}:${cloud.port}` }));
+    else await greet(cloud, { options, clients, kept });
     return cloud;
-  }
-  const key = given.length === 0 ? keyFile : undefined;
-  for (const line of greeting(cloud.url, { clients, key, control: options.control })) options.print(line);
-  return cloud;
-}
-
-/** The public half as PEM; the private half is made once and stays in the folder. */
-async function demoKey(folder: string, file: string): Promise<string> {
-  try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    const known = await readFile(file, 'utf8').catch(() => undefined);
-    const key =
-      known === undefined ? generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey : createPrivateKey(known);
-    if (known === undefined) {
-      await writeFile(file, key.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600, flag: 'wx' });
-    }
-    return createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString();
-  } catch (cause) {
-    throw new SitewardError('state_dir_unusable', `The sandbox cannot keep its demo key: ${describe(cause)}`, {
-      facts: { file },
-      cause,
-    });
+  } catch (error) {
+    await cloud.close();
+    throw error;
   }
 }
 
-async function readSeed(file: string): Promise<CloudClient[]> {
-  const text = await readFile(file, 'utf8').catch((cause) => {
-    throw new SitewardError('config_unreadable', `The seed file cannot be read: ${describe(cause)}`, { cause });
-  });
-  const invalid = (why: string, cause: unknown) =>
-    new SitewardError('config_invalid', `The seed file is not valid: ${why}`, { facts: { file }, cause });
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch (cause) {
-    throw invalid('it is not JSON', cause);
+/** The given ones. A bridge with a key of its own when there is none; a partner beside it unless a seed was given. */
+async function clientsFor(options: SandboxOptions, seed: Seed, kept: Kept): Promise<CloudClient[]> {
+  const given = [...clientsOf(seed), ...(options.clients ?? [])];
+  const own: CloudClient[] = [];
+  if (given.length === 0) own.push({ clientId: bridge, publicKeyPem: await keptKey(kept, files.key) });
+  // Programs ask the control path for tokens: nothing of theirs is left on the disk.
+  if (options.seed === undefined && options.json !== true) {
+    own.push({ clientId: partner, clientSecret: await kept.text(files.secret, randomToken) });
   }
-  const seed = seedSchema.safeParse(json);
-  if (!seed.success) throw invalid(z.prettifyError(seed.error), seed.error);
-  return seed.data.clients.map((client) => ({
-    clientId: client.client_id,
-    ...(client.public_key_pem === undefined ? {} : { publicKeyPem: client.public_key_pem }),
-    ...(client.kid === undefined ? {} : { kid: client.kid }),
-    ...(client.client_secret === undefined ? {} : { clientSecret: client.client_secret }),
-    ...(client.may_ingest === undefined ? {} : { mayIngest: client.may_ingest }),
-  }));
+  return [...given, ...own];
+}
+
+async function greet(
+  cloud: SandboxCloud,
+  { options, clients, kept }: { options: SandboxOptions; clients: readonly CloudClient[]; kept: Kept },
+): Promise<void> {
+  const apiKey = await kept.text(files.apiKey, randomToken);
+  cloud.issueToken('api_key', { token: apiKey, lifetimeS: 100 * yearS });
+  const users = cloud
+    .dealers()
+    .map(({ dealer_id }) => [dealer_id, cloud.issueToken('user', { dealer: dealer_id, lifetimeS: yearS })] as const);
+  // One user token per dealer, for `connect` (S-033): only in this file.
+  await kept.write(files.users, `${JSON.stringify(Object.fromEntries(users), null, 2)}\n`);
+  const ids = new Set(clients.map((client) => client.clientId));
+  const shown: GreetingFacts = {
+    clients: [...ids],
+    control: options.control,
+    secretFile: options.seed === undefined ? kept.file(files.secret) : undefined,
+    files: [
+      ...(options.seed === undefined && (options.clients ?? []).length === 0 && ids.has(bridge)
+        ? [[`private key of ${bridge}`, kept.file(files.key)] as const]
+        : []),
+      ...(options.seed === undefined ? [[`secret of ${partner}`, kept.file(files.secret)] as const] : []),
+      ['API key', kept.file(files.apiKey)],
+      ['user tokens, by dealer', kept.file(files.users)],
+    ],
+    tokens:
+      options.terminal === true ? { partner: cloud.issueToken('partner', { lifetimeS: 3600 }), apiKey } : undefined,
+  };
+  for (const line of greeting(cloud, shown)) options.print(line);
 }
 
 /** One request as a line for people. */
@@ -119,28 +126,4 @@ export function logText(line: LogLine): string {
     line.fault === undefined ? undefined : `(planted fault: ${line.fault})`,
   ];
   return parts.filter((part) => part !== undefined).join('  ');
-}
-
-function greeting(
-  url: string,
-  options: { clients: readonly CloudClient[]; key: string | undefined; control: boolean },
-): string[] {
-  const form = "-H 'content-type: application/x-www-form-urlencoded'";
-  const lines = [
-    `sandbox cloud at ${url}`,
-    `  base_url and auth_url: ${url}    audience of assertions: ${url}`,
-    `  clients: ${[...new Set(options.clients.map((client) => client.clientId))].join(', ')}`,
-    ...(options.key === undefined ? [] : [`  private key of ${demoClient}: ${options.key}`]),
-    'how to call it:',
-    `  curl ${form} --data-urlencode grant_type=urn:ietf:params:oauth:grant-type:jwt-bearer --data-urlencode "assertion=$ASSERTION" ${url}/oauth/token`,
-    `  curl -H "authorization: Bearer $TOKEN" -H 'content-type: application/json' --data @event.json ${url}/partner/v1/events`,
-  ];
-  if (!options.control) return [...lines, 'control path: off (start with --control)'];
-  return [
-    ...lines,
-    'control path, from this machine only:',
-    `  curl ${url}/__sandbox/events        (also: uploads, log, faults)`,
-    `  curl -H 'content-type: application/json' --data '{"path":"/partner/v1/events","mode":"status","status":503,"count":1}' ${url}/__sandbox/faults`,
-    `  curl -X DELETE ${url}/__sandbox/faults    curl -X POST ${url}/__sandbox/revoke    curl -X POST ${url}/__sandbox/reset`,
-  ];
 }

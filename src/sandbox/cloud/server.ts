@@ -4,7 +4,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { type Dealer, type ServerDialect, type Site, serverDialectOptions } from '#cloud/contract/index.ts';
+import type { z } from 'zod';
+import { type Dealer, type Site, serverDialectOptions } from '#cloud/contract/index.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { partnerError } from './answers.ts';
 import { buildApp } from './app.ts';
@@ -18,6 +19,8 @@ import { readStateFile, StateFile } from './state-file.ts';
 import type { AssertionRules, CloudClient, LogLine, StoredEvent, StoredUpload } from './types.ts';
 import { idOf } from './uploads.ts';
 import { dealerOf, siteOf } from './world/answers.ts';
+
+type ServerDialectInput = z.input<typeof serverDialectOptions>;
 
 export interface CloudOptions {
   /** Port 0 takes a free one. Plain HTTP belongs on loopback only. */
@@ -34,7 +37,7 @@ export interface CloudOptions {
   /** Life of access tokens, seconds; default 3600 (S-035). */
   readonly tokenLifeS?: number;
   /** Choices for what the specification leaves open; the rest at their defaults. */
-  readonly dialect?: Partial<ServerDialect>;
+  readonly dialect?: ServerDialectInput;
   /** Dealers and what is below them; a state file that exists already wins over them. */
   readonly dealers?: readonly SeedDealer[];
   /** Keeps dealers and everything below over restarts; in memory only when absent. */
@@ -60,8 +63,14 @@ export interface SandboxCloud {
   reset(): void;
   dealers(): Dealer[];
   sites(): Site[];
-  /** A token tied to a user of a dealer, or an API key for all dealers; it outlives a reset. Seconds. */
-  issueToken(kind: 'user' | 'api_key', options: { dealer?: number; lifetimeS: number }): string;
+  /**
+   * A token that outlives a reset, of the given text or a new one: tied to a user of a dealer, or for every dealer there
+   * will be. Seconds.
+   */
+  issueToken(
+    kind: 'user' | 'partner' | 'api_key',
+    options: { dealer?: number; lifetimeS: number; token?: string },
+  ): string;
   /** Ends every connection and every planted wait, and writes the state file. */
   close(): Promise<void>;
 }
@@ -127,10 +136,10 @@ function handle(state: CloudState): Omit<SandboxCloud, 'url' | 'port' | 'close'>
     reset: () => state.reset(),
     dealers: () => state.world.dealers.all().map(dealerOf),
     sites: () => state.world.sites.all().map((row) => siteOf(state.world, row, state.dialect.site_time_style)),
-    issueToken: (kind, { dealer, lifetimeS }) => {
+    issueToken: (kind, { dealer, lifetimeS, token }) => {
       const dealers = dealer === undefined ? undefined : [dealer];
       const grant = { capability: kind, clientId: '*', mayIngest: false, dealers };
-      return state.tokens.issue(grant, state.now(), lifetimeS, { standing: true });
+      return state.tokens.issue(grant, state.now(), lifetimeS, { standing: true, token });
     },
   };
 }

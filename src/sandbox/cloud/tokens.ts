@@ -22,9 +22,14 @@ interface Issued extends Grant {
 export class TokenBook {
   readonly #issued = new Shelf<string, Issued>({ maxEntries: 10_000 });
 
-  /** `now` (ms) and `lifetimeS` by the sandbox's clock. A `standing` token outlives a reset. */
-  issue(grant: Grant, now: number, lifetimeS: number, options: { standing?: boolean } = {}): string {
-    const token = randomBytes(32).toString('base64url');
+  /** `now` (ms) and `lifetimeS` by the sandbox's clock. A `standing` token outlives a reset; `token` is its text. */
+  issue(
+    grant: Grant,
+    now: number,
+    lifetimeS: number,
+    options: { standing?: boolean; token?: string | undefined } = {},
+  ): string {
+    const { token = randomBytes(32).toString('base64url') } = options;
     const hash = hashOf(token);
     const expiresAt = now + lifetimeS * 1000;
     this.#issued.set(hash, { ...grant, hash, expiresAt, standing: options.standing === true });
