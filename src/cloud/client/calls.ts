@@ -8,7 +8,7 @@ import { type CallInput, type LooseInput, requestOf, type Transport, type WireAn
 import type { Operation } from '#lib/contract/operation.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
 import { parseJson } from './json.ts';
-import { readTolerantly } from './reading.ts';
+import { type Note, readTolerantly } from './reading.ts';
 import type { ReadOf } from './reading-types.ts';
 import { type Context, callError } from './refusal.ts';
 import { defaultRetry, mayHaveActed, mayRepeat, type RetryRules, withRetry } from './retry.ts';
@@ -109,12 +109,13 @@ export function bindCalls(perform: Perform, options: CallOptions): Calls {
     const text = new TextDecoder().decode(answer.body);
     const raw = parseJson(text);
     const context: Context = { operation, traceId, wallMs: options.clock.wall() };
-    if (raw === undefined) {
-      const reread = operations[rereadBy[operation.id as CloudOperationId] ?? ''];
-      if (reread !== undefined) return call(reread, { params: input.params ?? {}, signal: input.signal });
-      if (text.trim() !== '') throw unreadable(context, options.watch);
-    }
-    const value = readValue(raw, { ...context, answer, params: input.params ?? {}, watch: options.watch });
+    const found = tolerantly(raw, { ...context, answer, params: input.params ?? {}, watch: options.watch });
+    if (found.fits) return { value: found.value, raw, status: answer.status, traceId };
+    const reread = operations[rereadBy[operation.id as CloudOperationId] ?? ''];
+    if (reread !== undefined) return call(reread, { params: input.params ?? {}, signal: input.signal });
+    if (raw === undefined && text.trim() !== '') throw unreadable(context, options.watch);
+    if (!('value' in found)) throw badAnswer(context, 'the answer has another form than siteward can read');
+    const { value } = found;
     return { value, raw, status: answer.status, traceId };
   };
   const bound = Object.entries(operations).map(([id, operation]) => [
@@ -130,18 +131,22 @@ interface Answered extends Context {
   readonly watch: InterfaceWatch;
 }
 
-function readValue(raw: unknown, call: Answered): unknown {
+type Read = { readonly fits: boolean; readonly value: unknown } | { readonly fits: false };
+
+/** What can be taken from an answer. Any 2xx to an order is success (S-193), also when nothing of its body can be read. */
+function tolerantly(raw: unknown, call: Answered): Read {
   const { operation, answer, params, watch } = call;
   const schema = successSchema(operation, answer.status);
-  if (schema === undefined) return undefined;
-  const found = readTolerantly(
-    schema,
-    raw ?? (answer.status === 204 && operation.method === 'GET' ? [] : {}),
-    (path, what) => watch.note({ operation: operation.id, path, what }),
-    ownIds(params),
-  );
-  if (found !== undefined) return found.value;
-  throw badAnswer(call, 'the answer has another form than siteward can read');
+  if (schema === undefined) return { fits: raw !== undefined || answer.body.length === 0, value: undefined };
+  const note: Note = (path, what) => watch.note({ operation: operation.id, path, what });
+  const own = ownIds(params);
+  // No content to a question is an empty list.
+  const body = answer.status === 204 && operation.method === 'GET' ? [] : raw;
+  const found = body === undefined ? undefined : readTolerantly(schema, body, note, own);
+  if (found !== undefined) return { fits: true, ...found };
+  if (operation.method === 'GET') return { fits: false };
+  const nothing = readTolerantly(schema, {}, () => {}, own);
+  return nothing === undefined ? { fits: false } : { fits: false, ...nothing };
 }
 
 function successSchema({ responses }: Operation, status: number): z.ZodType | undefined {

@@ -5,7 +5,7 @@ const text = { type: 'string', minLength: 1 };
 const schema = { type: ['object', 'boolean'] };
 const media = {
   type: 'object',
-  propertyNames: { pattern: '^[a-z]+/[a-z0-9.+-]+$' },
+  propertyNames: { pattern: '^([a-z]+/[a-z0-9.+-]+|[*]/[*])$' },
   additionalProperties: { type: 'object', properties: { schema }, additionalProperties: false },
 };
 const operation = {
