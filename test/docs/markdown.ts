@@ -27,11 +27,12 @@ export function blocks(markdown: string): Block[] {
   return found;
 }
 
-/** A JSON value with what differs from run to run made equal: times, UUIDs, short hashes, milliseconds. */
+/** A JSON value with what differs from run to run made equal: times, UUIDs, short hashes, tokens, milliseconds. */
 export function timeless(value: unknown): unknown {
   const text = JSON.stringify(value, (key, member) => (key === 'ms' ? 'MS' : member))
     .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'TIME')
     .replaceAll(/\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g, 'UUID')
-    .replaceAll(/\b[0-9a-f]{16}\b/g, 'HASH');
+    .replaceAll(/\b[0-9a-f]{16}\b/g, 'HASH')
+    .replaceAll(/"token":"[\w-]{43}"/g, '"token":"TOKEN"');
   return JSON.parse(text);
 }

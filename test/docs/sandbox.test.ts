@@ -31,6 +31,7 @@ beforeAll(async () => {
   });
   url = await sandbox.until((line) => (JSON.parse(line) as { listen?: string }).listen, 'start');
   await sendEvent(privateKey, eventOfTheText());
+  await playMessage();
 });
 afterAll(async () => {
   await sandbox?.stop();
@@ -89,4 +90,18 @@ async function sendEvent(key: KeyObject, event: object): Promise<void> {
     body: Buffer.from('picture'),
   });
   uploadId = ((await picture.json()) as { id: string }).id;
+}
+
+async function playMessage(): Promise<void> {
+  const post = async (path: string, body: object, headers: Record<string, string> = {}) => {
+    const init = {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    };
+    return (await fetch(url + path, init)).json();
+  };
+  const { token } = (await post('/__sandbox/tokens', { kind: 'api_key' })) as { token: string };
+  const request = { repeat: 5, target_devices: ['401'] };
+  await post('/ext/v1/sites/101/audio-messages/msg-intruder/play', request, { authorization: `Bearer ${token}` });
 }

@@ -4,7 +4,7 @@ import type { Reply, ServerRules } from '#lib/contract/server.ts';
 import { apiError, type FieldError, partnerError, sentence } from './answers.ts';
 import { bearer, type Caller, openRules } from './resource.ts';
 import type { CloudState } from './state.ts';
-import type { Grant } from './tokens.ts';
+import { anyClient, type Grant } from './tokens.ts';
 import type { DealerRow, SiteRow } from './world/rows.ts';
 
 export type Params = Readonly<Record<string, string>>;
@@ -40,7 +40,7 @@ function reaches(state: CloudState, grant: Grant, dealer: DealerRow): boolean {
   if (dealer.external_dealer_id === null) return false;
   const own = grant.dealers ?? state.clients.get(grant.clientId)?.dealers;
   if (own === undefined || own.includes(dealer.dealer_id)) return true;
-  return grant.dealers === undefined && (dealer.bound_by === '*' || dealer.bound_by === grant.clientId);
+  return grant.dealers === undefined && (dealer.bound_by === anyClient || dealer.bound_by === grant.clientId);
 }
 
 /** The site of a path; one of another dealer is not found, whoever asks (S-007). */

@@ -3,7 +3,7 @@ import type { Operation, Operations } from '#lib/contract/operation.ts';
 import { bindServer, type Handlers, type Reply, type ServerRules } from '#lib/contract/server.ts';
 import { partnerError, sentence } from './answers.ts';
 import type { CloudState } from './state.ts';
-import type { Capability, Grant } from './tokens.ts';
+import { anyClient, type Capability, type Grant } from './tokens.ts';
 
 /** What is known of one request while it is served; it becomes a log line. */
 export interface Exchange {
@@ -69,7 +69,7 @@ export function bearer(state: CloudState, capability: Capability, error: ErrorBo
     if (grant === undefined || (grant.capability === 'api_key') !== (capability === 'api_key')) {
       return invalid('the access token is not valid');
     }
-    exchange.client = grant.clientId;
+    if (grant.clientId !== anyClient) exchange.client = grant.clientId;
     if (grant.capability !== capability) {
       return error(403, 'insufficient_scope', `this token does not open the ${capability} interface`);
     }

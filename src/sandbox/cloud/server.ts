@@ -16,6 +16,7 @@ import type { Exchange } from './resource.ts';
 import type { SeedDealer } from './seed.ts';
 import { CloudState } from './state.ts';
 import { readStateFile, StateFile } from './state-file.ts';
+import { anyClient } from './tokens.ts';
 import type { AssertionRules, CloudClient, LogLine, StoredEvent, StoredUpload } from './types.ts';
 import { idOf } from './uploads.ts';
 import { dealerOf, siteOf } from './world/answers.ts';
@@ -138,7 +139,7 @@ function handle(state: CloudState): Omit<SandboxCloud, 'url' | 'port' | 'close'>
     sites: () => state.world.sites.all().map((row) => siteOf(state.world, row, state.dialect.site_time_style)),
     issueToken: (kind, { dealer, lifetimeS, token }) => {
       const dealers = dealer === undefined ? undefined : [dealer];
-      const grant = { capability: kind, clientId: '*', mayIngest: false, dealers };
+      const grant = { capability: kind, clientId: anyClient, mayIngest: false, dealers };
       return state.tokens.issue(grant, state.now(), lifetimeS, { standing: true, token });
     },
   };

@@ -4,6 +4,9 @@ import { Shelf } from './bounded.ts';
 /** What a token opens; the service shows no scopes, so this stays inside (S-042). */
 export type Capability = 'event' | 'partner' | 'user' | 'api_key';
 
+/** Whose a token is when nobody says: the one partner there is, whatever its clients are called. */
+export const anyClient = '*';
+
 export interface Grant {
   readonly capability: Capability;
   readonly clientId: string;

@@ -5,6 +5,7 @@ import { badField } from '../access.ts';
 import { loadDealer } from '../load-seed.ts';
 import type { Caller } from '../resource.ts';
 import type { CloudState } from '../state.ts';
+import { anyClient } from '../tokens.ts';
 import { dealerOf, siteOf } from '../world/answers.ts';
 import { statusAt } from '../world/audio.ts';
 import type { DealerRow, PlaybackRow } from '../world/rows.ts';
@@ -55,9 +56,6 @@ export function worldHandlers(state: CloudState): Handlers<WorldOperations, Call
 }
 
 const ok = (body: object): Reply => ({ status: 200, body });
-
-/** Who a token belongs to when nobody says: the one partner there is. */
-const anyClient = '*';
 
 function issueToken(state: CloudState, request: z.output<typeof tokenRequest>): Reply {
   const { kind, dealers, client_id, expires_in, may_ingest } = request;

@@ -65,7 +65,7 @@ function listMessages(site: SiteRow | undefined): Reply {
 function playMessage(
   state: CloudState,
   site: SiteRow | undefined,
-  { params, body }: AudioCall & { readonly body: PlayRequest | undefined },
+  { params, body, identity: { exchange } }: AudioCall & { readonly body: PlayRequest | undefined },
 ): Reply {
   if (site === undefined) return noSite;
   const message = messagesOf(site).find((known) => known.audio_message_id === params.audio_message_id);
@@ -92,6 +92,7 @@ function playMessage(
   world.playbacks.put(playback);
   const description = `message ${message.audio_message_id} requested, volume ${volume}, ${repeat} times`;
   world.note(site.site_id, { type: 'audio', description, at: state.time() });
+  exchange.note = description;
   const { site_id: _, ends_at: __, device_ids: ___, ...shown } = playback;
   const answer: Playback = {
     ...shown,
