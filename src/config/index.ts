@@ -1,4 +1,3 @@
-export { diffSettings, type SettingsChange } from './diff.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
 export { type CheckedConfig, type ConfigEnvironment, checkConfig, type LoadedConfig, loadConfig } from './load.ts';

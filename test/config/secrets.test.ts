@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { checkConfig, diffSettings, formatProblem, loadConfig } from '#config/index.ts';
+import { checkConfig, formatProblem, loadConfig } from '#config/index.ts';
 import { redactor, Secret } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
 import { codes, environment, minimal, put } from './fixture.ts';
@@ -69,11 +69,4 @@ test.each([
   const shown = problems.map(formatProblem).join('\n');
   expect(shown).toContain(expected);
   expect(shown).not.toMatch(/1234|hunter2/);
-});
-
-test('a changed secret is a change of its owner alone', () => {
-  const file = put(`${minimal}${camera}`);
-  const before = loadConfig(file, environment).settings;
-  const after = loadConfig(file, { sources: secretSources({ ...codes, CAM: 'another password' }) }).settings;
-  expect(diffSettings(before, after)).toEqual([{ kind: 'cameras', id: 'yard', change: 'changed' }]);
 });

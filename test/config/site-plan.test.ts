@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { diffSettings, sitePlan } from '#config/index.ts';
+import { sitePlan } from '#config/index.ts';
 import { minimal, settings } from './fixture.ts';
 
 const two = minimal.replace(
@@ -80,26 +80,4 @@ test('a camera without a zone belongs to every partition', () => {
 test('a zone without a partition belongs to the only one', () => {
   const plan = sitePlan(settings(`${minimal}panels: [ { id: m, profile: pai, zones: { "1": { type: fire } } } ]`));
   expect(plan.zones[0]?.partitions).toEqual(['p1']);
-});
-
-test('what a reload touches is named by kind and id, and nothing else is', () => {
-  const before = settings(`${two}${panel}log: { level: info }\n`);
-  const after = settings(
-    `${two}${panel}log: { level: debug }\n`.replace('id: hall', 'id: lobby').replace('Front door', 'Main door'),
-  );
-  expect(diffSettings(before, after)).toEqual([
-    { kind: 'panels', id: 'main', change: 'changed' },
-    { kind: 'cameras', id: 'hall', change: 'removed' },
-    { kind: 'cameras', id: 'lobby', change: 'added' },
-    { kind: 'log', id: 'log', change: 'changed' },
-  ]);
-  expect(diffSettings(before, before)).toEqual([]);
-});
-
-test('a cloud section that appears is added', () => {
-  const cloud =
-    'cloud: { base_url: "https://a.example", auth_url: "https://b.example", events: { client_id: c, private_key: { env: CAM } } }\n';
-  expect(diffSettings(settings(minimal), settings(`${minimal}${cloud}`))).toEqual([
-    { kind: 'cloud', id: 'cloud', change: 'added' },
-  ]);
 });
