@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { cloudOperations, type Dialect, defaultDialect } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { bindClient, type Client } from '#lib/contract/client.ts';
+import { bindClient, type Client, type WireFailure } from '#lib/contract/client.ts';
 import type { Secret } from '#lib/secret.ts';
 import { authorised } from './authorised.ts';
 import { type InterfaceChange, interfaceWatch } from './interface-watch.ts';
@@ -41,8 +41,12 @@ export interface CloudClient {
   readonly manage: Management;
   readonly http: Http;
   readonly eventTokens: EventTokenSource;
+  /** Whether the service answers at all, whatever it says; the failure when it does not. No credentials are sent. */
+  probe(signal: AbortSignal): Promise<WireFailure | undefined>;
   close(): Promise<void>;
 }
+
+const probeDeadlineMs = 15_000;
 
 /** Builds the client; nothing is sent yet. Throws `config_invalid` for an address that must not be used. */
 export function createCloudClient(options: CloudClientOptions): CloudClient {
@@ -89,6 +93,18 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       ...(options.random === undefined ? {} : { random: options.random }),
     }),
     http,
+    async probe(signal) {
+      const { baseUrl: url } = options;
+      const result = await http.raw({
+        url,
+        method: 'GET',
+        headers: {},
+        signal,
+        deadlineMs: probeDeadlineMs,
+        repeatable: true,
+      });
+      return result.kind === 'failure' ? result : undefined;
+    },
     eventTokens,
     async close() {
       stopped.abort(new Error('the cloud client was closed'));

@@ -125,7 +125,8 @@ export function createHttp(options: HttpOptions): Http {
       ...(body === undefined ? {} : { body }),
       signal,
       deadlineMs: deadlineMs ?? options.deadlineMs ?? 15_000,
-      repeatable: operation.repeatable !== 'no',
+      // Whoever deletes must know that a reply was lost: only then does the 404 to a repeat mean that it is done (S-196).
+      repeatable: operation.repeatable !== 'no' && operation.method !== 'DELETE',
     });
   };
 

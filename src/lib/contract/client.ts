@@ -73,9 +73,12 @@ export interface Answer<O> extends WireAnswer {
 
 export type Result<O> = Answer<O> | WireFailure;
 
+/** May be left out when nothing in it is required. */
 type Given<K extends string, V> = V extends undefined | Record<string, never>
   ? { readonly [P in K]?: V }
-  : { readonly [P in K]: V };
+  : Record<never, never> extends V
+    ? { readonly [P in K]?: V }
+    : { readonly [P in K]: V };
 
 export type CallInput<O> = Given<'params', ParamsOf<O>> &
   Given<'query', QueryOf<O>> & {
