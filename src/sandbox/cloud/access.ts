@@ -32,14 +32,17 @@ export function findDealer(state: CloudState, params: Params, grant: Grant | und
 export function findLeaving(state: CloudState, params: Params, grant: Grant | undefined): DealerRow | Reply {
   const dealer = state.world.dealers.get(numberOf(params.dealerId));
   const again = dealer?.external_dealer_id === null && dealer.released_by === grant?.clientId;
-  return again ? dealer : findDealer(state, params, grant);
+  return again && isAmong(dealer, grant?.dealers) ? dealer : findDealer(state, params, grant);
 }
+
+const isAmong = ({ dealer_id }: DealerRow, dealers: readonly number[] | undefined): boolean =>
+  dealers === undefined || dealers.includes(dealer_id);
 
 /** Whether a partner token reaches a dealer: it is connected, and among the token's dealers (S-032, S-053, S-055). */
 function reaches(state: CloudState, grant: Grant, dealer: DealerRow): boolean {
   if (dealer.external_dealer_id === null) return false;
   const own = grant.dealers ?? state.clients.get(grant.clientId)?.dealers;
-  if (own === undefined || own.includes(dealer.dealer_id)) return true;
+  if (isAmong(dealer, own)) return true;
   return grant.dealers === undefined && (dealer.bound_by === anyClient || dealer.bound_by === grant.clientId);
 }
 

@@ -9,12 +9,14 @@ import type { FieldError } from './answers.ts';
 export function unknownMembers(operation: Operation, raw: Uint8Array): FieldError[] {
   const { schema, items } = operation.body ?? {};
   if (!(schema instanceof z.ZodObject) || items !== undefined || raw.length === 0) return [];
-  const body: object = JSON.parse(Buffer.from(raw).toString('utf8'));
-  return Object.keys(body)
-    .filter((name) => !Object.hasOwn(schema.shape, name))
-    .map((name) => ({ field: name, message: 'is not a member of this body' }));
+  const body: unknown = JSON.parse(Buffer.from(raw).toString('utf8'));
+  return strangersIn(schema, body).map((field) => ({ field, message: notAMember }));
 }
 
-/** The schema of one item of a bulk call, with or without room for members nobody knows. */
-export const itemSchema = <S extends z.ZodObject>(schema: S, strict: boolean): S =>
-  strict ? (schema.strict() as unknown as S) : schema;
+export const notAMember = 'is not a member of this body';
+
+/** Names of members of an object that its schema does not name. */
+export const strangersIn = (schema: z.ZodType, value: unknown): string[] =>
+  schema instanceof z.ZodObject && typeof value === 'object' && value !== null
+    ? Object.keys(value).filter((name) => !Object.hasOwn(schema.shape, name))
+    : [];

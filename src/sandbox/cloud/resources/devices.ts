@@ -6,7 +6,6 @@ import { changed, namesOf } from '../changes.ts';
 import { partnerResource } from '../partner-resource.ts';
 import type { Resource } from '../resource.ts';
 import type { CloudState } from '../state.ts';
-import { itemSchema } from '../strict.ts';
 import { deviceOf } from '../world/answers.ts';
 import { addDevice } from '../world/create.ts';
 import type { DeviceRow, SiteRow } from '../world/rows.ts';
@@ -28,7 +27,8 @@ export function devicesResource(state: CloudState): Resource {
         const known = new Set(world.devices.of(site.site_id).map((device) => device.external_device_id));
         const zones = new Set(world.devices.of(site.site_id).map((device) => device.zone_number));
         const result = runBulk(body, {
-          item: itemSchema(deviceCreate, dialect.strict_unknown),
+          item: deviceCreate,
+          strict: dialect.strict_unknown,
           apply: (item) => {
             if (known.has(item.external_device_id)) {
               return failItem(dialect.duplicate_status, 'external_device_id: is used by another device of this site');
@@ -58,7 +58,7 @@ export function devicesResource(state: CloudState): Resource {
           const { device_type, zone_number, name, updated_at } = row;
           return { device_id, device_type, zone_number, name, updated_at };
         };
-        return { status: 200, body: runBulk(body, { item: itemSchema(deviceUpdate, dialect.strict_unknown), apply }) };
+        return { status: 200, body: runBulk(body, { item: deviceUpdate, strict: dialect.strict_unknown, apply }) };
       }),
       // A repeated id finds its device gone and fails with 404, as an unknown one does (S-136).
       deleteDevices: onSite(state, ({ body }, site) => {
