@@ -124,7 +124,7 @@ function run(files: readonly string[], env: Readonly<Record<string, string>>): R
   try {
     spawnSync(process.execPath, [vitest, 'run', ...reporters, ...serial, ...files], {
       cwd: root,
-      stdio: ['ignore', 'inherit', 'inherit'],
+      stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, ...env },
     });
     return JSON.parse(readFileSync(out, 'utf8')) as Report;

@@ -51,22 +51,12 @@ export async function aSite(service: Service, options: { dealer?: Dealer; body?:
   const body = siteBody(options.body);
   const site = done(await service.call('POST', `${dealer.path}/sites`, { token: dealer.token, json: body }), 201);
   const id = Number(site.site_id);
-  const path = `${dealer.path}/sites/${id}`;
-  leaveNothing(service, path, dealer.token);
-  return { id, dealer, token: dealer.token, path, externalId: body.external_site_id };
+  return { id, dealer, token: dealer.token, path: `${dealer.path}/sites/${id}`, externalId: body.external_site_id };
 }
 
 export async function aStation(service: Service, dealer: Dealer, members: object = {}): Promise<Loose> {
   const json = { external_monitoring_station_id: unique('station'), name: 'Central', ...members };
-  const path = `${dealer.path}/monitoring-stations`;
-  const station = done(await service.call('POST', path, { token: dealer.token, json }), 201);
-  leaveNothing(service, `${path}/${station.monitoring_station_id}`, dealer.token);
-  return station;
-}
-
-/** A dealer that was given is somebody's: what was made in it is deleted at the end. */
-function leaveNothing(service: Service, path: string, token: string): void {
-  if (!service.target().control) service.later(() => service.call('DELETE', path, { token }));
+  return done(await service.call('POST', `${dealer.path}/monitoring-stations`, { token: dealer.token, json }), 201);
 }
 
 export async function aContact(service: Service, site: Site, members: object = {}): Promise<Loose> {

@@ -27,8 +27,6 @@ export interface Service {
   token(kind: TokenKind, options?: TokenOptions): Promise<string>;
   /** Ends the test as skipped unless the value is there. */
   need<T>(value: T | undefined, reason: string): T;
-  /** Does something after the tests of the file: what they left behind goes. */
-  later(clean: () => Promise<unknown>): void;
   /** Does something with the service's clock moved, and puts it back. */
   withClock<T>(offsetS: number, body: () => Promise<T>): Promise<T>;
 }
@@ -45,12 +43,12 @@ export const needsControl = 'needs a control path';
 /** Opens the service before the tests of a file and closes it after them. Call it once, at the top of the file. */
 export function conformance(): Service {
   let opened: Target | undefined;
-  const cleaning: (() => Promise<unknown>)[] = [];
+  const made: Made[] = [];
   beforeAll(async () => {
     opened = await openTarget();
   });
   afterAll(async () => {
-    for (const clean of cleaning.reverse()) await clean();
+    for (const { url, token } of made.reverse()) await send('DELETE', url, { token });
     await opened?.stop();
   });
   const target = (): Target => {
@@ -60,7 +58,13 @@ export function conformance(): Service {
   const service: Service = {
     target,
     rule: (title, body) => register(title, body),
-    call: (method, path, { to = 'base', ...ask } = {}) => send(method, `${target()[`${to}Url`]}${path}`, ask),
+    call: async (method, path, { to = 'base', ...ask } = {}) => {
+      const base = target()[`${to}Url`];
+      const answer = await send(method, `${base}${path}`, ask);
+      const top = method === 'POST' && answer.status === 201 ? topOf(path, answer) : undefined;
+      if (top !== undefined && !target().control) made.push({ url: `${base}${top}`, token: ask.token });
+      return answer;
+    },
     control: async (method, path, json) => {
       service.need(target().control || undefined, needsControl);
       const answer = await service.call(method, `/__sandbox${path}`, json === undefined ? {} : { json });
@@ -72,7 +76,6 @@ export function conformance(): Service {
       if (value === undefined) throw new NotPossible(reason);
       return value;
     },
-    later: (clean) => void cleaning.push(clean),
     withClock: async (offset_s, body) => {
       await service.control('POST', '/clock', { offset_s });
       try {
@@ -83,6 +86,19 @@ export function conformance(): Service {
     },
   };
   return service;
+}
+
+/** Made in a dealer that was given, which is somebody's: it is deleted at the end. */
+interface Made {
+  readonly url: string;
+  readonly token: string | undefined;
+}
+
+/** The path of a new site or station; all else goes with its site. */
+function topOf(path: string, { json }: Answer): string | undefined {
+  const list = path.replace(/\?.*/, '');
+  if (list.endsWith('/sites')) return `${list}/${json?.site_id}`;
+  return list.endsWith('/monitoring-stations') ? `${list}/${json?.monitoring_station_id}` : undefined;
 }
 
 function register(title: string, body: () => Promise<void>): void {
