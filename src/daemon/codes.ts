@@ -1,11 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { Secret } from '#lib/secret.ts';
-
-export interface CodeCheck {
-  readonly code: 'ok' | 'bad' | 'duress' | 'none';
-  /** The user's id; never the name, never the code. */
-  readonly actor?: string;
-}
+import type { CodeCheck } from '#site/model/index.ts';
 
 /** Finds the user of a code. */
 export interface CodeBook {

@@ -1,27 +1,13 @@
 import { z } from 'zod';
-import { armingWords, type TroubleKind, zoneTypes } from '#site/model/index.ts';
+import { armingWords, troubleKinds, zoneTypes } from '#site/model/index.ts';
 
 /**
  * The profile language as data. `docs/panels.md` explains it; `compile.ts` checks what a schema cannot; nothing in a
  * profile is ever executed.
  */
 
-export const troubleKinds = [
-  'ac_loss',
-  'battery_low',
-  'sensor_battery',
-  'tamper',
-  'supervision',
-  'rf_jam',
-  'comm_fail',
-  'siren_fault',
-  'device_offline',
-  'panel_offline',
-  'auth_failed',
-  'storage',
-  'clock',
-  'system',
-] as const satisfies readonly TroubleKind[];
+/** What a panel has trouble with; a camera's own troubles are not among them. */
+const trouble = z.enum(troubleKinds).exclude(['camera_tamper', 'video_loss']);
 
 /** `unknown` is siteward's own word: no bridge may say it. */
 const state = z.enum(armingWords).exclude(['unknown']);
@@ -73,7 +59,7 @@ const read = z.strictObject({
   key: z.string().min(1).max(64).optional(),
   layer: z.enum(['bridge', 'device', 'both']).optional(),
   /** The trouble, or a table from what `{trouble}` caught to the trouble. */
-  trouble: z.union([z.enum(troubleKinds), z.record(z.string(), z.enum(troubleKinds))]).optional(),
+  trouble: z.union([trouble, z.record(z.string(), trouble)]).optional(),
   /** Reads once per member of an object whose name matches `key`; its first group is the zone or partition. */
   each: z.strictObject({ at: pointer.optional(), key: regex }).optional(),
   at: pointer.optional(),

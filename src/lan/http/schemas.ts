@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { armingWord, armMode, eventClass, siteEvent } from '#site/model/index.ts';
+import { armingWord, armMode, authority, clockQuality, deviceKind, eventClass, siteEvent } from '#site/model/index.ts';
 
 /** Times are ISO 8601 in UTC, members are snake_case, readers ignore members they do not know. */
 const time = z.iso.datetime({ precision: null });
@@ -13,7 +13,7 @@ export const partStatus = z.object({
 });
 
 export const linkStatus = z.object({
-  kind: z.enum(['panel', 'camera', 'nvr', 'speaker', 'bridge', 'cloud', 'broker']),
+  kind: z.enum([...deviceKind.options, 'cloud', 'broker']),
   id: z.string(),
   /** Null while nothing was heard yet. */
   up: z.boolean().nullable(),
@@ -23,7 +23,7 @@ export const linkStatus = z.object({
 export const partitionStatus = z.object({
   id: z.string(),
   name: z.string(),
-  authority: z.enum(['panel', 'engine', 'external']),
+  authority,
   state: armingWord,
   mode: armMode.nullable(),
   /** The panel cannot be heard: the state is the last one known. */
@@ -85,7 +85,7 @@ export const statusDocument = z.object({
   /** Everything else that is connected: the cloud, the broker. */
   links: z.array(linkStatus),
   outbox: outboxStatus,
-  clock: z.object({ quality: z.enum(['synced', 'holdover', 'doubtful']), now: time }),
+  clock: z.object({ quality: clockQuality, now: time }),
   config: z.object({
     path: z.string(),
     /** The file has errors: the daemon runs on the copy of the last good one. */

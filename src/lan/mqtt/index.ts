@@ -4,5 +4,5 @@ export type { BrokerUser } from './broker-auth.ts';
 export type { CommandSender } from './commands.ts';
 export type { Connect } from './connection.ts';
 export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts';
-export type { CodeCheck, SitePort } from './site-port.ts';
+export type { SitePort } from './site-port.ts';
 export { type Role, roles, rootOf, siteSlug, type TopicSpec, topicTable } from './table.ts';

@@ -1,17 +1,9 @@
 import { z } from 'zod';
 import { secretRef } from '#lib/secret-ref.ts';
+import { roles } from './table.ts';
 
-const clientRoles = [
-  'viewer',
-  'keypad',
-  'ha',
-  'guard',
-  'audio',
-  'bridge',
-  'technician',
-  'platform',
-  'auditor',
-] as const;
+/** Roles a configuration may give: neither siteward's own nor that of whoever has no name. */
+const clientRole = z.enum(roles).exclude(['siteward', 'local']);
 
 /** The `mqtt:` part of the configuration. */
 export const mqttOptions = z
@@ -38,7 +30,7 @@ export const mqttOptions = z
             .regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -')
             .refine((id) => id !== 'siteward', '"siteward" is the name of the daemon itself')
             .describe('User name of the client; its replies arrive under reply/<id>/'),
-          role: z.enum(clientRoles).describe('What the client may see and do'),
+          role: clientRole.describe('What the client may see and do'),
           password: secretRef.describe('Where the password of the client lies'),
         }),
       )

@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { armingWord, armMode, zoneNumber } from '#site/model/index.ts';
+import {
+  armingSource,
+  armingWord,
+  armMode,
+  authority,
+  clockQuality,
+  eventClass,
+  eventStatus,
+  outcome,
+  zoneNumber,
+} from '#site/model/index.ts';
 
 /** Payload schemas of `siteward/1`. Clients outside this repository are written against them: only add, never narrow. */
 
@@ -80,7 +90,7 @@ export const reply = z
   .strictObject({
     id: z.string().nullable(),
     correlation: z.string().exactOptional(),
-    outcome: z.enum(['accepted', 'done', 'already', 'refused', 'expired', 'superseded', 'failed', 'unconfirmed']),
+    outcome,
     error: z
       .strictObject({
         code: z.string().regex(/^[A-Z_]+$/),
@@ -110,7 +120,7 @@ export const partitionDetail = z.strictObject({
   seq: integer,
   epoch: integer,
   at: time,
-  authority: z.enum(['panel', 'engine', 'external']),
+  authority,
   stale: z.boolean(),
   ready: z.boolean(),
   open_zones: z.array(zoneNumber).exactOptional(),
@@ -120,7 +130,7 @@ export const partitionDetail = z.strictObject({
   exit_left_s: notNegative.exactOptional(),
   entry_left_s: notNegative.exactOptional(),
   changed_by: z.string().exactOptional(),
-  source: z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']).exactOptional(),
+  source: armingSource.exactOptional(),
   request: object.nullable().exactOptional(),
 });
 export type PartitionDetail = z.infer<typeof partitionDetail>;
@@ -147,10 +157,8 @@ export const eventPayload = z.strictObject({
   event_id: z.string(),
   event_type: z.string(),
   kind: z.string(),
-  class: z
-    .enum(['alarm', 'trouble', 'arming', 'bypass', 'test', 'camera', 'audio', 'verification', 'command', 'system'])
-    .exactOptional(),
-  status: z.enum(['active', 'restored', 'cancelled']).exactOptional(),
+  class: eventClass.exactOptional(),
+  status: eventStatus.exactOptional(),
   partition: partition.exactOptional(),
   zone: zoneNumber.exactOptional(),
   camera: z.string().exactOptional(),
@@ -169,7 +177,7 @@ export const info = z.strictObject({
   version: z.string(),
   boot_id: z.string().regex(uuid),
   epoch: integer,
-  clock: z.enum(['synced', 'holdover', 'doubtful']),
+  clock: clockQuality,
   security_type: z.union([z.literal([1, 2, 3, 4]), z.null()]).exactOptional(),
   caps: z.array(z.string()).exactOptional(),
   limits: object.exactOptional(),

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { armingWord, armMode, detectionClasses, replyCodes } from '#site/model/index.ts';
+import {
+  armingSource,
+  armingWord,
+  armMode,
+  detectionClasses,
+  deviceKind,
+  outcome,
+  replyCodes,
+  troubleKinds,
+} from '#site/model/index.ts';
 import type { SiteState } from './types.ts';
 
 const number = z.number();
@@ -9,27 +18,8 @@ const list = z.array(text);
 const optional = z.exactOptional;
 const record = <T extends z.ZodType>(value: T) => z.record(text, value);
 
-const source = z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']);
-const device = z.strictObject({ kind: z.enum(['panel', 'camera', 'nvr', 'speaker', 'bridge']), id: text });
+const device = z.strictObject({ kind: deviceKind, id: text });
 const deadline = z.strictObject({ mono: number, wall: number, boot: text });
-const troubleKinds = [
-  'ac_loss',
-  'battery_low',
-  'sensor_battery',
-  'tamper',
-  'supervision',
-  'rf_jam',
-  'comm_fail',
-  'siren_fault',
-  'device_offline',
-  'panel_offline',
-  'auth_failed',
-  'camera_tamper',
-  'video_loss',
-  'storage',
-  'clock',
-  'system',
-] as const;
 
 const partition = z.strictObject({
   id: text,
@@ -37,7 +27,7 @@ const partition = z.strictObject({
   mode: armMode.nullable(),
   seq: z.int().nonnegative(),
   at: number,
-  source,
+  source: armingSource,
   changedBy: optional(text),
   stale: flag,
   exitEnds: optional(deadline),
@@ -60,12 +50,11 @@ const zone = z.strictObject({
 });
 
 const code = z.enum(replyCodes);
-const outcomes = ['accepted', 'done', 'already', 'refused', 'expired', 'superseded', 'failed', 'unconfirmed'] as const;
 const failed = { code, field: optional(text), zones: optional(list), retryAfterS: optional(number) };
 
 const result = z.strictObject({
   commandId: text,
-  outcome: z.enum(outcomes),
+  outcome,
   error: optional(z.strictObject(failed)),
   partition: optional(text),
   state: optional(armingWord),
@@ -82,20 +71,20 @@ const period = z.strictObject({
   expected: optional(text),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   localAt: optional(number),
-  armedBy: optional(z.strictObject({ source, actor: optional(text) })),
+  armedBy: optional(z.strictObject({ source: armingSource, actor: optional(text) })),
 });
 
 const inFlight = z.strictObject({
   client: text,
   target: text,
   verb: z.enum(['arm', 'disarm']),
-  source: z.enum(['lan', 'schedule', 'cloud', 'cli']),
+  source: armingSource.exclude(['panel', 'engine']),
   actor: optional(text),
   person: flag,
   waiting: list,
   changed: flag,
   failure: optional(
-    z.strictObject({ outcome: z.enum(['refused', 'expired', 'superseded', 'unconfirmed']), ...failed }),
+    z.strictObject({ outcome: outcome.extract(['refused', 'expired', 'superseded', 'unconfirmed']), ...failed }),
   ),
 });
 

@@ -34,10 +34,12 @@ export function modeOf(word: ArmingWord): ArmMode | null {
   return null;
 }
 
-export type ArmingSource = 'panel' | 'lan' | 'schedule' | 'cloud' | 'cli' | 'engine';
+export const armingSource = z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']);
+export type ArmingSource = z.infer<typeof armingSource>;
 
 /** Who decides a partition's state: its panel, siteward's own engine, or a system siteward only watches. */
-export type Authority = 'panel' | 'engine' | 'external';
+export const authority = z.enum(['panel', 'engine', 'external']);
+export type Authority = z.infer<typeof authority>;
 
 /** A moment on both clocks of one boot, so that a delay continues exactly after a restart of the daemon. */
 export interface Deadline {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ArmingSource, ArmingWord, ArmMode } from './arming.ts';
 import type { PartitionId, ZoneNumber } from './ids.ts';
 
@@ -39,7 +40,24 @@ export const replyCodes = [
 ] as const;
 export type ReplyCode = (typeof replyCodes)[number];
 
-export type Outcome = 'accepted' | 'done' | 'already' | 'refused' | 'expired' | 'superseded' | 'failed' | 'unconfirmed';
+export const outcome = z.enum([
+  'accepted',
+  'done',
+  'already',
+  'refused',
+  'expired',
+  'superseded',
+  'failed',
+  'unconfirmed',
+]);
+export type Outcome = z.infer<typeof outcome>;
+
+/** What a person's code says of them; the code itself goes no further. */
+export interface CodeCheck {
+  readonly code: 'ok' | 'bad' | 'duress' | 'none';
+  /** The user's id; never the name, never the code. */
+  readonly actor?: string;
+}
 
 /**
  * An arm or disarm command as it enters the core. The code itself never gets here: it was checked before
@@ -61,7 +79,7 @@ export interface Command {
   /** The LAN client or program it came from. */
   readonly client: string;
   readonly actor?: string;
-  readonly code: 'ok' | 'bad' | 'duress' | 'none';
+  readonly code: CodeCheck['code'];
   /** SHA-256 of the body without the code: tells a repeat from another command under the same id (rule C2). */
   readonly bodyHash: string;
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { armingWord } from './arming.ts';
 import type { DeviceId, PartitionId, ZoneNumber } from './ids.ts';
-import { partitionId, zoneNumber } from './ids.ts';
+import { clockQuality, partitionId, zoneNumber } from './ids.ts';
 
 export const eventClasses = [
   'alarm',
@@ -18,6 +18,9 @@ export const eventClasses = [
 export const eventClass = z.enum(eventClasses);
 export type EventClass = z.infer<typeof eventClass>;
 
+export const eventStatus = z.enum(['active', 'restored', 'cancelled']);
+export type EventStatus = z.infer<typeof eventStatus>;
+
 const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/);
 
 /**
@@ -29,7 +32,7 @@ export const siteEvent = z.strictObject({
   event_type: z.string(),
   kind: z.string(),
   class: eventClass,
-  status: z.enum(['active', 'restored', 'cancelled']),
+  status: eventStatus,
   partition: partitionId.optional(),
   zone: zoneNumber.optional(),
   camera: z.string().optional(),
@@ -45,7 +48,7 @@ export const siteEvent = z.strictObject({
   data: z.strictObject({
     version: z.literal(1),
     epoch: z.int(),
-    clock: z.enum(['synced', 'holdover', 'doubtful']),
+    clock: clockQuality,
     /** The partition's state after the decision, and its arming sequence. */
     arming: z.strictObject({ state: armingWord, seq: z.int() }).optional(),
     incident_id: z.string().optional(),
@@ -80,7 +83,7 @@ export interface MediaItem {
 export interface EventDraft {
   readonly class: EventClass;
   readonly kind: string;
-  readonly status: 'active' | 'restored' | 'cancelled';
+  readonly status: EventStatus;
   readonly lane: Lane;
   readonly partition?: PartitionId;
   readonly zone?: ZoneNumber;

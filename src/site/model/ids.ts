@@ -14,14 +14,16 @@ export const deviceId = z
   .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
 export type DeviceId = z.infer<typeof deviceId>;
 
-export type DeviceKind = 'panel' | 'camera' | 'nvr' | 'speaker' | 'bridge';
+export const deviceKind = z.enum(['panel', 'camera', 'nvr', 'speaker', 'bridge']);
+export type DeviceKind = z.infer<typeof deviceKind>;
 export interface DeviceRef {
   readonly kind: DeviceKind;
   readonly id: DeviceId;
 }
 
 /** How far the wall clock can be trusted. Rules depend on it. */
-export type ClockQuality = 'synced' | 'holdover' | 'doubtful';
+export const clockQuality = z.enum(['synced', 'holdover', 'doubtful']);
+export type ClockQuality = z.infer<typeof clockQuality>;
 
 /**
  * When something was known: milliseconds on both clocks, and the boot of the machine the monotonic one belongs to.

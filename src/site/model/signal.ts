@@ -31,23 +31,25 @@ export const detectionClasses = [
 ] as const;
 export type DetectionClass = (typeof detectionClasses)[number];
 
-export type TroubleKind =
-  | 'ac_loss'
-  | 'battery_low'
-  | 'sensor_battery'
-  | 'tamper'
-  | 'supervision'
-  | 'rf_jam'
-  | 'comm_fail'
-  | 'siren_fault'
-  | 'device_offline'
-  | 'panel_offline'
-  | 'auth_failed'
-  | 'camera_tamper'
-  | 'video_loss'
-  | 'storage'
-  | 'clock'
-  | 'system';
+export const troubleKinds = [
+  'ac_loss',
+  'battery_low',
+  'sensor_battery',
+  'tamper',
+  'supervision',
+  'rf_jam',
+  'comm_fail',
+  'siren_fault',
+  'device_offline',
+  'panel_offline',
+  'auth_failed',
+  'camera_tamper',
+  'video_loss',
+  'storage',
+  'clock',
+  'system',
+] as const;
+export type TroubleKind = (typeof troubleKinds)[number];
 
 /** Why a panel says that it did not do what it was asked. */
 export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'other';

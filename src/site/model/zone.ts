@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Authority } from './arming.ts';
 import type { DeviceId, DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
 import type { DetectionClass } from './signal.ts';
 
@@ -58,7 +59,7 @@ export interface SitePlan {
 export interface PartitionPlan {
   readonly id: PartitionId;
   readonly name: string;
-  readonly authority: 'panel' | 'engine' | 'external';
+  readonly authority: Authority;
   /** The panel that owns it, when the authority is the panel's. */
   readonly panel?: DeviceId;
   readonly exitDelayMs: number;
