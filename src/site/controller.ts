@@ -146,9 +146,11 @@ export function createController(options: {
     );
     const view = snapshotView();
     const rows = numbered.map((entry) => entry.row);
-    const { durable, published } = add({ rows, arming }, (isDurable) =>
-      publish(decision.effects, numbered, view, changes, isDurable),
-    );
+    const { durable, published } = add({ rows, arming }, (isDurable) => {
+      publish(decision.effects, numbered, view, changes, isDurable);
+      // Also when the commit comes late: what was sent from memory meanwhile is settled then.
+      if (numbered.length > 0) void durable.then(ports.delivery.wake, () => undefined);
+    });
     for (const { row, captured } of numbered) {
       if (captured && row.media.length > 0) {
         ports.capture.capture({
@@ -157,6 +159,7 @@ export function createController(options: {
           eventId: row.eventId,
           items: row.media,
           committed: durable,
+          ...(row.silent === true && { silent: true as const }),
         });
       }
     }
@@ -227,7 +230,6 @@ export function createController(options: {
       ports.publish.event(durable ? event : { ...event, data: { ...event.data, durable: false } });
     }
     for (const effect of effects) if (effect.kind === 'reply') answer(effect.result, effect.client);
-    if (durable && numbered.length > 0) ports.delivery.wake();
   }
 
   function answer(result: CommandResult, client: string): void {
@@ -315,7 +317,7 @@ export function createController(options: {
     },
 
     health(): Health {
-      const facts = { seq: nextSeq - 1, epoch, waitingRows: commits?.waitingRows ?? 0 };
+      const facts = { epoch, waitingRows: commits?.waitingRows ?? 0 };
       if (commits?.failing !== true) return ok(facts);
       return {
         state: 'degraded',

@@ -56,7 +56,7 @@ export function numberEvents(options: {
         event,
         media: draft.media,
         toCloud: draft.toCloud,
-        ...(draft.silent === true && { silent: true }),
+        ...(draft.silent === true && { silent: true as const }),
       },
     });
   }

@@ -53,6 +53,8 @@ export interface CaptureJob {
   readonly eventId: string;
   readonly items: readonly MediaItem[];
   readonly committed: Promise<void>;
+  /** Shows in no metric, log line or health (safety 4). */
+  readonly silent?: true;
 }
 
 export interface DeliveryPort {

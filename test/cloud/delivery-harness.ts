@@ -44,6 +44,8 @@ export interface Harness {
 export interface HarnessOptions {
   readonly onEvent?: OnEvent;
   readonly onToken?: (response: ServerResponse, nth: number) => void;
+  /** What becomes of a look whether the cloud answers; a 404 unless given. */
+  readonly onProbe?: (response: ServerResponse, socket: Socket) => void;
   readonly onPut?: (seen: Seen, response: ServerResponse, nth: number) => void;
   readonly delivery?: Partial<DeliveryOptions>;
   readonly start?: boolean;
@@ -72,6 +74,8 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
         json(response, 200, { access_token: `token-${tokens}`, token_type: 'Bearer', expires_in: 3600 });
       return options.onToken === undefined ? grant() : options.onToken(response, tokens);
     }
+    if (seen.method === 'GET')
+      return options.onProbe === undefined ? json(response, 404, {}) : options.onProbe(response, socket);
     if (seen.method === 'PUT') {
       puts.push(seen);
       return options.onPut === undefined ? json(response, 200, undefined) : options.onPut(seen, response, puts.length);

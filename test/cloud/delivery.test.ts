@@ -220,6 +220,51 @@ describe('credentials', () => {
   });
 });
 
+describe('the line', () => {
+  it('that is cut while nothing is sent shows within minutes, and shows again when it is back', async () => {
+    let cut = false;
+    await setUp({ onProbe: (response, socket) => (cut ? socket.destroy() : json(response, 404, {})) });
+    await until('the line is known to be up', () => h.links.length === 1);
+    cut = true;
+    await h.passTime('the line is known to be down', () => h.links.length === 2);
+    expect(h.delivery.health()).toMatchObject({ state: 'degraded' });
+    cut = false;
+    await h.passTime('the line is known to be up again', () => h.links.length === 3);
+    expect(h.links).toEqual([
+      [true, undefined],
+      [false, 'unreachable'],
+      [true, undefined],
+    ]);
+    expect(h.posts).toEqual([]);
+  });
+});
+
+describe('a silent event (safety 4)', () => {
+  it('is delivered and moves no metric, no link and no count', async () => {
+    await setUp();
+    await until('the line is known to be up', () => h.links.length === 1);
+    const before = await h.metrics.metrics();
+    await h.commit([{ ...rowOf(h.clock, 1), silent: true }]);
+    await until('it is settled', async () => h.posts.length === 1 && (await h.store.take('alarm', 0, 1)).length === 0);
+    expect(await h.metrics.metrics()).toBe(before);
+    expect(h.links).toHaveLength(1);
+  });
+
+  it('that finds the line dead does not show it, and arrives when the line is back', async () => {
+    let dead = true;
+    await setUp({
+      onEvent: (post, nth, response, socket) => (dead ? void socket.destroy() : accept(post, nth, response, socket)),
+    });
+    await until('the line is known to be up', () => h.links.length === 1);
+    await h.commit([{ ...rowOf(h.clock, 1), silent: true }]);
+    await until('it was tried', () => h.posts.length > 0);
+    expect(h.delivery.health()).toMatchObject({ state: 'ok', facts: { inMemory: 0, aside: 0 } });
+    expect(h.links).toHaveLength(1);
+    dead = false;
+    await h.passTime('it is settled', async () => (await h.store.take('alarm', 0, 1)).length === 0);
+  });
+});
+
 describe('a pause', () => {
   it.each([
     ['seconds', () => '90'],

@@ -95,8 +95,11 @@ describe('the one durable moment', () => {
     expect(alarmsOf(site)[0]?.data.durable).toBe(false);
     expect(site.direct.map((row) => row.eventId)).toContain(alarmsOf(site)[0]?.event_id);
     expect(site.controller.health()).toMatchObject({ state: 'degraded' });
+    const wakes = site.wakes.length;
     site.refuse = false;
     await expect.poll(() => site.controller.health().state, { timeout: 10_000 }).toBe('ok');
+    // What was sent from memory meanwhile can be settled now.
+    await expect.poll(() => site.wakes.length).toBeGreaterThan(wakes);
     const stored = await site.store.events({ limit: 10 });
     expect(stored.filter((record) => record.event.event_id === alarmsOf(site)[0]?.event_id)).toHaveLength(1);
   });

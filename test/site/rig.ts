@@ -57,6 +57,8 @@ export interface Rig {
   readonly captures: CaptureJob[];
   readonly panelCommands: PanelCommand[];
   readonly commits: Commit[];
+  /** Calls to wake delivery, each with the number of commits tried so far. */
+  readonly wakes: readonly number[];
   /** While set, a commit waits for it before it reaches the disk. */
   hold: ((commit: Commit) => Promise<void>) | undefined;
   /** While true, every commit fails. */
@@ -81,6 +83,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan } = {}):
   const captures: CaptureJob[] = [];
   const panelCommands: PanelCommand[] = [];
   const commits: Commit[] = [];
+  const wakes: number[] = [];
   const store = new Proxy(real, {
     get(target, name) {
       if (name !== 'commit') {
@@ -107,7 +110,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan } = {}):
       },
       panels: { send: (command) => void panelCommands.push(command) },
       capture: { capture: (job) => void captures.push(job) },
-      delivery: { wake: () => undefined, direct: (rows) => void direct.push(...rows) },
+      delivery: { wake: () => void wakes.push(commits.length), direct: (rows) => void direct.push(...rows) },
       encode: (event) => JSON.stringify({ event_id: event.event_id }),
     },
     clock,
@@ -127,6 +130,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan } = {}):
     captures,
     panelCommands,
     commits,
+    wakes,
     hold: undefined,
     refuse: false,
     open: (zone, open) =>

@@ -21,7 +21,7 @@ import { createUploader, type MediaFiles } from './uploader.ts';
 
 export interface DeliveryOptions {
   readonly store: Pick<Store, 'take' | 'before' | 'settle' | 'events' | 'row' | 'media' | 'updateMedia'>;
-  readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http'>;
+  readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http' | 'probe'>;
   readonly files: MediaFiles;
   readonly clock: Clock;
   readonly log: Logger;
@@ -60,6 +60,7 @@ const blamedAlone = 10;
 const suspectedMs = 60_000;
 const tickMs = 30_000;
 const drainMs = 2_000;
+const silentRetryMs = 5_000;
 const restartMs = 1_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -70,7 +71,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const queue = new Queue();
   const wakeups = wakeup();
   const breaker: Breaker = createBreaker({ clock, slots, random });
-  const link = createLink({ breaker, log, clock, ...(options.onLink === undefined ? {} : { onLink: options.onLink }) });
+  const link = createLink({
+    breaker,
+    cloud,
+    log,
+    clock,
+    ...(options.onLink === undefined ? {} : { onLink: options.onLink }),
+  });
   const flights = new Set<Promise<void>>();
   const stopping = new AbortController();
   /** Ends requests and writes that did not finish within the drain. */
@@ -132,7 +139,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       deadlineMs: eventDeadlineMs,
     });
     const judgement = judge(result, row.eventId, clock.wall());
-    metrics.tries.inc({ outcome: judgement.row.name });
+    if (row.silent !== true) metrics.tries.inc({ outcome: judgement.row.name });
     const taken = judgement.row.action.do === 'accept' && result.kind === 'answer';
     return { judgement, answer: taken ? result : undefined };
   }
@@ -161,7 +168,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (sent.answer !== undefined) accept(item, sent, sentMono);
     else if (action.do === 'again') refuse(item, sent, sentMono, action.waitMs);
     else hold(item, sent, sentMono, action);
-    link.update();
+    if (item.row.silent !== true) link.update();
   }
 
   function accept(item: Item, sent: Sent, sentMono: number): void {
@@ -170,10 +177,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     open(sentMono);
     if (sent.answer !== undefined) book.accepted(row, sent.answer);
     feed.accepted(row.seq);
-    metrics.delivered.inc({ lane: row.lane });
-    if (row.boot === clock.bootId) metrics.latency.observe({ lane: row.lane }, (clock.monotonic() - row.mono) / 1000);
+    if (row.silent !== true) count(row);
     decide(item, { verdict: 'delivered' });
     uploader.accepted(row.seq);
+  }
+
+  function count({ lane, boot, mono }: PendingRow): void {
+    metrics.delivered.inc({ lane });
+    if (boot === clock.bootId) metrics.latency.observe({ lane }, (clock.monotonic() - mono) / 1000);
   }
 
   /** The server lives and does not want this event: one more try by itself, then it is parked. */
@@ -188,6 +199,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** The origin rests. The event keeps its place, unless it seems to be the cause. */
   function hold(item: Item, sent: Sent, sentMono: number, action: Action): void {
+    // A silent event must not be seen to find the line dead (safety 4): it waits by itself, and the next probe tells.
+    if (item.row.silent === true) {
+      aside(item, silentRetryMs);
+      return;
+    }
     const { judgement } = sent;
     const rest = action.do === 'rest' ? action : busy;
     const blames = action.do === 'rest' && action.blamesEvent === true;
@@ -210,11 +226,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function park(item: Item, { judgement }: Sent): void {
     const { row, direct, tries } = item;
     const { reason, status } = judgement;
-    metrics.parked.inc({ lane: row.lane });
-    log.warn(
-      { seq: row.seq, eventId: row.eventId, tries, status, reason, direct },
-      'an event was refused and is parked',
-    );
+    if (row.silent !== true) {
+      const { seq, eventId, lane } = row;
+      metrics.parked.inc({ lane });
+      log.warn({ seq, eventId, tries, status, reason, direct }, 'an event was refused and is parked');
+    }
     decide(item, { verdict: 'parked', status, reason });
   }
 
@@ -269,7 +285,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       if (queue.waiting('alarm') > 0) breaker.hurry();
       await pump();
       show();
-      if (queue.size === 0) link.check(() => cloud.eventTokens.get(signal), wakeups.wake);
+      if (queue.size === 0) link.check(signal, wakeups.wake);
       await wakeups.wait(pauseMs(), signal);
     }
   }
@@ -297,8 +313,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   function show(): void {
     metrics.inFlight.set(flights.size);
-    metrics.window.set(queue.size);
-    metrics.aside.set(queue.asideCount);
+    const { size, aside: setAside } = queue.shown();
+    metrics.window.set(size);
+    metrics.aside.set(setAside);
     metrics.unsettled.set(settler.size);
     metrics.breaker.set({ closed: 0, 'half-open': 1, open: 2 }[breaker.state().state]);
   }
@@ -363,8 +380,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const facts = {
       link: link.word(),
       inFlight: flights.size,
-      inMemory: queue.size,
-      aside: queue.asideCount,
+      inMemory: queue.shown().size,
+      aside: queue.shown().aside,
       direct: queue.directCount(),
       clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
     };

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
+import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { WireFailure } from '#lib/contract/client.ts';
 import type { Breaker } from './breaker.ts';
 import type { LinkTrouble } from './status-table.ts';
 
@@ -12,10 +12,10 @@ export interface Link {
   /** Looks at the breaker after a try. */
   update(): void;
   /**
-   * With nothing to send, asks for a token now and then until one is had, so that a wrong key or a dead line shows
-   * before the first alarm.
+   * With nothing to send, looks once a minute whether the cloud answers and gives a token, so that a cut line or a
+   * wrong key shows before the first alarm.
    */
-  check(token: () => Promise<{ kind: 'token' } | WireFailure>, done: () => void): void;
+  check(signal: AbortSignal, done: () => void): void;
   /** The next `check` asks at once. */
   recheck(): void;
   word(): 'up' | 'down' | 'unknown';
@@ -24,8 +24,14 @@ export interface Link {
 
 const checkEveryMs = 60_000;
 
-export function createLink(options: { breaker: Breaker; log: Logger; clock: Clock; onLink?: OnLink }): Link {
-  const { breaker, log, clock } = options;
+export function createLink(options: {
+  breaker: Breaker;
+  cloud: Pick<CloudClient, 'probe' | 'eventTokens'>;
+  log: Logger;
+  clock: Clock;
+  onLink?: OnLink;
+}): Link {
+  const { breaker, cloud, log, clock } = options;
   let told: string | undefined;
   let up: boolean | undefined;
   let reason = '';
@@ -42,21 +48,27 @@ export function createLink(options: { breaker: Breaker; log: Logger; clock: Cloc
     options.onLink?.(isUp, why, trouble);
   }
 
+  async function look(signal: AbortSignal): Promise<void> {
+    const unreachable = await cloud.probe(signal);
+    if (unreachable !== undefined) return tell(false, unreachable.message, 'unreachable');
+    const token = await cloud.eventTokens.get(signal);
+    if (token.kind === 'token') return tell(true, 'the cloud answers and the token server takes the credentials');
+    tell(false, token.message, token.failure === 'token_refused' ? 'unauthorized' : 'unreachable');
+  }
+
   return {
     update() {
+      // A try has just shown how the line is.
+      checkedMono = clock.monotonic();
       const state = breaker.state();
       if (state.state === 'closed') tell(true, 'the cloud takes events');
       else tell(false, state.reason ?? '', state.trouble);
     },
-    check(token, done) {
-      if (up === true || clock.monotonic() - checkedMono < checkEveryMs) return;
+    check(signal, done) {
+      if (clock.monotonic() - checkedMono < checkEveryMs) return;
       checkedMono = clock.monotonic();
-      token()
-        .then((result) => {
-          if (result.kind === 'token') tell(true, 'the token server takes the credentials');
-          else tell(false, result.message, result.failure === 'token_refused' ? 'unauthorized' : 'unreachable');
-          done();
-        })
+      look(signal)
+        .then(done)
         // Only the end of the daemon rejects.
         .catch(() => {});
     },

@@ -56,6 +56,12 @@ export class Queue {
     return this.#items.size;
   }
 
+  /** As anyone may see it: without silent events (safety 4). */
+  shown(): { readonly size: number; readonly aside: number } {
+    const shown = [...this.#items.values()].filter(({ row }) => row.silent !== true);
+    return { size: shown.length, aside: shown.filter(({ state }) => state === 'aside').length };
+  }
+
   get asideCount(): number {
     return this.#aside.size;
   }

@@ -128,12 +128,13 @@ export function createUploader(options: UploaderOptions): Uploader {
       repeatable: false,
     });
     const decided = uploadRowFor(outcomeOf(result));
-    metrics.uploads.inc({ outcome: decided.name });
+    const shown = row.silent !== true;
+    if (shown) metrics.uploads.inc({ outcome: decided.name });
     const reason = result.kind === 'failure' ? result.message : `${result.status} ${decided.name}`;
     switch (decided.action) {
       case 'uploaded':
         breaker.succeeded(sentMono);
-        metrics.uploadedBytes.inc(file.bytes);
+        if (shown) metrics.uploadedBytes.inc(file.bytes);
         await record({ ...place(row), at: clock.wall(), state: 'uploaded' });
         await options.files.discard?.(row.file ?? '');
         return false;
@@ -152,8 +153,10 @@ export function createUploader(options: UploaderOptions): Uploader {
   }
 
   async function fail(row: MediaRow, reason: string): Promise<boolean> {
-    metrics.uploads.inc({ outcome: 'failed' });
-    options.log.warn({ eventId: row.eventId, index: row.index, reason }, 'a picture or clip cannot be uploaded');
+    if (row.silent !== true) {
+      metrics.uploads.inc({ outcome: 'failed' });
+      options.log.warn({ eventId: row.eventId, index: row.index, reason }, 'a picture or clip cannot be uploaded');
+    }
     await record({ ...place(row), at: clock.wall(), state: 'failed', reason: reason.slice(0, 300) });
     return false;
   }

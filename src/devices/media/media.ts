@@ -20,6 +20,8 @@ export interface CaptureJob {
   readonly items: readonly CaptureItem[];
   /** Resolves when the event and its media plan are on disk; rows are touched only then. */
   readonly committed: Promise<void>;
+  /** Shows in no metric, log line or health (safety 4). */
+  readonly silent?: true;
 }
 
 export interface Media extends Part {
@@ -106,8 +108,11 @@ export function createMedia(options: {
     const dueMono = startedMono + item.offsetMs;
     await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
     const outcome = await picture(job, item);
-    latency.observe(Math.max(0, clock.monotonic() - dueMono) / 1000);
-    captures.inc({ result: outcome.state });
+    if (job.silent !== true) {
+      latency.observe(Math.max(0, clock.monotonic() - dueMono) / 1000);
+      captures.inc({ result: outcome.state });
+      problem = outcome.state === 'failed' ? `${item.camera}: ${outcome.reason}` : undefined;
+    }
     await job.committed;
     await record(outcome);
     if (outcome.state === 'ready') options.onReady();
@@ -120,12 +125,10 @@ export function createMedia(options: {
     try {
       const bytes = await snapshotWithRetry(item.camera);
       const stored = await spool.write(`${job.seq}-${item.index}.jpg`, bytes);
-      problem = undefined;
       return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
     } catch (error) {
       abort.signal.throwIfAborted();
-      problem = `${item.camera}: ${describe(error)}`;
-      log.warn({ camera: item.camera, seq: job.seq, err: error }, 'no picture');
+      if (job.silent !== true) log.warn({ camera: item.camera, seq: job.seq, err: error }, 'no picture');
       return { ...base, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
     }
   }

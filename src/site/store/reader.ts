@@ -22,6 +22,7 @@ interface EventRow {
   clock: ClockQuality;
   crc: number;
   body: string;
+  silent: number;
 }
 interface MediaLine {
   seq: number;
@@ -38,6 +39,7 @@ interface MediaLine {
   lane: number;
   eid: string;
   wall: number;
+  silent: number;
 }
 interface TrailRow {
   seq: number;
@@ -150,7 +152,8 @@ function trail(row: TrailRow): Pick<WireRecord, 'delivery' | 'at' | 'tries' | 'r
 
 function pendingRow(row: EventRow): PendingRow {
   const { seq, eid: eventId, okey: orderKey, wall, mono, boot, clock, body } = row;
-  return { seq, lane: laneAt(row.lane), eventId, orderKey, wall, mono, boot, clock, body };
+  const silent = row.silent === 1 && { silent: true as const };
+  return { seq, lane: laneAt(row.lane), eventId, orderKey, wall, mono, boot, clock, body, ...silent };
 }
 
 function mediaRow(row: MediaLine): MediaRow {
@@ -169,13 +172,14 @@ function mediaRow(row: MediaLine): MediaRow {
     ...(row.sha256 === null ? {} : { sha256: row.sha256 }),
     ...(row.mime === null ? {} : { mime: row.mime }),
     ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(row.silent === 1 && { silent: true as const }),
   };
 }
 
 export const laneAt = (index: number): Lane => lanes[index] ?? 'activity';
 
 function prepare(db: Database) {
-  const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body';
+  const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body, ev.silent';
   return {
     take: db.prepare<[number, number, number], EventRow>(
       `SELECT ${columns} FROM pend JOIN ev USING(seq) WHERE pend.lane = ? AND pend.seq > ? ORDER BY pend.seq LIMIT ?`,
@@ -187,7 +191,7 @@ function prepare(db: Database) {
     row: db.prepare<[number], EventRow>(`SELECT ${columns} FROM ev WHERE seq = ?`),
     laneOf: pluck<[number], number>(db, 'SELECT lane FROM ev WHERE seq = ?'),
     media: db.prepare<[number, number], MediaLine>(
-      `SELECT media.*, ev.lane, ev.eid, ev.wall FROM media JOIN ev USING(seq)
+      `SELECT media.*, ev.lane, ev.eid, ev.wall, ev.silent FROM media JOIN ev USING(seq)
        WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,
     ),
     mediaOf: db.prepare<[number], MediaLine>('SELECT * FROM media WHERE seq = ? ORDER BY idx'),

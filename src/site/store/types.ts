@@ -22,7 +22,7 @@ export interface OutboxRow {
   /** False: kept for the history only, never offered to the cloud. */
   readonly toCloud: boolean;
   /** Kept and sent, but in no count and no list: nobody on the site may notice it (safety 4). */
-  readonly silent?: boolean;
+  readonly silent?: true;
 }
 
 /** All that one decision makes durable. It is one transaction in each file it touches; `site.db` goes first. */
@@ -64,6 +64,8 @@ export interface PendingRow {
   readonly boot: string;
   readonly clock: ClockQuality;
   readonly body: string;
+  /** Its delivery shows in no metric, log line or state (safety 4). */
+  readonly silent?: true;
 }
 
 export type Verdict =
@@ -102,6 +104,8 @@ export interface MediaRow {
   readonly sha256?: string;
   readonly mime?: string;
   readonly reason?: string;
+  /** Its upload shows in no metric or log line (safety 4). */
+  readonly silent?: true;
 }
 
 export type MediaUpdate = { readonly seq: number; readonly lane: Lane; readonly index: number; readonly at: number } & (
