@@ -1,9 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Running, startProcess } from '#sandbox/demo/processes.ts';
+import { freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
 
 const root = join(import.meta.dirname, '..');
 const sources = join(root, 'src', 'cli', 'main.ts');
@@ -94,21 +93,4 @@ http:  { control_socket: ${of.folder}/control.sock }
 store: { dir: ${of.folder}/state }
 partitions: [ { id: p1, name: House } ]
 ${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.more}`;
-}
-
-/** A member of a line that is a JSON object; undefined for every other line. */
-function member(line: string, name: string): string | undefined {
-  if (!line.startsWith('{')) return undefined;
-  const value = (JSON.parse(line) as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }

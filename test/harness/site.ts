@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { Client } from 'undici';
 import type { EventEntry } from '#lan/http/index.ts';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
-import { type Running, startProcess } from '#sandbox/demo/processes.ts';
+import { freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
 import { type CloudProcess, startCloudProcess } from './cloud.ts';
 import { type Lan, watchLan } from './lan.ts';
-import { type BrokerProcess, freePort, startMosquitto } from './mosquitto.ts';
+import { type BrokerProcess, startMosquitto } from './mosquitto.ts';
 
 /** The code of the one user of the site, `anna`. */
 export const code = '2580';
@@ -230,13 +230,6 @@ async function wholeHistory(socket: string): Promise<readonly EventEntry[]> {
     before = page.next_before;
   }
   return found.reverse();
-}
-
-/** A member of a line that is a JSON object; undefined for every other line. */
-function member(line: string, name: string): string | undefined {
-  if (!line.startsWith('{')) return undefined;
-  const value = (JSON.parse(line) as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : undefined;
 }
 
 function killAll(pids: readonly (number | undefined)[]): void {

@@ -2,9 +2,9 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from '#sandbox/demo/processes.ts';
+import { eventually, member } from '#sandbox/demo/processes.ts';
 import { type Answer, isEvent, isToken, isUpload, type Passed } from './gate.ts';
-import { launch, member } from './process.ts';
+import { launch } from './process.ts';
 import { cameraMain, fireIn, planted, type Rig, smoke, smokes, startRig } from './rig.ts';
 
 const page: Answer = {

@@ -1,8 +1,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { eventually } from '#sandbox/demo/processes.ts';
-import { launch, member } from './process.ts';
+import { eventually, member } from '#sandbox/demo/processes.ts';
+import { launch } from './process.ts';
 import { cli, openLan, type Rig, startRig, threePartitions } from './rig.ts';
 
 const zone = (n: number) => `      "${n}": { type: perimeter, name: Door ${n}, key: door_${n}, partition: p1 }\n`;

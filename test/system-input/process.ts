@@ -82,9 +82,3 @@ export function launch(
     },
   };
 }
-
-/** A member of a line that is a JSON object; undefined for every other line. */
-export function member(line: string, name: string): unknown {
-  if (!line.startsWith('{')) return undefined;
-  return (JSON.parse(line) as Record<string, unknown>)[name];
-}

@@ -1,16 +1,15 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectAsync, type IClientOptions, type MqttClient } from 'mqtt';
 import type { EventEntry } from '#lan/http/index.ts';
 import type { StatusDocument } from '#lan/http/schemas.ts';
-import { eventually } from '#sandbox/demo/processes.ts';
+import { eventually, freePort, member } from '#sandbox/demo/processes.ts';
 import { type CloudEvent, type CloudRecord, cloudRecord } from '#sandbox/demo/record.ts';
 import { type Broker, startBroker } from '../devices/panels/broker.ts';
 import { type Gate, openGate } from './gate.ts';
-import { launch, member, type Proc } from './process.ts';
+import { launch, type Proc } from './process.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
 export const cli = join(repository, 'src', 'cli', 'main.ts');
@@ -189,7 +188,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
         ...['--client', `bridge-1=${keyFile}`, '--public-url', gate.url],
       ]);
       ends.push(sandbox.stop);
-      cloudUrl = String(await sandbox.line('the sandbox', (line) => member(line, 'listen')));
+      cloudUrl = await sandbox.line('the sandbox', (line) => member(line, 'listen'));
       await gate.leadTo(cloudUrl);
     }
     const configFile = join(folder, 'siteward.yaml');
@@ -295,12 +294,3 @@ export async function smoke(lan: Lan, n: number): Promise<void> {
 
 export const fireIn = (zone: string) => (event: CloudEvent) =>
   event.event_type === 'alarm' && event.payload.zone === zone;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
-}

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually } from '#sandbox/demo/processes.ts';
+import { eventually, member } from '#sandbox/demo/processes.ts';
 import { isToken } from './gate.ts';
-import { launch, member } from './process.ts';
+import { launch } from './process.ts';
 import { cameraMain, fireIn, planted, type Rig, root, smoke, smokes, startRig } from './rig.ts';
 
 let rig: Rig | undefined;

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import { sleep } from '#lib/wait.ts';
 
@@ -139,4 +140,21 @@ export async function eventually<T>(
     await sleep(options.everyMs ?? 100, signal).catch(() => undefined);
   }
   throw new Error(`${what}: not seen within ${timeoutMs} ms${last === undefined ? '' : ` (${String(last)})`}`);
+}
+
+/** A member of a line that is a JSON object; undefined for every other line, and for a member that is no text. */
+export function member(line: string, name: string): string | undefined {
+  if (!line.startsWith('{')) return undefined;
+  const value = (JSON.parse(line) as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
 }

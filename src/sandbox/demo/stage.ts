@@ -1,11 +1,10 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectKeypad, type Keypad } from './keypad.ts';
 import { type Line, openLine, type Plant } from './line.ts';
-import { type Running, startProcess } from './processes.ts';
+import { freePort, member, type Running, startProcess } from './processes.ts';
 import { type CloudRecord, cloudRecord } from './record.ts';
 
 /** Everything the story needs, each part a process of its own, as on a real site. */
@@ -108,13 +107,6 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
   }
 }
 
-/** A member of a line that is a JSON object; undefined for every other line. */
-function member(line: string, name: string): string | undefined {
-  if (!line.startsWith('{')) return undefined;
-  const value = (JSON.parse(line) as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : undefined;
-}
-
 function configuration(of: {
   folder: string;
   mqttPort: number;
@@ -149,14 +141,4 @@ cameras:
 users: [ { id: anna, name: Anna, code: { env: DEMO_CODE } } ]
 media: { snapshots: 2, interval: 500ms }
 `;
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
