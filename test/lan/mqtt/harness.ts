@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { freePort } from '#sandbox/demo/processes.ts';
 import type { Connect } from '../../../src/lan/mqtt/connection.ts';
 import { createBroker, type LanMqttOptions } from '../../../src/lan/mqtt/index.ts';
 import { createLanMqtt, type LanMqtt } from '../../../src/lan/mqtt/lan-mqtt.ts';
@@ -114,18 +114,6 @@ async function kill(child: ChildProcess): Promise<void> {
   const gone = new Promise((resolve) => child.once('exit', resolve));
   child.kill('SIGKILL');
   await gone;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 export interface Watcher {

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type SimPanel, startPaiPanel, startZigbeeSensors } from '../../../src/sandbox/index.ts';
-import { type Broker, startBroker, type Watcher, watch } from './broker.ts';
+import { type Broker, startBroker } from '../../devices/panels/broker.ts';
+import { type Watcher, watch } from './watcher.ts';
 
 let broker: Broker;
 let watcher: Watcher;
@@ -14,7 +15,7 @@ beforeEach(async () => {
   watcher = await watch(broker);
 });
 afterEach(() => watcher.client.endAsync(true));
-afterAll(() => broker.stop());
+afterAll(() => broker.close());
 
 const becomes = (topic: string, payload: string) => expect.poll(() => watcher.last.get(topic)).toBe(payload);
 
