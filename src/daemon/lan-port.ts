@@ -1,10 +1,13 @@
 import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#lan/http/index.ts';
 import { version } from '#lib/version.ts';
+import { withDeadline } from '#lib/wait.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
 import type { House } from './house.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
+
+const statsDeadlineMs = 1000;
 
 const noStats: OutboxStats = {
   pending: { alarm: 0, arming: 0, trouble: 0, activity: 0 },
@@ -16,6 +19,13 @@ const noStats: OutboxStats = {
 
 /** Parts without which an alarm would not be decided, kept or taken note of. */
 const vital = ['store', 'controller'];
+
+/** A disk that hangs must not hang the answer that tells of it. */
+async function outboxStats({ store }: House): Promise<OutboxStats> {
+  if (store === undefined) return noStats;
+  const never = new AbortController().signal;
+  return withDeadline(statsDeadlineMs, never, () => store.stats(), 'counting the outbox').catch(() => noStats);
+}
 
 /** The daemon as the LAN API sees it. */
 export function lanPort(options: {
@@ -36,7 +46,7 @@ export function lanPort(options: {
 
   return {
     async status() {
-      const stats = (await house.store?.stats()) ?? noStats;
+      const stats = await outboxStats(house);
       const { path, lastGood, error } = options.config();
       const mqtt = house.lan?.health();
       return statusOf({

@@ -28,7 +28,7 @@ export interface CommitQueue {
   add(waiting: Waiting): Added;
   /** Event rows in memory that are not on disk yet. */
   readonly waitingRows: number;
-  /** The last try to write failed. */
+  /** The last try to write failed, or a commit is overdue. */
   readonly failing: boolean;
   stop(): void;
 }
@@ -53,6 +53,8 @@ export function commitQueue(options: {
   let tail: Promise<void> = Promise.resolve();
   let waitingRows = 0;
   let failing = false;
+  /** Commits that were not on disk in time and still are not. */
+  let overdue = 0;
 
   new Gauge({
     name: 'siteward_commit_waiting_rows',
@@ -110,6 +112,12 @@ export function commitQueue(options: {
         if (result === 'stopped') throw new SitewardError('stopped', 'siteward stopped before the commit was on disk');
         if (result === 'late') {
           notDurable.inc();
+          overdue += 1;
+          void durable
+            .catch(() => undefined)
+            .then(() => {
+              overdue -= 1;
+            });
           options.direct(commit.rows);
         }
         waiting.publish(result === 'durable');
@@ -121,7 +129,7 @@ export function commitQueue(options: {
       return waitingRows;
     },
     get failing() {
-      return failing;
+      return failing || overdue > 0;
     },
     stop() {
       abort.abort(new SitewardError('stopped', 'siteward is stopping'));

@@ -4,7 +4,7 @@ import { deviceName, localEvent } from './events.ts';
 import { now } from './timers.ts';
 import { isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
-import { setTrouble } from './trouble.ts';
+import { setTrouble, troubleKey } from './trouble.ts';
 import { own, setZones, type Work, zoneOf } from './work.ts';
 
 type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
@@ -97,7 +97,7 @@ const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>
 /** Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition. */
 function cameraFault(work: Work, signal: DetectionSignal, kind: TroubleKind): void {
   const { source, detection, active } = signal;
-  const known = own(work.state.troubles, `${kind}|${deviceName(source)}|`) !== undefined;
+  const known = own(work.state.troubles, troubleKey(kind, source)) !== undefined;
   if (active && !known && (kind === 'camera_tamper' || kind === 'video_loss')) blinded(work, signal);
   setTrouble(work, { kind, source, active, detail: detection });
 }

@@ -20,14 +20,11 @@ export function command(work: Work, command: Command): void {
     repeat(work, command);
     return;
   }
-  const failure = admit(work, command);
-  if (failure !== undefined) {
-    finish(work, command, { changed: false, failure });
-    return;
-  }
-  const targets = targetsOf(work, command);
+  const refused = admit(work, command);
+  const targets = refused ?? targetsOf(work, command);
   if ('code' in targets) finish(work, command, { changed: false, failure: targets });
   else perform(work, command, targets);
+  // Also when the command was refused: a call for help depends on no lockout, deadline or clock (safety 1).
   if (command.code === 'duress') duress(work, command);
 }
 

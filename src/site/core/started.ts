@@ -1,5 +1,5 @@
 import type { PartitionPlan } from '#site/model/index.ts';
-import { troubleEvent } from './events.ts';
+import { deviceName, troubleEvent } from './events.ts';
 import { unconfirmed } from './flight.ts';
 import { markStale } from './link.ts';
 import { entryEnded, exitEnded, partitionPlan } from './partition.ts';
@@ -43,7 +43,7 @@ export function started(work: Work, how: { readonly sameBoot: boolean; readonly 
   for (const timer of Object.values(work.state.timers)) resume(work, timer, how.sameBoot);
   if (how.storeLost) {
     work.rules.add('safety 2');
-    troubleEvent(work, { kind: 'system', active: true, source: `${bridge.kind}:${bridge.id}`, detail: 'store_lost' });
+    troubleEvent(work, { kind: 'system', active: true, source: deviceName(bridge), detail: 'store_lost' });
   }
 }
 

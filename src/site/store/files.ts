@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import { lanes } from '#site/model/index.ts';
@@ -47,10 +47,17 @@ export class Files {
       mkdirSync(dir, { recursive: true, mode: 0o700 });
       chmodSync(dir, 0o700);
     } catch (error) {
-      throw new SitewardError('state_dir_unusable', `The state directory ${dir} cannot be used: ${describe(error)}.`, {
-        facts: { dir },
-        cause: error,
-      });
+      // A card that turned read-only must not end the protection of the site: it goes on from memory.
+      if (!isReadOnly(error) || !existsSync(dir)) {
+        throw new SitewardError(
+          'state_dir_unusable',
+          `The state directory ${dir} cannot be used: ${describe(error)}.`,
+          {
+            facts: { dir },
+            cause: error,
+          },
+        );
+      }
     }
     const hadStore = readSide(dir) !== undefined;
     this.#openSite();
@@ -211,11 +218,13 @@ export class Files {
     const pending = lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0));
     const { order, state } = site?.state() ?? { order: 0, state: undefined };
     const top = Math.max(site?.outbox.maxSeq() ?? 0, bulk?.outbox.maxSeq() ?? 0, site?.reserved ?? 0);
-    if (site !== undefined) attempt(() => site.reserve(top));
+    const isReserved = site !== undefined && succeeds(() => site.reserve(top));
+    // Numbers that could not be set aside on disk (it is full) may be given again in the next life: other ids then.
+    const known = isReserved ? this.#found?.id : undefined;
     return {
       recovery: {
         epoch: this.#found?.epoch ?? readSide(this.#data.dir)?.epoch ?? 1,
-        storeId: this.#found?.id ?? readSide(this.#data.dir)?.id ?? randomUUID(),
+        storeId: known ?? randomUUID(),
         // Without site.db nothing tells which numbers were used; the wall clock in milliseconds is above them all.
         nextSeq: (site === undefined ? Math.max(top, Date.now()) : top) + 1,
         state,
@@ -244,9 +253,18 @@ function closeQuietly(file: SiteFile | BulkFile): void {
 
 /** For steps whose failure shows by itself: in the file's state, or in the next commit. Our own errors pass. */
 function attempt(step: () => unknown): void {
+  succeeds(step);
+}
+
+const isReadOnly = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EROFS';
+
+/** False when the file would not do it; our own errors go through. */
+function succeeds(step: () => unknown): boolean {
   try {
     step();
+    return true;
   } catch (error) {
     if (error instanceof SitewardError) throw error;
+    return false;
   }
 }

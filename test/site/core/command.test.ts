@@ -117,6 +117,25 @@ describe('the command gate', () => {
     expect(site.disarm().outcome).toBe('done');
   });
 
+  it.each([
+    ['locked', () => ({}), 'LOCKED'],
+    [
+      'expired',
+      (ms: number) => ({ issuedAt: stamp(ms - 600_000).wall, expiresAt: stamp(ms - 500_000).wall }),
+      'EXPIRED',
+    ],
+    ['from the future', (ms: number) => ({ issuedAt: stamp(ms + 600_000).wall }), 'FUTURE'],
+    ['for nobody', () => ({ partition: 'p9' as const }), 'UNKNOWN_TARGET'],
+  ] as const)('safety 1: a duress code calls for help also when its command is %s', (_, how, code) => {
+    const site = armed();
+    if (code === 'LOCKED') for (let count = 0; count < 3; count += 1) site.disarm({ code: 'bad' });
+    const result = site.disarm({ code: 'duress', ...how(site.ms) });
+    expect(result.error?.code).toBe(code);
+    expect(site.word()).toBe('armed_away');
+    const help = site.events(site.last).filter((event) => event.kind === 'duress');
+    expect(help).toMatchObject([{ silent: true, lane: 'alarm', toCloud: true, signalToStation: true }]);
+  });
+
   it('C8: wrong codes spread over more than 60 s do not lock', () => {
     const site = armed();
     for (let count = 0; count < 5; count += 1) {
