@@ -1,9 +1,8 @@
-/** Exponential waits with full jitter. Delays in milliseconds; `reset` after a success. */
+/** Exponential waits with equal jitter: half the step is fixed, half is random. Delays in milliseconds; `reset` after a success. */
 export interface Backoff {
   /** The wait before the next try: uniform between half the step and the step, doubling up to the cap. */
   next(): number;
   reset(): void;
-  readonly failures: number;
 }
 
 export function backoff(options: { baseMs: number; capMs: number; random?: () => number }): Backoff {
@@ -17,9 +16,6 @@ export function backoff(options: { baseMs: number; capMs: number; random?: () =>
     },
     reset() {
       failures = 0;
-    },
-    get failures() {
-      return failures;
     },
   };
 }

@@ -2,8 +2,6 @@
 export class BoundedMap<K, V> {
   readonly #map = new Map<K, V>();
   readonly #cap: number;
-  /** How many entries gave way so far. */
-  evicted = 0;
 
   constructor(cap: number) {
     this.#cap = cap;
@@ -27,7 +25,6 @@ export class BoundedMap<K, V> {
     if (this.#map.size <= this.#cap) return;
     for (const oldest of this.#map.keys()) {
       this.#map.delete(oldest);
-      this.evicted += 1;
       break;
     }
   }
