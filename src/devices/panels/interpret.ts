@@ -152,7 +152,7 @@ class Run {
     for (const [name, value] of Object.entries(parent).slice(0, memberCap)) {
       const key = read.each.key.exec(name)?.[1];
       if (key === undefined || key === '') continue;
-      const member = { text: String(stringText(value)), json: isRecord(value) ? value : undefined };
+      const member = { text: stringText(value), json: isRecord(value) ? value : undefined };
       if (value !== null) this.#readOne(read, new Map([...caught, ['partition', key], ['zone', key]]), member);
     }
   }

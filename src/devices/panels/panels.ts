@@ -263,29 +263,25 @@ class PanelPart implements Panels {
   }
 }
 
-/** A reload makes a new part on the same registry, so that counters go on. */
 function createMetrics(metrics: Registry) {
   const registers = [metrics];
-  const find = (name: string) => metrics.getSingleMetric(name);
   return {
-    messages:
-      (find('siteward_panel_messages_total') as Counter<'panel' | 'result'> | undefined) ??
-      new Counter({
-        name: 'siteward_panel_messages_total',
-        help: 'Messages from panels by what became of them: read, ignored, unmapped, dropped, unmatched',
-        labelNames: ['panel', 'result'] as const,
-        registers,
-      }),
-    commands:
-      (find('siteward_panel_commands_total') as Counter<'panel' | 'result'> | undefined) ??
-      new Counter({
-        name: 'siteward_panel_commands_total',
-        help: 'Commands to panels: sent or refused',
-        labelNames: ['panel', 'result'] as const,
-        registers,
-      }),
-    connected:
-      (find('siteward_panel_broker_connected') as Gauge | undefined) ??
-      new Gauge({ name: 'siteward_panel_broker_connected', help: '1 while the panels can be heard', registers }),
+    messages: new Counter({
+      name: 'siteward_panel_messages_total',
+      help: 'Messages from panels by what became of them: read, ignored, unmapped, dropped, unmatched',
+      labelNames: ['panel', 'result'] as const,
+      registers,
+    }),
+    commands: new Counter({
+      name: 'siteward_panel_commands_total',
+      help: 'Commands to panels: sent or refused',
+      labelNames: ['panel', 'result'] as const,
+      registers,
+    }),
+    connected: new Gauge({
+      name: 'siteward_panel_broker_connected',
+      help: '1 while the panels can be heard',
+      registers,
+    }),
   };
 }
