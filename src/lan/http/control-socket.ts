@@ -33,10 +33,15 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   let trying: Promise<void> | undefined;
   let health: Health = { state: 'down', reason: 'not started' };
   const listener = requestListener(options);
+  const dropped = new Counter({
+    name: 'siteward_control_dropped_total',
+    help: `Connections to the control socket refused because ${maxConnections} were open`,
+    registers: [options.metrics],
+  });
 
   async function open(): Promise<boolean> {
     try {
-      server = await listen(path, listener, options.metrics);
+      server = await listen(path, listener, () => dropped.inc());
       health = ok({ path });
       wait.reset();
       return true;
@@ -97,14 +102,13 @@ function requestListener({ port, log, metrics }: ControlSocketOptions): Listener
 const limits = { requestTimeout: 10_000, headersTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 };
 const maxConnections = 32;
 
-async function listen(path: string, listener: Listener, metrics: Registry): Promise<Server> {
+async function listen(path: string, listener: Listener, onDrop: () => void): Promise<Server> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
   const server = createServer({ ...limits, requireHostHeader: false }, (incoming, outgoing) => {
     void listener(incoming, outgoing);
   });
   server.maxConnections = maxConnections;
-  const dropped = droppedCounter(metrics);
-  server.on('drop', () => dropped.inc());
+  server.on('drop', onDrop);
   try {
     await bind(server, path);
   } catch (error) {
@@ -114,16 +118,6 @@ async function listen(path: string, listener: Listener, metrics: Registry): Prom
   }
   await chmod(path, 0o660);
   return server;
-}
-
-const droppedName = 'siteward_control_dropped_total';
-
-/** The socket may be opened several times, its counter is registered once. */
-function droppedCounter(metrics: Registry): Counter {
-  const existing = metrics.getSingleMetric(droppedName);
-  if (existing instanceof Counter) return existing;
-  const help = `Connections to the control socket refused because ${maxConnections} were open`;
-  return new Counter({ name: droppedName, help, registers: [metrics] });
 }
 
 function bind(server: Server, path: string): Promise<void> {
