@@ -1,7 +1,7 @@
 import type { DetectionClass } from '#site/model/index.ts';
 
 /**
- * What one topic means. Patterns are compared with the normalised topic (see `topic.ts`): the ONVIF prefix dropped, vendor prefixes
+ * What one topic means. Patterns are compared with the normalised topic (see `notification.ts`): the ONVIF prefix dropped, vendor prefixes
  * kept. `?:Name` takes any vendor's segment of that name, `*` one segment, a `**` at the end the rest. First match wins.
  */
 export interface TopicRow {
