@@ -37,7 +37,7 @@ test('the sandbox says where it answers, logs what arrives and ends with SIGTERM
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
 
-test('without a client it makes one, keeps its key privately and tells how to call it', async () => {
+test('without a client it makes some, keeps their keys and tokens privately and tells how to call it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'siteward-sandbox-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const child = spawn(process.execPath, [main, 'sandbox', '--state-dir', join(dir, 'state')], {
@@ -51,8 +51,8 @@ test('without a client it makes one, keeps its key privately and tells how to ca
   await vi.waitUntil(() => out.includes('control path: off'), { timeout: 20_000 });
   expect(out).toMatch(/sandbox cloud at http:\/\/127\.0\.0\.1:\d+/);
   const keys = readdirSync(join(dir, 'state'));
-  expect(keys).toHaveLength(1);
-  expect(statSync(join(dir, 'state', keys[0] ?? '')).mode & 0o777).toBe(0o600);
+  expect(keys.toSorted()).toEqual(['api-key', 'bridge-1.key.pem', 'partner-1.secret', 'user-tokens.json']);
+  for (const name of keys) expect(statSync(join(dir, 'state', name)).mode & 0o777, name).toBe(0o600);
   child.kill('SIGINT');
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
