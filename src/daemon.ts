@@ -79,6 +79,8 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   process.on('SIGHUP', reloads.request);
   try {
     await slots.start(loaded.settings);
+    // The newest transition on record: a box without a battery-backed clock may have woken up before it.
+    for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
     notifier.ready();

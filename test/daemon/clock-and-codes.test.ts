@@ -40,7 +40,30 @@ describe('clock quality', () => {
     watch.check();
     expect(watch.current()).toBe('synced');
     clock.step(5000);
-    watch.check();
+    expect(watch.current()).toBe('doubtful');
+    watch.compare(0);
+    expect(watch.current()).toBe('synced');
+  });
+
+  it('is doubtful from the moment it was set, until somebody confirms it', () => {
+    const clock = manualClock();
+    let synchronised = false;
+    const watch = watchClock({ clock, log: quiet, isSynchronised: () => synchronised });
+    expect(watch.current()).toBe('holdover');
+    clock.step(-3 * 3_600_000);
+    expect(watch.current()).toBe('doubtful');
+    clock.advance(600_000);
+    expect(watch.current()).toBe('doubtful');
+    synchronised = true;
+    expect(watch.current()).toBe('synced');
+  });
+
+  it('is doubtful while it is behind what is on record', () => {
+    const clock = manualClock();
+    const watch = watchClock({ clock, log: quiet, isSynchronised: () => false });
+    watch.notBefore(clock.wall() + 60_000);
+    expect(watch.current()).toBe('doubtful');
+    clock.advance(60_000);
     expect(watch.current()).toBe('holdover');
   });
 });

@@ -23,6 +23,7 @@ const deadline = z.strictObject({ mono: number, wall: number, boot: text });
 
 const partition = z.strictObject({
   id: text,
+  owner: optional(text),
   state: armingWord,
   mode: armMode.nullable(),
   seq: z.int().nonnegative(),

@@ -1,4 +1,5 @@
 import type { PartitionPlan, PartitionState, SitePlan, Stamp, ZonePlan, ZoneState } from '#site/model/index.ts';
+import { modeOf } from '#site/model/index.ts';
 import { bridge, troubleKey } from './trouble.ts';
 import type { SiteState, TimerState } from './types.ts';
 import { own } from './work.ts';
@@ -43,7 +44,12 @@ export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteStat
   }
   const kept: SiteState = {
     ...state,
-    partitions: pick(state.partitions, (id) => partitionIds.has(id)),
+    partitions: Object.fromEntries(
+      plan.partitions.flatMap((partition) => {
+        const before = own(state.partitions, partition.id);
+        return before === undefined ? [] : [[partition.id, handOver(partition, before, at)]];
+      }),
+    ),
     zones: pick(state.zones, (number) => zoneNumbers.has(number)),
     silent: pick(state.silent, (number) => zoneNumbers.has(number)),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
@@ -53,6 +59,22 @@ export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteStat
     retired,
   };
   return fill(plan, kept, at, true);
+}
+
+const ownerOf = ({ authority, panel }: PartitionPlan): string =>
+  panel === undefined ? authority : `${authority}:${panel}`;
+
+/**
+ * A partition that came under another authority. What the former one said is not the word of the new one, least of all
+ * "disarmed" (safety 2): a panel must be heard first; siteward's engine goes on with what is armed.
+ */
+function handOver(plan: PartitionPlan, before: PartitionState, at: Stamp): PartitionState {
+  const owner = ownerOf(plan);
+  if (before.owner === owner) return before;
+  if (before.owner === undefined) return { ...before, owner };
+  const isArmed = plan.authority === 'engine' && modeOf(before.state) !== null;
+  if (isArmed) return { ...before, owner, stale: false };
+  return newPartition(plan, at, { seq: before.seq, disarmed: false });
 }
 
 function stillRuns(plan: SitePlan, timer: TimerState): boolean {
@@ -78,12 +100,14 @@ function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolea
 }
 
 function newPartition(
-  { id, authority }: PartitionPlan,
+  plan: PartitionPlan,
   at: Stamp,
   from: { readonly seq: number; readonly disarmed: boolean },
 ): PartitionState {
+  const { id, authority } = plan;
   return {
     id,
+    owner: ownerOf(plan),
     state: authority === 'engine' && from.disarmed ? 'disarmed' : 'unknown',
     mode: null,
     seq: from.seq,

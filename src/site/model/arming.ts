@@ -51,6 +51,8 @@ export interface Deadline {
 /** One partition as it stands. `seq` is the arming sequence: +1 with each committed transition, never reused. */
 export interface PartitionState {
   readonly id: PartitionId;
+  /** Who decides it: `engine`, `external`, or `panel:<id>`. */
+  readonly owner?: string;
   readonly state: ArmingWord;
   /** The mode it is armed in, or arming to; null when disarmed or unknown. */
   readonly mode: ArmMode | null;

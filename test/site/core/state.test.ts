@@ -6,6 +6,7 @@ import {
   decide,
   initialState,
   readState,
+  type SiteState,
   signalToStation,
   siteView,
   siteWord,
@@ -65,6 +66,27 @@ describe('a new plan', () => {
     expect(Object.keys(state.zones).sort()).toEqual(['1', '77']);
     expect(state.partitions.p1).toBe(site.state.partitions.p1);
     expect(state.partitions.p2).toMatchObject({ state: 'disarmed', seq: 0 });
+  });
+
+  it('safety 2: a partition that a panel takes over is unknown until the panel is heard, never disarmed', () => {
+    const site = world();
+    expect(site.word()).toBe('disarmed');
+    const taken = adoptPlan(panelHouse(), site.state, stamp(site.ms));
+    expect(taken.partitions.p1).toMatchObject({ state: 'unknown', stale: true, seq: site.state.partitions.p1?.seq });
+  });
+
+  it('safety 2: a partition the engine takes over stays armed, and is unknown when it was not', () => {
+    const armedThere = armed();
+    const owner = 'panel:main';
+    const of = (state: SiteState) => ({
+      ...state,
+      partitions: Object.fromEntries(Object.entries(state.partitions).map(([id, one]) => [id, { ...one, owner }])),
+    });
+    expect(adoptPlan(armedThere.plan, of(armedThere.state), stamp(armedThere.ms)).partitions.p1?.state).toBe(
+      'armed_away',
+    );
+    const calm = world();
+    expect(adoptPlan(calm.plan, of(calm.state), stamp(calm.ms)).partitions.p1?.state).toBe('unknown');
   });
 
   it('I3: a partition that was removed while armed comes back unknown, with its sequence', () => {
