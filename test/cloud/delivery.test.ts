@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloudEvent } from '#cloud/contract/index.ts';
 import { accept, type Harness, type HarnessOptions, harness, type OnEvent } from './delivery-harness.ts';
@@ -450,7 +451,7 @@ it('stops in the middle of work, loses nothing, and a new start sends the rest',
     cloud: h.cloud,
     clock: h.clock,
     log: quiet,
-    metrics: h.metrics,
+    metrics: new Registry(),
     files: { open: () => Promise.reject(new Error('none')) },
   });
   await again.start(new AbortController().signal);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery } from '#cloud/delivery/index.ts';
 import type { MediaItem } from '#site/model/index.ts';
@@ -185,7 +186,7 @@ describe('pictures and clips', () => {
       cloud: h.cloud,
       clock: h.clock,
       log: quiet,
-      metrics: h.metrics,
+      metrics: new Registry(),
       allowLoopbackHttp: true,
       files: { open: async () => ({ bytes: 3, stream: () => Readable.from([Buffer.from('jpg')]) }) },
     });

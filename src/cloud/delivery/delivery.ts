@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { CloudClient } from '#cloud/client/index.ts';
 import { withTimes } from '#cloud/contract/index.ts';
-import { describe } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
@@ -88,7 +87,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const settler: Settler = createSettler({
     store,
     signal: cut.signal,
-    describe,
     done(item) {
       queue.forget(item);
       wakeups.wake();
@@ -99,7 +97,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     queue,
     clock,
     signal: stopping.signal,
-    describe,
     onRows: wakeups.wake,
     onRepeat(row) {
       const item = queue.add(row, { direct: false, fresh: false });

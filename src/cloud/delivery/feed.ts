@@ -1,3 +1,4 @@
+import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -32,7 +33,6 @@ export interface FeedOptions {
   readonly onRows: () => void;
   /** A row the store offers although it was accepted. */
   readonly onRepeat: (row: PendingRow) => void;
-  readonly describe: (error: unknown) => string;
 }
 
 /** Rows of each lane in memory. */
@@ -177,7 +177,7 @@ export function createFeed(options: FeedOptions): Feed {
             waits.reset();
           },
           (error: unknown) => {
-            trouble = options.describe(error);
+            trouble = describe(error);
             notBeforeMono = clock.monotonic() + waits.next();
           },
         )

@@ -2,11 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
 
-/** A reload builds delivery anew; its metrics begin again at zero, as after a restart. */
 export function deliveryMetrics(registry: Registry) {
-  for (const { name } of registry.getMetricsAsArray()) {
-    if (name.startsWith('siteward_delivery_')) registry.removeSingleMetric(name);
-  }
   const registers = [registry];
   return {
     tries: new Counter({

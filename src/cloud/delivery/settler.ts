@@ -1,3 +1,4 @@
+import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Store, Verdict } from '#site/store/index.ts';
@@ -22,7 +23,6 @@ export interface SettlerOptions {
   /** The verdict of an item is on disk. */
   readonly done: (item: Item) => void;
   readonly signal: AbortSignal;
-  readonly describe: (error: unknown) => string;
 }
 
 /** Verdicts in one write; more would hold other writes up. */
@@ -46,7 +46,7 @@ export function createSettler(options: SettlerOptions): Settler {
           options.done(item);
         }
       } catch (error) {
-        trouble = options.describe(error);
+        trouble = describe(error);
         await sleep(waits.next(), options.signal).catch(() => {});
       }
     }

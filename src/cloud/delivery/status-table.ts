@@ -34,11 +34,13 @@ export type Action =
       readonly blamesEvent?: true;
     };
 
+/** Statuses and inclusive ranges. */
+export type Statuses = readonly (number | readonly [from: number, to: number])[];
+
 export interface StatusRow {
   readonly name: string;
   readonly when: {
-    /** Statuses and inclusive ranges. */
-    readonly status?: readonly (number | readonly [from: number, to: number])[];
+    readonly status?: Statuses;
     readonly body?: readonly BodyKind[];
     readonly echo?: 'same' | 'other';
     readonly retryAfter?: boolean;
@@ -151,7 +153,7 @@ export function rowFor(outcome: Outcome): StatusRow {
 
 function fits(when: StatusRow['when'], outcome: Outcome): boolean {
   return (
-    (when.status === undefined || when.status.some((range) => within(range, outcome.status))) &&
+    (when.status === undefined || includesStatus(when.status, outcome.status)) &&
     (when.body === undefined || (outcome.body !== undefined && when.body.includes(outcome.body))) &&
     (when.echo === undefined || when.echo === outcome.echo) &&
     (when.retryAfter === undefined || when.retryAfter === (outcome.retryAfter ?? false)) &&
@@ -159,7 +161,6 @@ function fits(when: StatusRow['when'], outcome: Outcome): boolean {
   );
 }
 
-function within(range: number | readonly [number, number], status: number | undefined): boolean {
-  if (status === undefined) return false;
-  return typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];
-}
+export const includesStatus = (statuses: Statuses, status: number | undefined): boolean =>
+  status !== undefined &&
+  statuses.some((range) => (typeof range === 'number' ? status === range : status >= range[0] && status <= range[1]));

@@ -1,4 +1,5 @@
 import type { FailureKind } from '#lib/contract/client.ts';
+import { includesStatus, type Statuses } from './status-table.ts';
 
 /** What happens after one try to upload a picture or clip. */
 export type UploadAction =
@@ -13,7 +14,7 @@ export type UploadAction =
 export interface UploadRow {
   readonly name: string;
   readonly when: {
-    readonly status?: readonly (number | readonly [from: number, to: number])[];
+    readonly status?: Statuses;
     readonly html?: true;
     readonly failure?: readonly FailureKind[];
   };
@@ -37,15 +38,10 @@ export const uploadTable: readonly UploadRow[] = [
 export function uploadRowFor(outcome: { status?: number; html?: boolean; failure?: FailureKind }): UploadRow {
   const row = uploadTable.find(
     ({ when }) =>
-      (when.status === undefined || when.status.some((range) => within(range, outcome.status))) &&
+      (when.status === undefined || includesStatus(when.status, outcome.status)) &&
       (when.html === undefined || outcome.html === true) &&
       (when.failure === undefined || (outcome.failure !== undefined && when.failure.includes(outcome.failure))),
   );
   if (row === undefined) throw new TypeError('the upload table has no last row');
   return row;
-}
-
-function within(range: number | readonly [number, number], status: number | undefined): boolean {
-  if (status === undefined) return false;
-  return typeof range === 'number' ? status === range : status >= range[0] && status <= range[1];
 }
