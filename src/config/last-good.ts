@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { SitewardError } from '#errors.ts';
+import { writeDurably } from '#lib/durable-file.ts';
 import { parseConfig } from './document.ts';
 import { valueAt } from './issues.ts';
 import { type ConfigEnvironment, checkText, type LoadedConfig } from './load.ts';
@@ -18,20 +18,9 @@ const headerOf = (file: string): string => `# siteward: last good copy of ${reso
 export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
   if (loaded.lastGood) return;
   const dir = loaded.settings.store.dir;
-  const temporary = join(dir, `${copyName}.new`);
   try {
-    const file = await open(temporary, 'w', 0o600);
-    try {
-      await file.chmod(0o600);
-      await file.writeFile(`${headerOf(loaded.file)}\n${loaded.text}`);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, join(dir, copyName));
-    await syncDirectory(dir);
+    await writeDurably(join(dir, copyName), `${headerOf(loaded.file)}\n${loaded.text}`);
   } catch (cause) {
-    await rm(temporary, { force: true }).catch(() => undefined);
     throw new SitewardError('state_dir_unusable', `the last good configuration cannot be kept in ${dir}`, {
       facts: { dir },
       cause,
@@ -71,14 +60,5 @@ function readText(path: string): string | undefined {
     return readFileSync(path, 'utf8');
   } catch {
     return undefined;
-  }
-}
-
-async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

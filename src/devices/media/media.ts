@@ -1,23 +1,18 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { describe, SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
-import type { Lane, MediaOutcome, MediaTable, PictureSource } from './ports.ts';
+import type { Lane, MediaItem } from '#site/model/index.ts';
+import type { MediaOutcome, MediaTable, PictureSource } from './ports.ts';
 import { createSpool } from './spool.ts';
-
-export interface CaptureItem {
-  readonly index: number;
-  readonly kind: 'snapshot' | 'short_mp4' | 'event_mp4';
-  readonly camera: string;
-  readonly offsetMs: number;
-}
 
 export interface CaptureJob {
   readonly seq: number;
   readonly lane: Lane;
-  readonly items: readonly CaptureItem[];
+  readonly items: readonly MediaItem[];
   /** Resolves when the event and its media plan are on disk; rows are touched only then. */
   readonly committed: Promise<void>;
   /** Shows in no metric, log line or health (safety 4). */
@@ -93,7 +88,7 @@ export function createMedia(options: {
   }
 
   /** Queues one picture behind the others of its camera. */
-  function enqueue(job: CaptureJob, item: CaptureItem, startedMono: number): Promise<void> {
+  function enqueue(job: CaptureJob, item: MediaItem, startedMono: number): Promise<void> {
     const before = lines.get(item.camera) ?? Promise.resolve();
     const mine = before.then(() => take(job, item, startedMono));
     const settled = mine.catch(() => undefined);
@@ -104,7 +99,7 @@ export function createMedia(options: {
     return mine;
   }
 
-  async function take(job: CaptureJob, item: CaptureItem, startedMono: number): Promise<void> {
+  async function take(job: CaptureJob, item: MediaItem, startedMono: number): Promise<void> {
     const dueMono = startedMono + item.offsetMs;
     await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
     const outcome = await picture(job, item);
@@ -118,7 +113,7 @@ export function createMedia(options: {
     if (outcome.state === 'ready') options.onReady();
   }
 
-  async function picture(job: CaptureJob, item: CaptureItem): Promise<MediaOutcome> {
+  async function picture(job: CaptureJob, item: MediaItem): Promise<MediaOutcome> {
     const base = { seq: job.seq, lane: job.lane, index: item.index };
     if (item.kind !== 'snapshot')
       return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
@@ -149,12 +144,13 @@ export function createMedia(options: {
 
   /** The store may be away for a while; the row is repeated until it is there. */
   async function record(outcome: MediaOutcome): Promise<void> {
+    const wait = backoff({ baseMs: 100, capMs: 5000 });
     for (let tries = 0; ; tries += 1) {
       try {
         return await table.update([outcome]);
       } catch (error) {
         if (tries >= 100) throw error;
-        await sleep(Math.min(5000, 100 * 2 ** tries), abort.signal);
+        await sleep(wait.next(), abort.signal);
       }
     }
   }
@@ -214,7 +210,7 @@ export function createMedia(options: {
     },
   };
 
-  async function refuse(job: CaptureJob, item: CaptureItem): Promise<void> {
+  async function refuse(job: CaptureJob, item: MediaItem): Promise<void> {
     captures.inc({ result: 'refused' });
     await job.committed;
     const reason = 'too many pictures were asked for at once';

@@ -1,3 +1,5 @@
+import type { Lane, MediaItem } from '#site/model/index.ts';
+
 /** What the media room needs of others; `daemon.ts` fills it in. */
 
 export interface Picture {
@@ -10,15 +12,9 @@ export interface PictureSource {
   snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
 }
 
-export type Lane = 'alarm' | 'arming' | 'trouble' | 'activity';
-
-export interface PlannedMedia {
+export interface PlannedMedia extends MediaItem {
   readonly seq: number;
   readonly lane: Lane;
-  readonly index: number;
-  readonly kind: 'snapshot' | 'short_mp4' | 'event_mp4';
-  readonly camera: string;
-  readonly offsetMs: number;
   /** Wall clock of the event, milliseconds. */
   readonly eventWall: number;
   readonly state: 'planned' | 'ready' | 'uploaded' | 'failed';

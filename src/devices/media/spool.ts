@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
+import { writeDurably } from '#lib/durable-file.ts';
 
 export interface StoredFile {
   /** Name inside the spool folder; never a path. */
@@ -29,15 +30,6 @@ const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
 export function createSpool(options: { dir: string; budgetBytes: number }): Spool {
   const { dir, budgetBytes } = options;
   let used = 0;
-
-  async function syncDir(): Promise<void> {
-    const handle = await open(dir, 'r');
-    try {
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-  }
 
   async function removeName(name: string): Promise<void> {
     const size = await stat(join(dir, name)).then(
@@ -70,20 +62,10 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
         );
       }
       used += bytes.length;
-      const part = join(dir, `${name}.part`);
       try {
-        const handle = await open(part, 'w', 0o600);
-        try {
-          await handle.writeFile(bytes);
-          await handle.sync();
-        } finally {
-          await handle.close();
-        }
-        await rename(part, join(dir, name));
-        await syncDir();
+        await writeDurably(join(dir, name), bytes);
       } catch (error) {
         used -= bytes.length;
-        await unlink(part).catch(() => undefined);
         throw error;
       }
       return { file: name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
