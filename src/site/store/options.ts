@@ -11,4 +11,3 @@ export const storeOptions = z.strictObject({
     .describe('State directory: databases, pictures, last good configuration.'),
   budget: size().default(8_000_000_000).describe('Disk space the databases may use, such as 8GB.'),
 });
-export type StoreOptions = z.output<typeof storeOptions>;

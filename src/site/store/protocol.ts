@@ -136,8 +136,7 @@ export type FromWorker =
       readonly replies: readonly StoreReply[];
     }
   | { readonly kind: 'report'; readonly report: Report }
-  | { readonly kind: 'note'; readonly level: 'info' | 'warn' | 'error'; readonly text: string; readonly facts: Facts }
-  | { readonly kind: 'closed' };
+  | { readonly kind: 'note'; readonly level: 'info' | 'warn' | 'error'; readonly text: string; readonly facts: Facts };
 
 export interface Report {
   readonly transactions: readonly TransactionReport[];
@@ -145,8 +144,7 @@ export interface Report {
   readonly trimmed: Readonly<Record<Trimmed, number>>;
   readonly pending: Readonly<Record<Lane, number>>;
   readonly bytes: Readonly<Record<FileName, number>>;
-  /** Present when it changed. */
-  readonly files?: FileStates;
+  readonly files: FileStates;
 }
 export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
 export type Trimmed = (typeof trimmedKinds)[number];

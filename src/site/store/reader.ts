@@ -176,7 +176,7 @@ function mediaRow(row: MediaLine): MediaRow {
   };
 }
 
-export const laneAt = (index: number): Lane => lanes[index] ?? 'activity';
+const laneAt = (index: number): Lane => lanes[index] ?? 'activity';
 
 function prepare(db: Database) {
   const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body, ev.silent';

@@ -12,7 +12,7 @@ export function sqliteCode(error: unknown): string {
   return error instanceof Sqlite.SqliteError ? error.code : '';
 }
 
-export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
+const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
 
 /** The connection can no longer be trusted: close it and open the file again. */
 export const isFileFault = (error: unknown): boolean =>

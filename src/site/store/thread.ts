@@ -143,13 +143,11 @@ export class StoreThread {
         this.#refuseAll(message.failure);
         done(message.failure);
         return;
-      case 'closed':
-        return;
     }
   }
 
   #reported(report: Report): void {
-    if (report.files !== undefined) this.files = report.files;
+    this.files = report.files;
     if (report.transactions.length > 0) this.#wait.reset();
     this.#onReport(report);
   }

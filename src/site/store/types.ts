@@ -1,4 +1,4 @@
-import type { Health, Part } from '#lib/health.ts';
+import type { Part } from '#lib/health.ts';
 import type { ArmingRecord, ClockQuality, Lane, MediaItem, PartitionId, SiteEvent } from '#site/model/index.ts';
 
 /**
@@ -179,7 +179,6 @@ export interface Store extends Part {
   stats(): Promise<OutboxStats>;
   /** Small bounded memory for rooms, in `bulk.db`: at most 1,000 keys per room and 4 KiB per value. */
   memory(room: string): Memory;
-  health(): Health;
 }
 
 /** The memory port: what a room must remember over a restart (subscription addresses, hold times, pins). */

@@ -61,7 +61,6 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   function stop(maxSeq: number): void {
     clearTimeout(flush);
     engine.close(maxSeq);
-    post({ kind: 'closed' });
     port.close();
   }
 }
