@@ -26,7 +26,7 @@ export function createLog(options: { level: LogLevel; redactor: Redactor; destin
 }
 
 /** What a log line says of an error: code, message, facts and up to five causes; a stack only for programming errors. */
-export function errorFacts(error: unknown, depth = 0): unknown {
+function errorFacts(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   return {
     type: error.name,

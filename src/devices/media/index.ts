@@ -1,3 +1,3 @@
 export { type CaptureJob, createMedia, type Media } from './media.ts';
 export type * from './ports.ts';
-export { createSpool, type Spool, type StoredFile } from './spool.ts';
+export { createSpool } from './spool.ts';

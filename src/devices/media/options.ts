@@ -13,4 +13,3 @@ export const mediaOptions = z.strictObject({
     .describe('At most so many pictures with one event, all cameras together.'),
   budget: size().default(512_000_000).describe('Disk space pictures and clips may use.'),
 });
-export type MediaOptions = z.output<typeof mediaOptions>;

@@ -47,7 +47,7 @@ export function deviceClock(clock: Clock): DeviceClock {
 }
 
 /** UTCDateTime of the answer; undefined when it is missing or no date. */
-export function readUtc(answer: XmlElement): number | undefined {
+function readUtc(answer: XmlElement): number | undefined {
   const time = firstNamed(answer, 'UTCDateTime') ?? firstNamed(answer, 'LocalDateTime');
   if (time === undefined) return undefined;
   const part = (name: string) => {

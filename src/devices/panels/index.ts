@@ -1,9 +1,8 @@
-export { type Rendered, renderCommand } from './commands.ts';
+export { renderCommand } from './commands.ts';
 export { type Compiled, type CompileOptions, compileProfile } from './compile.ts';
 export type { PanelHint } from './hints.ts';
 export {
   emptyMemory,
-  type Interpreted,
   interpret,
   type Memory,
   type Message,
@@ -13,6 +12,6 @@ export {
 export type { Connect } from './line.ts';
 export { type BuiltPanel, buildPanels, loadProfile, profileIds } from './load.ts';
 export { createMapping, type Mapping, type MappingHint, mapReading } from './mapping.ts';
-export { type PanelOptions, type PanelZoneOptions, panelOptions, panelZoneOptions } from './options.ts';
-export { createPanels, type PanelCommandLike, type Panels, type PanelsOptions } from './panels.ts';
+export { type PanelOptions, panelOptions } from './options.ts';
+export { createPanels, type Panels, type PanelsOptions } from './panels.ts';
 export { type Profile, profileSchema } from './profile.ts';

@@ -5,9 +5,9 @@ import { deviceId, partitionId, zoneNumber, zoneType } from '#site/model/index.t
 /** What the bridge calls a zone or partition in its topics. */
 const bridgeKey = z.string().regex(/^[^/+#\0]{1,64}$/, 'must be 1 to 64 characters without / + #');
 
-export const profileId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be the name of a profile, such as pai');
+const profileId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,31}$/, 'must be the name of a profile, such as pai');
 
-export const panelZoneOptions = z.strictObject({
+const panelZoneOptions = z.strictObject({
   type: zoneType.describe('What the zone is: entry_exit_1, perimeter, interior_follower, fire, ...'),
   name: z.string().min(1).max(64).optional().describe('Name of the zone for people.'),
   key: bridgeKey
@@ -45,4 +45,3 @@ export const panelOptions = z.strictObject({
 });
 
 export type PanelOptions = z.infer<typeof panelOptions>;
-export type PanelZoneOptions = z.infer<typeof panelZoneOptions>;

@@ -98,7 +98,7 @@ const rule = z.strictObject({
   read: z.array(read).min(1).max(24),
 });
 
-export const commandNames = [
+const commandNames = [
   'disarm',
   'arm_away',
   'arm_home',

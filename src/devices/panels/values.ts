@@ -3,7 +3,7 @@
 export type Decoded = { readonly text: string } | { readonly drop: 'too_large' | 'not_utf8' };
 
 /** Payloads above this are no panel's message (bytes). */
-export const payloadCap = 64 * 1024;
+const payloadCap = 64 * 1024;
 /** Values are cut to this length before they are compared or matched, so that no expression sees a long text. */
 const valueCap = 1024;
 

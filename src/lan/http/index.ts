@@ -1,4 +1,4 @@
-export { type ControlSocketOptions, createControlSocket } from './control-socket.ts';
+export { createControlSocket } from './control-socket.ts';
 export { lanOperations } from './operations.ts';
 export type { LanPort } from './port.ts';
 export {
@@ -10,4 +10,4 @@ export {
   type StatusDocument,
   statusDocument,
 } from './schemas.ts';
-export { type StatusInput, statusOf } from './status.ts';
+export { statusOf } from './status.ts';

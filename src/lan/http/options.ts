@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { version } from '#lib/version.ts';
 
 /** Linux takes 107 bytes for the name of a unix socket. */
-export const socketPathCap = 107;
+const socketPathCap = 107;
 
 /** The `http:` section. */
 export const httpOptions = z.strictObject({

@@ -5,14 +5,14 @@ import { armingWord, armMode, authority, clockQuality, deviceKind, eventClass, s
 const time = z.iso.datetime({ precision: null });
 const facts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
-export const partStatus = z.object({
+const partStatus = z.object({
   name: z.string(),
   state: z.enum(['ok', 'degraded', 'down']),
   reason: z.string().optional(),
   facts: facts.optional(),
 });
 
-export const linkStatus = z.object({
+const linkStatus = z.object({
   kind: z.enum([...deviceKind.options, 'cloud', 'broker']),
   id: z.string(),
   /** Null while nothing was heard yet. */
@@ -34,7 +34,7 @@ export const partitionStatus = z.object({
   entry_left_s: z.number().optional(),
 });
 
-export const troubleStatus = z.object({
+const troubleStatus = z.object({
   kind: z.string(),
   device: z.string(),
   zone: z.string().optional(),
@@ -42,7 +42,7 @@ export const troubleStatus = z.object({
 });
 
 /** Something a technician should look at: a value, key or topic that siteward heard and does not understand. */
-export const hintStatus = z.object({
+const hintStatus = z.object({
   device: z.string(),
   about: z.string(),
   text: z.string(),
@@ -52,7 +52,7 @@ export const hintStatus = z.object({
 });
 
 /** Numbers of the zones that are not as they should be. */
-export const zonesStatus = z.object({
+const zonesStatus = z.object({
   total: z.int(),
   open: z.array(z.string()),
   bypassed: z.array(z.string()),
@@ -63,7 +63,7 @@ export const zonesStatus = z.object({
   unknown: z.array(z.string()),
 });
 
-export const outboxStatus = z.object({
+const outboxStatus = z.object({
   waiting: z.object({ alarm: z.int(), arming: z.int(), trouble: z.int(), activity: z.int() }),
   oldest: time.nullable(),
   parked: z.int(),
@@ -96,7 +96,7 @@ export const statusDocument = z.object({
 export type StatusDocument = z.output<typeof statusDocument>;
 
 /** An event with its delivery trail. */
-export const eventEntry = z.object({
+const eventEntry = z.object({
   seq: z.int(),
   event: siteEvent,
   delivery: z.enum(['waiting', 'delivered', 'parked', 'local']),

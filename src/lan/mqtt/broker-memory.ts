@@ -16,7 +16,7 @@ export interface MemoryCaps {
   readonly queued: number;
 }
 
-export const memoryCaps: MemoryCaps = {
+const memoryCaps: MemoryCaps = {
   retained: 20_000,
   retainedBytes: 16 * 1024 * 1024,
   sessions: 64,

@@ -40,4 +40,3 @@ export const mqttOptions = z
       .describe('Clients of the embedded broker'),
   })
   .describe('The LAN message bus');
-export type MqttOptions = z.output<typeof mqttOptions>;

@@ -31,7 +31,7 @@ export interface FakeSite extends SitePort {
   cloud: 'online' | 'offline';
 }
 
-export const noChanges: Changes = { partitions: [], zones: [], troubles: false, links: false };
+const noChanges: Changes = { partitions: [], zones: [], troubles: false, links: false };
 const at = Date.UTC(2026, 10, 27, 20, 0, 0);
 
 export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {

@@ -104,8 +104,6 @@ export const topicTable = {
   reply: { topic: 'reply/{client}/{id}', payload: { json: schemas.reply }, ...live, read: askers },
 } as const satisfies Record<string, TopicSpec>;
 
-export type TopicName = keyof typeof topicTable;
-
 export const topicSpecs: readonly TopicSpec[] = Object.values(topicTable);
 
 /** Slugs of `site.external_id`: the only text of a site in a topic. */

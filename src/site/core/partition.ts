@@ -81,7 +81,7 @@ export function exitEnded(work: Work, plan: PartitionPlan): void {
 }
 
 /** The zones of a partition that are watched in a mode and not left out. */
-export function burglaryZones(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
+function burglaryZones(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
   const { bypassed } = periodOf(work.state, id);
   return work.plan.zones.filter((zone) => {
     const how = behaviour(zone);

@@ -5,7 +5,7 @@ import { own, periodOf, type Work } from './work.ts';
 import { behaviour, watches } from './zones.ts';
 
 /** Zones that keep a partition of the engine from being armed in a mode, in the order of the plan. */
-export function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
+function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
   const { bypassed } = periodOf(work.state, id);
   return work.plan.zones.filter((zone) => {
     if (!zone.partitions.includes(id) || bypassed.includes(zone.number)) return false;

@@ -4,7 +4,7 @@ import { now, since } from './timers.ts';
 import { own, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
 
 /** Signalled alarms of one source in one arming period (safety 8). */
-export const signalCap = 6;
+const signalCap = 6;
 /** A period without arming or disarming counts anew after a day, so that a 24-hour zone is never mute for good. */
 const renewMs = 24 * 3_600_000;
 

@@ -16,7 +16,7 @@ export const since = (at: Stamp, from: Deadline): number =>
 /** Milliseconds left until a deadline; negative when it has passed. */
 export const left = (at: Stamp, due: Deadline): number => -since(at, due);
 
-export const timerId = (kind: TimerState['kind'], partition: PartitionId): string => `${kind}:${partition}`;
+const timerId = (kind: TimerState['kind'], partition: PartitionId): string => `${kind}:${partition}`;
 
 export function setTimer(work: Work, kind: TimerState['kind'], partition: PartitionId, due: Deadline): void {
   const timer: TimerState = { id: timerId(kind, partition), kind, partition, due };
