@@ -65,7 +65,7 @@ export function describe(error: unknown): string {
   let current: unknown = error;
   for (let depth = 0; depth < 5 && current !== undefined && current !== null; depth += 1) {
     const text = current instanceof Error ? current.message : String(current);
-    if (text !== '' && !parts.includes(text)) parts.push(text);
+    if (!parts.some((part) => part.includes(text))) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
   return parts.join(': ');

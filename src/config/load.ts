@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { SitewardError } from '#errors.ts';
 import type { Redactor, Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
@@ -87,9 +87,10 @@ const fileCap = 1024 * 1024;
 
 function readConfigFile(file: string): string {
   try {
-    const bytes = readFileSync(file);
-    if (bytes.length > fileCap) throw new Error(`it is larger than ${fileCap} bytes`);
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    const found = statSync(file);
+    if (!found.isFile()) throw new Error('it is not a regular file');
+    if (found.size > fileCap) throw new Error(`it is larger than ${fileCap} bytes`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (cause) {
     const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : cause instanceof Error ? cause.message : '';
     throw new SitewardError('config_unreadable', `the configuration ${file} cannot be read: ${reason}`, {

@@ -115,7 +115,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: ({ cloud, store }) => [cloud, store],
       create(next, metrics) {
         if (next.cloud === undefined) return undefined;
-        const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud') });
+        const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud'), metrics });
         const delivery = createDelivery({
           store: must(house.store, 'store'),
           cloud,
@@ -219,9 +219,9 @@ function identityOf({ site, bridge, cloud, cameras }: Settings) {
 
 function cloudClient(
   cloud: NonNullable<Settings['cloud']>,
-  { clock, quality, log }: { clock: Clock; quality: ClockQualityWatch; log: Logger },
+  { clock, quality, log, metrics }: { clock: Clock; quality: ClockQualityWatch; log: Logger; metrics: Registry },
 ): CloudClient {
-  const { events } = cloud;
+  const { events, partner } = cloud;
   return createCloudClient({
     baseUrl: cloud.base_url,
     authUrl: cloud.auth_url,
@@ -234,6 +234,10 @@ function cloudClient(
         next: { pem: events.next_private_key, ...(events.next_key_id !== undefined && { keyId: events.next_key_id }) },
       }),
     },
+    ...(partner !== undefined && { partner: { clientId: partner.client_id, secret: partner.client_secret } }),
+    ...(cloud.api_key !== undefined && { apiKey: cloud.api_key }),
+    dialect: cloud.dialect,
+    metrics,
     clock,
     log,
     http: {

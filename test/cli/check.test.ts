@@ -78,6 +78,14 @@ test('a secret that can be read is shown by nothing', async () => {
   expect(out + err).not.toContain('hunter2');
 });
 
+test('what is no regular file is 78 at once, however much it would give', async () => {
+  for (const path of ['/dev/zero', dir]) {
+    const { code, err } = await siteward(['check', path]);
+    expect(code).toBe(78);
+    expect(err).toContain('it is not a regular file');
+  }
+});
+
 test('a file that is not there is 78 and says so', async () => {
   const { code, err } = await siteward(['check', join(dir, 'absent.yaml')]);
   expect(code).toBe(78);

@@ -69,7 +69,7 @@ export function brokerAuth(options: {
       const identity = identify(username, password);
       if (identity === undefined) return username === undefined ? notAuthorized : badLogin;
       const holder = identity.name ?? '';
-      if (client.id.startsWith('siteward-') && identity.role !== 'siteward') return badClientId;
+      if (/^siteward(-|$)/.test(client.id) && identity.role !== 'siteward') return badClientId;
       if ((holders.get(client.id) ?? holder) !== holder) return badClientId;
       holders.set(client.id, holder);
       const { name, role } = identity;

@@ -71,6 +71,7 @@ describe('the embedded broker', () => {
     await observe(user(0), []);
     expect(await refusalOf(user(1, { clientId: 'kp1' }))).toBe(2);
     expect(await refusalOf({ clientId: 'siteward-hq' })).toBe(2);
+    expect(await refusalOf({ clientId: 'siteward' })).toBe(2);
   });
 
   it('delivers to each role what it may read', async () => {
