@@ -1,6 +1,6 @@
 import { connectAsync, type MqttClient } from 'mqtt';
 import { request } from 'undici';
-import { sendAtOnce } from '#lib/send-at-once.ts';
+import { sendAtOnce } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { type Figure, type Measurement, percentile, rounded } from './figure.ts';

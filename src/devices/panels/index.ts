@@ -9,7 +9,6 @@ export {
   type Note,
   type Reading,
 } from './interpret.ts';
-export type { Connect } from './line.ts';
 export { type BuiltPanel, buildPanels, loadProfile, profileIds } from './load.ts';
 export { createMapping, type Mapping, type MappingHint, mapReading } from './mapping.ts';
 export { type PanelOptions, panelOptions } from './options.ts';

@@ -1,27 +1,10 @@
-import {
-  ErrorWithSubackPacket,
-  type IClientOptions,
-  type IPublishPacket,
-  type MqttClient,
-  connect as mqttConnect,
-} from 'mqtt';
-import { describe, SitewardError } from '#errors.ts';
+import { type IClientOptions, type IPublishPacket, type MqttClient, connect as mqttConnect } from 'mqtt';
+import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Secret } from '#lib/secret.ts';
-import { sendAtOnce } from '#lib/send-at-once.ts';
+import { type Connect, clientOptions, sendAtOnce } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import { createAcks } from './acks.ts';
-
-export interface Connect {
-  readonly url: string;
-  readonly username?: string | undefined;
-  readonly password?: Secret | undefined;
-  /** Certificates of the broker's authority, PEM. */
-  readonly ca?: string | Buffer | undefined;
-  /** 4 is MQTT 3.1.1, which both brokers speak. */
-  readonly protocolVersion?: 4 | 5;
-}
 
 export interface LineOptions {
   readonly connect: Connect;
@@ -68,7 +51,7 @@ function oneConnection(options: LineOptions, signal: AbortSignal): Promise<{ rea
     let reason = 'the connection to the broker was closed';
     let client: MqttClient;
     try {
-      client = mqttConnect(options.connect.url, clientOptions(options));
+      client = mqttConnect(options.connect.url, optionsOf(options));
     } catch (error) {
       return resolve({ reason: describe(error) });
     }
@@ -110,37 +93,12 @@ function oneConnection(options: LineOptions, signal: AbortSignal): Promise<{ rea
   });
 }
 
-function clientOptions({ connect, clientId, clean }: LineOptions): IClientOptions {
+function optionsOf({ connect, clientId, clean }: LineOptions): IClientOptions {
   return {
+    ...clientOptions(connect),
     clientId,
     clean,
     protocolVersion: connect.protocolVersion ?? 4,
     ...(connect.protocolVersion === 5 && !clean ? { properties: { sessionExpiryInterval: 7 * 86_400 } } : {}),
-    ...(connect.username === undefined ? {} : { username: connect.username }),
-    ...(connect.password === undefined ? {} : { password: connect.password.reveal() }),
-    ...(connect.ca === undefined ? {} : { ca: connect.ca }),
-    keepalive: 30,
-    connectTimeout: 10_000,
-    reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
   };
-}
-
-/** Subscribes with QoS 1. Throws `mqtt_unreachable` when the broker refuses a filter (SUBACK 128). */
-export async function subscribe(client: MqttClient, filters: readonly string[]): Promise<void> {
-  try {
-    await client.subscribeAsync([...filters], { qos: 1 });
-  } catch (error) {
-    if (!(error instanceof ErrorWithSubackPacket)) throw error;
-    const codes: readonly unknown[] = error.packet.granted;
-    const filter = filters.find((_, i) => Number(codes[i]) >= 128) ?? filters.join(', ');
-    throw new SitewardError(
-      'mqtt_unreachable',
-      `the broker refused the subscription to ${filter}; check its access rules`,
-      {
-        facts: { filter },
-      },
-    );
-  }
 }

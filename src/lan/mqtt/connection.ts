@@ -4,21 +4,9 @@ import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
-import type { Secret } from '#lib/secret.ts';
-import { sendAtOnce } from '#lib/send-at-once.ts';
+import { type Connect, clientOptions, sendAtOnce, subscribe } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Session } from './publisher.ts';
-
-export interface Connect {
-  /** `mqtt://host:port` or `mqtts://host:port`, never with credentials in it. */
-  readonly url: string;
-  readonly username?: string;
-  readonly password?: Secret;
-  /** Certificate authority of the broker, PEM text. */
-  readonly ca?: string;
-  /** 4 is MQTT 3.1.1. Without it: 5, and 4 from then on where the broker refuses 5. */
-  readonly protocolVersion?: 4 | 5;
-}
 
 export interface LiveSession extends Session {
   subscribe(filters: readonly string[]): Promise<void>;
@@ -43,8 +31,6 @@ export interface Connection {
   health(): Health;
 }
 
-const keepaliveS = 30;
-const connectTimeoutMs = 10_000;
 /** Two connections lost within this time, right after they stood, mean that another client has our id. */
 const clashWindowMs = 10_000;
 const clashPauseMs = 30_000;
@@ -63,7 +49,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let kicked = false;
 
   async function serve(signal: AbortSignal): Promise<void> {
-    const client = mqtt.connect(connect.url, clientOptions(options, protocol));
+    const client = mqtt.connect(connect.url, optionsOf(options, protocol));
     sendAtOnce(client);
     // Before the first byte: nothing can arrive unheard.
     client.on('message', (topic, _payload, packet) => options.onMessage({ ...packet, topic }));
@@ -134,20 +120,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   };
 }
 
-function clientOptions(options: ConnectionOptions, protocol: 4 | 5): IClientOptions {
-  const { connect, will } = options;
+function optionsOf({ connect, will, clientId }: ConnectionOptions, protocol: 4 | 5): IClientOptions {
   return {
-    clientId: options.clientId,
+    ...clientOptions(connect),
+    clientId,
     protocolVersion: protocol,
     clean: true,
-    keepalive: keepaliveS,
-    connectTimeout: connectTimeoutMs,
-    reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
-    ...(connect.username === undefined ? {} : { username: connect.username }),
-    ...(connect.password === undefined ? {} : { password: connect.password.reveal() }),
-    ...(connect.ca === undefined ? {} : { ca: connect.ca }),
     will: {
       topic: will.topic,
       payload: Buffer.from(will.payload),
@@ -212,14 +190,7 @@ function sessionOf(client: MqttClient, protocol: 4 | 5): LiveSession {
       if (!client.connected) throw new SitewardError('mqtt_unreachable', 'the MQTT connection is closed');
       await client.publishAsync(topic, payload, options);
     },
-    async subscribe(filters) {
-      const granted = await client.subscribeAsync([...filters], { qos: 1 });
-      const refused = granted.find((grant) => grant.qos >= 128);
-      if (refused === undefined) return;
-      throw new SitewardError('mqtt_unreachable', 'the broker refuses a subscription; check the ACL of siteward', {
-        facts: { topic: refused.topic },
-      });
-    },
+    subscribe: (filters) => subscribe(client, filters),
     async unsubscribe(filters) {
       await client.unsubscribeAsync([...filters]);
     },

@@ -1,0 +1,54 @@
+import { Socket } from 'node:net';
+import { ErrorWithSubackPacket, type IClientOptions, type MqttClient } from 'mqtt';
+import { SitewardError } from '#errors.ts';
+import type { Secret } from './secret.ts';
+
+/** Where a broker is and who connects. */
+export interface Connect {
+  /** `mqtt://host:port` or `mqtts://host:port`, never with credentials in it. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: Secret;
+  /** Certificate authority of the broker, PEM text. */
+  readonly ca?: string;
+  /** 4 is MQTT 3.1.1, which every broker speaks; what stands for its absence is the room's choice. */
+  readonly protocolVersion?: 4 | 5;
+}
+
+/**
+ * What every connection of siteward has in common. The library's own reconnect, resubscribe and queue are off: each
+ * connection is a new client, so that nothing an old one holds is ever sent again.
+ */
+export function clientOptions({ username, password, ca }: Connect): IClientOptions {
+  return {
+    keepalive: 30,
+    connectTimeout: 10_000,
+    reconnectPeriod: 0,
+    resubscribe: false,
+    queueQoSZero: false,
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password: password.reveal() }),
+    ...(ca !== undefined && { ca }),
+  };
+}
+
+/** Subscribes with QoS 1. Throws `mqtt_unreachable` when the broker refuses a filter (SUBACK 128 and above). */
+export async function subscribe(client: MqttClient, filters: readonly string[]): Promise<void> {
+  try {
+    await client.subscribeAsync([...filters], { qos: 1 });
+  } catch (error) {
+    if (!(error instanceof ErrorWithSubackPacket)) throw error;
+    const codes: readonly unknown[] = error.packet.granted;
+    const filter = filters.find((_, i) => Number(codes[i]) >= 128) ?? filters.join(', ');
+    const message = `the broker refused the subscription to ${filter}; check its access rules for siteward`;
+    throw new SitewardError('mqtt_unreachable', message, { facts: { filter } });
+  }
+}
+
+/**
+ * Lets small messages of an MQTT client leave at once. The library leaves Nagle's algorithm on, so that a message
+ * behind one the other side has not acknowledged yet waits about 40 ms.
+ */
+export function sendAtOnce(client: { readonly stream: unknown }): void {
+  if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+}
