@@ -1,11 +1,12 @@
 import { SitewardError } from '#errors.ts';
 import type { SitePort } from '#lan/mqtt/index.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { SiteView } from '#site/model/index.ts';
 import type { CodeBook } from './codes.ts';
 import type { House } from './house.ts';
 
 /** The site as the MQTT room sees it. */
-export function sitePort(house: House, codes: CodeBook): SitePort {
+export function sitePort({ house, codes, clock }: { house: House; codes: CodeBook; clock: Clock }): SitePort {
   return {
     view: () => viewOf(house),
     submit: (command, reply) => house.controller?.submit(command, reply),
@@ -17,7 +18,8 @@ export function sitePort(house: House, codes: CodeBook): SitePort {
     async outbox() {
       const stats = await house.store?.stats();
       const depth = stats === undefined ? 0 : Object.values(stats.pending).reduce((sum, count) => sum + count, 0);
-      const oldestS = stats?.oldest === undefined ? null : Math.max(0, Math.round((Date.now() - stats.oldest) / 1000));
+      const oldestS =
+        stats?.oldest === undefined ? null : Math.max(0, Math.round((clock.wall() - stats.oldest) / 1000));
       return { depth, oldestS, dropped: 0 };
     },
     cloudLink: () => (house.cloudUp === true ? 'online' : 'offline'),

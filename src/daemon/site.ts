@@ -55,8 +55,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'broker',
       wants: ({ mqtt, site }) => [mqtt, site.external_id],
       create(next, metrics) {
-        house.broker =
-          next.mqtt.broker === 'embedded' ? embeddedBroker(next, clock, part('broker'), metrics) : undefined;
+        house.broker = next.mqtt.broker === 'embedded' ? embeddedBroker(next, part('broker'), metrics) : undefined;
         return house.broker;
       },
     },
@@ -150,7 +149,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         (house.lan = createLanMqtt({
           connect: brokerConnect(next, house.broker),
           slug: slugOf(next.site.external_id),
-          site: sitePort(house, createCodeBook(next.users)),
+          site: sitePort({ house, codes: createCodeBook(next.users), clock }),
           version,
           bootId: clock.bootId,
           senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
@@ -250,14 +249,13 @@ function cloudClient(
   });
 }
 
-function embeddedBroker({ mqtt, site }: Settings, clock: Clock, log: Logger, metrics: Registry): Broker {
+function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: Registry): Broker {
   const colon = mqtt.listen.lastIndexOf(':');
   const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
   return createBroker({
     slug: slugOf(site.external_id),
     listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
     users: mqtt.clients,
-    clock,
     log,
     metrics,
   });

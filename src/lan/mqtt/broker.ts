@@ -5,7 +5,6 @@ import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
 import type { Secret } from '#lib/secret.ts';
 import { sleep } from '#lib/wait.ts';
@@ -20,7 +19,6 @@ export interface BrokerOptions {
   /** Port 0 takes any free one. */
   readonly listen: { readonly host: string; readonly port: number };
   readonly users?: readonly BrokerUser[];
-  readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
 }

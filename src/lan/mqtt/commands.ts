@@ -3,8 +3,8 @@ import { Counter, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Command, CommandResult, ReplyCode } from '#site/model/index.ts';
-import { isoTime, replyCodes } from '#site/model/index.ts';
+import type { Command, CommandResult } from '#site/model/index.ts';
+import { isoTime } from '#site/model/index.ts';
 import { type Envelope, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
 import { rates } from './rate.ts';
@@ -154,7 +154,7 @@ export function createCommands(options: CommandsOptions): Commands {
   };
 }
 
-const effective: readonly string[] = ['done', 'already', 'accepted'];
+const effective: readonly string[] = ['done', 'already'];
 
 interface Address {
   readonly topic: string;
@@ -223,7 +223,7 @@ function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'
   const { error } = result;
   return {
     outcome: result.outcome,
-    ...(error === undefined ? missingError(result.outcome) : { error: errorOf(error) }),
+    ...(error === undefined ? {} : { error: errorOf(error) }),
     ...(result.partition === undefined ? {} : { partition: result.partition }),
     ...(result.state === undefined ? {} : { state: result.state }),
     ...(result.seq === undefined ? {} : { seq: result.seq }),
@@ -239,18 +239,6 @@ function errorOf(error: NonNullable<CommandResult['error']>): NonNullable<Reply[
     ...(error.zones === undefined ? {} : { zones: [...error.zones] }),
     ...(error.retryAfterS === undefined ? {} : { retry_after_s: Math.ceil(error.retryAfterS) }),
   };
-}
-
-/** The schema wants an error with these outcomes; a result that forgot it is still answered. */
-function missingError(outcome: CommandResult['outcome']): { error?: { code: ReplyCode } } {
-  const codes: Partial<Record<CommandResult['outcome'], ReplyCode>> = {
-    refused: 'NOT_ALLOWED',
-    expired: 'EXPIRED',
-    superseded: 'NEWER_LOCAL_CHANGE',
-    failed: 'INTERNAL',
-  };
-  const code = codes[outcome];
-  return code === undefined || !replyCodes.includes(code) ? {} : { error: { code } };
 }
 
 /** A reply never exceeds its cap: the list of zones gives way, then the data. */

@@ -5,7 +5,7 @@ import type { SiteEvent, SiteView, ZoneNumber } from '#site/model/index.ts';
  * listed, and a silent hold-up zone has no topics and stands in no list.
  */
 
-const silentKinds: readonly string[] = ['panic_silent', 'holdup_silent', 'hold_up_silent', 'duress'];
+const silentKinds: readonly string[] = ['panic_silent', 'duress'];
 /** Contact ID 121 duress, 122 silent hold-up. */
 const silentContactIds: readonly string[] = ['121', '122'];
 

@@ -4,7 +4,6 @@ import mqtt from 'mqtt';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Broker, createBroker, isLoopback } from '../../../src/lan/mqtt/index.ts';
-import { systemClock } from '../../../src/lib/clock.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { memoryLog, root, slug, until, type Watcher, watch } from './harness.ts';
 
@@ -20,7 +19,7 @@ describe('the embedded broker', () => {
 
   const start = async (host: string) => {
     metrics = new Registry();
-    const options = { slug, users, clock: systemClock(), log: memoryLog().log, metrics };
+    const options = { slug, users, log: memoryLog().log, metrics };
     broker = createBroker({ ...options, listen: { host, port: 0 } });
     await broker.start(new AbortController().signal);
   };
@@ -202,7 +201,7 @@ describe('the embedded broker', () => {
   });
 
   it('says why it cannot listen and tries again', async () => {
-    const options = { slug, clock: systemClock(), log: memoryLog().log, metrics: new Registry() };
+    const options = { slug, log: memoryLog().log, metrics: new Registry() };
     const second = createBroker({ ...options, listen: { host: '127.0.0.1', port: broker.port() } });
     await second.start(new AbortController().signal);
     expect(second.health().reason).toContain('EADDRINUSE');
