@@ -1,7 +1,8 @@
+import { escapeXml } from '#lib/xml.ts';
 import { type Answer, timesXml } from './services.ts';
-import { durationMs, escapeXml, type Fault, fault, notSupported, type SoapRequest } from './soap.ts';
+import { durationMs, type Fault, fault, notSupported, type SoapRequest } from './soap.ts';
 import type { CameraState } from './state.ts';
-import type { PullPoint } from './subscriptions.ts';
+import { longestLifeMs, type PullPoint } from './subscriptions.ts';
 import { notificationXml, topicSetXml } from './topics.ts';
 
 export const eventNamespace = 'http://www.onvif.org/ver10/events/wsdl';
@@ -103,5 +104,5 @@ const badTime: Fault = fault(
 /** A duration, or an absolute time on the camera's clock; absent is the default. Capped at ten minutes. */
 function lifeOf(text: string | undefined, now: number): number | undefined {
   const lifeMs = text === undefined ? defaultLifeMs : (durationMs(text) ?? Date.parse(text) - now);
-  return lifeMs > 0 ? Math.min(lifeMs, 10 * 60_000) : undefined;
+  return lifeMs > 0 ? Math.min(lifeMs, longestLifeMs) : undefined;
 }

@@ -1,4 +1,5 @@
-import { escapeXml, type Fault, isoTime, notSupported, type SoapRequest } from './soap.ts';
+import { escapeXml } from '#lib/xml.ts';
+import { type Fault, isoTime, notSupported, type SoapRequest } from './soap.ts';
 import type { CameraState } from './state.ts';
 
 /** The answer to one operation: XML of the body, or a refusal. */

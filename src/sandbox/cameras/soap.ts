@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { escapeXml } from '#lib/xml.ts';
 
 /** What a camera reads of a SOAP request. */
 export interface SoapRequest {
@@ -73,9 +74,6 @@ export function readSoap(xml: string): SoapRequest | undefined {
     text: (name) => texts.get(`Body/${name}`),
   };
 }
-
-export const escapeXml = (text: string): string =>
-  text.replaceAll(/[<>&"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const namespaces = [
   'xmlns:s="http://www.w3.org/2003/05/soap-envelope"',

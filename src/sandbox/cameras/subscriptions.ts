@@ -19,7 +19,6 @@ export class Subscriptions {
   readonly #points = new Map<string, PullPoint>();
   readonly #limit: number;
   readonly #now: () => number;
-  dropped = 0;
 
   constructor(options: { limit: number; now: () => number }) {
     this.#limit = options.limit;
@@ -77,10 +76,7 @@ export class Subscriptions {
   #push(point: PullPoint, messages: readonly Notification[]): void {
     point.queue.push(...messages);
     const over = point.queue.length - queueCap;
-    if (over > 0) {
-      point.queue.splice(0, over);
-      this.dropped += over;
-    }
+    if (over > 0) point.queue.splice(0, over);
     if (messages.length > 0) point.wakeup.wake();
   }
 

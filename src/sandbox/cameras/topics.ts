@@ -1,4 +1,5 @@
-import { escapeXml, isoTime } from './soap.ts';
+import { escapeXml } from '#lib/xml.ts';
+import { isoTime } from './soap.ts';
 
 /** One notification as a camera sends it. */
 export interface Notification {
