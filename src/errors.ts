@@ -25,7 +25,6 @@ export const errorCodes = {
   control_unreachable:
     'No daemon answers on the control socket. Is siteward running, and may this user open the socket?',
   deadline: 'The work did not finish within its time.',
-  fixture_missing: 'A file this build needs is not there.',
   mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
   node_too_old: 'siteward needs Node 24 or newer. Run it with "npm run", which brings its own.',
   picture_invalid: 'What the camera sent is not a usable JPEG picture.',
