@@ -83,6 +83,7 @@ export function commitQueue(options: {
         failing = false;
         return;
       } catch (error) {
+        abort.signal.throwIfAborted();
         if (!failing) log.error({ err: error }, 'a commit failed; it is sent again under the same numbers');
         failing = true;
         await sleep(pause.next(), abort.signal);
