@@ -1,7 +1,7 @@
 import type { IPublishPacket, MqttClient } from 'mqtt';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { describe, SitewardError } from '#errors.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
@@ -259,7 +259,11 @@ class PanelPart implements Panels {
   #emit(signals: readonly Signal[]): Promise<void> | undefined {
     if (signals.length === 0) return undefined;
     const done = this.#options.emit(signals);
-    done.catch((error: unknown) => this.#options.log.error({ reason: describe(error) }, 'panel signals were not kept'));
+    done.catch((error: unknown) => {
+      // At the end of the daemon that is as it should be: unacknowledged, the messages come again at the next start.
+      if (!isCode(error, 'stopped'))
+        this.#options.log.error({ reason: describe(error) }, 'panel signals were not kept');
+    });
     return done;
   }
 }
