@@ -157,6 +157,15 @@ rule('S-008 no body is looked at for a dealer that is not connected', async () =
   refused(await call('PUT', `${sites}/${unknownId}`, { token, json: { name: 7 } }), 403);
 });
 
+rule('S-008 nor is what the path names below it, not even whether it is an id', async () => {
+  const other = await makeDealer(service);
+  const { token } = await aDealer(service);
+  const path = `/partner/v1/dealers/${other}`;
+  for (const below of ['sites/abc', `sites/${unknownId}/devices/007`, 'monitoring-stations/abc']) {
+    refused(await call('GET', `${path}/${below}`, { token }), 403);
+  }
+});
+
 rule('S-009 a 400 identifies the failed field: missing, of a wrong type, not valid', async () => {
   const { path, token } = await aDealer(service);
   const ask = (json: object) => call('POST', `${path}/sites`, { token, json });

@@ -36,7 +36,10 @@ export interface RequestIssue {
 export interface ServerRules<Identity> {
   /** Who calls. A `Reply` (401, 403) ends the request before anything of it is read. */
   identify(operation: Operation, context: Context): Identity | Reply | Promise<Identity | Reply>;
-  /** Called after `identify` and before the body is looked at: for parents that must exist. A `Reply` ends it. */
+  /**
+   * Called after `identify` with the places of the path as they came, before anything of the request is checked: for
+   * parents that must exist and be the caller's. A `Reply` ends it.
+   */
   before?(operation: Operation, params: Readonly<Record<string, string>>, identity: Identity): Reply | undefined;
   /** The answer to a request that does not fit the operation. */
   refuse(operation: Operation, status: 400 | 404 | 413, issues: readonly RequestIssue[]): Reply;
@@ -95,10 +98,10 @@ async function serve<Identity>(
   const identity = await rules.identify(operation, context);
   if (isReply(identity)) return identity;
   const rawParams = context.req.param() as Record<string, string>;
-  const params = check(operation.params, rawParams, 'path');
-  if ('issues' in params) return rules.refuse(operation, 404, params.issues);
   const early = rules.before?.(operation, rawParams, identity);
   if (early !== undefined) return early;
+  const params = check(operation.params, rawParams, 'path');
+  if ('issues' in params) return rules.refuse(operation, 404, params.issues);
   const query = check(operation.query, namesOf(new URL(context.req.url).searchParams), 'query');
   if ('issues' in query) return rules.refuse(operation, 400, query.issues);
   const body = await readBody(context, operation, rules.bodyCap);
