@@ -111,9 +111,10 @@ export function bindCalls(perform: Perform, options: CallOptions): Calls {
     const context: Context = { operation, traceId, wallMs: options.clock.wall() };
     const found = tolerantly(raw, { ...context, answer, params: input.params ?? {}, watch: options.watch });
     if (found.fits) return { value: found.value, raw, status: answer.status, traceId };
+    // Before any reading again: what took this request for the cloud need not take the next one.
+    if (raw === undefined && text.trim() !== '') throw unreadable(context, options.watch);
     const reread = operations[rereadBy[operation.id as CloudOperationId] ?? ''];
     if (reread !== undefined) return call(reread, { params: input.params ?? {}, signal: input.signal });
-    if (raw === undefined && text.trim() !== '') throw unreadable(context, options.watch);
     if (!('value' in found)) throw badAnswer(context, 'the answer has another form than siteward can read');
     const { value } = found;
     return { value, raw, status: answer.status, traceId };

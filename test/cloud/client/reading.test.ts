@@ -80,6 +80,17 @@ describe('an answer', () => {
     await expect(manage.playAudioMessage(play)).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
     expect(changes.map(({ what }) => what)).toEqual(['unreadable', 'unreadable']);
   });
+
+  it('in HTML to an order is not success because the record can be read', async () => {
+    const { manage, sent } = rig(({ operation }) =>
+      operation.method === 'PUT'
+        ? answer({ status: 200, text: '<html>log in</html>' })
+        : answer({ status: 200, body: { status: 'disarmed' } }),
+    );
+    const arm = manage.updateArmingStatus({ params, body: { status: 'armed' }, signal });
+    await expect(arm).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
+    expect(sent.map(({ operation }) => operation.id)).toEqual(['updateArmingStatus']);
+  });
 });
 
 describe('a value', () => {
