@@ -92,10 +92,15 @@ function checkCounts(raw: unknown, entries: readonly Entry[], note: Note): void 
     note('failure_count', 'value');
 }
 
+const yes: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
+const no: ReadonlySet<unknown> = new Set([false, 0, '0', 'false']);
+
 /** Without a clear word, a status or a message means failure, and a result success. */
 function isSuccess(entry: Entry): boolean {
-  if (typeof entry.is_successful === 'boolean') return entry.is_successful;
-  if (entry.is_successful === 1 || entry.is_successful === 0) return entry.is_successful === 1;
+  const { is_successful: said } = entry;
+  const word = typeof said === 'string' ? said.toLowerCase() : said;
+  if (no.has(word)) return false;
+  if (yes.has(word)) return true;
   return isRecord(entry.res) && entry.status_code === undefined && entry.error_message === undefined;
 }
 

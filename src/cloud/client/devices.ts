@@ -1,8 +1,10 @@
 import type { DeviceCreate, DeviceUpdate } from '#cloud/contract/index.ts';
+import { SitewardError } from '#errors.ts';
 import { type BulkDone, type BulkFailed, type BulkOutcome, bulkOutcome, matchBulk } from './bulk.ts';
 import type { Calls } from './calls.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
 import { doOnce, type OnceOptions } from './once.ts';
+import { rowsOf } from './reading.ts';
 import { numericId } from './values.ts';
 
 type SiteRef = { readonly dealerId: string; readonly siteId: string };
@@ -34,7 +36,10 @@ interface Plan<In> {
   readonly look?: (items: readonly In[]) => Promise<ReadonlyMap<string, Readonly<Record<string, unknown>>>>;
 }
 
-/** Sends the items in chunks and matches what became of each. No items, no request (S-124). */
+/**
+ * Sends the items in chunks and matches what became of each. No items, no request (S-124). Throws what the first chunk
+ * throws; once it is known what became of some items, the outcome tells that, and the rest has failed.
+ */
 async function bulk<In>({ watch, once }: DeviceContext, plan: Plan<In>): Promise<BulkOutcome<In>> {
   const done: BulkDone<In>[] = [];
   const failed: BulkFailed<In>[] = [];
@@ -59,10 +64,25 @@ async function bulk<In>({ watch, once }: DeviceContext, plan: Plan<In>): Promise
       done.push(...matched.done);
       failed.push(...matched.failed);
     };
-    if (plan.look === undefined) await act();
-    else await doOnce<unknown>({ act, find: settle }, { ...once, signal: plan.signal });
+    try {
+      if (plan.look === undefined) await act();
+      else await doOnce<unknown>({ act, find: settle }, { ...once, signal: plan.signal });
+    } catch (error) {
+      if (!(error instanceof SitewardError) || done.length + failed.length === 0) throw error;
+      failed.push(...cutShort(error, open, plan.items.slice(start + chunkItems)));
+      break;
+    }
   }
   return bulkOutcome(done, failed);
+}
+
+/** Items a failed request was about, and those after them, which nobody has seen. */
+function cutShort<In>({ message, facts }: SitewardError, open: readonly In[], unsent: readonly In[]): BulkFailed<In>[] {
+  const status = typeof facts.status === 'number' ? { status: facts.status } : {};
+  return [
+    ...open.map((input) => ({ input, ...status, message })),
+    ...unsent.map((input) => ({ input, message: `not sent, because of the items before: ${message}` })),
+  ];
 }
 
 const keyed = <In>(items: readonly In[], keyOf: (item: In) => string) =>
@@ -130,7 +150,13 @@ async function devicesBy(
   at: { readonly params: SiteRef; readonly signal: AbortSignal },
   keyOf: (device: Device) => string | undefined,
 ): Promise<Map<string, Readonly<Record<string, unknown>>>> {
-  const { value } = await calls.listDevices(at);
+  const { value, raw } = await calls.listDevices(at);
+  // A row that cannot be read may be the very device that is looked for: then the list proves nothing.
+  if (rowsOf(raw).length > value.length) {
+    throw new SitewardError('cloud_outcome_unknown', 'listDevices: some devices of the list cannot be read', {
+      facts: { operation: 'listDevices' },
+    });
+  }
   return new Map(
     value.flatMap((device) => (keyOf(device) === undefined ? [] : [[keyOf(device) ?? '', { ...device }]])),
   );

@@ -80,6 +80,9 @@ function lookAtList(schema: z.ZodArray, given: unknown, path: string, reading: R
   return { value: list.flatMap((one) => look(element, one, `${path}[]`, rows) ?? []).map(({ value }) => value) };
 }
 
+/** The rows of a list as they came, also those that cannot be read; none where there is no list. */
+export const rowsOf = (raw: unknown): readonly unknown[] => (Array.isArray(raw) ? raw : (wrappedList(raw, 2) ?? []));
+
 /** `{ data: [...] }`, or the only list of an object (S-194). */
 function wrappedList(value: unknown, levels: number): readonly unknown[] | undefined {
   if (!isRecord(value) || levels === 0) return undefined;

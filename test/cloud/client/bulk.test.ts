@@ -65,6 +65,12 @@ describe('a bulk call', () => {
     expect(missing).toEqual([{ input: items[1], message: 'the answer says nothing about this item' }]);
   });
 
+  it.each(['false', 'False', 0, '0'])('takes is_successful %j for failure, whatever else is there', async (word) => {
+    const results = items.map(({ external_device_id: id }) => ({ ...done(id, 1), is_successful: word }));
+    const { manage } = rig(() => answer({ status: 201, body: { results } }));
+    expect((await create(manage)).failed).toHaveLength(3);
+  });
+
   it('with no items sends nothing', async () => {
     const { manage, sent } = rig(() => answer({ status: 201, body: {} }));
     expect((await create(manage, [])).allOk).toBe(true);
@@ -79,6 +85,31 @@ describe('a bulk call', () => {
     });
     const outcome = await create(manage, many);
     expect([outcome.allOk, outcome.succeeded(() => {}).length, sent.length]).toEqual([true, 120, 3]);
+  });
+});
+
+describe('a bulk call that fails half way', () => {
+  const many = Array.from({ length: 120 }, (_, index) => item(`d${index}`));
+  const half = (end: Parameters<typeof answer>[0]) =>
+    rig(({ body }, count) => {
+      if (count > 1) return answer(end);
+      const list = JSON.parse(String(body)) as { external_device_id: string }[];
+      return answer({ status: 201, body: { results: list.map((one, i) => done(one.external_device_id, i)) } });
+    });
+
+  it('still tells what was done before, why the next failed, and what was not sent', async () => {
+    const { manage, sent } = half({ status: 403 });
+    const outcome = await create(manage, many);
+    expect(names(outcome.succeeded(() => {}))).toEqual(many.slice(0, 50).map((one) => one.external_device_id));
+    expect(outcome.failed).toHaveLength(70);
+    expect(outcome.failed[0]).toMatchObject({ input: many[50], status: 403 });
+    expect(outcome.failed.at(-1)).toMatchObject({ input: many[119], message: expect.stringContaining('not sent') });
+    expect(sent).toHaveLength(2);
+  });
+
+  it('throws when nothing is known of any item', async () => {
+    const { manage } = rig(() => answer({ status: 403 }));
+    await expect(create(manage, many)).rejects.toMatchObject({ code: 'cloud_forbidden' });
   });
 });
 
@@ -110,6 +141,14 @@ describe('a bulk call whose reply was lost', () => {
     const outcome = await manage.deleteDevices({ params, items: ['7', '8'], signal });
     expect([outcome.allOk, outcome.succeeded(() => {}).map(({ input }) => input)]).toEqual([true, ['7', '8']]);
     expect(sent).toHaveLength(2);
+  });
+
+  it('counts nothing as deleted when devices of the list cannot be read', async () => {
+    const { manage } = rig(({ operation }) =>
+      operation.id === 'listDevices' ? answer({ status: 200, body: [{ id: 7 }, { id: 8 }] }) : failure('reset'),
+    );
+    const call = manage.deleteDevices({ params, items: ['7', '8'], signal });
+    await expect(call).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
   });
 
   it('says that it does not know where nothing can be looked up', async () => {
