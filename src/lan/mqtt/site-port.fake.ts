@@ -120,6 +120,7 @@ function initialView(count: number): SiteView {
     seq: 7,
     clock: 'synced',
     at,
+    ready: {},
     delays: {},
   };
 }

@@ -86,26 +86,6 @@ function isReachable(view: SiteView, plan: PartitionPlan): boolean {
   return plan.panel === undefined || linkOf(view, { kind: 'panel', id: plan.panel }) === true;
 }
 
-/** Zone types that must be at rest before a partition is ready to arm. */
-const guarding: readonly string[] = [
-  'entry_exit_1',
-  'entry_exit_2',
-  'perimeter',
-  'interior_follower',
-  'interior_delay',
-  '24h_burglary',
-];
-
-/** As the core judges when it is asked to arm: a zone that was never heard is not closed. The panel judges for itself. */
-function isAtRest(view: SiteView, authority: PartitionPlan['authority'], zone: ZonePlan, state: ZoneState): boolean {
-  if (state.bypassed || !guarding.includes(zone.type)) return true;
-  if (authority !== 'engine') return state.open !== true;
-  const link = linkOf(view, zone.source);
-  if (state.open === true || state.alarm || state.tamper || !state.online) return false;
-  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true;
-  return state.open === false && link !== false;
-}
-
 export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
   const state = view.partitions.find((partition) => partition.id === plan.id);
   const members = new Map(
@@ -126,12 +106,8 @@ export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
     at: isoTime(state?.at ?? view.at),
     authority: plan.authority,
     stale: state?.stale ?? true,
-    ready:
-      known &&
-      zones.every((zone) => {
-        const member = members.get(zone.number);
-        return member === undefined || isAtRest(view, plan.authority, member, zone);
-      }),
+    // The engine says what it would do; of a panel only its open zones are known.
+    ready: known && (plan.authority === 'engine' ? view.ready[plan.id] === true : open.length === 0),
     open_zones: open,
     bypassed: zones.filter((zone) => zone.bypassed).map((zone) => zone.number),
     ...(state === undefined ? {} : transitionOf(view, state)),

@@ -4,6 +4,9 @@ import { decidedByPanel } from './transition.ts';
 import { own, periodOf, type Work } from './work.ts';
 import { behaviour, watches } from './zones.ts';
 
+/** Whether the engine would arm the partition in this mode without leaving a zone out. */
+export const isReady = (work: Work, id: PartitionId, mode: ArmMode): boolean => notReady(work, id, mode).length === 0;
+
 /** Zones that keep a partition of the engine from being armed in a mode, in the order of the plan. */
 function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
   const { bypassed } = periodOf(work.state, id);

@@ -1,9 +1,10 @@
 import type { Changes, LinkView, PartitionState, SitePlan, SiteView, Stamp, TroubleView } from '#site/model/index.ts';
 import { alarming } from './alarm.ts';
 import { linkUp } from './link.ts';
+import { isReady } from './ready.ts';
 import { left } from './timers.ts';
 import type { SiteState } from './types.ts';
-import { own } from './work.ts';
+import { begin, own } from './work.ts';
 import { lifeKinds } from './zones.ts';
 
 /** What the LAN may see, in the order of the plan. Nothing silent is in it (safety 4). */
@@ -13,6 +14,8 @@ export function siteView(
   at: Stamp,
   meta: { readonly epoch: number; readonly seq: number },
 ): SiteView {
+  const work = begin(plan, state, at);
+  const engine = plan.partitions.filter(({ authority }) => authority === 'engine');
   const partitions = plan.partitions.flatMap(({ id }) => own(state.partitions, id) ?? []);
   return {
     plan,
@@ -24,6 +27,7 @@ export function siteView(
     seq: meta.seq,
     clock: at.clock,
     at: at.wall,
+    ready: Object.fromEntries(engine.map(({ id }) => [id, isReady(work, id, 'away')])),
     delays: delaysOf(partitions, at),
   };
 }

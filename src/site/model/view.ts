@@ -16,6 +16,8 @@ export interface SiteView {
   readonly clock: ClockQuality;
   /** Wall clock of this picture, milliseconds. */
   readonly at: number;
+  /** Partitions of siteward's own engine: whether each could be armed away as it stands. */
+  readonly ready: Readonly<Record<string, boolean>>;
   /** Seconds left of a running exit or entry delay, by partition, measured on the monotonic clock. */
   readonly delays: Readonly<Record<string, { exitLeftS?: number; entryLeftS?: number }>>;
 }

@@ -41,6 +41,7 @@ const view: SiteView = {
   seq: 9,
   clock: 'holdover',
   at: 2000,
+  ready: {},
   delays: { p1: { exitLeftS: 12 } },
 };
 

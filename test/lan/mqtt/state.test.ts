@@ -6,15 +6,6 @@ const facts = { version: '0.1.0', bootId: '3f2b6c1e-8a4d-4c55-9b1e-0d6f7a2c9e10'
 
 describe('the state of a site as topics', () => {
   const topicsOf = (site = fakeSite()) => new Map(allTopics(site.view(), facts));
-  const ready = (site: ReturnType<typeof fakeSite>) => {
-    const [plan] = site.view().plan.partitions;
-    if (plan === undefined) throw new Error('no partition');
-    return {
-      panel: detailOf(site.view(), plan).ready,
-      engine: detailOf(site.view(), { ...plan, authority: 'engine' }).ready,
-    };
-  };
-
   it('says nothing of a zone that was never heard, and null in its detail', () => {
     const site = fakeSite();
     site.setZone('1', { open: null });
@@ -22,15 +13,24 @@ describe('the state of a site as topics', () => {
     expect(JSON.parse(topicsOf(site).get('zone/1/detail') ?? '')).toMatchObject({ open: null });
   });
 
-  it('is ready only while nothing stands open, and what is bypassed does not count', () => {
+  it('is ready beside a panel only while nothing stands open, and what is bypassed does not count', () => {
     const site = fakeSite();
-    expect(ready(site)).toEqual({ panel: true, engine: true });
+    const ready = () => JSON.parse(topicsOf(site).get('partition/p1/detail') ?? '').ready;
+    expect(ready()).toBe(true);
     site.setZone('1', { open: true });
-    expect(ready(site)).toEqual({ panel: false, engine: false });
+    expect(ready()).toBe(false);
     site.setZone('1', { bypassed: true });
-    expect(ready(site)).toEqual({ panel: true, engine: true });
-    site.setZone('2', { open: null });
-    expect(ready(site)).toEqual({ panel: true, engine: false });
+    expect(ready()).toBe(true);
+  });
+
+  it("is ready under siteward's own engine when the engine says so", () => {
+    const view = fakeSite().view();
+    const [plan] = view.plan.partitions;
+    if (plan === undefined) throw new Error('no partition');
+    const engine = { ...plan, authority: 'engine' as const };
+    expect(detailOf({ ...view, ready: { p1: true } }, engine).ready).toBe(true);
+    expect(detailOf({ ...view, ready: { p1: false } }, engine).ready).toBe(false);
+    expect(detailOf(view, engine).ready).toBe(false);
   });
 
   it('calls a partition nobody has spoken of unknown, stale and not ready', () => {

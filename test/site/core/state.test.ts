@@ -103,6 +103,20 @@ describe('a new plan', () => {
 });
 
 describe('the view', () => {
+  it.each(['perimeter', 'day_trouble', 'fire', 'video_person_perimeter'] as const)(
+    'calls a partition ready exactly when it would be armed, with an open %s zone too',
+    (type) => {
+      const source = type.startsWith('video') ? ({ kind: 'camera', id: 'yard' } as const) : undefined;
+      for (const open of [false, true]) {
+        const site = world(house({ zones: [zone('1', type, source === undefined ? {} : { source })] }));
+        site.open('1', open);
+        const { ready } = siteView(site.plan, site.state, stamp(site.ms), { epoch: 1, seq: 7 });
+        expect(ready).toEqual({ p1: !open });
+        expect(site.arm().outcome === 'done').toBe(!open);
+      }
+    },
+  );
+
   it('counts delays on the monotonic clock, whatever the wall clock does (I12)', () => {
     const site = world();
     site.arm();
