@@ -82,8 +82,8 @@ export function createPerform(options: CallOptions): Perform {
 
 const nothing = new Uint8Array();
 
-/** Statuses any HTTP service may give without being another interface (S-015, S-021). */
-const common: ReadonlySet<number> = new Set([405, 408, 413, 429]);
+/** The partner interface's own four on every endpoint, and those any HTTP service may give (S-015, S-021). */
+const common: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 408, 413, 429]);
 const explained = (operation: Operation, status: number): boolean =>
   status >= 500 || common.has(status) || operation.responses[status] !== undefined;
 

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { ContactCreate, MonitoringStationCreate, SiteCreate } from '#cloud/contract/index.ts';
+import { SitewardError } from '#errors.ts';
 import type { Calls, Reply } from './calls.ts';
 import { doOnce, type OnceOptions } from './once.ts';
 
@@ -16,23 +18,35 @@ interface Creation<P, B> {
   readonly signal: AbortSignal;
 }
 
+/** One trace id for the tries of a creation and the looks between them: they are one logical call (S-199). */
+const traced = () => ({ headers: { 'x-partner-trace-id': randomUUID() } });
+
 /** Creates a site once: after a lost reply it is looked for by its external id first (S-196). */
 export function createSite({ calls, once }: CreationContext, input: Creation<Dealer, SiteCreate>) {
   const { params, body, signal } = input;
   // The operator is always written, so that a comma in the id does no harm (S-084).
   const query = { filter: `external_site_id,${body.external_site_id},eq` };
+  const trace = traced();
   return doOnce<Awaited<ReturnType<Calls['createSite']>>>(
     {
-      act: () => calls.createSite(input),
+      act: () => calls.createSite({ ...input, ...trace }),
       async find() {
-        const { value, ...rest } = await calls.listSites({ params, query, signal });
+        const { value, ...rest } = await calls.listSites({ params, query, signal, ...trace });
         const row = value.find((one) => one.external_site_id === body.external_site_id);
-        return row?.site_id === undefined ? undefined : { ...rest, value: { ...row, site_id: row.site_id } };
+        if (row === undefined) return undefined;
+        // It is there: creating it again would be wrong, whatever else of it can be read.
+        if (row.site_id === undefined) throw withoutId();
+        return { ...rest, value: { ...row, site_id: row.site_id } };
       },
     },
     { ...once, signal },
   );
 }
+
+const withoutId = () =>
+  new SitewardError('cloud_outcome_unknown', 'createSite: the site is there, but the list does not tell its id', {
+    facts: { operation: 'createSite' },
+  });
 
 /** Creates a monitoring station once; the list is whole, so a lost one is found in it (S-196). */
 export function createMonitoringStation(
@@ -41,10 +55,11 @@ export function createMonitoringStation(
 ) {
   const { params, body, signal } = input;
   const id = body.external_monitoring_station_id;
-  const list = () => calls.listMonitoringStations({ params, signal });
+  const trace = traced();
+  const list = () => calls.listMonitoringStations({ params, signal, ...trace });
   return doOnce(
     {
-      act: () => calls.createMonitoringStation(input),
+      act: () => calls.createMonitoringStation({ ...input, ...trace }),
       find: async () => only(await list(), (one) => one.external_monitoring_station_id === id),
     },
     { ...once, signal },
@@ -54,10 +69,11 @@ export function createMonitoringStation(
 /** Creates a contact once; the list is whole, so a lost one is found in it (S-196). */
 export function createContact({ calls, once }: CreationContext, input: Creation<Site, ContactCreate>) {
   const { params, body, signal } = input;
-  const list = () => calls.listContacts({ params, signal });
+  const trace = traced();
+  const list = () => calls.listContacts({ params, signal, ...trace });
   return doOnce(
     {
-      act: () => calls.createContact(input),
+      act: () => calls.createContact({ ...input, ...trace }),
       find: async () => only(await list(), (one) => one.external_contact_id === body.external_contact_id),
     },
     { ...once, signal },

@@ -21,7 +21,7 @@ const rowsCap = 100_000;
 
 /**
  * Every site of a dealer, page by page until an empty one: a service may cut pages short (S-091). Sorted by id, each id
- * once. Throws `cloud_bad_answer` after 100,000 rows.
+ * once. Throws `cloud_bad_answer` after 100,000 rows, and where rows without an id would pass for no sites at all.
  */
 export async function* listAllSites(
   { calls, watch }: Pick<SiteContext, 'calls' | 'watch'>,
@@ -50,6 +50,7 @@ export async function* listAllSites(
     if (news === 0) {
       // A service that ignores `offset` would give its first page for ever.
       watch.note({ operation: 'listSites', path: 'body', what: 'value' });
+      if (seen.size === 0) throw new SitewardError('cloud_bad_answer', 'listSites: no site of the list can be read');
       return;
     }
     if (offset > rowsCap) {

@@ -21,6 +21,15 @@ describe('a call', () => {
     expect(sent).toHaveLength(1);
   });
 
+  it.each([400, 401, 403, 404, 429])(
+    'refused with %i shows no other interface: any endpoint may say so',
+    async (status) => {
+      const { manage, changes } = rig(() => answer({ status }));
+      await expect(manage.getSite({ params, signal })).rejects.toMatchObject({ facts: { status } });
+      expect(changes).toEqual([]);
+    },
+  );
+
   it('that must not be done twice is not repeated after a lost reply, and says that it may have been done', async () => {
     for (const lost of [failure('timeout'), failure('reset'), answer({ status: 502 })]) {
       const { manage, sent } = rig(() => lost);
@@ -91,6 +100,15 @@ describe('creating a site', () => {
     });
     expect((await create(manage)).value.site_id).toBe('2');
     expect(ids(sent)).toEqual(['createSite', 'listSites', 'createSite']);
+    expect(new Set(sent.map(({ headers }) => headers['x-partner-trace-id'])).size).toBe(1);
+  });
+
+  it('is not repeated when it is there, though the list does not tell its id', async () => {
+    const { manage, sent } = rig(({ operation }) =>
+      operation.id === 'createSite' ? failure('reset') : answer({ status: 200, body: [{ external_site_id: 'hq' }] }),
+    );
+    await expect(create(manage)).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
+    expect(ids(sent)).toEqual(['createSite', 'listSites']);
   });
 
   it('that is refused is not repeated, and an existing one is not taken for ours', async () => {
@@ -169,6 +187,11 @@ describe('all sites', () => {
       ['3', 'site_id'],
       ['5', 'site_id'],
     ]);
+  });
+
+  it('of which none can be read are no empty list', async () => {
+    const { manage } = rig(() => answer({ status: 200, body: [{ id: 1 }] }));
+    await expect(all(manage)).rejects.toMatchObject({ code: 'cloud_bad_answer' });
   });
 
   it('end when the service gives the same page for ever', async () => {
