@@ -14,19 +14,31 @@ export function shown(answer: WireAnswer, json: boolean): { readonly text: strin
   return { text: answer.body.length === 0 ? 'done' : `${answer.body.length} bytes of ${printable(type)}`, raw };
 }
 
-/** How many items of a bulk answer failed. */
+/** Text of another kind, most often a page of HTML: it does not come from the cloud, whatever its status says. */
+export function isForeign({ body, headers }: WireAnswer): boolean {
+  const text = new TextDecoder().decode(body);
+  return text.trim() !== '' && parseJson(text) === undefined && !/^image\//i.test(headers['content-type'] ?? '');
+}
+
+const failure: ReadonlySet<unknown> = new Set([false, 0, 'false', '0']);
+
+/** How many items of a bulk answer failed, its results bare or wrapped (S-194). */
 export function failedItems(raw: unknown): number {
-  const results = isRecord(raw) ? raw.results : undefined;
-  return Array.isArray(results) ? results.filter((one) => isRecord(one) && one.is_successful === false).length : 0;
+  const places = [raw, isRecord(raw) ? raw.data : undefined];
+  const results = places.map((one) => (isRecord(one) ? one.results : one)).find((one) => Array.isArray(one)) ?? [];
+  return results.filter((one) => isRecord(one) && failure.has(one.is_successful)).length;
 }
 
 const secretNames: ReadonlySet<string> = new Set(['access_token', 'refresh_token', 'client_secret']);
 
-/** A token is for the machine that asked for it, not for a screen or a log. */
+/** A token is for the machine that asked for it, not for a screen or a log; also inside `data` (S-194). */
 function masked(value: unknown): unknown {
   if (!isRecord(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, secretNames.has(name) ? '[secret]' : member]),
+    Object.entries(value).map(([name, member]) => [
+      name,
+      secretNames.has(name) ? '[secret]' : name === 'data' ? masked(member) : member,
+    ]),
   );
 }
 

@@ -4,7 +4,7 @@ import type { Operation } from '#lib/contract/operation.ts';
 import { type Access, openAccess } from './api-access.ts';
 import { agreed, isDestructive } from './api-consent.ts';
 import { bodyOf, kebab, operations, pathNames, queryOf, queryOptions, takesSecret } from './api-input.ts';
-import { failedItems, shown } from './api-output.ts';
+import { failedItems, isForeign, shown } from './api-output.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { printable, table } from './table.ts';
 
@@ -109,12 +109,13 @@ async function perform(access: Access, operation: Operation, input: Input, optio
   try {
     const body = input.body ?? (await access.grantBody(operation));
     const signal = AbortSignal.timeout(options.timeout * 1000);
-    const { answer } = await access.perform(operation, {
+    const { answer, traceId } = await access.perform(operation, {
       params: input.params,
       query: input.query,
       ...(body === undefined ? {} : { body }),
       signal,
     });
+    if (isForeign(answer)) throw foreign(operation, traceId);
     const { text, raw } = shown(answer, options.json);
     if (text !== '') console.log(text);
     const failed = failedItems(raw);
@@ -124,6 +125,15 @@ async function perform(access: Access, operation: Operation, input: Input, optio
   } catch (error) {
     return failedCall(asTyped(error, options), options);
   }
+}
+
+/** A question was not answered, and whether an order was carried out nobody knows. */
+function foreign({ id, method }: Operation, traceId: string): SitewardError {
+  const what = `${id}: what answered is not JSON; something on the line may answer in place of the cloud`;
+  const facts = { operation: id, trace_id: traceId };
+  return method === 'GET'
+    ? new SitewardError('cloud_bad_answer', what, { facts })
+    : new SitewardError('cloud_outcome_unknown', `${what}. Look whether it was done before asking again`, { facts });
 }
 
 /** The whole time ran out: nobody knows more than that. */

@@ -136,12 +136,26 @@ describe('how it ends', () => {
     ['nothing there', 66, (_, response) => json(response, 404, {}), 'cloud_not_found'],
     ['a token that is not accepted', 77, (_, response) => json(response, 401, {}), 'cloud_unauthorized'],
     ['HTML in place of the service', 69, html503, 'cloud_unreachable'],
+    ['HTML that says it is well', 1, (_, response) => html(response, 200), 'cloud_bad_answer'],
     ['a connection that is cut', 69, (_, __, socket) => void socket.destroy(), 'cloud_unreachable'],
   ] satisfies [string, number, Answer, string][])('%s is exit code %i', async (_, expected, scripted, said) => {
     answer = scripted;
     const { code, err, out } = await api('get-dealer', '1', '--json');
     expect([code, err]).toEqual([expected, expect.stringContaining(said)]);
     expect(JSON.parse(out).error.trace_id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('an order that a page of HTML answered is not done', async () => {
+    answer = (_, response) => html(response, 200);
+    const { code, err, out } = await api('delete-site', '1', '2', '--yes');
+    expect([code, out, err]).toEqual([1, '', expect.stringContaining('cloud_outcome_unknown')]);
+  });
+
+  test('failed items are exit code 1 and tokens stay hidden, also where the service wraps its answers', async () => {
+    answer = (_, response) =>
+      json(response, 200, { data: { results: [{ is_successful: false }], access_token: 'abc' } });
+    const { code, out } = await api('create-devices', '1', '2', '--set', 'external_device_id=cam-1');
+    expect([code, out]).toEqual([1, expect.not.stringContaining('abc')]);
   });
 
   test('wrong usage is 2 and sends nothing', async () => {
