@@ -8,7 +8,7 @@ export async function readSeed(file: string): Promise<Seed> {
   const text = await readFile(file, 'utf8').catch((cause) => {
     throw new SitewardError('config_unreadable', `The seed file cannot be read: ${describe(cause)}`, { cause });
   });
-  const invalid = (why: string, cause: unknown) =>
+  const invalid = (why: string, cause?: unknown) =>
     new SitewardError('config_invalid', `The seed file is not valid: ${why}`, { facts: { file }, cause });
   let json: unknown;
   try {
@@ -17,7 +17,7 @@ export async function readSeed(file: string): Promise<Seed> {
     throw invalid('it is not JSON', cause);
   }
   const seed = seedSchema.safeParse(json);
-  if (!seed.success) throw invalid(z.prettifyError(seed.error), seed.error);
+  if (!seed.success) throw invalid(z.prettifyError(seed.error));
   return seed.data;
 }
 

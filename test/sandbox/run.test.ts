@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describe } from '#errors.ts';
 import { runSandbox } from '../../src/sandbox/index.ts';
 import { event, eventToken, postEvent, send } from './cloud/service.ts';
 
@@ -130,4 +131,13 @@ it.each([
   if (text !== undefined) writeFileSync(seed, text);
   const options = { port: 0, control: false, stateDir: folder, seed, print: () => undefined };
   await expect(runSandbox(options)).rejects.toMatchObject({ code });
+});
+
+it('names the wrong place of a seed in words, and only once', async () => {
+  const seed = join(folder, 'seed.json');
+  writeFileSync(seed, '{"dealers":[{"dealer_id":"1"}]}');
+  const options = { port: 0, control: false, stateDir: folder, seed, print: () => undefined };
+  const told = await runSandbox(options).then(() => '', describe);
+  expect(told).toContain('dealers[0].dealer_id');
+  expect(told).not.toContain('"code"');
 });

@@ -10,8 +10,11 @@ import {
   siteCreate,
 } from '#cloud/contract/index.ts';
 
-/** A described set of dealers, sites and devices. Members nobody knows are refused: most often they are misspelt. */
-const id = () => z.int().min(1).optional().describe('Id of the service; the next free one when absent.');
+// A described set of dealers, sites and devices. Members nobody knows are refused: most often they are misspelt.
+
+/** Fifteen digits leave room above for the ids the service gives next: beyond 2^53 two of them would be one. */
+const maxId = 999_999_999_999_999;
+const id = () => z.int().min(1).max(maxId).optional().describe('Id of the service; the next free one when absent.');
 const text = (max = 4096) => z.string().max(max);
 const list = <S extends z.ZodType>(item: S, max: number) => z.array(item).max(max).default([]);
 

@@ -20,7 +20,7 @@ export async function readStateFile(file: string): Promise<WorldSnapshot | undef
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw new SitewardError('config_unreadable', `The state file cannot be read: ${describe(cause)}`, { cause });
   }
-  const invalid = (why: string, cause: unknown) =>
+  const invalid = (why: string, cause?: unknown) =>
     new SitewardError('config_invalid', `The state file is not valid: ${why}. Move it away to start afresh.`, {
       cause,
     });
@@ -31,7 +31,7 @@ export async function readStateFile(file: string): Promise<WorldSnapshot | undef
     throw invalid('it is not JSON', cause);
   }
   const parsed = fileSchema.safeParse(json);
-  if (!parsed.success) throw invalid(z.prettifyError(parsed.error), parsed.error);
+  if (!parsed.success) throw invalid(z.prettifyError(parsed.error));
   return parsed.data.world;
 }
 

@@ -32,6 +32,11 @@ describe('seed', () => {
     expect(world.devices.of(101)).toHaveLength(3);
     expect(world.contacts.of(101)).toHaveLength(1);
   });
+  it('an id is so small that the next ones are still different from each other', () => {
+    const world = load(seedOf({ dealer_id: 999_999_999_999_999 }, {}, {}));
+    expect(world.dealers.size).toBe(3);
+    expect(() => seedOf({ dealer_id: Number.MAX_SAFE_INTEGER })).toThrow('dealer_id');
+  });
   it('a site has a partition of its own when none is described', () => {
     const world = load(seedOf({ sites: [site({ site_id: 7 })] }));
     expect(world.partitions.of(7)).toMatchObject([{ partition_id: '7-1', status: 'disarmed' }]);
