@@ -3,6 +3,7 @@ import type { ContactCreate, MonitoringStationCreate, SiteCreate } from '#cloud/
 import { SitewardError } from '#errors.ts';
 import type { Calls, Reply } from './calls.ts';
 import { doOnce, type OnceOptions } from './once.ts';
+import { rowsOf } from './reading.ts';
 
 export interface CreationContext {
   readonly calls: Calls;
@@ -80,8 +81,13 @@ export function createContact({ calls, once }: CreationContext, input: Creation<
   );
 }
 
+const unread = 'what was created may be there: some rows of the list cannot be read. Look before creating it again';
+
 /** The reply of a list as the reply of the one element that fits. */
 function only<T>({ value, ...rest }: Reply<readonly T[]>, fits: (one: T) => boolean): Reply<T> | undefined {
   const there = value.find(fits);
-  return there === undefined ? undefined : { ...rest, value: there };
+  if (there !== undefined) return { ...rest, value: there };
+  // A row that cannot be read may be the very one: then nothing shows that it must be created again.
+  if (rowsOf(rest.raw).length > value.length) throw new SitewardError('cloud_outcome_unknown', unread);
+  return undefined;
 }

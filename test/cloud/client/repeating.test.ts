@@ -128,6 +128,16 @@ describe('creating a site', () => {
   });
 });
 
+it('a contact is not created again where the list hides whether it is there', async () => {
+  const body = { external_contact_id: 'ada', first_name: 'Ada', last_name: 'Byron' };
+  const { manage, sent } = rig(({ operation }) =>
+    operation.id === 'createContact' ? failure('reset') : answer({ status: 200, body: [{ id: 7 }] }),
+  );
+  const call = manage.createContact({ params, body, signal });
+  await expect(call).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
+  expect(ids(sent)).toEqual(['createContact', 'listContacts']);
+});
+
 describe('activation', () => {
   /** A site behind a service that toggles, and may lose replies. */
   function toggling(state: number, loses: (sent: number) => boolean = () => false) {
