@@ -16,9 +16,10 @@ import { redactor } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import { watchClock } from './daemon/clock-quality.ts';
-import { profileFolders } from './daemon/folders.ts';
+import { panelProblems, profileFolders } from './daemon/folders.ts';
 import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
+import { claimStateDir } from './daemon/lock.ts';
 import { siteSlots } from './daemon/site.ts';
 import { createSlots, type Slots } from './daemon/slots.ts';
 
@@ -78,6 +79,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   const reloads = oneAtATime(reload);
   process.on('SIGHUP', reloads.request);
   try {
+    claimStateDir(loaded.settings.store.dir);
     await slots.start(loaded.settings);
     // The newest transition on record: a box without a battery-backed clock may have woken up before it.
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
@@ -108,7 +110,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   async function reload(): Promise<void> {
     notifier.reloading();
     try {
-      const next = loadConfig(options.configPath, environment);
+      const next = loadConfig(options.configPath, { ...environment, alsoCheck: panelProblems(options.configPath) });
       for (const warning of next.warnings) log.warn({ file: next.file }, warning);
       loaded = next;
       configError = undefined;

@@ -1,11 +1,15 @@
 import { checkConfig, formatProblem } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
+import { panelProblems } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
 /** `siteward check`: problems on stdout, one per line, so that editors can jump to them; 78 when there is any. */
 export function check(file: string, options: { json: boolean; secrets: boolean }): ExitCode {
   try {
-    const result = checkConfig(file, { unreadableSecrets: options.secrets ? 'refuse' : 'degrade' });
+    const result = checkConfig(file, {
+      unreadableSecrets: options.secrets ? 'refuse' : 'degrade',
+      alsoCheck: panelProblems(file),
+    });
     const { problems, warnings } = result;
     const ok = problems.length === 0;
     if (options.json) console.log(JSON.stringify({ file, ok, problems, warnings }));

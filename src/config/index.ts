@@ -1,6 +1,13 @@
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
-export { type CheckedConfig, type ConfigEnvironment, checkConfig, type LoadedConfig, loadConfig } from './load.ts';
+export {
+  type CheckedConfig,
+  type ConfigEnvironment,
+  checkConfig,
+  type LoadedConfig,
+  loadConfig,
+  type OtherProblem,
+} from './load.ts';
 export { ConfigError, formatProblem, type Problem } from './problem.ts';
 export { type Config, configSchema, type Settings } from './schema.ts';
 export { sitePlan } from './site-plan.ts';

@@ -78,6 +78,13 @@ test('a secret that can be read is shown by nothing', async () => {
   expect(out + err).not.toContain('hunter2');
 });
 
+test('a panel profile that is not there is an error at its line, with those that are there', async () => {
+  const file = put('profile.yaml', `${base}panels:\n  - id: main\n    profile: zigbee\n`);
+  const { code, out } = await siteward(['check', file]);
+  expect(code).toBe(78);
+  expect(out).toMatch(/profile\.yaml:6:14 panels\[0\]\.profile: .*zigbee.*zigbee2mqtt/);
+});
+
 test('what is no regular file is 78 at once, however much it would give', async () => {
   for (const path of ['/dev/zero', dir]) {
     const { code, err } = await siteward(['check', path]);

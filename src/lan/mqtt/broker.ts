@@ -53,9 +53,9 @@ export function createBroker(options: BrokerOptions): Broker {
   let state: Health = { state: 'down', reason: 'the embedded MQTT broker has not started' };
   let retry: Promise<void> | undefined;
 
-  async function open(): Promise<void> {
-    aedes ??= await Aedes.createBroker(aedesOptions(root, auth, counters));
-    const broker = aedes;
+  /** Made once and kept over failed tries to listen. */
+  async function createAedes(): Promise<Aedes> {
+    const broker = await Aedes.createBroker(aedesOptions(root, auth, counters));
     broker.on('clientError', (client, error) =>
       log.debug({ client: client.id, reason: error.message }, 'MQTT client cut'),
     );
@@ -64,6 +64,12 @@ export function createBroker(options: BrokerOptions): Broker {
     (broker as EventEmitter).on('error', (error: unknown) =>
       log.error({ reason: describe(error) }, 'MQTT broker error'),
     );
+    return broker;
+  }
+
+  async function open(): Promise<void> {
+    aedes ??= await createAedes();
+    const broker = aedes;
     const next = createServer({ noDelay: true, highWaterMark: unreadBytes }, (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));

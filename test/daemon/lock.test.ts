@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { claimStateDir } from '../../src/daemon/lock.ts';
+
+let dir: string;
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'siteward-lock-'));
+});
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+const lock = new URL('../../src/daemon/lock.ts', import.meta.url).pathname;
+
+test('a state directory belongs to one living process at a time', async () => {
+  const script = `import { claimStateDir } from '${lock}'; claimStateDir(process.argv[1]); console.log('claimed'); setInterval(() => {}, 1000);`;
+  const other = spawn(process.execPath, ['--input-type=module', '-e', script, dir], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  try {
+    await once(other.stdout, 'data');
+    expect(() => claimStateDir(dir)).toThrow(`in use by another siteward (process ${other.pid})`);
+  } finally {
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+  }
+  claimStateDir(dir);
+  expect(JSON.parse(readFileSync(join(dir, 'siteward.pid'), 'utf8'))).toMatchObject({ pid: process.pid });
+});
+
+test('the note of another boot, of a process id given again, or half of one is nobody', () => {
+  for (const note of [JSON.stringify({ pid: 1, start: 'another boot 1' }), '{"pid":1', '']) {
+    writeFileSync(join(dir, 'siteward.pid'), note);
+    claimStateDir(dir);
+  }
+});
+
+test('a directory that is not there yet is made', () => {
+  claimStateDir(join(dir, 'deep', 'state'));
+  expect(readFileSync(join(dir, 'deep', 'state', 'siteward.pid'), 'utf8')).toContain(String(process.pid));
+});
