@@ -114,7 +114,10 @@ export function bindCalls(perform: Perform, options: CallOptions): Calls {
     // Before any reading again: what took this request for the cloud need not take the next one.
     if (raw === undefined && text.trim() !== '') throw unreadable(context, options.watch);
     const reread = operations[rereadBy[operation.id as CloudOperationId] ?? ''];
-    if (reread !== undefined) return call(reread, { params: input.params ?? {}, signal: input.signal });
+    if (reread !== undefined) {
+      const headers = { 'x-partner-trace-id': traceId };
+      return call(reread, { params: input.params ?? {}, headers, signal: input.signal });
+    }
     if (!('value' in found)) throw badAnswer(context, 'the answer has another form than siteward can read');
     const { value } = found;
     return { value, raw, status: answer.status, traceId };

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { ContactCreate, MonitoringStationCreate, SiteCreate } from '#cloud/contract/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Calls, Reply } from './calls.ts';
 import { doOnce, type OnceOptions } from './once.ts';
 import { rowsOf } from './reading.ts';
+import { traced } from './traced.ts';
 
 export interface CreationContext {
   readonly calls: Calls;
@@ -18,9 +18,6 @@ interface Creation<P, B> {
   readonly body: B;
   readonly signal: AbortSignal;
 }
-
-/** One trace id for the tries of a creation and the looks between them: they are one logical call (S-199). */
-const traced = () => ({ headers: { 'x-partner-trace-id': randomUUID() } });
 
 /** Creates a site once: after a lost reply it is looked for by its external id first (S-196). */
 export function createSite({ calls, once }: CreationContext, input: Creation<Dealer, SiteCreate>) {

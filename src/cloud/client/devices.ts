@@ -5,6 +5,7 @@ import type { Calls } from './calls.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
 import { doOnce, type OnceOptions } from './once.ts';
 import { rowsOf } from './reading.ts';
+import { traced } from './traced.ts';
 import { numericId } from './values.ts';
 
 type SiteRef = { readonly dealerId: string; readonly siteId: string };
@@ -91,42 +92,46 @@ const keyed = <In>(items: readonly In[], keyOf: (item: In) => string) =>
 /** Creates devices; each is created once, also when a reply is lost (S-196). */
 export function createDevices(context: DeviceContext, input: BulkInput<SiteRef, DeviceCreate>) {
   const { params, items, signal } = input;
+  const trace = traced();
   return bulk(context, {
     operation: 'createDevices',
     items,
     signal,
     keyOf: (item) => item.external_device_id,
     keys: ['external_device_id'],
-    send: (chunk) => context.calls.createDevices({ params, body: [...chunk], signal }),
-    look: async () => devicesBy(context, { params, signal }, (device) => device.external_device_id),
+    send: (chunk) => context.calls.createDevices({ params, body: [...chunk], signal, ...trace }),
+    look: async () => devicesBy(context, { params, signal, ...trace }, (device) => device.external_device_id),
   });
 }
 
 /** Changes devices. A repeat does no harm, so nothing is looked for. */
 export function updateDevices(context: DeviceContext, input: BulkInput<SiteRef, DeviceUpdate>) {
   const { params, items, signal } = input;
+  const trace = traced();
   return bulk(context, {
     operation: 'updateDevices',
     items,
     signal,
     keyOf: (item) => String(item.device_id),
     keys: ['device_id'],
-    send: (chunk) => context.calls.updateDevices({ params, body: [...chunk], signal }),
+    send: (chunk) => context.calls.updateDevices({ params, body: [...chunk], signal, ...trace }),
   });
 }
 
 /** Deletes devices for good, by their ids. After a lost reply those that are gone count as deleted. */
 export function deleteDevices(context: DeviceContext, input: BulkInput<SiteRef, string>) {
   const { params, items, signal } = input;
+  const trace = traced();
   return bulk(context, {
     operation: 'deleteDevices',
     items,
     signal,
     keyOf: (id) => id,
     keys: ['device_id'],
-    send: (chunk) => context.calls.deleteDevices({ params, body: { deviceIds: chunk.map(numericId) }, signal }),
+    send: (chunk) =>
+      context.calls.deleteDevices({ params, body: { deviceIds: chunk.map(numericId) }, signal, ...trace }),
     async look(open) {
-      const there = await devicesBy(context, { params, signal }, (device) => device.device_id);
+      const there = await devicesBy(context, { params, signal, ...trace }, (device) => device.device_id);
       return new Map(open.filter((id) => !there.has(id)).map((id) => [id, { device_id: id }]));
     },
   });
@@ -135,19 +140,21 @@ export function deleteDevices(context: DeviceContext, input: BulkInput<SiteRef, 
 /** Associates devices with a recorder. Nothing shows the association, so a lost reply is `cloud_outcome_unknown`. */
 export function addNvrDevices(context: DeviceContext, input: BulkInput<SiteRef & { readonly nvrId: string }, string>) {
   const { params, items, signal } = input;
+  const trace = traced();
   return bulk(context, {
     operation: 'addNvrDevices',
     items,
     signal,
     keyOf: (id) => id,
     keys: ['device_id'],
-    send: (chunk) => context.calls.addNvrDevices({ params, body: { deviceIds: chunk.map(numericId) }, signal }),
+    send: (chunk) =>
+      context.calls.addNvrDevices({ params, body: { deviceIds: chunk.map(numericId) }, signal, ...trace }),
   });
 }
 
 async function devicesBy(
   { calls }: DeviceContext,
-  at: { readonly params: SiteRef; readonly signal: AbortSignal },
+  at: { readonly params: SiteRef; readonly signal: AbortSignal } & ReturnType<typeof traced>,
   keyOf: (device: Device) => string | undefined,
 ): Promise<Map<string, Readonly<Record<string, unknown>>>> {
   const { value, raw } = await calls.listDevices(at);

@@ -3,6 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { Calls } from './calls.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
 import { doOnce, type OnceOptions } from './once.ts';
+import { traced } from './traced.ts';
 
 type Dealer = { readonly dealerId: string };
 type SiteRef = Dealer & { readonly siteId: string };
@@ -68,14 +69,15 @@ export async function setActivation(
   { calls, dialect, once }: SiteContext,
   { params, active, signal }: { readonly params: SiteRef; readonly active: boolean; readonly signal: AbortSignal },
 ): Promise<SiteReply> {
+  const trace = traced();
   const read = async () => {
-    const reply = await calls.getSite({ params, signal });
+    const reply = await calls.getSite({ params, signal, ...trace });
     return isActive(reply) === active ? reply : undefined;
   };
   const there = await read();
   if (there !== undefined) return there;
   const body = activationBody(dialect, active);
-  const toggle = () => calls.changeActivation({ params, signal, ...(body === undefined ? {} : { body }) });
+  const toggle = () => calls.changeActivation({ params, signal, ...trace, ...(body === undefined ? {} : { body }) });
   for (let tries = 1; tries <= 2; tries += 1) {
     await doOnce<Pick<SiteReply, 'value'>>({ act: toggle, find: read }, { ...once, signal });
     // Somebody else may have toggled in between: only what a read says counts.

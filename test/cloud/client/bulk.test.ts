@@ -116,7 +116,9 @@ describe('a bulk call that fails half way', () => {
 describe('a bulk call whose reply was lost', () => {
   it('creates only what the service does not have', async () => {
     const sent: string[][] = [];
-    const { manage } = rig(({ operation, body }, count) => {
+    const traces = new Set<string | undefined>();
+    const { manage } = rig(({ operation, body, headers }, count) => {
+      traces.add(headers['x-partner-trace-id']);
       if (operation.id === 'listDevices')
         return answer({ status: 200, body: [{ device_id: 1, external_device_id: 'a' }] });
       const list = (JSON.parse(String(body)) as { external_device_id: string }[]).map((one) => one.external_device_id);
@@ -132,6 +134,7 @@ describe('a bulk call whose reply was lost', () => {
     ]);
     expect(outcome.allOk).toBe(true);
     expect(names(outcome.succeeded(() => {}))).toEqual(['a', 'b', 'c']);
+    expect(traces).toHaveProperty('size', 1);
   });
 
   it('counts devices that are gone as deleted', async () => {

@@ -64,6 +64,7 @@ describe('an answer', () => {
     );
     expect((await manage.updateSite({ params, body: { name: 'New' }, signal })).value.name).toBe('New');
     expect(sent.map(({ operation }) => operation.id)).toEqual(['updateSite', 'getSite']);
+    expect(new Set(sent.map(({ headers }) => headers['x-partner-trace-id'])).size).toBe(1);
   });
 
   it('of any form to an order that was taken is success', async () => {

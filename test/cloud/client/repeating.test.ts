@@ -166,9 +166,10 @@ describe('activation', () => {
   });
 
   it('is not sent again when its reply was lost but it was done', async () => {
-    const { manage, toggles, active } = toggling(0, () => true);
+    const { manage, toggles, active, sent } = toggling(0, () => true);
     await activate(manage);
     expect([toggles(), active()]).toEqual([1, 1]);
+    expect(new Set(sent.map(({ headers }) => headers['x-partner-trace-id'])).size).toBe(1);
   });
 
   it('is not tried when the state cannot be read', async () => {
