@@ -60,7 +60,8 @@ describe('commands of README and docs', () => {
     for (const part of command.split('&&').map((text) => text.trim())) {
       const script = /^npm (?:run )?(\w+)/.exec(part)?.[1] ?? '';
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
-      else expect(part).toMatch(/^(npm ci|siteward (status|events|check)|journalctl|systemctl) ?/);
+      else
+        expect(part).toMatch(/^(npm ci|siteward (status|events|check)|journalctl|systemctl|mosquitto_(?:sub|pub)) ?/);
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
     }
