@@ -25,7 +25,7 @@ with, where there is no control path (secrets by the name of an environment vari
   --dealer ID                 a connected dealer; sites are made in it, and deleted at the end
   --site ID  --account-reference REF  --device ID  --partition ID
 
-Exit status: 0 when nothing failed, 1 when a rule failed, 2 for wrong options.`;
+Exit status: 0 when nothing failed, 1 when a rule failed or tests could not run, 2 for wrong options.`;
 
 const root = join(import.meta.dirname, '..');
 const folder = join('test', 'conformance');
@@ -59,8 +59,14 @@ interface TestResult {
   readonly meta?: { readonly reason?: string };
 }
 
+interface FileResult {
+  readonly status: string;
+  readonly message?: string;
+  readonly assertionResults: readonly TestResult[];
+}
+
 interface Report {
-  readonly testResults: readonly { readonly message?: string; readonly assertionResults: readonly TestResult[] }[];
+  readonly testResults: readonly FileResult[];
 }
 
 type Options = Readonly<Record<string, string | boolean | undefined>>;
@@ -154,12 +160,16 @@ function summary(report: Report): number {
   for (const outcome of outcomes.toReversed()) console.log(`\n${outcome}:${listed(by(outcome))}`);
   console.log(`\nnot testable from outside:`);
   for (const [number, reason] of notTestable) console.log(`  ${number}  ${reason}`);
-  const broken = report.testResults.filter((file) => file.message && file.assertionResults.length === 0);
+  const broken = report.testResults.filter(isBroken);
   for (const file of broken) console.log(`\nnot run: ${file.message}`);
   const count = (outcome: Outcome) => by(outcome).length;
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`);
   return count('failed') > 0 || broken.length > 0 || tests.length === 0 ? 1 : 0;
 }
+
+/** One that failed without a failed test: what comes before its tests went wrong, so that all of them were skipped. */
+const isBroken = ({ status, assertionResults }: FileResult): boolean =>
+  status === 'failed' && !assertionResults.some((test) => test.status === 'failed');
 
 function outcomeOf(group: readonly TestResult[]): Outcome {
   if (group.some((test) => test.status === 'failed')) return 'failed';

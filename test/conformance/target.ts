@@ -76,8 +76,11 @@ export async function openTarget(): Promise<Target> {
   }
   const baseUrl = trimmed(base);
   const authUrl = trimmed(option('AUTH_URL') ?? base);
-  const probe = async () => (await send('GET', `${baseUrl}/__sandbox/log`).catch(() => undefined))?.status === 200;
-  const control = option('NO_CONTROL') === undefined && (await probe());
+  // A service that is not there must not pass for one whose rules were all skipped.
+  const probed = await send('GET', `${baseUrl}/__sandbox/log`).catch((cause: unknown) => {
+    throw new Error(`nothing answers at ${baseUrl}`, { cause });
+  });
+  const control = option('NO_CONTROL') === undefined && probed.status === 200;
   return {
     baseUrl,
     authUrl,
