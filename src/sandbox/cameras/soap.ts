@@ -132,7 +132,7 @@ export function faultXml(what: Fault): string {
 
 export const notAuthorized = fault(400, 'Sender', ['ter:NotAuthorized'], 'Sender not authorized');
 export const notSupported = (operation: string): Fault =>
-  fault(400, 'Receiver', ['ter:ActionNotSupported'], `${operation} is not implemented`);
+  fault(400, 'Receiver', ['ter:ActionNotSupported'], `${operation} is not an operation of this camera`);
 
 /** Seconds without fraction and a Z, as cameras write time. */
 export const isoTime = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
