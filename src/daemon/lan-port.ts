@@ -14,6 +14,7 @@ const noStats: OutboxStats = {
   parked: 0,
   oldest: undefined,
   mediaPending: 0,
+  lost: 0,
   bytes: { site: 0, bulk: 0 },
 };
 

@@ -3,6 +3,9 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { camera, code, type Site, startSite } from './site.ts';
 
+/** After an outage the waits between tries have grown, on a busy machine the more. */
+const slow = { timeoutMs: 60_000 };
+
 let site: Site | undefined;
 afterEach(async () => {
   await site?.close();
@@ -34,12 +37,16 @@ describe.each(['mosquitto', 'embedded'] as const)('a whole site on %s', (broker)
     await started.broker?.restart();
     await cloud.restart();
     sensors.send('open window');
-    const alarm = await eventually('the alarm in the cloud', async () => {
-      sensors.send('open window');
-      return (await cloud.events()).find(({ body }) => body.event_type === 'alarm');
-    });
+    const alarm = await eventually(
+      'the alarm in the cloud',
+      async () => {
+        sensors.send('open window');
+        return (await cloud.events()).find(({ body }) => body.event_type === 'alarm');
+      },
+      slow,
+    );
     expect(alarm).toMatchObject({ identical: true, body: { upload_snapshot_count: 1, payload: { zone: '1' } } });
-    await eventually('its picture', async () => ((await cloud.uploads()).length === 1 ? true : undefined));
+    await eventually('its picture', async () => ((await cloud.uploads()).length === 1 ? true : undefined), slow);
     expect(lan.events.map(({ event }) => event.event_id)).toContain(alarm.event_id);
     expect(await lan.ask('disarm', { partition: 'p1', code })).toMatchObject({ outcome: 'done' });
     const delivered = (await started.history()).find(({ event }) => event.event_id === alarm.event_id);

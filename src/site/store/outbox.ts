@@ -2,7 +2,7 @@ import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { lanes } from '#site/model/index.ts';
 import type { WireRow } from './protocol.ts';
-import type { MediaState, MediaUpdate, Verdict } from './types.ts';
+import type { GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
 
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];
@@ -106,6 +106,25 @@ export class Outbox {
     return true;
   }
 
+  /** True when the event was parked here and is given up, with a gap record. */
+  dropParked(seq: number, at: number): boolean {
+    const row = this.#sql.parkedRow.get(seq);
+    if (row === undefined) return false;
+    this.#sql.unpark.run(seq);
+    this.#drop(seq);
+    this.addGap({ lane: row.lane, seqFrom: seq, seqTo: seq, count: 1, why: 'technician', at });
+    return true;
+  }
+
+  /** Written in the transaction of the loss itself. `lane` is its index. */
+  addGap(gap: { lane: number; seqFrom: number; seqTo: number; count: number; why: GapReason; at: number }): void {
+    this.#sql.gap.run(gap.lane, gap.seqFrom, gap.seqTo, gap.count, gap.why, gap.at);
+  }
+
+  gapReported(id: number): void {
+    this.#sql.gapReported.run(id);
+  }
+
   /** `uploaded` is final; a failed item may become ready after all. */
   updateMedia(update: MediaUpdate): void {
     const { seq, index, at } = update;
@@ -180,6 +199,8 @@ function prepare(db: Database) {
     parkedRow: db.prepare<[number], { lane: number; okey: string; silent: number }>(
       'SELECT ev.lane, ev.okey, ev.silent FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
     ),
+    gap: db.prepare('INSERT INTO gap(lane, seq_from, seq_to, n, why, at) VALUES(?, ?, ?, ?, ?, ?)'),
+    gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ?'),
     insertMedia: db.prepare(
       `INSERT INTO media(seq, idx, kind, camera, offset_ms, state) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
     ),

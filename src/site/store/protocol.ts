@@ -1,7 +1,18 @@
 import type { ErrorCode, Facts } from '#errors.ts';
 import type { ArmingRecord, Lane } from '#site/model/index.ts';
 import type { StoreLimits } from './limits.ts';
-import type { MediaRow, MediaState, MediaUpdate, OutboxStats, PendingRow, Recovery, Verdict } from './types.ts';
+import type {
+  Anchor,
+  Gap,
+  MediaRow,
+  MediaState,
+  MediaUpdate,
+  OutboxStats,
+  ParkedRecord,
+  PendingRow,
+  Recovery,
+  Verdict,
+} from './types.ts';
 
 /** `site.db` holds what must survive a flood; `bulk.db` may be lost as a whole without touching an alarm. */
 export type FileName = 'site' | 'bulk';
@@ -54,6 +65,10 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'commit'; readonly commit: WireCommit }
   | { readonly op: 'settle'; readonly verdicts: readonly Verdict[] }
   | { readonly op: 'retryParked'; readonly seqs: readonly number[] }
+  | { readonly op: 'dropParked'; readonly seqs: readonly number[]; readonly at: number }
+  | { readonly op: 'addGap'; readonly gap: Omit<Gap, 'id' | 'reported'> }
+  | { readonly op: 'gapsReported'; readonly gaps: readonly Pick<Gap, 'lane' | 'id'>[] }
+  | { readonly op: 'addAnchor'; readonly anchor: Anchor }
   | { readonly op: 'updateMedia'; readonly updates: readonly MediaUpdate[] }
   | { readonly op: 'remember'; readonly room: string; readonly key: string; readonly value: string }
   | { readonly op: 'forget'; readonly room: string; readonly key: string }
@@ -63,6 +78,9 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'row'; readonly lane: Lane; readonly seq: number }
   | { readonly op: 'media'; readonly states: readonly MediaState[]; readonly limit: number }
   | { readonly op: 'events'; readonly query: EventsQuery }
+  | { readonly op: 'parked'; readonly limit: number; readonly beforeSeq: number }
+  | { readonly op: 'gaps'; readonly limit: number; readonly unreported: boolean }
+  | { readonly op: 'anchors' }
   | { readonly op: 'arming'; readonly partition: string | null; readonly limit: number }
   | { readonly op: 'inputs'; readonly limit: number }
   | { readonly op: 'stats' }
@@ -83,11 +101,21 @@ export interface WireRecord {
   readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
 }
 
+/** As `ParkedRecord`, the public event as JSON text. */
+export type WireParked = Omit<ParkedRecord, 'event'> & { readonly event: string };
+
 /** What each request answers with. */
 export interface StoreAnswers {
   commit: undefined;
   settle: undefined;
   retryParked: number;
+  dropParked: number;
+  addGap: undefined;
+  gapsReported: undefined;
+  addAnchor: undefined;
+  parked: WireParked[];
+  gaps: Gap[];
+  anchors: Anchor[];
   updateMedia: undefined;
   remember: undefined;
   forget: undefined;

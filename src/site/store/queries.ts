@@ -4,13 +4,17 @@ import { lanePick } from './files.ts';
 import type { StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
 import type { SiteFile } from './site-file.ts';
 import { synchronousOf } from './sqlite.ts';
-import type { OutboxStats } from './types.ts';
+import type { Gap, OutboxStats } from './types.ts';
 import { fileOf } from './writes.ts';
 
 const writes: ReadonlySet<StoreOp> = new Set<StoreOp>([
   'commit',
   'settle',
   'retryParked',
+  'dropParked',
+  'addGap',
+  'gapsReported',
+  'addAnchor',
   'updateMedia',
   'remember',
   'forget',
@@ -35,6 +39,12 @@ export function answerRead(request: StoreRequest, sources: Sources): StoreAnswer
       return (fileOf(request.lane) === 'site' ? site : bulk)?.reader.row(request.seq);
     case 'media':
       return media(request, sources);
+    case 'parked':
+      return newest(sources, (file) => file.reader.parkedRows(request.beforeSeq, request.limit), request.limit);
+    case 'gaps':
+      return gaps(request, sources);
+    case 'anchors':
+      return site.anchors();
     case 'events':
       return events(request.query, sources);
     case 'arming':
@@ -76,6 +86,21 @@ function media(request: Extract<StoreRequest, { op: 'media' }>, { site, bulk }: 
   return rows.sort((a, b) => a.seq - b.seq || a.index - b.index).slice(0, limit);
 }
 
+/** Rows of both files, newest first. */
+function newest<R extends { readonly seq: number }>(
+  { site, bulk }: Sources,
+  rows: (file: SiteFile | BulkFile) => R[],
+  limit: number,
+): R[] {
+  const all = [...rows(site), ...(bulk === undefined ? [] : rows(bulk))];
+  return all.sort((a, b) => b.seq - a.seq).slice(0, limit);
+}
+
+function gaps({ limit, unreported }: Extract<StoreRequest, { op: 'gaps' }>, { site, bulk }: Sources): Gap[] {
+  const all = [...site.reader.gaps(limit, unreported), ...(bulk?.reader.gaps(limit, unreported) ?? [])];
+  return all.sort((a, b) => b.at - a.at).slice(0, limit);
+}
+
 /** Merges a slice of both files. Below the higher of both floors one of them was not looked at yet. */
 function events(query: Extract<StoreRequest, { op: 'events' }>['query'], { site, bulk }: Sources) {
   const slices = [site, bulk].flatMap((file) => (file === undefined ? [] : [file.reader.events(query)]));
@@ -98,6 +123,7 @@ function stats({ site, bulk, bytes }: Sources): OutboxStats {
     parked: sum((file) => file.reader.parked()),
     oldest: oldest.length === 0 ? undefined : Math.min(...oldest),
     mediaPending: sum((file) => file.reader.mediaPending()),
+    lost: sum((file) => file.reader.lost()),
     bytes: bytes(),
   };
 }

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import { type ClockQuality, type Lane, lanes, type MediaItem } from '#site/model/index.ts';
 import { mediaStates, pluck } from './outbox.ts';
-import type { EventsQuery, WireRecord } from './protocol.ts';
-import type { MediaRow, MediaState, PendingRow } from './types.ts';
+import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
+import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
 
 const takeBytes = 256 * 1024;
 const takeRows = 1000;
@@ -52,6 +52,29 @@ interface TrailRow {
   done_at: number | null;
 }
 
+interface ParkedLine {
+  seq: number;
+  lane: number;
+  eid: string;
+  wall: number;
+  body: string;
+  event: string;
+  at: number;
+  status: number | null;
+  reason: string;
+  tries: number;
+}
+interface GapLine {
+  id: number;
+  lane: number;
+  seq_from: number;
+  seq_to: number;
+  n: number;
+  why: GapReason;
+  at: number;
+  reported: number;
+}
+
 /** What one file answers about events. No method writes; none keeps a statement open. */
 export class Reader {
   readonly #sql: ReturnType<typeof prepare>;
@@ -77,10 +100,9 @@ export class Reader {
     return { rows, damaged };
   }
 
-  /** Waiting rows of the key below `seq`, in the lanes the row `seq` is not in itself. */
+  /** Waiting rows of the key below `seq`, oldest first. */
   before(orderKey: string, seq: number): PendingRow[] {
-    const own = this.#sql.laneOf.get(seq) ?? -1;
-    return this.#sql.before.all(orderKey, seq, own, beforeRows).map(pendingRow);
+    return this.#sql.before.all(orderKey, seq, beforeRows).map(pendingRow);
   }
 
   /** One event in whatever state; undefined when it is gone or damaged. */
@@ -113,6 +135,33 @@ export class Reader {
     });
     const full = rows.length === query.limit ? (rows.at(-1)?.seq ?? floor) : floor;
     return { records: rows.map((row) => this.#record(row)), floor: Math.max(full, floor) };
+  }
+
+  parkedRows(beforeSeq: number, limit: number): WireParked[] {
+    return this.#sql.parked.all(beforeSeq, limit).map(({ eid, lane, status, ...row }) => ({
+      ...row,
+      eventId: eid,
+      lane: laneAt(lane),
+      ...(status !== null && { status }),
+    }));
+  }
+
+  gaps(limit: number, unreported: boolean): Gap[] {
+    return this.#sql.gaps.all(unreported ? 0 : 1, limit).map((row) => ({
+      id: row.id,
+      lane: laneAt(row.lane),
+      seqFrom: row.seq_from,
+      seqTo: row.seq_to,
+      count: row.n,
+      why: row.why,
+      at: row.at,
+      reported: row.reported === 1,
+    }));
+  }
+
+  /** Events in all kept gap records. */
+  lost(): number {
+    return this.#sql.lost.get() ?? 0;
   }
 
   parked(): number {
@@ -184,12 +233,16 @@ function prepare(db: Database) {
     take: db.prepare<[number, number, number], EventRow>(
       `SELECT ${columns} FROM pend JOIN ev USING(seq) WHERE pend.lane = ? AND pend.seq > ? ORDER BY pend.seq LIMIT ?`,
     ),
-    before: db.prepare<[string, number, number, number], EventRow>(
-      `SELECT ${columns} FROM pend JOIN ev USING(seq)
-       WHERE pend.okey = ? AND pend.seq < ? AND pend.lane <> ? ORDER BY pend.seq LIMIT ?`,
+    before: db.prepare<[string, number, number], EventRow>(
+      `SELECT ${columns} FROM pend JOIN ev USING(seq) WHERE pend.okey = ? AND pend.seq < ? ORDER BY pend.seq LIMIT ?`,
     ),
     row: db.prepare<[number], EventRow>(`SELECT ${columns} FROM ev WHERE seq = ?`),
-    laneOf: pluck<[number], number>(db, 'SELECT lane FROM ev WHERE seq = ?'),
+    parked: db.prepare<[number, number], ParkedLine>(
+      `SELECT ev.seq, ev.lane, ev.eid, ev.wall, ev.body, ev.event, parked.at, parked.status, parked.reason, parked.tries
+       FROM parked JOIN ev USING(seq) WHERE parked.seq < ? AND NOT ev.silent ORDER BY parked.seq DESC LIMIT ?`,
+    ),
+    gaps: db.prepare<[number, number], GapLine>('SELECT * FROM gap WHERE reported <= ? ORDER BY id DESC LIMIT ?'),
+    lost: pluck<[], number>(db, 'SELECT coalesce(sum(n), 0) FROM gap'),
     media: db.prepare<[number, number], MediaLine>(
       `SELECT media.*, ev.lane, ev.eid, ev.wall, ev.silent FROM media JOIN ev USING(seq)
        WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,

@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { ArmingRecord } from '#site/model/index.ts';
 import { Outbox, pluck } from './outbox.ts';
 import { Reader } from './reader.ts';
+import type { Anchor } from './types.ts';
 
 /**
  * How many numbers are set aside at once. The controller may show and send an event that never reached the disk
@@ -12,6 +13,9 @@ import { Reader } from './reader.ts';
  * no number is skipped.
  */
 const reservedAhead = 100_000;
+
+/** Anchors kept; the oldest give way. Events that old are hardly still waiting. */
+const maxAnchors = 64;
 
 /** `site.db`: the alarm, arming and trouble lanes, arming records, the core's state, the counters. */
 export class SiteFile {
@@ -90,6 +94,16 @@ export class SiteFile {
     return texts.map((text) => JSON.parse(text) as ArmingRecord);
   }
 
+  /** Oldest first. */
+  anchors(): Anchor[] {
+    return this.#sql.anchors.all();
+  }
+
+  addAnchor({ boot, mono, wall, source }: Anchor): void {
+    this.#sql.addAnchor.run(boot, mono, wall, source);
+    this.#sql.trimAnchors.run(maxAnchors);
+  }
+
   recount(): void {
     this.outbox.recount();
     this.#armingCount = this.#sql.countArming.get() ?? 0;
@@ -112,6 +126,11 @@ function prepare(db: Database) {
     armingOf: pluck<[{ partition: string | null; limit: number }], string>(
       db,
       'SELECT record FROM arming WHERE @partition IS NULL OR part = @partition ORDER BY id DESC LIMIT @limit',
+    ),
+    anchors: db.prepare<[], Anchor>('SELECT boot, mono, wall, src AS source FROM anchor ORDER BY wall, mono'),
+    addAnchor: db.prepare('INSERT INTO anchor(boot, mono, wall, src) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
+    trimAnchors: db.prepare(
+      'DELETE FROM anchor WHERE (boot, mono) NOT IN (SELECT boot, mono FROM anchor ORDER BY wall DESC LIMIT ?)',
     ),
     state: db.prepare<[], { ord: number; crc: number; state: string }>('SELECT ord, crc, state FROM core'),
     setState: db.prepare(

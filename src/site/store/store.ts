@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
-import type { ArmingRecord } from '#site/model/index.ts';
+import type { ArmingRecord, SiteEvent } from '#site/model/index.ts';
 import { type StoreEvidence, storeHealth } from './health.ts';
 import { defaultLimits, type StoreLimits } from './limits.ts';
 import { type StoreMetrics, storeMetrics } from './metrics.ts';
@@ -11,13 +11,16 @@ import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
 import { RequestQueue } from './queue.ts';
 import { failureError, type Opened, StoreThread } from './thread.ts';
 import type {
+  Anchor,
   Commit,
   EventRecord,
+  Gap,
   MediaRow,
   MediaState,
   MediaUpdate,
   Memory,
   OutboxStats,
+  ParkedRecord,
   PendingRow,
   Recovery,
   Store,
@@ -122,6 +125,36 @@ export class WorkerStore implements Store {
 
   retryParked(seqs: readonly number[]): Promise<number> {
     return this.#ask<'retryParked'>({ op: 'retryParked', seqs });
+  }
+
+  async parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]> {
+    const { limit, beforeSeq = Number.MAX_SAFE_INTEGER } = query;
+    const rows = await this.#ask<'parked'>({ op: 'parked', limit: bounded(limit), beforeSeq });
+    return rows.map((row) => ({ ...row, event: JSON.parse(row.event) as SiteEvent }));
+  }
+
+  dropParked(seqs: readonly number[]): Promise<number> {
+    return this.#ask<'dropParked'>({ op: 'dropParked', seqs, at: this.#clock.wall() });
+  }
+
+  gaps({ limit, unreported = false }: { limit: number; unreported?: boolean }): Promise<Gap[]> {
+    return this.#ask<'gaps'>({ op: 'gaps', limit: bounded(limit), unreported });
+  }
+
+  addGap(gap: Omit<Gap, 'id' | 'reported'>): Promise<void> {
+    return this.#ask<'addGap'>({ op: 'addGap', gap });
+  }
+
+  gapsReported(gaps: readonly Pick<Gap, 'lane' | 'id'>[]): Promise<void> {
+    return this.#ask<'gapsReported'>({ op: 'gapsReported', gaps: gaps.map(({ lane, id }) => ({ lane, id })) });
+  }
+
+  anchors(): Promise<Anchor[]> {
+    return this.#ask<'anchors'>({ op: 'anchors' });
+  }
+
+  addAnchor(anchor: Anchor): Promise<void> {
+    return this.#ask<'addAnchor'>({ op: 'addAnchor', anchor });
   }
 
   updateMedia(updates: readonly MediaUpdate[]): Promise<void> {

@@ -120,6 +120,53 @@ export type MediaUpdate = { readonly seq: number; readonly lane: Lane; readonly 
   | { readonly state: 'failed'; readonly reason: string }
 );
 
+/** A refused event, with all a technician needs to explain, retry, export or drop it. */
+export interface ParkedRecord {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly eventId: string;
+  /** Wall clock milliseconds of the refusal. */
+  readonly at: number;
+  readonly tries: number;
+  readonly status?: number;
+  readonly reason: string;
+  /** The cloud's event as JSON text without `event_time` and `sent_at`; see `OutboxRow.body`. */
+  readonly body: string;
+  /** Wall clock milliseconds of the event. */
+  readonly wall: number;
+  readonly event: SiteEvent;
+}
+
+export const gapReasons = ['disk_full', 'memory_full', 'damage', 'technician'] as const;
+export type GapReason = (typeof gapReasons)[number];
+
+/** Events that were given up before the cloud had them. The record is written with the loss, and itself reported. */
+export interface Gap {
+  readonly id: number;
+  /** The lane of the events; its file holds the record. */
+  readonly lane: Lane;
+  readonly seqFrom: number;
+  readonly seqTo: number;
+  /** Events lost between both, inclusive. */
+  readonly count: number;
+  readonly why: GapReason;
+  /** Wall clock milliseconds of the loss. */
+  readonly at: number;
+  /** True when an event that tells of it is on disk. */
+  readonly reported: boolean;
+}
+
+/** A moment of a boot whose true wall clock is known; by it the times of events around it are corrected. */
+export interface Anchor {
+  readonly boot: string;
+  /** Monotonic milliseconds of that boot. */
+  readonly mono: number;
+  /** True wall clock at that moment, milliseconds. */
+  readonly wall: number;
+  /** Where it comes from, such as `ntp` or `cloud`. */
+  readonly source: string;
+}
+
 /** An event with its delivery trail, for people. */
 export interface EventRecord {
   readonly seq: number;
@@ -137,6 +184,8 @@ export interface OutboxStats {
   /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
   readonly oldest: number | undefined;
   readonly mediaPending: number;
+  /** Events given up so far, as far as gap records are kept. */
+  readonly lost: number;
   readonly bytes: { readonly site: number; readonly bulk: number };
 }
 
@@ -153,7 +202,7 @@ export interface Store extends Part {
    * Waiting rows, oldest first within the lane, at most `limit` and 256 KiB of bodies, with seq above `afterSeq`.
    */
   take(lane: Lane, afterSeq: number, limit: number): Promise<PendingRow[]>;
-  /** Waiting rows of the same order key and lower seq in the other lanes of `site.db`, oldest first, at most 64. */
+  /** Waiting rows of the same order key and lower seq in any lane of `site.db`, oldest first, at most 64. */
   before(row: { orderKey: string; seq: number }): Promise<PendingRow[]>;
   settle(verdicts: readonly Verdict[]): Promise<void>;
   /**
@@ -163,6 +212,18 @@ export interface Store extends Part {
   row(at: { seq: number; lane: Lane }): Promise<PendingRow | undefined>;
   /** Puts parked events back in line; returns how many. */
   retryParked(seqs: readonly number[]): Promise<number>;
+  /** Newest first; silent ones never. */
+  parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]>;
+  /** Gives parked events up for good, each counted in a gap record (`technician`); returns how many. */
+  dropParked(seqs: readonly number[]): Promise<number>;
+  /** Gap records, newest first. */
+  gaps(query: { limit: number; unreported?: boolean }): Promise<Gap[]>;
+  /** Records events that were lost outside the database (memory was full). */
+  addGap(gap: Omit<Gap, 'id' | 'reported'>): Promise<void>;
+  gapsReported(gaps: readonly Pick<Gap, 'lane' | 'id'>[]): Promise<void>;
+  /** All kept anchors, oldest first; at most 64. */
+  anchors(): Promise<Anchor[]>;
+  addAnchor(anchor: Anchor): Promise<void>;
   updateMedia(updates: readonly MediaUpdate[]): Promise<void>;
   /** Media rows in one of the states, oldest event first, at most `limit`. */
   media(states: readonly MediaState[], limit: number): Promise<MediaRow[]>;

@@ -1,4 +1,4 @@
-import type { Lane } from '#site/model/index.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { StoreLimits } from './limits.ts';
 import type { FileName, StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
@@ -21,8 +21,12 @@ export function touchesSite(request: StoreRequest): boolean {
       return request.verdicts.some(({ lane }) => fileOf(lane) === 'site');
     case 'updateMedia':
       return request.updates.some(({ lane }) => fileOf(lane) === 'site');
+    case 'addGap':
+      return fileOf(request.gap.lane) === 'site';
+    case 'gapsReported':
+      return request.gaps.some(({ lane }) => fileOf(lane) === 'site');
     default:
-      return request.op === 'retryParked';
+      return request.op === 'retryParked' || request.op === 'dropParked' || request.op === 'addAnchor';
   }
 }
 
@@ -34,8 +38,15 @@ export function touchesBulk(request: StoreRequest): boolean {
       return request.verdicts.some(({ lane }) => fileOf(lane) === 'bulk');
     case 'updateMedia':
       return request.updates.some(({ lane }) => fileOf(lane) === 'bulk');
+    case 'addGap':
+      return fileOf(request.gap.lane) === 'bulk';
+    case 'gapsReported':
+      return request.gaps.some(({ lane }) => fileOf(lane) === 'bulk');
+    case 'remember':
+    case 'forget':
+      return true;
     default:
-      return request.op === 'retryParked' || request.op === 'remember' || request.op === 'forget';
+      return request.op === 'retryParked' || request.op === 'dropParked';
   }
 }
 
@@ -49,7 +60,8 @@ export function applyToSite(file: SiteFile, works: readonly Writing[]): void {
       if (site !== null) file.outbox.insert(site);
       if (arming !== null) file.addArming(arming);
       if (state !== null && order >= (newest?.order ?? 0)) newest = { order, state };
-    } else applyOutbox(file, work);
+    } else if (request.op === 'addAnchor') file.addAnchor(request.anchor);
+    else applyOutbox(file, work);
   }
   if (newest === undefined) return;
   file.setState(newest.order, newest.state);
@@ -69,12 +81,31 @@ export function applyToBulk(file: BulkFile, works: readonly Writing[], limits: S
 
 function applyOutbox(file: SiteFile | BulkFile, work: Writing): void {
   const { request } = work;
-  if (request.op === 'settle') {
-    for (const verdict of request.verdicts) if (fileOf(verdict.lane) === file.name) file.outbox.settle(verdict);
-  } else if (request.op === 'updateMedia') {
-    for (const update of request.updates) if (fileOf(update.lane) === file.name) file.outbox.updateMedia(update);
-  } else if (request.op === 'retryParked') {
+  const { outbox } = file;
+  const isOurs = ({ lane }: { readonly lane: Lane }) => fileOf(lane) === file.name;
+  /** Both files are asked about each seq, `site.db` first; the answer counts those it was found in. */
+  const count = (seqs: readonly number[], change: (seq: number) => boolean) => {
     const before = file.name === 'site' ? 0 : Number(work.value ?? 0);
-    work.value = before + request.seqs.filter((seq) => file.outbox.retry(seq)).length;
+    work.value = before + seqs.filter(change).length;
+  };
+  switch (request.op) {
+    case 'settle':
+      for (const verdict of request.verdicts.filter(isOurs)) outbox.settle(verdict);
+      return;
+    case 'updateMedia':
+      for (const update of request.updates.filter(isOurs)) outbox.updateMedia(update);
+      return;
+    case 'addGap':
+      outbox.addGap({ ...request.gap, lane: lanes.indexOf(request.gap.lane) });
+      return;
+    case 'gapsReported':
+      for (const { id } of request.gaps.filter(isOurs)) outbox.gapReported(id);
+      return;
+    case 'retryParked':
+      count(request.seqs, (seq) => outbox.retry(seq));
+      return;
+    case 'dropParked':
+      count(request.seqs, (seq) => outbox.dropParked(seq, request.at));
+      return;
   }
 }
