@@ -132,8 +132,8 @@ describe('a refused event', () => {
     await h.passTime('it is parked', async () => (await recordOf(1))?.delivery === 'parked', 61_000);
     good = true;
     expect(await h.store.retryParked([1])).toBe(1);
-    h.delivery.retryNow();
-    await h.passTime('it is delivered', async () => (await recordOf(1))?.delivery === 'delivered');
+    h.delivery.retried();
+    await until('it is delivered', async () => (await recordOf(1))?.delivery === 'delivered');
   });
 
   it('that the server answers for another event is not taken as delivered', async () => {

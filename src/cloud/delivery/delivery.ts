@@ -5,7 +5,7 @@ import { withTimes } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
-import { isoTime } from '#site/model/index.ts';
+import { isoTime, type Lane } from '#site/model/index.ts';
 import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
 import { createAddressBook, type Sent } from './address-book.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
@@ -27,6 +27,8 @@ export interface DeliveryOptions {
   readonly metrics: Registry;
   /** Told when events begin or cease to be held back, with the reason for people. */
   readonly onLink?: OnLink;
+  /** Told of each event that was in memory only and gave way at the cap; the loss is to be recorded. */
+  readonly onDropped?: (lost: { readonly seq: number; readonly lane: Lane }) => void;
   /** Requests side by side; one is kept for alarms. */
   readonly slots?: number;
   readonly uploadSlots?: number;
@@ -45,6 +47,8 @@ export interface Delivery extends Part {
   retryNow(): void;
   /** Rows that could not be written: sent from memory. At 1,200 the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** Parked events were put back in line: they are looked for from the beginning of their lanes, at once. */
+  retried(): void;
 }
 
 const eventDeadlineMs = 20_000;
@@ -367,7 +371,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         metrics.directDropped.inc({ lane: loser.row.lane });
         const { seq, lane, eventId } = loser.row;
         log.error({ seq, lane, eventId }, 'an event that could not be written gave way to a more important one');
+        options.onDropped?.({ seq, lane });
       }
+      wakeups.wake();
+    },
+    retried() {
+      feed.retried();
       wakeups.wake();
     },
   };

@@ -11,6 +11,8 @@ import type { Item, Queue } from './queue.ts';
 export interface Feed {
   /** Rows may have been added: every lane is looked at again. */
   wake(): void;
+  /** Rows below the cursors may wait again (parked events put back in line): every lane is read from its beginning. */
+  retried(): void;
   /** Looks for rows in the background where the window has room; `onRows` is called when something came. */
   kick(): void;
   /** From here on an alarm counts as fresh: called at the start and when the line is back. */
@@ -58,7 +60,7 @@ interface Reader {
 export function createFeed(options: FeedOptions): Feed {
   const { store, queue, clock } = options;
   const reader = (lane: Lane, cursor = 0): Reader => ({ lane, cursor, endedAt: undefined });
-  const readers: Readonly<Record<Lane, Reader>> = {
+  const readers: Record<Lane, Reader> = {
     alarm: reader('alarm'),
     arming: reader('arming'),
     trouble: reader('trouble'),
@@ -154,11 +156,11 @@ export function createFeed(options: FeedOptions): Feed {
     if (rows.length < beforeLimit) cameAt.delete(item);
   }
 
-  function rescan(): void {
-    if (clock.monotonic() - rescannedMono < rescanMs) return;
+  function readAnew(): void {
     rescannedMono = clock.monotonic();
     searched.clear();
-    for (const lane of lanes) Object.assign(readers[lane], { cursor: 0, endedAt: undefined });
+    // New ones, so that a read under way cannot move their cursors.
+    for (const lane of lanes) readers[lane] = reader(lane);
   }
 
   return {
@@ -166,8 +168,9 @@ export function createFeed(options: FeedOptions): Feed {
       for (const lane of lanes) readOn(readers[lane]);
       readOn(freshReader);
     },
+    retried: readAnew,
     kick() {
-      rescan();
+      if (clock.monotonic() - rescannedMono >= rescanMs) readAnew();
       if (running || clock.monotonic() < notBeforeMono) return;
       running = true;
       run()
