@@ -9,11 +9,19 @@ import type { PartReport } from './slots.ts';
 
 const statsDeadlineMs = 1000;
 
+const nothing = { oldest: undefined, parked: 0, lost: 0 };
 const noStats: OutboxStats = {
   pending: { alarm: 0, arming: 0, trouble: 0, activity: 0 },
   parked: 0,
   oldest: undefined,
+  lanes: {
+    alarm: nothing,
+    arming: nothing,
+    trouble: nothing,
+    activity: nothing,
+  },
   mediaPending: 0,
+  mediaFailed: 0,
   lost: 0,
   bytes: { site: 0, bulk: 0 },
 };

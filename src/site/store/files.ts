@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
-import { lanes } from '#site/model/index.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
 import { BulkFile } from './bulk-file.ts';
 import type { FileName, FileState, FileStates, WorkerData } from './protocol.ts';
 import { quarantine } from './quarantine.ts';
@@ -241,9 +241,9 @@ export class Files {
   }
 }
 
-export function lanePick(count: (lane: number) => number): Recovery['pending'] {
-  const [alarm, arming, trouble, activity] = lanes.map((_, lane) => count(lane));
-  return { alarm: alarm ?? 0, arming: arming ?? 0, trouble: trouble ?? 0, activity: activity ?? 0 };
+export function lanePick<T>(pick: (lane: number) => T): Readonly<Record<Lane, T>> {
+  const of = (lane: Lane) => pick(lanes.indexOf(lane));
+  return { alarm: of('alarm'), arming: of('arming'), trouble: of('trouble'), activity: of('activity') };
 }
 
 function closeQuietly(file: SiteFile | BulkFile): void {

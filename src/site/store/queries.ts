@@ -117,13 +117,29 @@ function events(query: Extract<StoreRequest, { op: 'events' }>['query'], { site,
 function stats({ site, bulk, bytes }: Sources): OutboxStats {
   const files = bulk === undefined ? [site] : [site, bulk];
   const sum = (count: (file: SiteFile | BulkFile) => number) => files.reduce((total, file) => total + count(file), 0);
-  const oldest = files.map((file) => file.reader.oldest()).filter((wall) => wall !== undefined);
+  const perFile = files.map((file) => file.reader.byLane());
+  const byLane = lanePick((lane) => ({
+    oldest: earliest(perFile.map((one) => one.oldest[lane])),
+    parked: total(perFile.map((one) => one.parked[lane])),
+    lost: total(perFile.map((one) => one.lost[lane])),
+  }));
+  const each = Object.values(byLane);
   return {
     pending: lanePick((lane) => sum((file) => file.outbox.counts.pending[lane] ?? 0)),
-    parked: sum((file) => file.reader.parked()),
-    oldest: oldest.length === 0 ? undefined : Math.min(...oldest),
+    lanes: byLane,
+    parked: total(each.map(({ parked }) => parked)),
+    oldest: earliest(each.map(({ oldest }) => oldest)),
     mediaPending: sum((file) => file.reader.mediaPending()),
-    lost: sum((file) => file.reader.lost()),
+    mediaFailed: sum((file) => file.reader.mediaFailed()),
+    lost: total(each.map(({ lost }) => lost)),
     bytes: bytes(),
   };
+}
+
+const total = (counts: readonly (number | undefined)[]): number =>
+  counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
+
+function earliest(walls: readonly (number | undefined)[]): number | undefined {
+  const known = walls.filter((wall) => wall !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

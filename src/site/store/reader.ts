@@ -159,23 +159,26 @@ export class Reader {
     }));
   }
 
-  /** Events in all kept gap records. */
-  lost(): number {
-    return this.#sql.lost.get() ?? 0;
-  }
-
-  parked(): number {
-    return this.#sql.countParked.get() ?? 0;
+  /** By lane index; a lane without an entry has none. Silent events stand in no count (safety 4). */
+  byLane(): { oldest: (number | undefined)[]; parked: number[]; lost: number[] } {
+    const counts = (rows: readonly { lane: number; n: number }[]) => {
+      const found: number[] = [];
+      for (const { lane, n } of rows) found[lane] = n;
+      return found;
+    };
+    return {
+      oldest: lanes.map((_, lane) => this.#sql.oldest.get(lane)),
+      parked: counts(this.#sql.countParked.all()),
+      lost: counts(this.#sql.lost.all()),
+    };
   }
 
   mediaPending(): number {
-    return this.#sql.countMedia.get() ?? 0;
+    return this.#sql.countMedia.get(mediaStates.indexOf('planned'), mediaStates.indexOf('ready')) ?? 0;
   }
 
-  /** Wall clock of the oldest waiting event. */
-  oldest(): number | undefined {
-    const walls = lanes.map((_, lane) => this.#sql.oldest.get(lane)).filter((wall) => wall !== undefined);
-    return walls.length === 0 ? undefined : Math.min(...walls);
+  mediaFailed(): number {
+    return this.#sql.countMedia.get(mediaStates.indexOf('failed'), mediaStates.indexOf('failed')) ?? 0;
   }
 
   #record(row: TrailRow): WireRecord {
@@ -242,7 +245,7 @@ function prepare(db: Database) {
        FROM parked JOIN ev USING(seq) WHERE parked.seq < ? AND NOT ev.silent ORDER BY parked.seq DESC LIMIT ?`,
     ),
     gaps: db.prepare<[number, number], GapLine>('SELECT * FROM gap WHERE reported <= ? ORDER BY id DESC LIMIT ?'),
-    lost: pluck<[], number>(db, 'SELECT coalesce(sum(n), 0) FROM gap'),
+    lost: db.prepare<[], { lane: number; n: number }>('SELECT lane, sum(n) AS n FROM gap GROUP BY lane'),
     media: db.prepare<[number, number], MediaLine>(
       `SELECT media.*, ev.lane, ev.eid, ev.wall, ev.silent FROM media JOIN ev USING(seq)
        WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,
@@ -261,10 +264,12 @@ function prepare(db: Database) {
          AND (@class IS NULL OR ev.class = @class) AND (@silent OR NOT ev.silent)
        ORDER BY ev.seq DESC LIMIT @limit`,
     ),
-    countParked: pluck<[], number>(db, 'SELECT count(*) FROM parked JOIN ev USING(seq) WHERE NOT silent'),
-    countMedia: pluck<[], number>(
+    countParked: db.prepare<[], { lane: number; n: number }>(
+      'SELECT ev.lane, count(*) AS n FROM parked JOIN ev USING(seq) WHERE NOT silent GROUP BY ev.lane',
+    ),
+    countMedia: pluck<[number, number], number>(
       db,
-      'SELECT count(*) FROM media JOIN ev USING(seq) WHERE state IN (0, 1) AND NOT silent',
+      'SELECT count(*) FROM media JOIN ev USING(seq) WHERE state IN (?, ?) AND NOT silent',
     ),
     oldest: pluck<[number], number>(
       db,

@@ -178,12 +178,24 @@ export interface EventRecord {
   readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
 }
 
+/** What of one lane is not delivered. */
+export interface LaneStats {
+  /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
+  readonly oldest: number | undefined;
+  readonly parked: number;
+  /** Events given up, as far as gap records are kept. */
+  readonly lost: number;
+}
+
 export interface OutboxStats {
   readonly pending: Readonly<Record<Lane, number>>;
+  readonly lanes: Readonly<Record<Lane, LaneStats>>;
   readonly parked: number;
   /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
   readonly oldest: number | undefined;
   readonly mediaPending: number;
+  /** Pictures and clips that could not be made or were never taken, of the events kept. */
+  readonly mediaFailed: number;
   /** Events given up so far, as far as gap records are kept. */
   readonly lost: number;
   readonly bytes: { readonly site: number; readonly bulk: number };
