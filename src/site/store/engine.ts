@@ -1,9 +1,9 @@
 import type { Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
-import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import { type Files, lanePick } from './files.ts';
 import type { StoreLimits } from './limits.ts';
+import { importance, Pressure } from './pressure.ts';
 import type {
   Failure,
   FileName,
@@ -21,6 +21,9 @@ import { applyToBulk, applyToSite, touchesBulk, touchesSite } from './writes.ts'
 
 /** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
 const trimStep = 200;
+
+/** Things that give way for one transaction that does not fit, at most. */
+const roomTries = 16;
 
 /** Requests in one group at most, so that the first of a flood need not wait for all of it. */
 const maxGroup = 1024;
@@ -56,10 +59,36 @@ export class Engine {
   #inputs: { order: number; lines: readonly string[] }[] = [];
   #maxSeq = 0;
   #control = new WeakMap<SiteFile | BulkFile, Control>();
+  readonly #pressure: Pressure;
 
   constructor(files: Files, limits: StoreLimits) {
     this.#files = files;
     this.#limits = limits;
+    this.#pressure = new Pressure({
+      dir: files.dir,
+      files,
+      limits,
+      transact: (file, apply) => this.#durably(file, apply),
+      trimmed: (what, count) => {
+        this.#trimmed[what] += count;
+      },
+    });
+  }
+
+  /** Opens both files; see `Files.open`. */
+  open(): ReturnType<Files['open']> {
+    this.#pressure.start();
+    return this.#files.open();
+  }
+
+  /** Looks after the disk. To be called now and then. */
+  tend(): void {
+    this.#pressure.tend();
+  }
+
+  /** One short transaction of what gives way on a disk that runs full; true when there is more. */
+  relieve(): boolean {
+    return this.#pressure.sweep();
   }
 
   /**
@@ -119,6 +148,7 @@ export class Engine {
 
   /** Writes what waits and closes both files. */
   close(maxSeq: number): void {
+    void this.#pressure.close();
     this.flushInputs();
     this.#files.close(Math.max(maxSeq, this.#maxSeq));
   }
@@ -133,11 +163,21 @@ export class Engine {
       pending: lanePick((lane) => (site?.[lane] ?? 0) + (bulk?.[lane] ?? 0)),
       bytes: this.#files.bytes(),
       files: this.#files.states(),
+      storage: this.#pressure.state,
+      ...this.#losses(),
     };
     this.#transactions = [];
     this.#errors = [];
     this.#trimmed = { inputs: 0, history: 0, arming: 0, activity: 0 };
     return report;
+  }
+
+  #losses(): Pick<Report, 'lost' | 'openGaps'> {
+    const [site, bulk] = [this.#files.site()?.outbox.gapSums(), this.#files.bulk()?.outbox.gapSums()];
+    return {
+      lost: lanePick((lane) => (site?.lost[lane] ?? 0) + (bulk?.lost[lane] ?? 0)),
+      openGaps: (site?.open ?? 0) + (bulk?.open ?? 0),
+    };
   }
 
   /** `part`: those of `all` that touch the file; both grow by what arrives meanwhile and fits into the transaction. */
@@ -172,11 +212,14 @@ export class Engine {
         else applyToBulk(file, batch, this.#limits);
       }
     };
-    try {
-      this.#transact(file, part, apply);
-    } catch (error) {
-      if (sqliteCode(error) !== 'SQLITE_FULL' || !this.#makeRoom(file)) throw error;
-      this.#transact(file, part, apply);
+    for (let tries = 0; ; tries += 1) {
+      try {
+        this.#transact(file, part, apply);
+        return;
+      } catch (error) {
+        if (sqliteCode(error) !== 'SQLITE_FULL' || tries >= roomTries) throw error;
+        if (!this.#pressure.makeRoom(file, importance(part.map(({ request }) => request)))) throw error;
+      }
     }
   }
 
@@ -191,23 +234,34 @@ export class Engine {
 
   /** One durable transaction. A failed one is rolled back where possible; its outcome counts as unknown. */
   #transact(file: SiteFile | BulkFile, part: readonly Work[], apply: () => void): void {
-    const control = this.#controlOf(file);
     const began = performance.now();
     const trimmed = { ...this.#trimmed };
     try {
-      control.begin.run();
-      apply();
-      if (file.name === 'bulk') for (const { order, lines } of this.#inputs) file.addInputs(order, lines);
-      this.#trim(file, Math.max(trimStep, part.length));
-      control.commit.run();
+      this.#durably(file, () => {
+        apply();
+        if (file.name === 'bulk') for (const { order, lines } of this.#inputs) file.addInputs(order, lines);
+        this.#trim(file, Math.max(trimStep, part.length));
+      });
     } catch (error) {
       this.#trimmed = trimmed;
-      rollback(file, control);
       throw error;
     }
     if (file.name === 'bulk') this.#inputs = [];
     this.#transactions.push({ file: file.name, rows: part.length, seconds: (performance.now() - began) / 1000 });
     this.#files.checkFull(file);
+  }
+
+  #durably(file: SiteFile | BulkFile, apply: () => void): void {
+    const control = this.#controlOf(file);
+    try {
+      control.begin.run();
+      apply();
+      control.commit.run();
+      this.#pressure.wrote(file.name);
+    } catch (error) {
+      rollback(file, control);
+      throw error;
+    }
   }
 
   /** At least as many rows go as came, so that no cap is outrun. */
@@ -217,24 +271,6 @@ export class Engine {
     this.#trimmed.history += file.outbox.trimHistory(cap, most);
     if (file.name === 'site') this.#trimmed.arming += file.trimArming(limits.arming, most);
     else this.#trimmed.inputs += file.trimInputs(limits.inputs, most * 4);
-  }
-
-  /** At the largest size history gives way first, then waiting activity. Alarms never do: their commit then fails. */
-  #makeRoom(file: SiteFile | BulkFile): boolean {
-    const control = this.#controlOf(file);
-    try {
-      control.begin.run();
-      const history = file.outbox.trimHistory(0, trimStep);
-      const activity = history > 0 || file.name === 'site' ? 0 : file.outbox.evict(lanes.indexOf('activity'), trimStep);
-      control.commit.run();
-      this.#trimmed.history += history;
-      this.#trimmed.activity += activity;
-      return history + activity > 0;
-    } catch {
-      // The disk itself is full, not only the file at its cap: the caller reports the first error.
-      rollback(file, control);
-      return false;
-    }
   }
 
   #controlOf(file: SiteFile | BulkFile): Control {
@@ -251,6 +287,7 @@ export class Engine {
   #failed(error: unknown, file: FileName): Failure {
     const code = sqliteCode(error) || (error instanceof SitewardError ? error.code : 'other');
     this.#errors.push({ file, code });
+    this.#pressure.failed(file, code);
     if (isFileFault(error)) this.#files.reopen(file);
     if (error instanceof SitewardError) return { code: error.code, message: error.message, facts: error.facts };
     return {

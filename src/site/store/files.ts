@@ -40,6 +40,10 @@ export class Files {
     this.#note = note;
   }
 
+  get dir(): string {
+    return this.#data.dir;
+  }
+
   /** Throws `state_dir_unusable`, or `store_unavailable` for a file of a newer siteward. */
   open(): { recovery: Recovery; nextOrder: number } {
     const { dir } = this.#data;

@@ -21,6 +21,15 @@ export interface StoreLimits {
   readonly memoryBytes: number;
   /** Longest wait of an input log entry for a transaction it can ride along with, milliseconds. */
   readonly inputDelayMs: number;
+  /** Size of the reserve file, bytes; on a small disk a sixteenth of it. See `reserve.ts`. */
+  readonly reserveBytes: number;
+  /** How often free space is looked at, and how soon after the start for the first time, milliseconds. */
+  readonly lookEveryMs: number;
+  readonly firstLookMs: number;
+  /** Waiting alarms at either end of the line that are never given up. */
+  readonly keepAlarms: number;
+  /** How long pictures get to give way on a full disk before events of `site.db` do, milliseconds. */
+  readonly mediaGraceMs: number;
 }
 
 export const defaultLimits: StoreLimits = {
@@ -36,4 +45,9 @@ export const defaultLimits: StoreLimits = {
   memoryKeys: 1000,
   memoryBytes: 4096,
   inputDelayMs: 250,
+  reserveBytes: 4 * 1024 ** 2,
+  lookEveryMs: 30_000,
+  firstLookMs: 1000,
+  keepAlarms: 1000,
+  mediaGraceMs: 1000,
 };

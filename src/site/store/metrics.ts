@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { lanes } from '#site/model/index.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
 import { type Report, trimmedKinds } from './protocol.ts';
+import { storageLevels } from './types.ts';
 
 export interface StoreMetrics {
   /** Takes over what the worker reports. */
@@ -39,6 +40,11 @@ export function storeMetrics(options: {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
     registers,
   });
+  const lost = counter('lost_total', 'Events given up before the cloud had them, each in a gap record.', ['lane']);
+  const gaps = gauge('gaps', 'Gap records that no event tells of yet.');
+  const free = gauge('free_bytes', 'Free space on the disk of the state directory.');
+  const level = gauge('storage_level', 'State of that disk: 1 for the level that holds.', ['level']);
+  const counted: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
   depthGauges(options);
   for (const what of trimmedKinds) trimmed.inc({ what }, 0);
   return {
@@ -53,6 +59,13 @@ export function storeMetrics(options: {
       for (const lane of lanes) pending.set({ lane }, report.pending[lane]);
       bytes.set({ file: 'site' }, report.bytes.site);
       bytes.set({ file: 'bulk' }, report.bytes.bulk);
+      for (const lane of lanes) {
+        if (report.lost[lane] > counted[lane]) lost.inc({ lane }, report.lost[lane] - counted[lane]);
+        counted[lane] = report.lost[lane];
+      }
+      gaps.set(report.openGaps);
+      if (report.storage.freeBytes !== undefined) free.set(report.storage.freeBytes);
+      for (const one of storageLevels) level.set({ level: one }, one === report.storage.level ? 1 : 0);
     },
     refused: () => refused.inc(),
     restarted: () => restarts.inc(),

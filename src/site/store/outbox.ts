@@ -7,6 +7,13 @@ import type { GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];
 
+/** Gap records kept per file; above it the oldest reported ones of a kind become one. */
+const maxGaps = 1000;
+/** Events given up lately, in case one of them was on its way to the cloud. */
+const maxEvicted = 1000;
+
+type WireGap = { lane: number; seqFrom: number; seqTo: number; count: number; why: GapReason; at: number };
+
 export interface OutboxCounts {
   /** By lane index. */
   readonly pending: number[];
@@ -17,6 +24,10 @@ export interface OutboxCounts {
 export class Outbox {
   readonly db: Database;
   counts: OutboxCounts = { pending: [], done: 0 };
+  /** The record that further losses of the same kind are added to, until somebody reads it to report it. */
+  #openGap: { id: number; lane: number; why: GapReason } | undefined;
+  #evicted = new Map<number, number>();
+  #gapSums: { lost: number[]; open: number } | undefined;
   readonly #sql: ReturnType<typeof prepare>;
 
   constructor(db: Database) {
@@ -31,6 +42,9 @@ export class Outbox {
       pending: lanes.map((_, lane) => this.#sql.countPending.get(lane) ?? 0),
       done: this.#sql.countDone.get() ?? 0,
     };
+    this.#gapSums = undefined;
+    // A record of a transaction that was rolled back is no record.
+    if (this.#openGap !== undefined && this.#sql.gapExists.get(this.#openGap.id) === undefined) this.sealGap();
   }
 
   insert(rows: readonly WireRow[]): void {
@@ -91,7 +105,10 @@ export class Outbox {
       if (waiting) this.#sql.park.run(seq, at, verdict.status ?? null, verdict.reason, tries);
       return;
     }
-    if (!waiting && this.#sql.unpark.run(seq).changes === 0) return;
+    if (!waiting && this.#sql.unpark.run(seq).changes === 0) {
+      this.#arrivedAfterAll(seq);
+      return;
+    }
     this.#sql.done.run(seq, at, tries);
     this.counts.done += 1;
   }
@@ -116,13 +133,38 @@ export class Outbox {
     return true;
   }
 
-  /** Written in the transaction of the loss itself. `lane` is its index. */
-  addGap(gap: { lane: number; seqFrom: number; seqTo: number; count: number; why: GapReason; at: number }): void {
-    this.#sql.gap.run(gap.lane, gap.seqFrom, gap.seqTo, gap.count, gap.why, gap.at);
+  /** Written in the transaction of the loss itself; repeating it changes nothing. `lane` is its index. */
+  addGap(gap: WireGap): void {
+    const { lane, seqFrom, seqTo, count, why, at } = gap;
+    this.#gapSums = undefined;
+    const isGrowing = why === 'disk_full' || why === 'technician';
+    if (isGrowing && this.#openGap?.lane === lane && this.#openGap.why === why) {
+      this.#sql.growGap.run({ ...gap, id: this.#openGap.id });
+      return;
+    }
+    if (!isGrowing && this.#sql.sameGap.get(lane, seqFrom, seqTo, count, why, at) !== undefined) return;
+    const { lastInsertRowid } = this.#sql.gap.run(lane, seqFrom, seqTo, count, why, at);
+    if (isGrowing) this.#openGap = { id: Number(lastInsertRowid), lane, why };
+    this.#foldGaps(lane, why);
+  }
+
+  /** What was read to be reported must not grow any more. */
+  sealGap(): void {
+    this.#openGap = undefined;
   }
 
   gapReported(id: number): void {
     this.#sql.gapReported.run(id);
+    this.#gapSums = undefined;
+  }
+
+  /** Events lost by lane index, and records nobody has reported yet. */
+  gapSums(): { readonly lost: readonly number[]; readonly open: number } {
+    if (this.#gapSums === undefined) {
+      const lost = lanes.map((_, lane) => this.#sql.lostOf.get(lane) ?? 0);
+      this.#gapSums = { lost, open: this.#sql.openGaps.get() ?? 0 };
+    }
+    return this.#gapSums;
   }
 
   /** `uploaded` is final; a failed item may become ready after all. */
@@ -149,13 +191,28 @@ export class Outbox {
     return seqs.length;
   }
 
-  /** Deletes the oldest waiting events of a lane. Only for `bulk.db` at its largest size. */
-  evict(lane: number, most: number): number {
-    const seqs = this.#sql.oldestPending.all(lane, most);
-    for (const seq of seqs) {
-      this.#unpend(lane, seq);
-      this.#drop(seq);
-    }
+  /**
+   * Gives up at most `most` undelivered events of a lane: refused ones first, then the oldest waiting that have `keep`
+   * others before and after them. Silent ones stay (safety 4). The loss is counted in a gap record here and now.
+   */
+  evict(lane: number, most: number, { keep, at }: { keep: number; at: number }): number {
+    const refused = this.#sql.oldestParked.all(lane, most);
+    const spare = Math.min(most - refused.length, (this.counts.pending[lane] ?? 0) - 2 * keep);
+    const waiting = spare > 0 ? this.#sql.oldestPending.all(lane, spare, keep) : [];
+    const seqs = [...refused, ...waiting];
+    if (seqs.length === 0) return 0;
+    for (const seq of refused) this.#sql.unpark.run(seq);
+    for (const seq of waiting) this.#unpend(lane, seq);
+    for (const seq of seqs) this.#drop(seq);
+    this.addGap({
+      lane,
+      seqFrom: Math.min(...seqs),
+      seqTo: Math.max(...seqs),
+      count: seqs.length,
+      why: 'disk_full',
+      at,
+    });
+    if (this.#openGap !== undefined) this.#remember(waiting, this.#openGap.id);
     return seqs.length;
   }
 
@@ -168,6 +225,31 @@ export class Outbox {
     const silent = this.#sql.unpend.get(lane, seq);
     if (silent === 0) this.#move(lane, -1);
     return silent !== undefined;
+  }
+
+  #remember(seqs: readonly number[], gap: number): void {
+    for (const seq of seqs) this.#evicted.set(seq, gap);
+    for (const seq of this.#evicted.keys()) {
+      if (this.#evicted.size <= maxEvicted) break;
+      this.#evicted.delete(seq);
+    }
+  }
+
+  /** An event was given up while it was on its way, and the cloud has it: it is not lost. */
+  #arrivedAfterAll(seq: number): void {
+    const gap = this.#evicted.get(seq);
+    if (gap === undefined) return;
+    this.#evicted.delete(seq);
+    this.#sql.shrinkGap.run(gap);
+    this.#gapSums = undefined;
+  }
+
+  #foldGaps(lane: number, why: GapReason): void {
+    if ((this.#sql.countGaps.get() ?? 0) <= maxGaps) return;
+    const [oldest, next] = this.#sql.oldestReported.all(lane, why);
+    if (oldest === undefined || next === undefined) return;
+    this.#sql.growGap.run({ ...oldest, id: next.id });
+    this.#sql.forgetGap.run(oldest.id);
   }
 
   #drop(seq: number): void {
@@ -201,6 +283,27 @@ function prepare(db: Database) {
     ),
     gap: db.prepare('INSERT INTO gap(lane, seq_from, seq_to, n, why, at) VALUES(?, ?, ?, ?, ?, ?)'),
     gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ?'),
+    growGap: db.prepare(
+      `UPDATE gap SET n = n + @count, seq_from = min(seq_from, @seqFrom), seq_to = max(seq_to, @seqTo),
+         at = max(at, @at) WHERE id = @id`,
+    ),
+    shrinkGap: db.prepare('UPDATE gap SET n = n - 1 WHERE id = ? AND n > 0'),
+    sameGap: pluck<[number, number, number, number, string, number], number>(
+      db,
+      'SELECT id FROM gap WHERE lane = ? AND seq_from = ? AND seq_to = ? AND n = ? AND why = ? AND at = ?',
+    ),
+    gapExists: pluck<[number], number>(db, 'SELECT 1 FROM gap WHERE id = ?'),
+    countGaps: pluck<[], number>(db, 'SELECT count(*) FROM gap'),
+    openGaps: pluck<[], number>(db, 'SELECT count(*) FROM gap WHERE reported = 0 AND n > 0'),
+    lostOf: pluck<[number], number>(db, 'SELECT coalesce(sum(n), 0) FROM gap WHERE lane = ?'),
+    oldestReported: db.prepare<
+      [number, string],
+      { id: number; seqFrom: number; seqTo: number; count: number; at: number }
+    >(
+      `SELECT id, seq_from AS seqFrom, seq_to AS seqTo, n AS count, at FROM gap
+       WHERE reported = 1 AND lane = ? AND why = ? ORDER BY id LIMIT 2`,
+    ),
+    forgetGap: db.prepare('DELETE FROM gap WHERE id = ?'),
     insertMedia: db.prepare(
       `INSERT INTO media(seq, idx, kind, camera, offset_ms, state) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
     ),
@@ -214,7 +317,14 @@ function prepare(db: Database) {
       `SELECT seq FROM done WHERE NOT EXISTS
          (SELECT 1 FROM media WHERE media.seq = done.seq AND media.state IN (0, 1)) ORDER BY seq LIMIT ?`,
     ),
-    oldestPending: pluck<[number, number], number>(db, 'SELECT seq FROM pend WHERE lane = ? ORDER BY seq LIMIT ?'),
+    oldestPending: pluck<[number, number, number], number>(
+      db,
+      'SELECT seq FROM pend WHERE lane = ? AND NOT silent ORDER BY seq LIMIT ? OFFSET ?',
+    ),
+    oldestParked: pluck<[number, number], number>(
+      db,
+      'SELECT seq FROM parked JOIN ev USING(seq) WHERE ev.lane = ? AND NOT ev.silent ORDER BY seq LIMIT ?',
+    ),
     forgetDone: db.prepare('DELETE FROM done WHERE seq = ?'),
     forgetMedia: db.prepare('DELETE FROM media WHERE seq = ?'),
     forgetEvent: db.prepare('DELETE FROM ev WHERE seq = ?'),

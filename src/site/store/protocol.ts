@@ -11,6 +11,7 @@ import type {
   ParkedRecord,
   PendingRow,
   Recovery,
+  StorageState,
   Verdict,
 } from './types.ts';
 
@@ -173,6 +174,11 @@ export interface Report {
   readonly pending: Readonly<Record<Lane, number>>;
   readonly bytes: Readonly<Record<FileName, number>>;
   readonly files: FileStates;
+  readonly storage: StorageState;
+  /** Events given up, as far as gap records are kept. */
+  readonly lost: Readonly<Record<Lane, number>>;
+  /** Gap records that no event tells of yet. */
+  readonly openGaps: number;
 }
 export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
 export type Trimmed = (typeof trimmedKinds)[number];

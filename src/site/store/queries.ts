@@ -97,6 +97,8 @@ function newest<R extends { readonly seq: number }>(
 }
 
 function gaps({ limit, unreported }: Extract<StoreRequest, { op: 'gaps' }>, { site, bulk }: Sources): Gap[] {
+  // Whoever reads them to report them must not find them grown afterwards.
+  if (unreported) for (const file of [site, bulk]) file?.outbox.sealGap();
   const all = [...site.reader.gaps(limit, unreported), ...(bulk?.reader.gaps(limit, unreported) ?? [])];
   return all.sort((a, b) => b.at - a.at).slice(0, limit);
 }

@@ -23,6 +23,7 @@ import type {
   ParkedRecord,
   PendingRow,
   Recovery,
+  StorageState,
   Store,
   Verdict,
 } from './types.ts';
@@ -37,6 +38,8 @@ export interface StoreOptions {
   /** The worker's script; by default the one that lies beside this module. */
   readonly workerUrl?: URL;
   readonly limits?: Partial<StoreLimits>;
+  /** Told when the disk's level changed, and when there are gap records that no event tells of. */
+  readonly onNews?: () => void;
 }
 
 const callBytes = 128;
@@ -52,6 +55,9 @@ export class WorkerStore implements Store {
   /** Failed commits: a repeat (the same object) keeps its order number, so an old state never overwrites a newer one. */
   readonly #orders = new WeakMap<Commit, number>();
   readonly #evidence: StoreEvidence = { lastCommit: undefined, lastError: undefined };
+  readonly #onNews: () => void;
+  #storage: StorageState = { level: 'ok', freeBytes: undefined, totalBytes: undefined, reserveBytes: 0 };
+  #openGaps = 0;
   #opened: Opened | undefined;
   #nextOrder = 1;
   #maxSeq = 0;
@@ -60,6 +66,7 @@ export class WorkerStore implements Store {
   constructor(options: StoreOptions) {
     const limits = { ...defaultLimits, ...options.limits };
     this.#clock = options.clock;
+    this.#onNews = options.onNews ?? (() => {});
     this.#queue = new RequestQueue(limits);
     this.#metrics = storeMetrics({ metrics: options.metrics, queue: () => this.#queue });
     this.#thread = new StoreThread({
@@ -194,6 +201,10 @@ export class WorkerStore implements Store {
     return this.#ask<'stats'>({ op: 'stats' });
   }
 
+  storage(): StorageState {
+    return this.#storage;
+  }
+
   memory(room: string): Memory {
     return {
       get: (key) => this.#ask<'recall'>({ op: 'recall', room, key }),
@@ -251,6 +262,10 @@ export class WorkerStore implements Store {
 
   #onReport(report: Report): void {
     this.#metrics.report(report);
+    const isNews = report.storage.level !== this.#storage.level || report.openGaps > this.#openGaps;
+    this.#storage = report.storage;
+    this.#openGaps = report.openGaps;
+    if (isNews) this.#onNews();
     const at = this.#clock.wall();
     for (const { file, code } of report.errors) this.#evidence.lastError = { file, code, at };
     for (const { file } of report.transactions) {

@@ -156,6 +156,20 @@ export interface Gap {
   readonly reported: boolean;
 }
 
+/** `soft`: history gives way. `hard`: `bulk.db` grows no more. `full`: nothing fits. The last two take no writes. */
+export const storageLevels = ['ok', 'soft', 'hard', 'full', 'readonly', 'failing'] as const;
+export type StorageLevel = (typeof storageLevels)[number];
+
+/** The disk under the state directory. */
+export interface StorageState {
+  readonly level: StorageLevel;
+  /** Bytes; undefined where the file system does not say. */
+  readonly freeBytes: number | undefined;
+  readonly totalBytes: number | undefined;
+  /** Bytes held back for deleting on a full disk; 0 while they are spent. */
+  readonly reserveBytes: number;
+}
+
 /** A moment of a boot whose true wall clock is known; by it the times of events around it are corrected. */
 export interface Anchor {
   readonly boot: string;
@@ -250,6 +264,8 @@ export interface Store extends Part {
   arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;
   inputs(query: { limit: number }): Promise<string[]>;
   stats(): Promise<OutboxStats>;
+  /** As the store last saw it. */
+  storage(): StorageState;
   /** Small bounded memory for rooms, in `bulk.db`: at most 1,000 keys per room and 4 KiB per value. */
   memory(room: string): Memory;
 }

@@ -6,6 +6,8 @@ import { Inbox } from './inbox.ts';
 import type { FromWorker, StoreReply, StoreRequest, ToWorker, WorkerData } from './protocol.ts';
 import { isRead } from './queries.ts';
 
+const sweepPauseMs = 20;
+
 /** The thread that owns both database files. Nothing else opens them. */
 function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   const post = (message: FromWorker) => port.postMessage(message);
@@ -13,8 +15,9 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   const engine = new Engine(files, data.limits);
   const inbox = new Inbox(port);
   let flush: NodeJS.Timeout | undefined;
+  let sweep: NodeJS.Timeout | undefined;
   try {
-    post({ kind: 'opened', ...files.open(), files: files.states() });
+    post({ kind: 'opened', ...engine.open(), files: files.states() });
   } catch (error) {
     const code = error instanceof SitewardError ? error.code : 'store_unavailable';
     const facts = error instanceof SitewardError ? error.facts : {};
@@ -22,6 +25,8 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
     port.close();
     return;
   }
+
+  let look = setTimeout(tend, data.limits.firstLookMs);
 
   port.on('message', (message: ToWorker) => {
     inbox.put(message);
@@ -58,8 +63,21 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
     post({ kind: 'report', report: engine.report() });
   }
 
+  function tend(): void {
+    look = setTimeout(tend, data.limits.lookEveryMs);
+    engine.tend();
+    sweep ??= setTimeout(relieve, sweepPauseMs);
+    post({ kind: 'report', report: engine.report() });
+  }
+
+  /** Between two chunks whoever waits has a turn. */
+  function relieve(): void {
+    sweep = engine.relieve() ? setTimeout(relieve, sweepPauseMs) : undefined;
+    post({ kind: 'report', report: engine.report() });
+  }
+
   function stop(maxSeq: number): void {
-    clearTimeout(flush);
+    for (const timer of [flush, look, sweep]) clearTimeout(timer);
     engine.close(maxSeq);
     port.close();
   }
