@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { core } from './core.ts';
+import { drain } from './drain.ts';
 import type { Measurement } from './figure.ts';
 import { latency } from './latency.ts';
 import { describeMachine, load } from './machine.ts';
@@ -12,7 +13,7 @@ import { start } from './start.ts';
 import { store } from './store.ts';
 
 /** Runs the measurements one after the other. A full run writes docs/performance.md. */
-const measurements: readonly Measurement[] = [latency, store, memory, start, core, panels];
+const measurements: readonly Measurement[] = [latency, store, drain, memory, start, core, panels];
 
 const { values: options } = parseArgs({
   options: {

@@ -6,6 +6,8 @@ export interface Pools {
   of(origin: string): Pool;
   /** After a deadline: the next request gets fresh connections, those under way may end on the old ones. */
   retire(origin: string, pool: Pool): void;
+  /** As `retire`, for all of them. */
+  renew(): void;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,11 @@ export function createPools(options: PoolsOptions): Pools {
       if (pools.get(origin) !== pool) return;
       pools.delete(origin);
       leave(pool);
+    },
+    renew() {
+      const all = [...pools.values()];
+      pools.clear();
+      for (const pool of all) leave(pool);
     },
     async close() {
       const all = [...pools.values(), ...leaving];

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Transport, WireAnswer, WireFailure } from '#lib/contract/client.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { exchange, TooLarge } from './exchange.ts';
 import { failureOf } from './failure.ts';
 import { cloudUrlProblem } from './options.ts';
 import { createPools } from './pools.ts';
@@ -43,6 +43,8 @@ export interface Http {
   readonly transport: Transport;
   /** Sends to any address; redirects are never followed, because the credentials would leak (S-198). */
   raw(request: RawRequest): Promise<WireAnswer | WireFailure>;
+  /** Every connection is given up for a fresh one; requests under way may end on the old ones. */
+  renew(): void;
   close(): Promise<void>;
 }
 
@@ -60,6 +62,8 @@ export function createHttp(options: HttpOptions): Http {
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });
+  const { clock, userAgent = 'siteward', answerCap = 10 * 1024 * 1024 } = options;
+  const bases = new Map(Object.entries(options.bases).map(([name, { url }]) => [name, url.replace(/\/+$/, '')]));
 
   async function raw(request: RawRequest): Promise<WireAnswer | WireFailure> {
     const url = new URL(request.url);
@@ -73,12 +77,20 @@ export function createHttp(options: HttpOptions): Http {
   async function attempt(url: URL, request: RawRequest): Promise<WireAnswer | WireFailure> {
     const pool = pools.of(url.origin);
     try {
-      return await withDeadline(
-        request.deadlineMs,
-        request.signal,
-        (signal) => exchange(pool, url, request, signal),
-        'the request',
-      );
+      const answer = await exchange(pool, {
+        path: url.pathname + url.search,
+        method: request.method as Dispatcher.HttpMethod,
+        headers: { 'user-agent': userAgent, ...request.headers },
+        body: request.body ?? null,
+        // undici sends POSTs of one connection one after another unless it is told that they may be repeated.
+        idempotent: request.repeatable,
+        signal: request.signal,
+        deadlineMs: request.deadlineMs,
+        answerCap,
+        now: clock.monotonic,
+      });
+      tellDate(url.origin, answer);
+      return answer;
     } catch (error) {
       if (request.signal.aborted) throw request.signal.reason;
       const failure = error instanceof TooLarge ? tooLarge(url, error) : failureOf(error, url.host);
@@ -87,39 +99,22 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
 
-  async function exchange(pool: Pool, url: URL, request: RawRequest, signal: AbortSignal): Promise<WireAnswer> {
-    const sentMono = options.clock.monotonic();
-    const answer = await pool.request({
-      path: url.pathname + url.search,
-      method: request.method as Dispatcher.HttpMethod,
-      headers: { 'user-agent': options.userAgent ?? 'siteward', ...request.headers },
-      body: request.body ?? null,
-      signal,
-      // undici sends POSTs of one connection one after another unless it is told that they may be repeated.
-      idempotent: request.repeatable,
-    });
-    const headMono = options.clock.monotonic();
-    const headers = flatten(answer.headers);
-    tellDate(url.origin, headers.date, sentMono, headMono);
-    const body = await readCapped(answer.body, options.answerCap ?? 10 * 1024 * 1024);
-    return { kind: 'answer', status: answer.statusCode, headers, body, sentMono, headMono };
-  }
-
-  function tellDate(origin: string, date: string | undefined, sentMono: number, headMono: number): void {
-    const server = date === undefined ? Number.NaN : Date.parse(date);
+  function tellDate(origin: string, { headers: { date }, sentMono, headMono }: WireAnswer): void {
+    if (options.onDate === undefined || date === undefined) return;
+    const server = Date.parse(date);
     if (Number.isNaN(server)) return;
-    const middleWall = options.clock.wall() - (headMono - sentMono) / 2;
-    options.onDate?.({ origin, offsetMs: server - middleWall, roundTripMs: headMono - sentMono });
+    const middleWall = clock.wall() - (clock.monotonic() - headMono) - (headMono - sentMono) / 2;
+    options.onDate({ origin, offsetMs: server - middleWall, roundTripMs: headMono - sentMono });
   }
 
   const transport: Transport = async ({ operation, target, headers, body, signal, deadlineMs }) => {
-    const base = options.bases[operation.base];
+    const base = bases.get(operation.base);
     if (base === undefined) {
       const message = `${operation.id}: the configuration has no address "${operation.base}" for it`;
       return { kind: 'failure', failure: 'forbidden_address', message };
     }
     return raw({
-      url: base.url.replace(/\/+$/, '') + target,
+      url: base + target,
       method: operation.method,
       headers,
       ...(body === undefined ? {} : { body }),
@@ -130,29 +125,7 @@ export function createHttp(options: HttpOptions): Http {
     });
   };
 
-  return { transport, raw, close: () => pools.close() };
-}
-
-function flatten(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const flat: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value;
-  }
-  return flat;
-}
-
-class TooLarge extends Error {}
-
-async function readCapped(body: Readable, cap: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    total += chunk.length;
-    // Leaving the loop destroys the stream and with it the connection.
-    if (total > cap) throw new TooLarge(`more than ${cap} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, total);
+  return { transport, raw, renew: () => pools.renew(), close: () => pools.close() };
 }
 
 const tooLarge = (url: URL, error: Error): WireFailure => ({

@@ -38,16 +38,16 @@ export interface FeedOptions {
 }
 
 /** Rows of each lane in memory. */
-const windows: Readonly<Record<Lane, number>> = { alarm: 256, arming: 128, trouble: 128, activity: 128 };
+const windows: Readonly<Record<Lane, number>> = { alarm: 768, arming: 512, trouble: 512, activity: 512 };
 const siteLanes = lanes.filter((lane) => lane !== 'activity');
-const perTake = 64;
+/** So many at once, and not before there is room for them: few large reads cost less than many small ones. */
+const perTake = 256;
 /** The store cuts an answer at 256 KiB; a shorter one below this many bytes means that there are no more rows. */
 const surelyWhole = 192 * 1024;
 /** Rows may come back below the cursor (a parked event is tried again): lanes are read anew this often. */
 const rescanMs = 30_000;
 const lookBeforeMs = 3_000;
 const beforeLimit = 64;
-const perSearch = 256;
 
 interface Reader {
   readonly lane: Lane;
@@ -75,8 +75,6 @@ export function createFeed(options: FeedOptions): Feed {
    */
   const cameAt = new WeakMap<Item, number>();
   let reads = 0;
-  /** Up to which seq the alarm lane was searched for a key. */
-  const searched = new BoundedMap<string, number>(256);
   const waits = backoff({ baseMs: 250, capMs: 15_000 });
   let freshAbove = Number.MAX_SAFE_INTEGER;
   let rescannedMono = clock.monotonic();
@@ -139,18 +137,17 @@ export function createFeed(options: FeedOptions): Feed {
     }
   }
 
-  async function lookBefore(item: Item, signal: AbortSignal): Promise<void> {
-    const { orderKey, seq, lane } = item.row;
-    const rows = await store.before({ orderKey, seq });
-    for (const row of rows) admit(row);
-    // `before` knows the other lanes. In its own, a fresh alarm has overtaken what the reader has not come to yet.
-    const own = readers[lane];
-    let from = covers(own, item, cameAt.get(item) ?? 0) ? seq : Math.max(own.cursor, searched.get(orderKey) ?? 0);
-    while (from < seq && !signal.aborted) {
-      const some = await store.take(lane, from, perSearch);
-      for (const row of some) if (row.orderKey === orderKey && row.seq < seq) admit(row);
-      from = some.at(-1)?.seq ?? seq;
-      searched.set(orderKey, Math.min(from, seq));
+  /**
+   * Takes the oldest rows of the item's key from all lanes of `site.db`, also such as come after it: whatever lies in
+   * one answer is whole, so that the items behind it need no look of their own.
+   */
+  async function lookBefore(item: Item): Promise<void> {
+    const { orderKey, seq } = item.row;
+    const below = Math.max(seq, ...siteLanes.map((lane) => readers[lane].cursor + 1));
+    const rows = await store.before({ orderKey, seq: below });
+    for (const row of rows) {
+      const seen = admit(row) ?? queue.get(row.seq);
+      if (seen !== undefined) cameAt.delete(seen);
     }
     // Older rows than these may remain; the item is looked at again when they have left.
     if (rows.length < beforeLimit) cameAt.delete(item);
@@ -158,7 +155,6 @@ export function createFeed(options: FeedOptions): Feed {
 
   function readAnew(): void {
     rescannedMono = clock.monotonic();
-    searched.clear();
     // New ones, so that a read under way cannot move their cursors.
     for (const lane of lanes) readers[lane] = reader(lane);
   }
@@ -204,7 +200,7 @@ export function createFeed(options: FeedOptions): Feed {
     },
     async lookBefore(item) {
       try {
-        await withDeadline(lookBeforeMs, options.signal, (signal) => lookBefore(item, signal));
+        await withDeadline(lookBeforeMs, options.signal, () => lookBefore(item));
       } catch {
         // Order gives way to the alarm; its seq is in the payload.
         cameAt.delete(item);

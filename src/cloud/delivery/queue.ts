@@ -6,6 +6,8 @@ export interface Item {
   readonly row: PendingRow;
   /** It could not be written: there is no row to settle. */
   readonly direct: boolean;
+  /** Its place in the order of its key. */
+  readonly chain: Chain;
   /** An alarm that came while others wait: it goes ahead of the backlog. */
   readonly fresh: boolean;
   state: 'waiting' | 'sending' | 'aside' | 'settling';
@@ -24,10 +26,15 @@ export interface Item {
 }
 
 /** Events of one key; they leave in the order of seq, one at a time. */
-interface Chain {
+export interface Chain {
   /** By seq; without the items set aside. */
+  readonly key: string;
   readonly items: Item[];
+  /** Items whose fate is open, those set aside included; without any the chain is forgotten. */
+  open: number;
   sending: number;
+  /** How many of the items have each rank. */
+  readonly ranks: number[];
   /** The best rank among the items: an alarm lifts the older events of its key, which must go before it. */
   rank: number;
 }
@@ -51,6 +58,11 @@ export class Queue {
   readonly #chains = new Map<string, Chain>();
   readonly #aside = new Set<Item>();
   readonly #perLane: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
+  /** Items that are in memory only and whose fate is open. */
+  #direct = 0;
+  /** Fresh alarms that are not yet accepted. */
+  #fresh = 0;
+  #silent = 0;
 
   get size(): number {
     return this.#items.size;
@@ -58,8 +70,9 @@ export class Queue {
 
   /** As anyone may see it: without silent events (safety 4). */
   shown(): { readonly size: number; readonly aside: number } {
-    const shown = [...this.#items.values()].filter(({ row }) => row.silent !== true);
-    return { size: shown.length, aside: shown.filter(({ state }) => state === 'aside').length };
+    let aside = 0;
+    for (const { row } of this.#aside) if (row.silent !== true) aside += 1;
+    return { size: this.#items.size - this.#silent, aside };
   }
 
   get asideCount(): number {
@@ -79,6 +92,7 @@ export class Queue {
     const item: Item = {
       row,
       direct: kind.direct,
+      chain: this.#chainFor(row),
       fresh: kind.fresh && row.lane === 'alarm',
       state: 'waiting',
       tries: 0,
@@ -91,6 +105,10 @@ export class Queue {
     };
     this.#items.set(row.seq, item);
     this.#perLane[row.lane] += 1;
+    item.chain.open += 1;
+    if (item.direct) this.#direct += 1;
+    if (item.fresh) this.#fresh += 1;
+    if (row.silent === true) this.#silent += 1;
     this.#link(item);
     return item;
   }
@@ -109,16 +127,16 @@ export class Queue {
       }
     };
     for (const chain of this.#chains.values()) {
-      const head = chain.items.find((item) => item.state === 'waiting');
-      if (head === undefined || chain.rank > bestRank) continue;
-      if (chain.sending === 0) offer(head, chain.rank);
+      if (chain.rank > bestRank) continue;
+      const head = chain.items[0];
+      if (head !== undefined && chain.sending === 0) offer(head, chain.rank);
       const alone = chain.rank === 0 ? overdueAlarm(chain, nowMono) : undefined;
       if (alone !== undefined) offer(alone, 0);
     }
     for (const item of this.#aside) {
       // One the server fails on comes last in its rank: as a probe it would never let another show that all is well.
       const rank = rankOf(item) + (item.blamed > 0 ? 0.5 : 0);
-      if (item.dueMono <= nowMono && this.#chainOf(item).sending === 0) offer(item, rank);
+      if (item.dueMono <= nowMono && item.chain.sending === 0) offer(item, rank);
     }
     return best;
   }
@@ -127,7 +145,7 @@ export class Queue {
     if (this.#aside.delete(item)) this.#link(item);
     item.state = 'sending';
     item.tries += 1;
-    this.#chainOf(item).sending += 1;
+    item.chain.sending += 1;
   }
 
   /** The try failed for a reason that is not the event's: it waits in its place. */
@@ -152,10 +170,14 @@ export class Queue {
     this.#aside.delete(item);
     item.state = 'settling';
     this.#perLane[item.row.lane] -= 1;
+    item.chain.open -= 1;
+    if (item.chain.open === 0) this.#chains.delete(item.chain.key);
+    if (item.direct) this.#direct -= 1;
+    if (item.fresh) this.#fresh -= 1;
   }
 
   forget(item: Item): void {
-    this.#items.delete(item.row.seq);
+    if (this.#items.delete(item.row.seq) && item.row.silent === true) this.#silent -= 1;
   }
 
   /** Removes a waiting item without any verdict; only for rows that exist in memory alone. */
@@ -175,9 +197,7 @@ export class Queue {
   }
 
   directCount(): number {
-    let count = 0;
-    for (const item of this.#items.values()) if (item.direct && item.state !== 'settling') count += 1;
-    return count;
+    return this.#direct;
   }
 
   /** The item set aside longest ago becomes due now; for the cap on how many may be set aside. */
@@ -191,6 +211,7 @@ export class Queue {
 
   /** The origin rests: how long alarms were held up by older events of their key is measured anew afterwards. */
   originRests(): void {
+    if (this.#fresh === 0) return;
     for (const item of this.#items.values()) item.heldUpSince = undefined;
   }
 
@@ -198,6 +219,7 @@ export class Queue {
   nextDueMono(): number {
     let due = Number.POSITIVE_INFINITY;
     for (const item of this.#aside) due = Math.min(due, item.dueMono);
+    if (this.#fresh === 0) return due;
     for (const chain of this.#chains.values()) {
       if (chain.rank !== 0) continue;
       for (const item of chain.items)
@@ -206,34 +228,40 @@ export class Queue {
     return due;
   }
 
-  #chainOf(item: Item): Chain {
-    const key = keyOf(item.row);
+  #chainFor(row: PendingRow): Chain {
+    const key = keyOf(row);
     let chain = this.#chains.get(key);
     if (chain === undefined) {
-      chain = { items: [], sending: 0, rank: Number.POSITIVE_INFINITY };
+      chain = { key, items: [], open: 0, sending: 0, ranks: [0, 0, 0, 0, 0], rank: Number.POSITIVE_INFINITY };
       this.#chains.set(key, chain);
     }
     return chain;
   }
 
   #link(item: Item): void {
-    const chain = this.#chainOf(item);
+    const { chain } = item;
     let place = chain.items.length;
     while (place > 0 && (chain.items[place - 1]?.row.seq ?? 0) > item.row.seq) place -= 1;
     chain.items.splice(place, 0, item);
+    chain.ranks[rankOf(item)] = (chain.ranks[rankOf(item)] ?? 0) + 1;
     chain.rank = Math.min(chain.rank, rankOf(item));
   }
 
   #unlink(item: Item): void {
-    const chain = this.#chainOf(item);
-    const place = chain.items.indexOf(item);
-    if (place >= 0) chain.items.splice(place, 1);
-    if (rankOf(item) === chain.rank) chain.rank = Math.min(Number.POSITIVE_INFINITY, ...chain.items.map(rankOf));
-    if (chain.items.length === 0 && chain.sending === 0) this.#chains.delete(keyOf(item.row));
+    const { chain } = item;
+    const place = chain.items[0] === item ? 0 : chain.items.indexOf(item);
+    if (place < 0) return;
+    if (place === 0) chain.items.shift();
+    else chain.items.splice(place, 1);
+    const rank = rankOf(item);
+    chain.ranks[rank] = (chain.ranks[rank] ?? 1) - 1;
+    if (rank !== chain.rank || chain.ranks[rank] !== 0) return;
+    const next = chain.ranks.findIndex((count) => count > 0);
+    chain.rank = next < 0 ? Number.POSITIVE_INFINITY : next;
   }
 
   #ended(item: Item): void {
-    if (item.state === 'sending') this.#chainOf(item).sending -= 1;
+    if (item.state === 'sending') item.chain.sending -= 1;
   }
 }
 

@@ -5,8 +5,8 @@ import type { Store, Verdict } from '#site/store/index.ts';
 import type { Item } from './queue.ts';
 
 /**
- * Writes verdicts. Sending does not wait for it: a lost verdict is only a repeat. Verdicts that come while one write
- * is under way go together in the next. A failed write is tried again until it succeeds; the store takes repeats.
+ * Writes verdicts. Sending does not wait for it: a lost verdict is only a repeat. Verdicts are
+ * gathered for up to 250 ms. A failed write is tried again until it succeeds; the store takes repeats.
  */
 export interface Settler {
   add(item: Item, verdict: Verdict): void;
@@ -27,42 +27,63 @@ export interface SettlerOptions {
 
 /** Verdicts in one write; more would hold other writes up. */
 const perWrite = 500;
+/** A verdict waits so long for others to go with: a write for each would cost the disk far more than they weigh. */
+const gatherMs = 250;
 
 export function createSettler(options: SettlerOptions): Settler {
   const waiting = new Map<Item, Verdict>();
   const waits = backoff({ baseMs: 250, capMs: 30_000 });
   let running: Promise<void> | undefined;
+  let gathering: NodeJS.Timeout | undefined;
   let trouble: string | undefined;
+  /** The end is near: nothing is gathered any more. */
+  let hurried = false;
 
   async function run(): Promise<void> {
-    while (waiting.size > 0 && !options.signal.aborted) {
-      const batch = [...waiting].slice(0, perWrite);
-      try {
-        await options.store.settle(batch.map(([, verdict]) => verdict));
-        trouble = undefined;
-        waits.reset();
-        for (const [item] of batch) {
-          waiting.delete(item);
-          options.done(item);
-        }
-      } catch (error) {
-        trouble = describe(error);
-        await sleep(waits.next(), options.signal).catch(() => {});
+    try {
+      while (waiting.size > 0 && !options.signal.aborted) {
+        await write();
+        if (waiting.size < perWrite && !hurried && trouble === undefined) return;
       }
+    } finally {
+      running = undefined;
+      gather();
     }
   }
 
+  async function write(): Promise<void> {
+    const batch: [Item, Verdict][] = [];
+    for (const one of waiting) if (batch.push(one) >= perWrite) break;
+    try {
+      await options.store.settle(batch.map(([, verdict]) => verdict));
+      trouble = undefined;
+      waits.reset();
+      for (const [item] of batch) {
+        waiting.delete(item);
+        options.done(item);
+      }
+    } catch (error) {
+      trouble = describe(error);
+      await sleep(waits.next(), options.signal).catch(() => {});
+    }
+  }
+
+  function gather(): void {
+    if (waiting.size > 0 && !options.signal.aborted) gathering ??= setTimeout(() => void kick(), gatherMs);
+  }
+
   function kick(): Promise<void> {
-    running ??= run().finally(() => {
-      running = undefined;
-    });
-    return running;
+    clearTimeout(gathering);
+    gathering = undefined;
+    if (waiting.size > 0 && !options.signal.aborted) running ??= run();
+    return running ?? Promise.resolve();
   }
 
   return {
     add(item, verdict) {
       waiting.set(item, verdict);
-      void kick();
+      if (waiting.size >= perWrite) void kick();
+      else gather();
     },
     get size() {
       return waiting.size;
@@ -71,6 +92,7 @@ export function createSettler(options: SettlerOptions): Settler {
       return trouble;
     },
     async flush(signal) {
+      hurried = true;
       const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       while (waiting.size > 0 && !signal.aborted && !options.signal.aborted) await Promise.race([kick(), aborted]);
     },

@@ -100,7 +100,7 @@ export function bindClient<const Ops extends Operations>(operations: Ops, transp
   for (const [id, operation] of Object.entries(operations)) {
     calls[id] = async (input) => {
       const result = await transport(requestOf(operation, input));
-      return result.kind === 'failure' ? result : read(operation, result);
+      return result.kind === 'failure' ? result : new ReadAnswer(operation, result);
     };
   }
   return calls as unknown as Client<Ops>;
@@ -121,7 +121,7 @@ export function requestOf(operation: Operation, input: LooseInput): WireRequest 
   const body = encode(operation, input);
   return {
     operation,
-    target: pathOf(operation, input.params ?? {}) + queryOf(input.query ?? {}),
+    target: pathOf(operation, input.params ?? {}) + queryOf(input.query),
     headers: {
       accept: 'application/json',
       ...(body === undefined || operation.body === undefined ? {} : { 'content-type': operation.body.media }),
@@ -134,6 +134,7 @@ export function requestOf(operation: Operation, input: LooseInput): WireRequest 
 }
 
 function pathOf(operation: Operation, params: Readonly<Record<string, unknown>>): string {
+  if (!operation.path.includes('{')) return operation.path;
   return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const value = params[name];
     // An empty or dotted segment would address another resource.
@@ -144,7 +145,8 @@ function pathOf(operation: Operation, params: Readonly<Record<string, unknown>>)
   });
 }
 
-function queryOf(query: Readonly<Record<string, unknown>>): string {
+function queryOf(query: Readonly<Record<string, unknown>> | undefined): string {
+  if (query === undefined) return '';
   const pairs = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) {
     for (const one of Array.isArray(value) ? value : [value]) if (one !== undefined) pairs.append(name, String(one));
@@ -161,12 +163,46 @@ function encode(operation: Operation, input: LooseInput): string | Uint8Array | 
   return new URLSearchParams(input.body as Record<string, string>).toString();
 }
 
-function read(operation: Operation, answer: WireAnswer): Answer<Operation> {
-  const text = new TextDecoder().decode(answer.body);
-  const json = parse(text);
-  const schema = operation.responses[answer.status]?.schema;
-  const checked = json === undefined ? undefined : schema?.safeParse(json);
-  return { ...answer, text, json, value: checked?.success === true ? checked.data : undefined } as Answer<Operation>;
+const utf8 = new TextDecoder();
+
+/** Text and JSON are made when somebody asks, once: many callers look at the status alone. */
+class ReadAnswer implements Answer<Operation> {
+  readonly kind = 'answer';
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  readonly sentMono: number;
+  readonly headMono: number;
+  readonly #operation: Operation;
+  #text: string | undefined;
+  #parsed: { readonly json: unknown } | undefined;
+
+  constructor(operation: Operation, answer: WireAnswer) {
+    this.#operation = operation;
+    this.status = answer.status;
+    this.headers = answer.headers;
+    this.body = answer.body;
+    this.sentMono = answer.sentMono;
+    this.headMono = answer.headMono;
+  }
+
+  get text(): string {
+    this.#text ??= utf8.decode(this.body);
+    return this.#text;
+  }
+
+  get json(): unknown {
+    this.#parsed ??= { json: parse(this.text) };
+    return this.#parsed.json;
+  }
+
+  get value(): undefined {
+    const schema = this.#operation.responses[this.status]?.schema;
+    if (schema === undefined || this.json === undefined) return undefined;
+    const checked = schema.safeParse(this.json);
+    // Callers see the type their operation gives; only here it is not known.
+    return checked.success ? (checked.data as undefined) : undefined;
+  }
 }
 
 function parse(text: string): unknown {
