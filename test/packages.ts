@@ -11,6 +11,8 @@ const programs: Readonly<Record<string, string>> = {
   chromium: 'chromium',
   strace: 'strace',
   socat: 'socat',
+  xfs_io: 'xfsprogs',
+  'mkfs.ext4': 'e2fsprogs',
   'systemd-notify': 'systemd',
 };
 
