@@ -48,10 +48,19 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   if (configError !== undefined)
     log.error({ reason: configError }, 'the configuration has errors; running on the last good copy');
 
-  const quality = watchClock({ clock, log });
   const processMetrics = new Registry();
   collectDefaultMetrics({ register: processMetrics, prefix: 'siteward_' });
   const house: House = {};
+  const quality = watchClock({
+    clock,
+    log,
+    onTrusted: (moment) => house.delivery?.clockTrusted(moment),
+    onStep() {
+      house.delivery?.clockStepped();
+      // A certificate that was not yet valid may be now.
+      house.delivery?.linkUp();
+    },
+  });
   const slots: Slots<Settings> = createSlots({
     slots: siteSlots(house, {
       clock,

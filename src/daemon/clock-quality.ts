@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Clock } from '#lib/clock.ts';
+import { ok, type Part } from '#lib/health.ts';
+import { sleep } from '#lib/wait.ts';
 import type { ClockQuality } from '#site/model/index.ts';
 
 /** No moment before this can be true: the source is younger. */
@@ -10,6 +12,18 @@ const timesyncMark = '/run/systemd/timesync/synchronized';
 const stepMs = 2000;
 const confirmedForMs = 24 * 3_600_000;
 const agreeMs = 10_000;
+/** A `Date` header counts whole seconds: on average the server is so much further. */
+const dateMs = 500;
+/** A clock so close to the cloud's is the better one of the two. */
+const nearMs = 1_500;
+const lookEveryMs = 1_000;
+
+/** A moment whose true time is known, and from whom; wall and monotonic milliseconds. */
+export interface TrustedMoment {
+  readonly mono: number;
+  readonly wall: number;
+  readonly source: 'ntp' | 'cloud';
+}
 
 /**
  * How far the wall clock can be trusted. `synced`: the time service says so, or the cloud's `Date` agreed within the
@@ -22,12 +36,26 @@ export interface ClockQualityWatch {
   compare(offsetMs: number): void;
   /** Something is on record for this moment (wall clock, milliseconds): unless confirmed, it cannot be earlier now. */
   notBefore(wallMs: number): void;
-  /** Looks for a step and says it in the log; to be called now and then. */
+  /** Looks for a step, says it in the log, and tells the time if the time service stands for it. */
   check(): void;
 }
 
-export function watchClock(options: { clock: Clock; log: Logger; isSynchronised?: () => boolean }): ClockQualityWatch {
-  const { clock, log } = options;
+export interface ClockWatchOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly isSynchronised?: () => boolean;
+  /** Told each time somebody stands for the time. */
+  readonly onTrusted?: (moment: TrustedMoment) => void;
+  /** Told after the wall clock was set. */
+  readonly onStep?: () => void;
+}
+
+/**
+ * The wall clock's keeper. It never sets any clock and schedules nothing by it: a step is found by the monotonic
+ * clock, within a second while `clockWatch` runs and before each input is stamped.
+ */
+export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
+  const { clock, log, onTrusted } = options;
   const isSynchronised = options.isSynchronised ?? (() => existsSync(timesyncMark));
   let base = clock.wall() - clock.monotonic();
   let earliest = 0;
@@ -43,14 +71,21 @@ export function watchClock(options: { clock: Clock; log: Logger; isSynchronised?
     // What the cloud said belongs to the clock before the step.
     comparison = undefined;
     log.warn({ stepMs: Math.round(step) }, 'the wall clock was set while siteward ran; intervals are not affected');
+    options.onStep?.();
+  }
+
+  /** What the cloud said within the last day, about the clock as it is set now. */
+  function recentOffsetMs(): number | undefined {
+    if (comparison === undefined || clock.monotonic() - comparison.mono >= confirmedForMs) return undefined;
+    return comparison.offsetMs;
   }
 
   return {
     current() {
       check();
       if (clock.wall() < writtenAt) return 'doubtful';
-      const isFresh = comparison !== undefined && clock.monotonic() - comparison.mono < confirmedForMs;
-      if (isFresh && comparison !== undefined) return Math.abs(comparison.offsetMs) <= agreeMs ? 'synced' : 'doubtful';
+      const offsetMs = recentOffsetMs();
+      if (offsetMs !== undefined) return Math.abs(offsetMs) <= agreeMs ? 'synced' : 'doubtful';
       if (isSynchronised()) return 'synced';
       return stepped || clock.wall() < earliest ? 'doubtful' : 'holdover';
     },
@@ -58,10 +93,43 @@ export function watchClock(options: { clock: Clock; log: Logger; isSynchronised?
       check();
       comparison = { mono: clock.monotonic(), offsetMs };
       stepped = false;
+      const off = offsetMs + dateMs;
+      const wall = clock.wall() + (Math.abs(off) <= nearMs ? 0 : off);
+      if (wall >= writtenAt) onTrusted?.({ mono: clock.monotonic(), wall, source: 'cloud' });
     },
     notBefore(wallMs) {
       earliest = Math.max(earliest, wallMs);
     },
-    check,
+    check() {
+      check();
+      // What the cloud says wins: it is asked over TLS, and it is the cloud that reads the times.
+      if (recentOffsetMs() !== undefined || clock.wall() < writtenAt || !isSynchronised()) return;
+      onTrusted?.({ mono: clock.monotonic(), wall: clock.wall(), source: 'ntp' });
+    },
+  };
+}
+
+/** Looks at the clock once a second, by the monotonic clock. */
+export function clockWatch(quality: Pick<ClockQualityWatch, 'check'>): Part {
+  const abort = new AbortController();
+  let running: Promise<void> | undefined;
+
+  async function run(): Promise<void> {
+    for (;;) {
+      quality.check();
+      await sleep(lookEveryMs, abort.signal);
+    }
+  }
+
+  return {
+    name: 'clock',
+    async start() {
+      running = run().catch(() => undefined);
+    },
+    async stop() {
+      abort.abort();
+      await running;
+    },
+    health: () => ok({}),
   };
 }

@@ -13,12 +13,11 @@ import { SitewardError } from '#errors.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
 import { type Broker, createBroker, createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { createTicks } from '#lib/ticks.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type Controller, createController } from '#site/controller.ts';
 import { openStore } from '#site/store/index.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
+import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { createCodeBook } from './codes.ts';
 import type { House } from './house.ts';
 import { sitePort } from './site-port.ts';
@@ -111,7 +110,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'delivery',
-      wants: ({ cloud, store }) => [cloud, store],
+      wants: ({ cloud, store, media }) => [cloud, store, media.upload_rate],
       create(next, metrics) {
         if (next.cloud === undefined) return undefined;
         const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud'), metrics });
@@ -122,6 +121,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             path: (file) => must(house.media, 'media').path(file),
             discard: (file) => must(house.media, 'media').discard(file),
           }),
+          uploadResume: next.cloud.dialect.upload_resume,
+          ...(next.media.upload_rate !== undefined && { uploadRate: next.media.upload_rate }),
           // A cloud on this machine (the sandbox) has its upload addresses here too.
           allowLoopbackHttp: next.cloud.base_url.startsWith('http:'),
           clock,
@@ -194,10 +195,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         createControlSocket({ path: http.control_socket, port: options.lan, log: part('control'), metrics }),
     },
     {
-      name: 'ticks',
+      name: 'clock',
       wants: () => undefined,
-      create: () =>
-        createTicks({ ticks: [{ name: 'clock', cron: '* * * * *', run: quality.check }], log: part('ticks') }),
+      create: () => clockWatch(quality),
     },
   ];
 }

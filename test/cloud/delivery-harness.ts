@@ -24,6 +24,7 @@ export type OnEvent = (post: Post, nth: number, response: ServerResponse, socket
 export interface Harness {
   readonly clock: ManualClock;
   readonly store: Store;
+  readonly storeDir: string;
   readonly server: Scripted;
   readonly cloud: CloudClient;
   readonly delivery: Delivery;
@@ -55,7 +56,7 @@ export const accept: OnEvent = (post, _nth, response) => json(response, 200, { e
 
 export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   const clock = manualClock();
-  const { store, close: closeStore } = await testStore(clock);
+  const { store, dir: storeDir, close: closeStore } = await testStore(clock);
   const posts: Post[] = [];
   const puts: Seen[] = [];
   const files = new Map<string, Buffer>();
@@ -117,7 +118,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
       async open(file) {
         const bytes = files.get(file);
         if (bytes === undefined) throw new Error('gone');
-        return { bytes: bytes.length, stream: () => Readable.from([bytes]) };
+        return { bytes: bytes.length, stream: (from = 0) => Readable.from([bytes.subarray(from)]) };
       },
       async discard(file) {
         files.delete(file);
@@ -129,6 +130,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
   return {
     clock,
     store,
+    storeDir,
     server,
     cloud,
     delivery,

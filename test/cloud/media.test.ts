@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -36,11 +38,17 @@ const withAddresses =
 async function setUp(options: HarnessOptions = {}) {
   h = await harness({ onEvent: withAddresses(), ...options });
 }
-async function ready(seq: number, indexes: readonly number[], lane: 'alarm' | 'trouble' = 'alarm') {
+async function ready(
+  seq: number,
+  indexes: readonly number[],
+  lane: 'alarm' | 'trouble' = 'alarm',
+  /** What really lies in the files. */
+  contents?: Buffer,
+) {
   const updates = indexes.map((index) => {
     const bytes = Buffer.from(`picture ${seq}/${index}`);
     const file = `${seq}-${index}`;
-    h.files.set(file, bytes);
+    h.files.set(file, contents ?? bytes);
     const sha256 = createHash('sha256').update(bytes).digest('hex');
     const mime = plan[index]?.kind === 'snapshot' ? 'image/jpeg' : 'video/mp4';
     return { seq, lane, index, at: h.clock.wall(), state: 'ready' as const, file, bytes: bytes.length, sha256, mime };
@@ -115,15 +123,59 @@ describe('pictures and clips', () => {
     expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/2/snapshot/0']);
   });
 
-  it('end as failed with the reason after three rounds', async () => {
+  it('are tried every hour after three rounds, and given up after seven days with the reason', async () => {
     await setUp({ onPut: (_, response) => json(response, 403, undefined) });
     await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
     await ready(1, [0]);
-    await h.passTime('it is given up', allAre(1, 'failed'), 10_000);
+    await h.passTime('three rounds are over', () => h.puts.length === 3, 10_000);
     expect(h.posts).toHaveLength(3);
-    expect(h.puts).toHaveLength(3);
-    expect((await mediaOf(1))[0]?.reason).toBe('no address after 3 rounds: 403 address expired or unknown');
+    const begun = h.clock.monotonic();
+    await h.passTime('it is tried again', () => h.puts.length === 4, 60_000);
+    expect(h.clock.monotonic() - begun).toBeGreaterThan(3_000_000);
+    expect(await states(1)).toEqual(['ready']);
+    h.clock.step(-40 * 86_400_000);
+    h.clock.step(80 * 86_400_000);
+    await h.passTime('it is tried once more', () => h.puts.length === 5, 60_000);
+    expect(await states(1)).toEqual(['ready']);
+    h.clock.advance(7 * 86_400_000);
+    await h.passTime('it is given up', allAre(1, 'failed'), 60_000);
+    expect((await mediaOf(1))[0]?.reason).toBe('no useful upload address for 7 days: 403 address expired or unknown');
+    expect(new Set(h.posts.map(({ body }) => body.replace(/"sent_at":"[^"]+"/, ''))).size).toBe(1);
+    expect(h.files.size).toBe(0);
     expect(await h.waiting()).toBe(0);
+  });
+
+  it('whose hourly try is taken are uploaded like any other', async () => {
+    await setUp({ onPut: (_, response, nth) => json(response, nth < 4 ? 403 : 200, undefined) });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'), 60_000);
+    expect(h.posts).toHaveLength(4);
+  });
+
+  it.each([
+    ['size', Buffer.from('picture 1/0 and more'), 'the file has 20 bytes, not the 11 that were recorded'],
+    ['contents', Buffer.from('picture 9/9'), 'the file does not have the contents that were recorded'],
+  ])('of another %s than recorded are never sent and fail with the reason', async (_what, bytes, reason) => {
+    await setUp();
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await until('the event is accepted', async () => (await h.waiting()) === 0);
+    await ready(1, [0], 'alarm', bytes);
+    await until('it has failed', allAre(1, 'failed'));
+    expect((await mediaOf(1))[0]?.reason).toBe(reason);
+    expect(h.puts).toHaveLength(0);
+  });
+
+  it('leave no trace of their addresses on the disk', async () => {
+    await setUp({ onPut: (_, response, nth) => json(response, nth === 1 ? 503 : 200, undefined) });
+    await h.commit([rowOf(h.clock, 1, { media: plan })]);
+    await ready(1, [0, 1, 2]);
+    await h.passTime('all is uploaded', allAre(1, 'uploaded'), 10_000);
+    const folder = h.storeDir;
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    const files = names.filter((name) => statSync(join(folder, name)).isFile());
+    expect(files.length).toBeGreaterThan(1);
+    for (const name of files) expect(readFileSync(join(folder, name)).includes('/up/1/')).toBe(false);
   });
 
   it.each([
@@ -188,7 +240,7 @@ describe('pictures and clips', () => {
       log: quiet,
       metrics: new Registry(),
       allowLoopbackHttp: true,
-      files: { open: async () => ({ bytes: 3, stream: () => Readable.from([Buffer.from('jpg')]) }) },
+      files: { open: async () => ({ bytes: 11, stream: () => Readable.from([Buffer.from('picture 1/0')]) }) },
     });
     await again.start(new AbortController().signal);
     await until('it is uploaded', allAre(1, 'uploaded'));
@@ -197,23 +249,25 @@ describe('pictures and clips', () => {
     expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/2/snapshot/0']);
   });
 
-  it('whose file is gone fail, and those of a refused event too', async () => {
+  it('whose file is gone fail; those of a refused event wait until it is put back in line', async () => {
+    let isRefused = true;
     await setUp({
       onEvent: (post, nth, response, socket) =>
-        post.seq === 2 ? json(response, 400, {}) : withAddresses()(post, nth, response, socket),
+        post.seq === 2 && isRefused ? json(response, 400, {}) : withAddresses()(post, nth, response, socket),
     });
     await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) }), rowOf(h.clock, 2, { media: plan.slice(0, 1) })]);
     await ready(2, [0]);
     await ready(1, [0]);
     h.files.delete('1-0');
-    await h.passTime(
-      'both have failed',
-      async () => (await allAre(1, 'failed')()) && (await allAre(2, 'failed')()),
-      10_000,
-    );
+    await h.passTime('the first has failed', allAre(1, 'failed'), 10_000);
+    await h.passTime('the second is parked', async () => (await h.store.stats()).parked === 1, 10_000);
     expect((await mediaOf(1))[0]?.reason).toBe('the file is gone');
-    expect((await mediaOf(2))[0]?.reason).toBe('the cloud refused the event');
+    expect(await states(2)).toEqual(['ready']);
     expect(h.puts).toHaveLength(0);
+    isRefused = false;
+    await h.store.retryParked([2]);
+    h.delivery.retried();
+    await h.passTime('its picture is uploaded', allAre(2, 'uploaded'), 10_000);
   });
 });
 

@@ -128,7 +128,9 @@ describe('the upload table', () => {
   const uploads: [string, Parameters<typeof uploadRowFor>[0], string][] = [
     ['success with a page: intercepted line', { status: 200, html: true }, 'later'],
     ['uploaded', { status: 201 }, 'uploaded'],
+    ['incomplete', { status: 308, resumable: true }, 'resume'],
     ['redirect: never followed', { status: 307 }, 'ask'],
+    ['redirect: never followed', { status: 308, resumable: false }, 'ask'],
     ['not now', { status: 429 }, 'later'],
     ['too large', { status: 413 }, 'failed'],
     ['wrong kind of file', { status: 415 }, 'failed'],

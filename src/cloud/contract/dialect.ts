@@ -29,6 +29,10 @@ const forms = {
     )
     .default(referencePath)
     .describe('Path of a site that audio calls address by its account reference.'),
+  upload_resume: z
+    .enum(['off', 'content_range'])
+    .default('off')
+    .describe('Whether a cut upload goes on where it was cut, by Content-Range and 308.'),
 } as const;
 
 /**

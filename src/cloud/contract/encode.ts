@@ -43,6 +43,15 @@ export function withTimes(body: string, eventTime: string, sentAt: string): stri
   return `{"event_time":${JSON.stringify(eventTime)},"sent_at":${JSON.stringify(sentAt)},${body.slice(1)}`;
 }
 
+/**
+ * Puts `payload.data.time` into an encoded event: the recorded time was not the true one, or is not sure. The same
+ * correction gives the same bytes on each try.
+ */
+export function withCorrection(body: string, time: NonNullable<SiteEvent['data']['time']>): string {
+  const event = JSON.parse(body) as { payload: SiteEvent };
+  return JSON.stringify({ ...event, payload: { ...event.payload, data: { ...event.payload.data, time } } });
+}
+
 /** What a class becomes where the lane does not already name one of the service's three kinds (S-161). */
 const typeOfClass: Readonly<Record<EventClass, CloudEventType>> = {
   alarm: 'alarm',

@@ -9,7 +9,8 @@ import type { Judgement } from './outcome.ts';
 /** What there is for one file: an address, a reason to wait, or a reason why there will never be one. */
 export type Found =
   | { readonly kind: 'address'; readonly address: Address }
-  | { readonly kind: 'wait' }
+  /** `tell` is there once: from now on it is only tried every hour. */
+  | { readonly kind: 'wait'; readonly tell?: string }
   | { readonly kind: 'never'; readonly reason: string };
 
 /** What became of one try to send an event. */
@@ -21,7 +22,8 @@ export interface Sent {
 
 /**
  * Upload addresses by event, in memory only. When there is none, or it has expired, the event is sent once more under
- * its id, which gives fresh ones (S-165): at most three rounds.
+ * its id, which gives fresh ones (S-165). After three rounds without an upload that is done once an hour, and given up
+ * after seven days of it.
  */
 export interface AddressBook {
   /** An event was accepted; its answer may hold addresses. */
@@ -29,6 +31,8 @@ export interface AddressBook {
   addressFor(row: MediaRow, signal: AbortSignal): Promise<Found>;
   /** The addresses of the event do not work. */
   useless(eventId: string, reason: string): void;
+  /** A file of the event was uploaded. */
+  useful(eventId: string): void;
 }
 
 export interface AddressBookOptions {
@@ -46,6 +50,10 @@ interface Entry {
   addresses: readonly (Address & { readonly untilMono: number })[];
   rounds: number;
   askAfterMono: number;
+  /** The last round. */
+  askedMono: number;
+  /** Since when it is tried every hour only. */
+  hourlySinceMono: number | undefined;
   /** Why there is no address now. */
   reason: string;
   /** Place of each file among those of its kind, by its index in the event. */
@@ -54,6 +62,9 @@ interface Entry {
 }
 
 const maxRounds = 3;
+const hourMs = 3_600_000;
+/** Counted while siteward runs: no file is given up because the machine was off or its clock was set. */
+const givenUpMs = 7 * 24 * hourMs;
 /** Before the cloud is asked again after it gave no address, or could not be asked. */
 const pauseMs = 60_000;
 /** An address this close to its end is not used any more. */
@@ -69,6 +80,7 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
     const known = entries.get(row.eventId) ?? newEntry(row);
     known.addresses = found.map((address) => ({ ...address, untilMono: answer.headMono + address.lifeMs - marginMs }));
     known.rounds += 1;
+    known.askedMono = clock.monotonic();
     known.askAfterMono = found.length === 0 ? clock.monotonic() + pauseMs : 0;
     known.reason = found.length === 0 ? 'the answer to the event held no upload address' : 'the address has expired';
     entries.set(row.eventId, known);
@@ -79,8 +91,9 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
     const known = entries.get(row.eventId);
     if (known !== undefined) return known;
     const [record] = await store.events({ limit: 1, beforeSeq: row.seq + 1, withSilent: true });
-    if (record?.seq !== row.seq || record.delivery === 'waiting') return { kind: 'wait' };
-    if (record.delivery === 'parked') return { kind: 'never', reason: 'the cloud refused the event' };
+    // A refused event may be put back in line by a technician; its pictures are worth keeping until then.
+    const isUndecided = record?.delivery === 'waiting' || record?.delivery === 'parked';
+    if (record?.seq !== row.seq || isUndecided) return { kind: 'wait' };
     if (record.delivery === 'local') return { kind: 'never', reason: 'the event is not sent to the cloud' };
     // After a restart: the event was accepted before, its addresses are forgotten.
     const pending = await store.row({ seq: row.seq, lane: row.lane });
@@ -97,6 +110,7 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
       return;
     }
     entry.reason = judgement.reason;
+    entry.askedMono = clock.monotonic();
     entry.askAfterMono = clock.monotonic() + Math.max(pauseMs, judgement.retryAfterMs ?? 0);
     // A line that is down is no round; a refusal is.
     if (judgement.row.action.do === 'again') entry.rounds += 1;
@@ -108,6 +122,17 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
       entry.places = placesOf(record?.seq === row.seq ? record.media : []);
     }
     return entry.places.get(row.index) ?? row.index;
+  }
+
+  /** After three rounds: once an hour, told at the first time, for seven days. Undefined when the hour is over. */
+  function hourly(entry: Entry, now: number): Found | undefined {
+    const isFirst = entry.hourlySinceMono === undefined;
+    entry.hourlySinceMono ??= now;
+    if (now - entry.hourlySinceMono >= givenUpMs)
+      return { kind: 'never', reason: `no useful upload address for 7 days: ${entry.reason}` };
+    if (now - entry.askedMono >= hourMs) return undefined;
+    const tell = `no useful upload address in ${maxRounds} rounds, tried every hour from now on: ${entry.reason}`;
+    return isFirst ? { kind: 'wait', tell } : { kind: 'wait' };
   }
 
   return {
@@ -122,8 +147,8 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
       const ofKind = entry.addresses.filter(({ kind }) => kind === row.kind);
       const address = ofKind[await placeOf(entry, row)];
       if (address !== undefined && address.untilMono > now) return { kind: 'address', address };
-      if (entry.rounds >= maxRounds)
-        return { kind: 'never', reason: `no address after ${maxRounds} rounds: ${entry.reason}` };
+      const pause = entry.rounds >= maxRounds ? hourly(entry, now) : undefined;
+      if (pause !== undefined) return pause;
       // Fewer addresses than announced: the others are used, this file waits for the next round.
       if (now < entry.askAfterMono || !options.mayAsk()) return { kind: 'wait' };
       entry.asking ??= ask(entry, signal).finally(() => {
@@ -143,6 +168,12 @@ export function createAddressBook(options: AddressBookOptions): AddressBook {
       entry.addresses = [];
       entry.reason = reason;
     },
+    useful(eventId) {
+      const entry = entries.get(eventId);
+      if (entry === undefined) return;
+      entry.rounds = 1;
+      entry.hourlySinceMono = undefined;
+    },
   };
 }
 
@@ -151,6 +182,8 @@ const newEntry = (row: PendingRow): Entry => ({
   addresses: [],
   rounds: 0,
   askAfterMono: 0,
+  askedMono: Number.NEGATIVE_INFINITY,
+  hourlySinceMono: undefined,
   reason: 'no address yet',
   places: undefined,
   asking: undefined,

@@ -1,25 +1,29 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { CloudClient } from '#cloud/client/index.ts';
-import { withTimes } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
-import { isoTime, type Lane } from '#site/model/index.ts';
+import type { Lane } from '#site/model/index.ts';
 import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
 import { createAddressBook, type Sent } from './address-book.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
+import { createEventTimes, type TrustedMoment } from './event-times.ts';
 import { createFeed, type Feed } from './feed.ts';
+import type { MediaFiles } from './files.ts';
 import { createLink, type OnLink } from './link.ts';
 import { deliveryMetrics } from './metrics.ts';
 import { judge } from './outcome.ts';
 import { belowAlarms, type Item, Queue } from './queue.ts';
 import { createSettler, type Settler } from './settler.ts';
 import type { Action } from './status-table.ts';
-import { createUploader, type MediaFiles } from './uploader.ts';
+import { createUploader, type UploadResume } from './uploader.ts';
 
 export interface DeliveryOptions {
-  readonly store: Pick<Store, 'take' | 'before' | 'settle' | 'events' | 'row' | 'media' | 'updateMedia'>;
+  readonly store: Pick<
+    Store,
+    'take' | 'before' | 'settle' | 'events' | 'row' | 'media' | 'updateMedia' | 'anchors' | 'addAnchor' | 'memory'
+  >;
   readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http' | 'probe'>;
   readonly files: MediaFiles;
   readonly clock: Clock;
@@ -32,6 +36,9 @@ export interface DeliveryOptions {
   /** Requests side by side; one is kept for alarms. */
   readonly slots?: number;
   readonly uploadSlots?: number;
+  /** See `UploaderOptions`: how a cut upload goes on, and the most uploads may send, bytes per second. */
+  readonly uploadResume?: UploadResume;
+  readonly uploadRate?: number;
   /** See `UploaderOptions`. */
   readonly allowLoopbackHttp?: boolean;
   readonly random?: () => number;
@@ -43,6 +50,10 @@ export interface Delivery extends Part {
   wake(): void;
   /** The line may be back: waits end now, unless the server asked for them. */
   linkUp(): void;
+  /** The true time is known now: events of this boot whose clock was in doubt are corrected by it. */
+  clockTrusted(moment: TrustedMoment): void;
+  /** The wall clock was set; nobody has confirmed it yet. */
+  clockStepped(): void;
   /** A person changed something (keys, permissions): every wait ends now. */
   retryNow(): void;
   /** Rows that could not be written: sent from memory. At 1,200 the oldest of the least important lane gives way. */
@@ -108,6 +119,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       settler.add(item, { seq: row.seq, lane: row.lane, verdict: 'delivered', at: clock.wall(), tries: 1 });
     },
   });
+  const times = createEventTimes({
+    store,
+    clock,
+    hear: async (signal) => (await cloud.eventTokens.get(signal)).kind === 'token',
+  });
   const book = createAddressBook({
     store,
     clock,
@@ -127,6 +143,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     log,
     metrics,
     slots: options.uploadSlots ?? 2,
+    eventsUnderWay: () => flights.size > 0,
+    resume: options.uploadResume ?? 'off',
+    ...(options.uploadRate !== undefined && { bytesPerS: options.uploadRate }),
     allowLoopbackHttp: options.allowLoopbackHttp ?? false,
     random,
   });
@@ -134,7 +153,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** One try. Body and id are the same every time, only `sent_at` differs (S-168). */
   async function send(row: PendingRow, signal: AbortSignal): Promise<Sent> {
     const result = await cloud.api.postEvent({
-      encoded: withTimes(row.body, isoTime(row.wall), isoTime(clock.wall())),
+      encoded: await times.encoded(row, signal),
       headers: { 'x-partner-trace-id': row.eventId },
       signal,
       deadlineMs: eventDeadlineMs,
@@ -330,6 +349,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   return {
     name: 'delivery',
     start() {
+      times.begin();
       loop = Promise.all([supervise(), uploader.run(stopping.signal)]);
       return Promise.resolve();
     },
@@ -353,6 +373,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       link.recheck();
       wakeAll();
     },
+    clockTrusted: times.trusted,
+    clockStepped: times.stepped,
     retryNow() {
       breaker.clear();
       cloud.eventTokens.retryNow();

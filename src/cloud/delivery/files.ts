@@ -1,15 +1,57 @@
+import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import type { MediaFiles } from './uploader.ts';
+import type { Readable } from 'node:stream';
+import type { MediaRow } from '#site/store/index.ts';
 
-/** Files of a spool that tells the path of a name. `discard` is called when the cloud has the file. */
+/** Where pictures and clips lie until they are uploaded. */
+export interface MediaFiles {
+  /** Size and contents of a file; rejects when it is gone. */
+  open(file: string): Promise<MediaFile>;
+  /** It is of no more use: the cloud has it, or will never take it. */
+  discard?(file: string): Promise<void>;
+}
+
+export interface MediaFile {
+  readonly bytes: number;
+  /** The contents from byte `from` on. */
+  stream(from?: number): Readable;
+}
+
+/** Small enough that a slowed upload yields at once. */
+const chunkBytes = 8 * 1024;
+
+/** Files of a spool that tells the path of a name. */
 export function mediaFilesOf(spool: { path(file: string): string; discard?(file: string): Promise<void> }): MediaFiles {
   return {
     async open(file) {
       const path = spool.path(file);
       const { size } = await stat(path);
-      return { bytes: size, stream: () => createReadStream(path) };
+      return {
+        bytes: size,
+        stream: (from = 0) => createReadStream(path, { start: from, highWaterMark: chunkBytes }),
+      };
     },
     ...(spool.discard === undefined ? {} : { discard: (file: string) => spool.discard?.(file) ?? Promise.resolve() }),
   };
+}
+
+/** The file of a row, if its contents are those the row was written for; otherwise what is wrong, in words. */
+export async function verifiedFile(files: MediaFiles, row: MediaRow): Promise<MediaFile | string> {
+  try {
+    const file = await files.open(row.file ?? '');
+    if (row.bytes !== undefined && file.bytes !== row.bytes)
+      return `the file has ${file.bytes} bytes, not the ${row.bytes} that were recorded`;
+    if (row.sha256 !== undefined && (await sha256(file.stream())) !== row.sha256)
+      return 'the file does not have the contents that were recorded';
+    return file;
+  } catch {
+    return 'the file is gone';
+  }
+}
+
+async function sha256(stream: Readable): Promise<string> {
+  const hash = createHash('sha256');
+  for await (const chunk of stream as AsyncIterable<Buffer>) hash.update(chunk);
+  return hash.digest('hex');
 }

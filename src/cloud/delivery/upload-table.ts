@@ -6,6 +6,8 @@ export type UploadAction =
   | 'uploaded'
   /** The address is of no use: ask for another under the same event id. */
   | 'ask'
+  /** Part of it is there: the rest at once. */
+  | 'resume'
   /** The place is busy or away: the same address later. */
   | 'later'
   /** This file will never be taken. */
@@ -17,6 +19,8 @@ export interface UploadRow {
     readonly status?: Statuses;
     readonly html?: true;
     readonly failure?: readonly FailureKind[];
+    /** Only where cut uploads may go on (`upload_resume`). */
+    readonly resumable?: true;
   };
   readonly action: UploadAction;
 }
@@ -25,6 +29,7 @@ export interface UploadRow {
 export const uploadTable: readonly UploadRow[] = [
   { name: 'success with a page: intercepted line', when: { status: [[200, 299]], html: true }, action: 'later' },
   { name: 'uploaded', when: { status: [[200, 299]] }, action: 'uploaded' },
+  { name: 'incomplete', when: { status: [308], resumable: true }, action: 'resume' },
   { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: 'ask' },
   { name: 'not now', when: { status: [408, 425, 429] }, action: 'later' },
   { name: 'too large', when: { status: [413] }, action: 'failed' },
@@ -35,10 +40,16 @@ export const uploadTable: readonly UploadRow[] = [
   { name: 'line down', when: {}, action: 'later' },
 ];
 
-export function uploadRowFor(outcome: { status?: number; html?: boolean; failure?: FailureKind }): UploadRow {
+export function uploadRowFor(outcome: {
+  status?: number;
+  html?: boolean;
+  failure?: FailureKind;
+  resumable?: boolean;
+}): UploadRow {
   const row = uploadTable.find(
     ({ when }) =>
       (when.status === undefined || includesStatus(when.status, outcome.status)) &&
+      (when.resumable === undefined || outcome.resumable === true) &&
       (when.html === undefined || outcome.html === true) &&
       (when.failure === undefined || (outcome.failure !== undefined && when.failure.includes(outcome.failure))),
   );

@@ -1,6 +1,7 @@
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { isLoopbackHost, type RawRequest } from '#cloud/client/index.ts';
+import type { Dialect } from '#cloud/contract/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
@@ -10,16 +11,13 @@ import type { MediaRow, MediaUpdate, Store } from '#site/store/index.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Address } from './addresses.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
+import { type MediaFile, type MediaFiles, verifiedFile } from './files.ts';
 import type { DeliveryMetrics } from './metrics.ts';
-import { uploadRowFor } from './upload-table.ts';
+import { createUploadGate } from './upload-gate.ts';
+import { type UploadRow, uploadRowFor } from './upload-table.ts';
 
-/** Where pictures and clips lie until they are uploaded. */
-export interface MediaFiles {
-  /** Size and contents of a file; rejects when it is gone. */
-  open(file: string): Promise<{ readonly bytes: number; stream(): Readable }>;
-  /** The cloud has it. */
-  discard?(file: string): Promise<void>;
-}
+/** How an upload that was cut goes on: from the start, or where the server says (`cloud.dialect.upload_resume`). */
+export type UploadResume = Dialect['upload_resume'];
 
 export interface UploaderOptions {
   readonly store: Pick<Store, 'media' | 'updateMedia'>;
@@ -31,6 +29,10 @@ export interface UploaderOptions {
   readonly metrics: DeliveryMetrics;
   /** Uploads side by side. */
   readonly slots: number;
+  readonly eventsUnderWay: () => boolean;
+  readonly resume: UploadResume;
+  /** Most bytes per second over all uploads together. */
+  readonly bytesPerS?: number;
   /** Addresses may be plain http on this machine: the cloud itself is there (sandbox, tests). */
   readonly allowLoopbackHttp: boolean;
   readonly random?: () => number;
@@ -46,6 +48,10 @@ export interface Uploader {
 }
 
 const perScan = 500;
+/** Looked at when all of fewer only wait: they must not hide what could be uploaded. */
+const longestScan = 8_000;
+/** Continuations of one upload without a pause. */
+const maxParts = 5;
 /** A file that became ready without anybody saying so is found after this time. */
 const idleMs = 5_000;
 const jobWaitMs = 30_000;
@@ -62,6 +68,10 @@ export function createUploader(options: UploaderOptions): Uploader {
   /** Events whose files are not tried again before a moment, monotonic, by seq. */
   const later = new BoundedMap<number, number>(2_000);
   const origins = new BoundedMap<string, Breaker>(16);
+  /** Addresses where an upload was cut, by file: the server may hold a part of it. In memory, like all addresses. */
+  const cut = new BoundedMap<string, string>(100);
+  const gate = createUploadGate(options);
+  let scanned = perScan;
 
   function breakerOf(url: string): Breaker {
     const { origin } = new URL(url);
@@ -75,12 +85,14 @@ export function createUploader(options: UploaderOptions): Uploader {
   }
 
   async function scan(signal: AbortSignal): Promise<void> {
-    const rows = await store.media(['ready'], perScan);
+    const rows = await store.media(['ready'], scanned);
+    let started = 0;
     rows.sort((a, b) => importance(a) - importance(b) || a.seq - b.seq || a.index - b.index);
     for (const row of rows) {
       while (running.size >= options.slots) await wakeups.wait(1_000, signal);
       const key = keyOf(row);
       if (running.has(key) || (later.get(row.seq) ?? 0) > clock.monotonic()) continue;
+      started += 1;
       running.add(key);
       void handle(row, signal)
         .then(
@@ -92,12 +104,17 @@ export function createUploader(options: UploaderOptions): Uploader {
           wakeups.wake();
         });
     }
+    scanned = started > 0 || rows.length < scanned ? perScan : Math.min(scanned * 2, longestScan);
   }
 
   /** Brings one file a step further; true when it is to be looked at again after a while. */
   async function handle(row: MediaRow, signal: AbortSignal): Promise<boolean> {
     const found = await options.book.addressFor(row, signal);
-    if (found.kind === 'wait') return true;
+    if (found.kind === 'wait') {
+      if (found.tell !== undefined && row.silent !== true)
+        options.log.warn({ eventId: row.eventId, index: row.index }, `a picture or clip waits: ${found.tell}`);
+      return true;
+    }
     if (found.kind === 'never') return fail(row, found.reason);
     const { address } = found;
     if (!mayUse(address.url)) {
@@ -110,37 +127,22 @@ export function createUploader(options: UploaderOptions): Uploader {
   }
 
   async function upload(row: MediaRow, address: Address, breaker: Breaker, signal: AbortSignal): Promise<boolean> {
-    let file: Awaited<ReturnType<MediaFiles['open']>>;
-    try {
-      file = await options.files.open(row.file ?? '');
-    } catch {
-      return fail(row, 'the file is gone');
-    }
+    const file = await verifiedFile(options.files, row);
+    if (typeof file === 'string') return fail(row, file);
     const sentMono = clock.monotonic();
-    const result = await options.raw({
-      url: address.url,
-      method: address.method,
-      // No credential of ours: the address itself is the permission (S-167).
-      headers: { 'content-type': row.mime ?? mimeOf(row.kind), 'content-length': String(file.bytes) },
-      body: file.stream(),
-      signal,
-      deadlineMs: deadlineOf(file.bytes),
-      repeatable: false,
-    });
-    const decided = uploadRowFor(outcomeOf(result));
-    const shown = row.silent !== true;
-    if (shown) metrics.uploads.inc({ outcome: decided.name });
-    const reason = result.kind === 'failure' ? result.message : `${result.status} ${decided.name}`;
+    const { decided, reason } = await sendAll(row, address, file, signal);
     switch (decided.action) {
       case 'uploaded':
         breaker.succeeded(sentMono);
-        if (shown) metrics.uploadedBytes.inc(file.bytes);
+        options.book.useful(row.eventId);
+        if (row.silent !== true) metrics.uploadedBytes.inc(file.bytes);
         await record({ ...place(row), at: clock.wall(), state: 'uploaded' });
         await options.files.discard?.(row.file ?? '');
         return false;
       case 'ask':
         options.book.useless(row.eventId, reason);
         return false;
+      case 'resume':
       case 'later':
         breaker.failed(
           { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true, reason, retryAfterMs: undefined },
@@ -152,12 +154,60 @@ export function createUploader(options: UploaderOptions): Uploader {
     }
   }
 
+  /** The whole file; after a cut, if the server can tell what it has, only the rest. */
+  async function sendAll(row: MediaRow, address: Address, file: MediaFile, signal: AbortSignal): Promise<Tried> {
+    const canResume = options.resume === 'content_range';
+    const wasCut = canResume && cut.get(keyOf(row)) === address.url;
+    let tried = wasCut
+      ? await put(row, address, signal, { range: `bytes */${file.bytes}`, bytes: 0 })
+      : await put(row, address, signal, { bytes: file.bytes, body: file.stream() });
+    for (let parts = 0; tried.decided.action === 'resume' && parts < maxParts; parts += 1) {
+      const from = Math.min(heldBytes(tried.range), file.bytes - 1);
+      const range = `bytes ${from}-${file.bytes - 1}/${file.bytes}`;
+      tried = await put(row, address, signal, { range, bytes: file.bytes - from, body: file.stream(from) });
+    }
+    return tried;
+  }
+
+  /** One request to the address of a file. */
+  async function put(row: MediaRow, address: Address, signal: AbortSignal, part: Part): Promise<Tried> {
+    const body = part.body === undefined ? undefined : gated(part.body, signal);
+    const result = await options.raw({
+      url: address.url,
+      method: address.method,
+      // No credential of ours: the address itself is the permission (S-167).
+      headers: {
+        'content-type': row.mime ?? mimeOf(row.kind),
+        'content-length': String(part.bytes),
+        ...(part.range !== undefined && { 'content-range': part.range }),
+      },
+      body: body ?? '',
+      signal,
+      deadlineMs: deadlineOf(part.bytes),
+      repeatable: false,
+    });
+    body?.destroy();
+    const decided = uploadRowFor({ ...outcomeOf(result), resumable: options.resume === 'content_range' });
+    if (result.kind === 'failure') cut.set(keyOf(row), address.url);
+    else if (decided.action !== 'later') cut.delete(keyOf(row));
+    if (row.silent !== true) metrics.uploads.inc({ outcome: decided.name });
+    const reason = result.kind === 'failure' ? result.message : `${result.status} ${decided.name}`;
+    return { decided, reason, range: result.kind === 'answer' ? result.headers.range : undefined };
+  }
+
+  function gated(body: Readable, signal: AbortSignal): Readable {
+    const through = gate.through(signal);
+    // Whoever reads it sees the error; both streams end together.
+    return pipeline(body, through, () => {});
+  }
+
   async function fail(row: MediaRow, reason: string): Promise<boolean> {
     if (row.silent !== true) {
       metrics.uploads.inc({ outcome: 'failed' });
       options.log.warn({ eventId: row.eventId, index: row.index, reason }, 'a picture or clip cannot be uploaded');
     }
     await record({ ...place(row), at: clock.wall(), state: 'failed', reason: reason.slice(0, 300) });
+    await options.files.discard?.(row.file ?? '');
     return false;
   }
 
@@ -196,6 +246,26 @@ export function createUploader(options: UploaderOptions): Uploader {
     return url.protocol === 'http:' && options.allowLoopbackHttp && isLoopbackHost(url.hostname);
   }
 }
+
+interface Part {
+  /** Value of `Content-Range`; absent for the whole file at once. */
+  readonly range?: string;
+  readonly bytes: number;
+  readonly body?: Readable;
+}
+
+interface Tried {
+  readonly decided: UploadRow;
+  readonly reason: string;
+  /** The `Range` header of the answer: what the server has. */
+  readonly range: string | undefined;
+}
+
+/** `bytes=0-499` are 500 bytes; without the header the server has none. */
+const heldBytes = (range: string | undefined): number => {
+  const last = /^bytes=0-(\d{1,15})$/.exec(range ?? '')?.[1];
+  return last === undefined ? 0 : Number(last) + 1;
+};
 
 const keyOf = (row: MediaRow): string => `${row.lane}:${row.seq}:${row.index}`;
 const place = ({ seq, lane, index }: MediaRow) => ({ seq, lane, index });

@@ -11,5 +11,9 @@ export const mediaOptions = z.strictObject({
     .max(50)
     .default(8)
     .describe('At most so many pictures with one event, all cameras together.'),
+  upload_rate: size()
+    .refine((bytesPerS) => bytesPerS >= 32_000, 'must be at least 32KB')
+    .optional()
+    .describe('Most bytes per second uploads may send; no limit unless set.'),
   budget: size().default(512_000_000).describe('Disk space pictures and clips may use.'),
 });

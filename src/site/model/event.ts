@@ -49,6 +49,16 @@ export const siteEvent = z.strictObject({
     version: z.literal(1),
     epoch: z.int(),
     clock: clockQuality,
+    /** Only as sent to the cloud, where the recorded time was corrected: `event_time` then differs from `at`. */
+    time: z
+      .strictObject({
+        /** `exact` by a moment of the same run of the machine whose true time is known; otherwise `estimated`. */
+        quality: z.enum(['exact', 'estimated']),
+        recorded: time,
+        earliest: time.optional(),
+        latest: time.optional(),
+      })
+      .optional(),
     /** The partition's state after the decision, and its arming sequence. */
     arming: z.strictObject({ state: armingWord, seq: z.int() }).optional(),
     incident_id: z.string().optional(),
