@@ -15,6 +15,11 @@ const pageBytes = 4096;
 const mib = 1024 ** 2;
 /** `bulk.db` keeps at least so much room of its own on a nearly full disk. */
 const bulkFloorPages = 2048;
+/** Room that no file may grow into on a full disk: the log needs it, or nothing can be deleted any more. */
+const keptForLog = 1 * mib;
+/** Pages in the log before they are moved to the file: on a full disk they can be moved only into the reserve. */
+const logPages: Readonly<Record<SpaceLevel, number>> = { ok: 1000, soft: 100, hard: 100, full: 32 };
+const smallDisk = 1024 * mib;
 /** Free pages a file has for what comes, while history still pays for it. */
 const roomBytes = 8 * mib;
 /** A file is written anew, smaller, only while what lives in it is small. */
@@ -84,7 +89,7 @@ export class Pressure {
   #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
   #shrinkAfter = 0;
-  #capped: BulkFile | undefined;
+  #capped: { level: SpaceLevel; site: SiteFile | undefined; bulk: BulkFile | undefined } | undefined;
 
   constructor(options: PressureOptions) {
     this.#options = options;
@@ -109,7 +114,7 @@ export class Pressure {
   /** From time to time: looks at the disk, and tries a write where the last one failed and nobody else does. */
   tend(): void {
     this.#look();
-    this.#capBulk();
+    this.#cap();
     this.#makeReserve();
     for (const [name, fault] of this.#faults) {
       if (!fault.over) this.#probe(name);
@@ -140,13 +145,17 @@ export class Pressure {
   makeRoom(file: SiteFile | BulkFile, rank: number): boolean {
     this.#look();
     const diskFull = this.#spaceLevel === 'full';
-    const released = diskFull && this.#reserve.release();
-    if (diskFull) attempt(() => file.db.pragma('wal_checkpoint(RESTART)'));
+    const released = diskFull && this.#release();
+    this.#cap();
+    // The reserve is for alarms too; what pays for it afterwards goes in the background.
+    if (released && file.name === 'site') return true;
     if (this.#trim(file, 'history')) return true;
     if (file.name === 'bulk') return this.#trim(file, 'inputs') || this.#evict(file, activity, rank);
-    // The reserve is for alarms too, once nothing else is left to pay.
-    if (released) return true;
-    if (diskFull && this.#bulkYields(rank)) return true;
+    if (diskFull && this.#bulkYields(rank)) {
+      this.#look();
+      this.#cap();
+      return true;
+    }
     if (diskFull && !this.#mediaHadTime()) return false;
     for (let lane = activity - 1; lane >= 0; lane -= 1) if (this.#evict(file, lane, rank)) return true;
     return false;
@@ -199,15 +208,43 @@ export class Pressure {
     if (bytes > 0 && free - bytes >= 1.5 * thresholds(total).full) this.#reserve.make(bytes);
   }
 
-  /** From `hard` on `bulk.db` grows no more: what room is left is for alarms. */
-  #capBulk(): void {
-    const bulk = this.#options.files.bulk();
-    const isLow = this.#spaceLevel === 'hard' || this.#spaceLevel === 'full';
-    if (bulk === undefined || (isLow ? this.#capped === bulk : this.#capped === undefined)) return;
-    const most = Math.floor(this.#options.limits.bulkBytes / pageBytes);
-    const cap = isLow ? Math.min(most, Math.max(pages(bulk), bulkFloorPages)) : most;
-    this.#capped = isLow ? bulk : undefined;
-    attempt(() => bulk.db.pragma(`max_page_count = ${cap}`));
+  /** The logs are emptied with the room that becomes free: full of what cannot be moved they would take no deletion. */
+  #release(): boolean {
+    if (!this.#reserve.release()) return false;
+    const { files } = this.#options;
+    for (const file of [files.site(), files.bulk()]) {
+      if (file !== undefined) attempt(() => file.db.pragma('wal_checkpoint(RESTART)'));
+    }
+    this.#look();
+    // Read again below the threshold or not: until the reserve is whole again the disk counts as full.
+    this.#spaceLevel = 'full';
+    return true;
+  }
+
+  /**
+   * From `hard` on `bulk.db` grows no more: what room is left is for alarms. On a full disk `site.db` grows into what
+   * is left but for the log's part; a file that has met such a bound can still delete, a full disk cannot.
+   */
+  #cap(): void {
+    const level = this.#spaceLevel;
+    const [site, bulk] = [this.#options.files.site(), this.#options.files.bulk()];
+    const capped = this.#capped;
+    const isSame = capped?.level === level && capped.site === site && capped.bulk === bulk;
+    if (isSame && level !== 'full') return;
+    this.#capped = { level, site, bulk };
+    const { siteBytes, bulkBytes } = this.#options.limits;
+    const { free, total } = this.#space ?? { free: 0, total: 0 };
+    const log = Math.min(logPages[level], total < smallDisk ? logPages.soft : logPages.ok);
+    if (site !== undefined) {
+      const room = Math.max(0, free - Math.min(keptForLog, total / 64)) / pageBytes;
+      bound(site, log, level === 'full' ? Math.min(siteBytes / pageBytes, pages(site) + room) : siteBytes / pageBytes);
+    }
+    if (bulk !== undefined) {
+      const floor = level === 'full' ? 0 : bulkFloorPages;
+      const isLow = level === 'hard' || level === 'full';
+      const most = bulkBytes / pageBytes;
+      if (!isSame) bound(bulk, log, isLow ? Math.min(most, Math.max(pages(bulk), floor)) : most);
+    }
   }
 
   #probe(name: FileName): void {
@@ -304,6 +341,11 @@ function isReadOnly(dir: string): boolean {
 
 const pages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('page_count', { simple: true }));
 const freePages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('freelist_count', { simple: true }));
+
+function bound(file: SiteFile | BulkFile, log: number, most: number): void {
+  attempt(() => file.db.pragma(`max_page_count = ${Math.floor(most)}`));
+  attempt(() => file.db.pragma(`wal_autocheckpoint = ${log}`));
+}
 
 /** For steps that a sick disk refuses; whoever needed them meets the same disk and reports it. */
 function attempt(step: () => unknown): boolean {
