@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 
 const root = join(import.meta.dirname, '..');
 
@@ -11,6 +11,16 @@ const outside = ['better-sqlite3'];
 const requireForCommonJs =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
 
+/** In place of `src/lib/crash-point.ts`; the calls of an empty function go with it. */
+const noCrashPoints: Plugin = {
+  name: 'no-crash-points',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]lib[/\\]crash-point\.ts$/ }, () => ({
+      contents: 'export function crashPoint() {}',
+    }));
+  },
+};
+
 export interface Bundle {
   /** Everything that went in, relative to the repository. */
   readonly inputs: readonly string[];
@@ -19,9 +29,9 @@ export interface Bundle {
 
 /**
  * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), their shared
- * chunks, `panels/` (profiles). It starts in half the time of the sources.
+ * chunks, `panels/` (profiles). It starts in half the time of the sources. `crashPoints` leaves them in: for tests only.
  */
-export async function makeBundle(folder: string): Promise<Bundle> {
+export async function makeBundle(folder: string, { crashPoints = false } = {}): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: { cli: 'src/cli/main.ts', store: 'src/site/store/worker.ts' },
@@ -33,6 +43,9 @@ export async function makeBundle(folder: string): Promise<Bundle> {
     platform: 'node',
     target: 'node24',
     external: outside,
+    // Inlines empty functions.
+    minifySyntax: true,
+    plugins: crashPoints ? [] : [noCrashPoints],
     banner: { js: requireForCommonJs },
     legalComments: 'eof',
     metafile: true,

@@ -1,5 +1,6 @@
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { crashPoint } from './crash-point.ts';
 
 /**
  * Writes a whole file that only this user may read (mode 0600). File, rename and folder are each synced: after a power
@@ -12,12 +13,16 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
     try {
       await file.chmod(0o600);
       await file.writeFile(content);
+      crashPoint('file.part');
       await file.sync();
+      crashPoint('file.synced');
     } finally {
       await file.close();
     }
     await rename(part, path);
+    crashPoint('file.renamed');
     await syncFolder(dirname(path));
+    crashPoint('file.dirsynced');
   } catch (error) {
     await rm(part, { force: true }).catch(() => undefined);
     throw error;

@@ -3,6 +3,7 @@ import { Counter, type Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { sleep } from '#lib/wait.ts';
@@ -229,6 +230,7 @@ export function createController(options: {
       events.inc({ class: event.class });
       ports.publish.event(durable ? event : { ...event, data: { ...event.data, durable: false } });
     }
+    crashPoint('published');
     for (const effect of effects) if (effect.kind === 'reply') answer(effect.result, effect.client);
   }
 

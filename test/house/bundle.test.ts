@@ -1,7 +1,8 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { crashPoints } from '#lib/crash-point.ts';
 import { startProcess } from '#sandbox/demo/processes.ts';
 import { type Bundle, makeBundle } from '../../tools/bundle.ts';
 
@@ -67,4 +68,20 @@ panels:
     expect(foreign).toEqual([]);
     expect(bundle.inputs).toContain('src/daemon.ts');
   });
+
+  it('has no crash point, which a bundle that keeps them shows can be seen', async () => {
+    expect(traces(folder)).toEqual([]);
+    const other = mkdtempSync(join(tmpdir(), 'siteward-bundle-'));
+    onTestFinished(() => rmSync(other, { recursive: true, force: true }));
+    await makeBundle(other, { crashPoints: true });
+    expect(new Set(traces(other))).toEqual(new Set(['SITEWARD_CRASH_AT', ...crashPoints]));
+  });
 });
+
+/** What of the crash points stands in the scripts of a bundle. */
+function traces(folder: string): string[] {
+  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  const text = scripts.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  const calls = crashPoints.filter((name) => new RegExp(`crashPoint\\w*\\(["'\`]${name}["'\`]\\)`).test(text));
+  return [...(text.includes('SITEWARD_CRASH_AT') ? ['SITEWARD_CRASH_AT'] : []), ...calls];
+}

@@ -1,5 +1,6 @@
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Store, Verdict } from '#site/store/index.ts';
 import type { Item } from './queue.ts';
@@ -55,7 +56,9 @@ export function createSettler(options: SettlerOptions): Settler {
     const batch: [Item, Verdict][] = [];
     for (const one of waiting) if (batch.push(one) >= perWrite) break;
     try {
+      crashPoint('settle.before');
       await options.store.settle(batch.map(([, verdict]) => verdict));
+      crashPoint('settle.committed');
       trouble = undefined;
       waits.reset();
       for (const [item] of batch) {

@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
@@ -110,6 +111,7 @@ export function createMedia(options: {
     }
     await job.committed;
     await record(outcome);
+    crashPoint('media.row');
     if (outcome.state === 'ready') options.onReady();
   }
 

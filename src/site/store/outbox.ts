@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
+import { crashPoint } from '#lib/crash-point.ts';
 import { lanes } from '#site/model/index.ts';
 import type { WireRow } from './protocol.ts';
 import type { GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
@@ -119,6 +120,7 @@ export class Outbox {
     if (row === undefined) return false;
     this.#sql.unpark.run(seq);
     this.#sql.pend.run(row.lane, seq, row.okey, row.silent);
+    crashPoint('retry.rows');
     if (row.silent === 0) this.#move(row.lane, 1);
     return true;
   }
