@@ -5,6 +5,7 @@ import type { Dialect } from '#cloud/contract/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
 import { lanes } from '#site/model/index.ts';
 import type { MediaRow, MediaUpdate, Store } from '#site/store/index.ts';
@@ -136,7 +137,9 @@ export function createUploader(options: UploaderOptions): Uploader {
         breaker.succeeded(sentMono);
         options.book.useful(row.eventId);
         if (row.silent !== true) metrics.uploadedBytes.inc(file.bytes);
+        crashPoint('media.uploaded');
         await record({ ...place(row), at: clock.wall(), state: 'uploaded' });
+        crashPoint('media.unlink');
         await options.files.discard?.(row.file ?? '');
         return false;
       case 'ask':
@@ -158,9 +161,12 @@ export function createUploader(options: UploaderOptions): Uploader {
   async function sendAll(row: MediaRow, address: Address, file: MediaFile, signal: AbortSignal): Promise<Tried> {
     const canResume = options.resume === 'content_range';
     const wasCut = canResume && cut.get(keyOf(row)) === address.url;
-    let tried = wasCut
-      ? await put(row, address, signal, { range: `bytes */${file.bytes}`, bytes: 0 })
-      : await put(row, address, signal, { bytes: file.bytes, body: file.stream() });
+    const question = { range: `bytes */${file.bytes}`, bytes: 0 };
+    let tried = wasCut ? await put(row, address, signal, question) : undefined;
+    // A success either means that all is there, or that a server without the protocol has stored nothing as the file:
+    // the whole goes up once more, which harms neither.
+    if (tried === undefined || tried.decided.action === 'uploaded')
+      tried = await put(row, address, signal, { bytes: file.bytes, body: file.stream() });
     for (let parts = 0; tried.decided.action === 'resume' && parts < maxParts; parts += 1) {
       const from = Math.min(heldBytes(tried.range), file.bytes - 1);
       const range = `bytes ${from}-${file.bytes - 1}/${file.bytes}`;
