@@ -71,6 +71,8 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       lan: lanPort({
         house,
         slots: { health: () => slots.health(), metrics: () => slots.metrics() },
+        clock,
+        stateDir: () => loaded.settings.store.dir,
         uptimeMs: () => clock.monotonic() - startedMono,
         hasCloud: () => loaded.settings.cloud !== undefined,
         config: () => ({ path: options.configPath, lastGood: loaded.lastGood, error: configError }),

@@ -27,6 +27,7 @@ export const errorCodes = {
   deadline: 'The work did not finish within its time.',
   mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
   node_too_old: 'siteward needs Node 24 or newer. Run it with "npm run", which brings its own.',
+  not_parked: 'None of the named events was touched, because some are not parked; the message names them.',
   picture_invalid: 'What the camera sent is not a usable JPEG picture.',
   profile_invalid: 'A panel profile is not valid; the place is in the facts.',
   queue_full: 'A bounded queue is full; the work was refused, nothing was lost.',

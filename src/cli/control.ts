@@ -35,6 +35,7 @@ async function send(dispatcher: Agent, socket: string, wire: WireRequest): Promi
       dispatcher,
       method,
       headers: wire.headers,
+      body: wire.body ?? null,
       signal,
     });
     const headMono = performance.now();
@@ -81,5 +82,7 @@ export function answered<O>(result: Result<O>): Answer<O> {
   const said = known.success
     ? `${known.data.title}: ${known.data.detail ?? known.data.code}`
     : `status ${result.status}`;
-  throw new SitewardError('control_refused', `the daemon refused: ${said}`, { facts: { status: result.status } });
+  throw new SitewardError('control_refused', `the daemon refused: ${said}`, {
+    facts: { status: result.status, ...(known.success && { code: known.data.code }) },
+  });
 }

@@ -3,6 +3,7 @@ import { describe, isCode, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { addOutbox } from './outbox.ts';
 
 const defaultConfig = '/etc/siteward/siteward.yaml';
 const defaultSocket = '/run/siteward/control.sock';
@@ -27,6 +28,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 function exitCodeOf(error: unknown): ExitCode {
   if (isCode(error, 'control_unreachable')) return exitCodes.unreachable;
   if (isCode(error, 'config_invalid') || isCode(error, 'config_unreadable')) return exitCodes.configuration;
+  if (isCode(error, 'control_refused') && error instanceof SitewardError && error.facts.code === 'not_parked')
+    return exitCodes.notFound;
   return exitCodes.failure;
 }
 
@@ -72,6 +75,7 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--follow', 'stay and print new events as they come, oldest first', false)
     .addOption(socket())
     .action(async (options) => done(await (await import('./events.ts')).events(options)));
+  addOutbox(program, { socket, done });
   program
     .command('sandbox')
     .description('run a stand-in for the cloud service, for trials and tests')

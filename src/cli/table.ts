@@ -22,6 +22,18 @@ export const printable = (text: string): string =>
     .replaceAll(/\p{Cc}+/gu, ' ')
     .trim();
 
+/** "512 B", "4.0 KiB", "1.2 GiB". */
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let size = Math.max(0, bytes);
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
+}
+
 /** "3 d 4 h", "12 min", "8 s": the two largest units. */
 export function formatSpan(seconds: number): string {
   const units = [

@@ -1,9 +1,11 @@
 import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#lan/http/index.ts';
+import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
 import type { House } from './house.ts';
+import { outboxPort } from './outbox-port.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
 
@@ -40,7 +42,10 @@ async function outboxStats({ store }: House): Promise<OutboxStats> {
 export function lanPort(options: {
   house: House;
   slots: { health(): readonly PartReport[]; metrics(): Promise<string> };
+  clock: Clock;
   uptimeMs: () => number;
+  /** The state directory. */
+  stateDir: () => string;
   config: () => { path: string; lastGood: boolean; error: string | undefined };
   /** Whether the configuration names a cloud. */
   hasCloud: () => boolean;
@@ -99,6 +104,14 @@ export function lanPort(options: {
     },
 
     metrics: () => slots.metrics(),
+
+    outbox: outboxPort({
+      house,
+      clock: options.clock,
+      health: slots.health,
+      dir: options.stateDir,
+      hasCloud: options.hasCloud,
+    }),
   };
 }
 

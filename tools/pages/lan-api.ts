@@ -10,7 +10,7 @@ export function lanApi(): string {
       title: 'siteward control socket',
       version,
       description:
-        'What "siteward status" and "siteward events" ask. Members may be added within version 1; readers ignore what they do not know.',
+        'What "siteward status", "siteward events" and "siteward outbox" ask. Members may be added within version 1; readers ignore what they do not know.',
     },
     servers: [{ url: 'http://localhost', description: 'Over the unix socket of http.control_socket; no TCP port' }],
     operations: Object.values(lanOperations),

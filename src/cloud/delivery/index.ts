@@ -2,6 +2,7 @@ export * from './delivery.ts';
 export type { TrustedMoment } from './event-times.ts';
 export * from './files.ts';
 export type { OnLink } from './link.ts';
+export { helpFor, type StatusHelp, statusHelp } from './status-help.ts';
 export { type Action, type LinkTrouble, type StatusRow, statusTable } from './status-table.ts';
 export { type UploadAction, type UploadRow, uploadTable } from './upload-table.ts';
 export type { UploadResume } from './uploader.ts';

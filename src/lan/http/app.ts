@@ -5,6 +5,7 @@ import type { Operation } from '#lib/contract/operation.ts';
 import { bindServer, type Handlers, type Reply, refuseOtherMethods, type ServerRules } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { lanOperations } from './operations.ts';
+import { outboxHandlers } from './outbox-handlers.ts';
 import type { LanPort } from './port.ts';
 import { problemReply } from './problem.ts';
 
@@ -18,7 +19,7 @@ const answerDeadlineMs = 5000;
 /** The LAN API as an app that can be served on any listener, or called without one. */
 export function lanApp(port: LanPort, log: Logger): Hono {
   const app = new Hono();
-  bindServer(app, lanOperations, handlers(port), rules(log));
+  bindServer(app, lanOperations, handlers(port, log), rules(log));
   refuseOtherMethods(app, Object.values(lanOperations), (allow) => {
     const refusal = problemReply(405, 'method_not_allowed', { detail: `Use ${allow.join(' or ')}.` });
     return { ...refusal, headers: { ...refusal.headers, allow: allow.join(', ') } };
@@ -30,7 +31,7 @@ export function lanApp(port: LanPort, log: Logger): Hono {
   return app;
 }
 
-function handlers(port: LanPort): Handlers<typeof lanOperations, Identity> {
+function handlers(port: LanPort, log: Logger): Handlers<typeof lanOperations, Identity> {
   return {
     getStatus: async ({ signal }) => json(await withDeadline(answerDeadlineMs, signal, () => port.status(), 'status')),
     listEvents: async ({ query, signal }) => {
@@ -48,6 +49,7 @@ function handlers(port: LanPort): Handlers<typeof lanOperations, Identity> {
       body: await withDeadline(answerDeadlineMs, signal, () => port.metrics(), 'reading metrics'),
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
     }),
+    ...outboxHandlers(port.outbox, log, { deadlineMs: answerDeadlineMs, json }),
   };
 }
 
@@ -67,6 +69,8 @@ function failed(operation: Operation, error: unknown, log: Logger): Reply {
   if (error instanceof SitewardError && passing.has(error.code)) {
     return problemReply(503, error.code, { detail: error.message });
   }
+  if (error instanceof SitewardError && error.code === 'not_parked')
+    return problemReply(404, error.code, { detail: error.message });
   // The client hung up; nobody is there to be told.
   if (error instanceof Error && error.name === 'AbortError') return problemReply(503, 'stopped');
   log.error({ err: error, operation: operation.id }, 'a request of the LAN API failed');

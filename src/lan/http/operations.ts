@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
+import { outboxOperations } from './outbox-operations.ts';
 import { eventList, eventsQuery, problem, readiness, statusDocument } from './schemas.ts';
 
 const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
@@ -83,4 +84,4 @@ export const getMetrics = defineOperation({
 });
 
 /** Every operation of the LAN API so far, by its id. */
-export const lanOperations = { getStatus, listEvents, getHealth, getReady, getMetrics } as const;
+export const lanOperations = { getStatus, listEvents, getHealth, getReady, getMetrics, ...outboxOperations } as const;

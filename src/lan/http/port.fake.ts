@@ -1,4 +1,6 @@
-import type { LanPort } from './port.ts';
+import { SitewardError } from '#errors.ts';
+import type { GapEntry, OutboxDocument, ParkedDetail } from './outbox-schemas.ts';
+import type { LanPort, OutboxPort } from './port.ts';
 import type { EventEntry, StatusDocument } from './schemas.ts';
 
 /** A quiet site with one partition. */
@@ -69,6 +71,103 @@ export function fakeEvent(seq: number): EventEntry {
   };
 }
 
+/** An outbox with a cut line, one lost event and a full enough disk. */
+export const fakeOutboxDocument: OutboxDocument = {
+  at: '2026-11-27T22:03:00.000Z',
+  lanes: [
+    { lane: 'alarm', waiting: 1, oldest: '2026-11-27T21:59:00.000Z', parked: 1, lost: 0 },
+    { lane: 'arming', waiting: 0, oldest: null, parked: 0, lost: 0 },
+    { lane: 'trouble', waiting: 0, oldest: null, parked: 0, lost: 0 },
+    { lane: 'activity', waiting: 1200, oldest: '2026-11-27T22:01:00.000Z', parked: 0, lost: 40 },
+  ],
+  media: { waiting: 2, failed: 1 },
+  store: { state: 'ok' },
+  disk: {
+    dir: '/var/lib/siteward',
+    files: [
+      { name: 'site.db', bytes: 524_288, wal_bytes: 4096 },
+      { name: 'bulk.db', bytes: 3_145_728, wal_bytes: 0 },
+    ],
+    free_bytes: 10_737_418_240,
+    total_bytes: 21_474_836_480,
+    level: 'ok',
+  },
+  link: {
+    state: 'down',
+    reason: 'nobody listens at the address',
+    trouble: 'unreachable',
+    breaker: 'open',
+    since: '2026-11-27T21:58:00.000Z',
+    next_try_s: 12,
+  },
+  sending: { in_flight: 0, aside: 0, memory_only: 0 },
+};
+
+export function fakeParked(seq: number): ParkedDetail {
+  const { event } = fakeEvent(seq);
+  return {
+    seq,
+    lane: 'alarm',
+    event,
+    at: '2026-11-27T22:02:00.000Z',
+    tries: 2,
+    status: 422,
+    reason: '422 refused as invalid: unknown camera',
+    means: 'The cloud does not take this event.',
+    todo: 'Read what the cloud said.',
+    cloud_event: {
+      event_time: event.at,
+      sent_at: '2026-11-27T22:03:00.000Z',
+      event_id: event.event_id,
+      payload: event,
+    },
+  };
+}
+
+/** Events 1 to `count` are parked; they can be retried and dropped, each once. */
+export function fakeOutbox(count = 3, replaced: Partial<OutboxPort> = {}): OutboxPort {
+  const parked = new Set(Array.from({ length: count }, (_, index) => index + 1));
+  const gaps: GapEntry[] = [];
+  const take = (seqs: readonly number[]) => {
+    const missing = seqs.filter((seq) => !parked.has(seq));
+    if (missing.length > 0) throw new SitewardError('not_parked', `not parked: ${missing.join(', ')}`);
+    for (const seq of seqs) parked.delete(seq);
+    return seqs.length;
+  };
+  return {
+    show: async () => fakeOutboxDocument,
+    async waiting({ limit, after }) {
+      const items = [1, 2, 3].filter((seq) => seq > after).slice(0, limit);
+      const entries = items.map((seq) => ({ seq, lane: 'alarm' as const, event: fakeEvent(seq).event }));
+      return { items: entries, next_after: items.length < limit ? null : (items.at(-1) ?? null) };
+    },
+    parked: async ({ limit, before = Number.MAX_SAFE_INTEGER }) =>
+      [...parked]
+        .filter((seq) => seq < before)
+        .sort((a, b) => b - a)
+        .slice(0, limit)
+        .map((seq) => {
+          const { cloud_event: _, ...entry } = fakeParked(seq);
+          return entry;
+        }),
+    async parkedOne(seq) {
+      if (!parked.has(seq)) throw new SitewardError('not_parked', `not parked: ${seq}`);
+      return fakeParked(seq);
+    },
+    retry: async (seqs) => take(seqs),
+    async drop(seqs) {
+      const dropped = take(seqs);
+      for (const seq of seqs) {
+        const range = { seq_from: seq, seq_to: seq, count: 1 };
+        gaps.unshift({ lane: 'alarm', ...range, why: 'technician', at: '2026-11-27T22:03:00.000Z', reported: false });
+      }
+      return dropped;
+    },
+    gaps: async (limit) => gaps.slice(0, limit),
+    ...replaced,
+  };
+}
+
 /** A port with `count` events, seq 1 to `count`; members can be replaced. */
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
@@ -79,6 +178,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
         .slice(0, limit),
     ready: () => ({ ready: true, reasons: [] }),
     metrics: async () => 'siteward_up 1\n',
+    outbox: fakeOutbox(),
     ...replaced,
   };
 }

@@ -1,3 +1,12 @@
+import type {
+  GapEntry,
+  OutboxDocument,
+  ParkedDetail,
+  ParkedEntry,
+  ParkedQuery,
+  WaitingList,
+  WaitingQuery,
+} from './outbox-schemas.ts';
 import type { EventEntry, EventsQuery, Readiness, StatusDocument } from './schemas.ts';
 
 /** What the LAN API shows; `daemon.ts` fills it in. Calls may reject with a `SitewardError`. */
@@ -9,4 +18,22 @@ export interface LanPort {
   ready(): Readiness;
   /** Text format of Prometheus. */
   metrics(): Promise<string>;
+  readonly outbox: OutboxPort;
+}
+
+/** The outbox as a technician sees and mends it. Silent events do not exist here (safety 4). */
+export interface OutboxPort {
+  /** Never rejects for a store that cannot be read: that is what it shows then. */
+  show(): Promise<OutboxDocument>;
+  waiting(query: WaitingQuery): Promise<WaitingList>;
+  /** Newest first, at most `limit`, with seq below `before`; empty only when there are no more. */
+  parked(query: ParkedQuery): Promise<readonly ParkedEntry[]>;
+  /** Rejects with `not_parked`. */
+  parkedOne(seq: number): Promise<ParkedDetail>;
+  /** Puts events back in line; resolves with how many. Rejects with `not_parked`, naming them, and does nothing then. */
+  retry(seqs: readonly number[]): Promise<number>;
+  /** Gives events up for good; as `retry`. */
+  drop(seqs: readonly number[]): Promise<number>;
+  /** Newest first. */
+  gaps(limit: number): Promise<readonly GapEntry[]>;
 }

@@ -10,6 +10,9 @@ const titles: Readonly<Record<number, string>> = {
   503: 'This cannot be answered at the moment',
 };
 
+/** Where the title of the status says something else. */
+const titleOf: Readonly<Record<string, string>> = { not_parked: 'No such parked event' };
+
 /** An answer in the form of RFC 9457. It never carries a stack or more than the caller may know. */
 export function problemReply(
   status: number,
@@ -18,7 +21,7 @@ export function problemReply(
 ): Reply {
   const body: ProblemDocument = {
     type: `/docs/errors#${code}`,
-    title: titles[status] ?? 'The request failed',
+    title: titleOf[code] ?? titles[status] ?? 'The request failed',
     status,
     code,
     ...(more.detail !== undefined && { detail: more.detail }),

@@ -1,0 +1,109 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { lanes } from '#site/model/index.ts';
+import { exitCodes } from './exit-codes.ts';
+
+/** Which parked events: their numbers, or all there are when the command begins. */
+export interface Chosen {
+  readonly seqs: readonly number[];
+  readonly all: boolean;
+  readonly socket: string;
+}
+
+/** The verbs of `siteward outbox`; each is loaded when it is called. */
+export function addOutbox(
+  program: Command,
+  { socket, done }: { socket: () => Option; done: (code: number) => void },
+): void {
+  const outbox = program.command('outbox').description('see what waits for the cloud, and look after what it refused');
+  outbox
+    .command('show')
+    .description('show what waits, is parked or was lost, the link, the disk, and what to do')
+    .option('--json', 'print the outbox document', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./outbox-show.ts')).show(options)));
+  outbox
+    .command('events')
+    .description('list events that wait for the cloud, oldest first')
+    .option('--json', 'print one JSON object per line', false)
+    .option('--limit <count>', 'how many', count, 20)
+    .addOption(new Option('--lane <lane>', 'only this lane').choices(lanes))
+    .option('--partition <id>', 'only this partition')
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./outbox-lists.ts')).waiting(options)));
+  outbox
+    .command('parked')
+    .description('list events the cloud refused, newest first, or explain one')
+    .argument('[seq]', 'number of the event to explain', seq)
+    .option('--json', 'print one JSON object per line, or the one event', false)
+    .option('--limit <count>', 'how many', count, 20)
+    .addOption(socket())
+    .action(async (number: number | undefined, options) => {
+      const lists = await import('./outbox-lists.ts');
+      done(await (number === undefined ? lists.parked(options) : lists.explain({ ...options, seq: number })));
+    });
+  outbox
+    .command('gaps')
+    .description('list records of events that were given up, newest first')
+    .option('--json', 'print one JSON object per line', false)
+    .option('--limit <count>', 'how many, 1 to 200', gapCount, 20)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./outbox-lists.ts')).gaps(options)));
+  choosing(outbox.command('retry').description('put parked events back in line'))
+    .option('--json', 'print { retried }', false)
+    .addOption(socket())
+    .action(async (seqs: readonly number[], options, command: Command) => {
+      needsChoice(seqs, options.all, command);
+      done(await (await import('./outbox-changes.ts')).retry({ ...options, seqs }));
+    });
+  choosing(outbox.command('export').description('print parked events as they would be sent, one JSON object per line'))
+    .option('--out <file>', 'write them to this file, which only its owner may read')
+    .option('--force', 'replace the file', false)
+    .addOption(socket())
+    .action(async (seqs: readonly number[], options, command: Command) => {
+      needsChoice(seqs, options.all, command);
+      if (options.force && options.out === undefined) wrong(command, '--force goes with --out');
+      done(await (await import('./outbox-export.ts')).exportParked({ ...options, seqs }));
+    });
+  choosing(outbox.command('drop').description('give parked events up for good; each is counted and reported'))
+    .option('--yes', 'do not ask', false)
+    .option('--json', 'print { dropped }', false)
+    .addOption(socket())
+    .action(async (seqs: readonly number[], options, command: Command) => {
+      needsChoice(seqs, options.all, command);
+      const ended = await (await import('./outbox-changes.ts')).drop({ ...options, seqs });
+      if (ended === 'nobody to ask') wrong(command, 'a drop cannot be undone; say --yes if it is meant');
+      else done(ended);
+    });
+}
+
+const choosing = (command: Command): Command =>
+  command
+    .argument('[seqs...]', 'numbers of parked events', seqs)
+    .option('--all', 'all that are parked when the command begins', false);
+
+function needsChoice(chosen: readonly number[], all: boolean, command: Command): void {
+  if (all && chosen.length > 0) wrong(command, 'name events or say --all, not both');
+  if (!all && chosen.length === 0) wrong(command, 'name the events, or say --all; "siteward outbox parked" lists them');
+}
+
+function wrong(command: Command, message: string): never {
+  return command.error(`siteward: ${message}`, { exitCode: exitCodes.usage });
+}
+
+function seq(text: string): number {
+  const value = Number(text);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < 1)
+    throw new InvalidArgumentError('It must be the number of an event.');
+  return value;
+}
+
+const seqs = (text: string, before: readonly number[] = []): readonly number[] => [...before, seq(text)];
+
+const upTo = (most: number) => (text: string) => {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > most) throw new InvalidArgumentError(`It must be 1 to ${most}.`);
+  return value;
+};
+/** Read in pages of 200. */
+const count = upTo(100_000);
+const gapCount = upTo(200);

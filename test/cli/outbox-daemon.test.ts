@@ -1,0 +1,200 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { OutboxDocument } from '#lan/http/index.ts';
+import { systemClock } from '#lib/clock.ts';
+import { eventually } from '#sandbox/demo/processes.ts';
+import type { SiteEvent } from '#site/model/index.ts';
+import { openStore, type Store } from '#site/store/index.ts';
+import { camera, type Site, startSite } from '../harness/site.ts';
+import { siteward } from './run-cli.ts';
+
+const yaml = (cameras: Readonly<Record<string, string>>) => `
+partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
+panels:
+  - id: sensors
+    profile: zigbee2mqtt
+    zones: { "1": { type: panic_audible, name: Button, key: button, partition: p1 } }
+cameras:
+${camera('yard', cameras.yard, 'partition: p1')}
+`;
+const slow = { timeoutMs: 60_000 };
+
+let site: Site | undefined;
+let dir: string;
+function running(): Site {
+  if (site === undefined) throw new Error('the site did not start');
+  return site;
+}
+const outbox = (...args: string[]) => siteward(['outbox', ...args, '--socket', running().socket]);
+const json = async (...args: string[]) => JSON.parse((await outbox(...args, '--json')).out) as unknown;
+const lines = async <T>(...args: string[]): Promise<T[]> =>
+  (await outbox(...args)).out
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+
+/** The daemon rests while `work` has its store. */
+async function withStore(work: (store: Store) => Promise<unknown>): Promise<void> {
+  const { daemon, folder } = running();
+  await daemon.stop();
+  const store = openStore({
+    dir: join(folder, 'state'),
+    clock: systemClock(),
+    log: pino({ level: 'silent' }),
+    metrics: new Registry(),
+  });
+  await store.start(new AbortController().signal);
+  try {
+    await work(store);
+  } finally {
+    await store.stop();
+  }
+}
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), 'siteward-export-'));
+});
+afterAll(async () => {
+  await site?.close();
+  rmSync(dir, { recursive: true, force: true });
+});
+
+/** Later tests go on where earlier ones stop: a site takes seconds to start. */
+test('waiting events are listed oldest first, by lane and partition, and counted', async () => {
+  site = await startSite({ broker: 'embedded', cameras: ['yard'], yaml: (at) => yaml(at.cameras) });
+  const { line, panel, history } = site;
+  await line.cut();
+  const sensors = await panel('sensors', ['--kind', 'zigbee', '--device', 'button:contact']);
+  for (let pressed = 0; pressed < 4; pressed += 1) {
+    sensors.send('open button');
+    sensors.send('close button');
+  }
+  await eventually(
+    'alarms wait',
+    async () => ((await history()).filter(({ event }) => event.class === 'alarm').length >= 4 ? true : undefined),
+    slow,
+  );
+  const all = await lines<{ seq: number; lane: string }>('events', '--json', '--limit', '100');
+  const seqs = all.map(({ seq }) => seq);
+  expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
+  const alarms = await lines<{ seq: number }>('events', '--json', '--lane', 'alarm', '--partition', 'p1');
+  expect(alarms.map(({ seq }) => seq)).toEqual(all.filter(({ lane }) => lane === 'alarm').map(({ seq }) => seq));
+  expect(await lines('events', '--json', '--partition', 'elsewhere')).toEqual([]);
+  expect((await lines<{ seq: number }>('events', '--json', '--limit', '1'))[0]?.seq).toBe(seqs[0]);
+  const { lanes } = (await json('show')) as OutboxDocument;
+  expect(lanes.find(({ lane }) => lane === 'alarm')).toMatchObject({ waiting: alarms.length, parked: 0, lost: 0 });
+});
+
+test('the cut line shows with its trouble, the breaker and the next try', async () => {
+  const held = await eventually(
+    'the line is known to be cut',
+    async () => {
+      const { link } = (await json('show')) as OutboxDocument;
+      return link.state === 'down' && link.breaker !== 'closed' && link.since !== undefined ? link : undefined;
+    },
+    slow,
+  );
+  expect(held).toMatchObject({ trouble: 'unreachable' });
+  expect(held.next_try_s).toBeGreaterThanOrEqual(0);
+  const { out } = await outbox('show');
+  expect(out).toMatch(/^link +DOWN \(unreachable\) since /m);
+  expect(out).toMatch(/^disk +site\.db .* log, bulk\.db .* free, level /m);
+});
+
+test('parked events are shown, explained, exported, dropped with a gap, and retried to the cloud', async () => {
+  const waiting = await lines<{ seq: number; event: { event_id: string } }>('events', '--json', '--lane', 'alarm');
+  const [first, second, third] = waiting.map(({ seq }) => seq);
+  if (first === undefined || second === undefined || third === undefined) throw new Error('no alarms wait');
+  const refusal = { lane: 'alarm', verdict: 'parked', at: Date.now(), tries: 2 } as const;
+  const reason = '422 refused as invalid: camera_id unknown, sent with Bearer abc.def.ghi';
+  await withStore((store) =>
+    store.settle([first, second, third].map((seq) => ({ ...refusal, seq, status: 422, reason }))),
+  );
+  await running().daemon.restart();
+
+  const list = await outbox('parked');
+  expect(list.out.split('\n')).toHaveLength(4);
+  expect(list.out).toContain('422  2 tries  422 refused as invalid: camera_id unknown, sent with Bearer [secret]');
+  const one = await outbox('parked', String(first));
+  expect(one.out).toContain('The cloud understood the request and does not take this event');
+  expect(one.out).toContain(`"event_id": "${waiting[0]?.event.event_id}"`);
+  expect(one.out).not.toContain('abc.def');
+
+  const file = join(dir, 'parked.jsonl');
+  expect((await outbox('export', '--all', '--out', file)).code).toBe(0);
+  const exported = readFileSync(file, 'utf8').trimEnd().split('\n');
+  expect(exported.map((line) => JSON.parse(line))).toMatchObject(
+    [third, second, first].map((seq) => ({
+      event_id: waiting.find((entry) => entry.seq === seq)?.event.event_id,
+      event_type: 'alarm',
+      payload: { seq },
+    })),
+  );
+
+  const refused = await outbox('drop', String(second), '999999', '--yes');
+  expect([refused.code, refused.err]).toMatchObject([66, expect.stringContaining('not parked: 999999')]);
+  expect(await json('drop', String(second), '--yes')).toEqual({ dropped: 1 });
+  expect(await lines('gaps', '--json')).toMatchObject([
+    { lane: 'alarm', seq_from: second, seq_to: second, count: 1, why: 'technician' },
+  ]);
+  expect(((await json('show')) as OutboxDocument).lanes[0]).toMatchObject({ lane: 'alarm', parked: 2, lost: 1 });
+
+  await running().line.restore();
+  expect(await json('retry', String(first), String(third))).toEqual({ retried: 2 });
+  await eventually(
+    'the retried alarms are in the cloud, the dropped one is not',
+    async () => {
+      const numbers = (await running().cloud.events()).map(({ body }) => body.payload.seq);
+      return numbers.includes(first) && numbers.includes(third) ? !numbers.includes(second) || undefined : undefined;
+    },
+    slow,
+  );
+  expect(await lines('parked', '--json')).toEqual([]);
+  expect((await outbox('retry', String(first))).code).toBe(66);
+  expect(running().daemon.lines().join('\n')).toContain('parked events were given up');
+});
+
+test('a silent event is neither listed nor touched', async () => {
+  let seq = 0;
+  await withStore(async (store) => {
+    const { epoch, nextSeq } = store.recovery();
+    seq = nextSeq;
+    const source = {
+      eventId: 'silent-1',
+      orderKey: 'p1',
+      mono: 1,
+      wall: Date.now(),
+      boot: 'x',
+      clock: 'synced',
+    } as const;
+    const event = {
+      ...{ event_id: 'silent-1', event_type: 'holdup', kind: 'holdup', class: 'alarm', status: 'active' },
+      ...{ partition: 'p1', seq, source: 'panel:sensors', at: new Date().toISOString() },
+      data: { version: 1, epoch, clock: 'synced' },
+    } as SiteEvent;
+    const body = JSON.stringify({ event_id: 'silent-1', payload: event });
+    const row = { ...source, seq, lane: 'alarm', body, event, media: [], toCloud: true, silent: true } as const;
+    await store.commit({ rows: [row], arming: [], inputs: [] });
+    await store.settle([
+      {
+        seq,
+        lane: 'alarm',
+        verdict: 'parked',
+        at: Date.now(),
+        tries: 2,
+        status: 422,
+        reason: '422 refused as invalid',
+      },
+    ]);
+  });
+  await running().daemon.restart();
+  expect(await lines('parked', '--json')).toEqual([]);
+  for (const verb of [['retry'], ['drop', '--yes'], ['export'], ['parked']]) {
+    expect((await outbox(...verb, String(seq))).code).toBe(66);
+  }
+  expect(((await json('show')) as OutboxDocument).lanes[0]).toMatchObject({ parked: 0 });
+});
