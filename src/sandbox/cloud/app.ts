@@ -19,12 +19,14 @@ import { stationsResource } from './resources/stations.ts';
 import { tokensResource } from './resources/tokens.ts';
 import { uploadsResource } from './resources/uploads.ts';
 import { verificationsResource } from './resources/verifications.ts';
+import { resumeUploads } from './resumed.ts';
 import type { CloudState } from './state.ts';
 
 /** All routes of the service. A new resource is one file and one line here. */
 export function buildApp(state: CloudState, options: { control: boolean }): Hono {
   const app = new Hono();
   limitPace(app, state);
+  resumeUploads(app, state);
   const resources: Resource[] = [
     tokensResource(state),
     eventsResource(state),

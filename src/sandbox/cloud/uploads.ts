@@ -25,12 +25,23 @@ export const slotLifeMs = 15 * 60_000;
 export class UploadBook {
   readonly #slots = new Shelf<string, Slot>({ maxEntries: 100_000 });
   readonly #uploads = new Shelf<string, StoredUpload>({ maxEntries: 50_000 });
+  /** Beginnings of uploads that were cut, where they may go on. */
+  readonly #held = new Shelf<string, Uint8Array>({ maxEntries: 100, maxBytes: 64 * 1024 * 1024 });
   readonly #contents = new Shelf<string, Uint8Array>({ maxEntries: 50_000, maxBytes: 64 * 1024 * 1024 });
 
   open(place: Pick<Slot, 'eventId' | 'clientId' | 'kind' | 'index'>, nowMs: number): Slot {
     const slot = { ...place, token: randomBytes(24).toString('base64url'), expiresAt: nowMs + slotLifeMs };
     this.#slots.set(slot.token, slot);
     return slot;
+  }
+
+  /** What arrived so far at an address. */
+  held(token: string): Uint8Array {
+    return this.#held.get(token) ?? new Uint8Array();
+  }
+
+  hold(token: string, content: Uint8Array): void {
+    this.#held.set(token, content, content.length);
   }
 
   slot(token: string): Slot | undefined {
@@ -77,6 +88,7 @@ export class UploadBook {
   clear(): void {
     this.#slots.clear();
     this.#uploads.clear();
+    this.#held.clear();
     this.#contents.clear();
   }
 }
