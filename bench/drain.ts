@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
@@ -11,7 +11,7 @@ import { createDelivery } from '#cloud/delivery/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import { sleep } from '#lib/wait.ts';
-import { member, startProcess } from '#sandbox/demo/processes.ts';
+import { startProcess } from '#sandbox/demo/processes.ts';
 import { isoTime, type Lane, type SiteEvent } from '#site/model/index.ts';
 import { type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 import { type Figure, type Measurement, median, percentile, rounded } from './figure.ts';
@@ -78,19 +78,20 @@ interface Round {
 
 async function oneRound(slots: number): Promise<Round> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
-  const keyFile = join(folder, 'key.pem');
-  writeFileSync(keyFile, pem, { mode: 0o600 });
-  const program = join(import.meta.dirname, '..', 'src', 'cli', 'main.ts');
+  const pair = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  });
   const sandbox = startProcess({
     name: 'sandbox',
-    args: [program, 'sandbox', '--control', '--json', '--client', `bridge-1=${keyFile}`],
+    args: [join(import.meta.dirname, 'cloud.ts')],
+    env: { PUBLIC_KEY: pair.publicKey },
   });
   const store = openStore({ dir: folder, clock, log, metrics: new Registry() });
   try {
-    const url = await sandbox.until((line) => member(line, 'listen'), 'start');
-    const keys = { current: { pem: new Secret(pem) } };
+    const url = await sandbox.until((line) => (line.startsWith('http') ? line : undefined), 'start');
+    const keys = { current: { pem: new Secret(pair.privateKey) } };
     const cloud = createCloudClient({ baseUrl: url, authUrl: url, clientId: 'bridge-1', keys, clock, log });
     await store.start(never);
     const first = store.recovery().nextSeq;

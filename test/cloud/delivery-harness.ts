@@ -112,6 +112,8 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     log: quiet,
     metrics,
     random: () => 0.5,
+    // And one more for alarms.
+    slots: 3,
     onLink: (up, _reason, trouble) => links.push([up, trouble]),
     allowLoopbackHttp: true,
     files: {
@@ -153,7 +155,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
       await until(what, async () => {
         if (await condition()) return true;
         const { state, facts } = delivery.health();
-        const waits = state !== 'ok' || Number(facts?.aside) > 0 || facts?.inMemory === 0;
+        const waits = state !== 'ok' || Number(facts?.aside) > 0 || facts?.inMemory === 0 || facts?.nextTryMs !== null;
         const quietNow = open === 0 && arrived === server.seen.length;
         arrived = server.seen.length;
         if (quietNow && waits) {

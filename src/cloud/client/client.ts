@@ -6,6 +6,7 @@ import { bindClient, type Client, type WireFailure } from '#lib/contract/client.
 import type { Secret } from '#lib/secret.ts';
 import { authorised } from './authorised.ts';
 import { type InterfaceChange, interfaceWatch } from './interface-watch.ts';
+import { createLook, type Look } from './look.ts';
 import { createManagement, type Management } from './management.ts';
 import { type ClientCredentials, clientCredentialsSource, givenToken } from './other-tokens.ts';
 import { createTokenSource, type EventTokenSource, type SigningKeys } from './token.ts';
@@ -43,6 +44,8 @@ export interface CloudClient {
   readonly eventTokens: EventTokenSource;
   /** Whether the service answers at all, whatever it says; the failure when it does not. No credentials are sent. */
   probe(signal: AbortSignal): Promise<WireFailure | undefined>;
+  /** Whether a server takes connections now, looked at without a request. */
+  readonly look: Look;
   close(): Promise<void>;
 }
 
@@ -105,6 +108,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       });
       return result.kind === 'failure' ? result : undefined;
     },
+    look: createLook({ base: options.baseUrl, auth: options.authUrl }),
     eventTokens,
     async close() {
       stopped.abort(new Error('the cloud client was closed'));

@@ -6,6 +6,7 @@ export * from './client.ts';
 export { type GrantMaterial, grantBody } from './grant-body.ts';
 export * from './interface-watch.ts';
 export { parseJson } from './json.ts';
+export type { Look, Place } from './look.ts';
 export { createManagement, type Management, type ManagementOptions } from './management.ts';
 export * from './options.ts';
 export { type ClientCredentials, clientCredentialsSource, type GivenToken, givenToken } from './other-tokens.ts';

@@ -17,7 +17,7 @@ export interface TokenSource {
   get(signal: AbortSignal): Promise<Token | WireFailure>;
   /** The server refused the token of this generation; ignored when a newer one is there already. */
   invalidate(generation: number): void;
-  /** The line is back: a wait after a network failure ends now. Waits after a refusal go on. */
+  /** The line is back: a wait after a network failure ends now. Waits after a refusal, or asked for, go on. */
   retryNow(): void;
   state(): TokenState;
 }
@@ -48,7 +48,14 @@ interface Held {
   readonly hardMono: number;
 }
 
+interface Flight {
+  readonly epoch: number;
+  readonly sinceMono: number;
+  readonly done: Promise<Token | WireFailure>;
+}
+
 const minute = 60_000;
+const hungMs = 2_000;
 /** Waits after a refusal, milliseconds; the last one repeats (notes/oauth.md 3.6). */
 const refusalWaits = [minute, 5 * minute, 15 * minute, 30 * minute] as const;
 
@@ -64,13 +71,14 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
   let generation = 0;
   /** Rises with each invalidation; a refresh that began before is not kept. */
   let epoch = 0;
-  let flight: { readonly epoch: number; readonly done: Promise<Token | WireFailure> } | undefined;
-  let blocked: { readonly untilMono: number; readonly failure: WireFailure } | undefined;
+  let flight: Flight | undefined;
+  /** Nobody asks before `untilMono`; news of the line ends that, though not before `askedMono`: the server asked for it. */
+  let blocked: { readonly untilMono: number; readonly askedMono: number; readonly failure: WireFailure } | undefined;
   let refusals = 0;
 
-  function startFlight(): { readonly epoch: number; readonly done: Promise<Token | WireFailure> } {
+  function startFlight(): Flight {
     if (flight?.epoch === epoch) return flight;
-    const mine = { epoch, done: refresh(epoch) };
+    const mine = { epoch, sinceMono: clock.monotonic(), done: refresh(epoch) };
     flight = mine;
     const clear = () => {
       if (flight === mine) flight = undefined;
@@ -93,8 +101,9 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
       held = hold(result);
       return held.token;
     }
-    const { failure, waitMs } = result.kind === 'refused' ? refused(result.error) : unreachable(result);
-    blocked = { untilMono: clock.monotonic() + waitMs, failure };
+    const { failure, waitMs, askedMs } = result.kind === 'refused' ? refused(result.error) : unreachable(result);
+    const now = clock.monotonic();
+    blocked = { untilMono: now + waitMs, askedMono: now + askedMs, failure };
     return { ...failure, retryAfterMs: waitMs };
   }
 
@@ -111,13 +120,13 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
   function unreachable(result: Attempt & { kind: 'unreachable' }) {
     const asked = Math.min(result.retryAfterMs ?? 0, 60 * minute);
     const failure = failed('token_unreachable', `no access token: ${result.message}`);
-    return { failure, waitMs: Math.max(asked, networkWaits.next()) };
+    return { failure, waitMs: Math.max(asked, networkWaits.next()), askedMs: asked };
   }
 
   function refused(error: string) {
     const waitMs = refusalWaits[Math.min(refusals, refusalWaits.length - 1)] ?? 30 * minute;
     refusals += 1;
-    return { failure: failed('token_refused', options.refusal(error)), waitMs };
+    return { failure: failed('token_refused', options.refusal(error)), waitMs, askedMs: waitMs };
   }
 
   return {
@@ -149,9 +158,11 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
       epoch += 1;
     },
     retryNow() {
+      // A request that has hung for so long went out on the old line; who waits for it asks anew.
+      if (flight !== undefined && clock.monotonic() - flight.sinceMono > hungMs) epoch += 1;
       if (blocked?.failure.failure !== 'token_unreachable') return;
-      blocked = undefined;
       networkWaits.reset();
+      blocked = clock.monotonic() < blocked.askedMono ? { ...blocked, untilMono: blocked.askedMono } : undefined;
     },
     state: () => ({
       valid: held !== undefined && clock.monotonic() < held.hardMono,

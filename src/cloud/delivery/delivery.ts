@@ -2,38 +2,49 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { type Health, ok, type Part } from '#lib/health.ts';
+import type { Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
-import type { Lane } from '#site/model/index.ts';
-import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
-import { createAddressBook, type Sent } from './address-book.ts';
+import type { OutboxRow, Store } from '#site/store/index.ts';
+import { createAddressBook } from './address-book.ts';
+import { createAttempts, createSend } from './attempts.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
+import { createDirect } from './direct.ts';
 import { createEventTimes, type TrustedMoment } from './event-times.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { MediaFiles } from './files.ts';
+import { deliveryHealth } from './health.ts';
+import { createLineWatch } from './line-watch.ts';
 import { createLink, type OnLink } from './link.ts';
 import { deliveryMetrics } from './metrics.ts';
-import { judge } from './outcome.ts';
-import { belowAlarms, type Item, Queue } from './queue.ts';
+import { belowAlarms, Queue } from './queue.ts';
 import { createSettler, type Settler } from './settler.ts';
-import type { Action } from './status-table.ts';
+import { createSpread } from './spread.ts';
 import { createUploader, type UploadResume } from './uploader.ts';
+import { createWatchdog } from './watchdog.ts';
 
 export interface DeliveryOptions {
   readonly store: Pick<
     Store,
-    'take' | 'before' | 'settle' | 'events' | 'row' | 'media' | 'updateMedia' | 'anchors' | 'addAnchor' | 'memory'
+    | 'take'
+    | 'before'
+    | 'settle'
+    | 'events'
+    | 'row'
+    | 'media'
+    | 'updateMedia'
+    | 'anchors'
+    | 'addAnchor'
+    | 'memory'
+    | 'addGap'
   >;
-  readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http' | 'probe'>;
+  readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http' | 'probe' | 'look'>;
   readonly files: MediaFiles;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
   /** Told when events begin or cease to be held back, with the reason for people. */
   readonly onLink?: OnLink;
-  /** Told of each event that was in memory only and gave way at the cap; the loss is to be recorded. */
-  readonly onDropped?: (lost: { readonly seq: number; readonly lane: Lane }) => void;
-  /** Requests side by side; one is kept for alarms. */
+  /** Requests side by side; alarms have one more of their own. */
   readonly slots?: number;
   readonly uploadSlots?: number;
   /** See `UploaderOptions`: how a cut upload goes on, and the most uploads may send, bytes per second. */
@@ -62,26 +73,24 @@ export interface Delivery extends Part {
   retried(): void;
 }
 
-const eventDeadlineMs = 20_000;
-const directCap = 1_200;
-const asideCap = 512;
 /** Verdicts that may wait for the disk; above it nothing more is sent, since a restart would repeat it all. */
 const unsettledCap = 2_000;
-/** Server errors on one event while others pass, after which it waits by itself. */
-const blamedCap = 5;
-/** The same while nothing passes: another event must get its chance to show that the server is well. */
-const blamedAlone = 10;
-const suspectedMs = 60_000;
+/** At 80 ms to the cloud, 100 events a second; more would be no gain for a site and a load for the cloud. */
+const defaultSlots = 8;
 const tickMs = 30_000;
 const drainMs = 2_000;
-const silentRetryMs = 5_000;
 const restartMs = 1_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, log, store, cloud } = options;
-  const slots = options.slots ?? 4;
+  const slots = options.slots ?? defaultSlots;
   const random = options.random ?? Math.random;
-  const metrics = deliveryMetrics(options.metrics);
+  const metrics = deliveryMetrics(options.metrics, () => ({
+    inFlight: attempts.size,
+    ...queue.shown(),
+    unsettled: settler.size,
+    breaker: breaker.state().state,
+  }));
   const queue = new Queue();
   const wakeups = wakeup();
   const breaker: Breaker = createBreaker({ clock, slots, random });
@@ -92,11 +101,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     ...(options.onLink === undefined ? {} : { onLink: options.onLink }),
   });
-  const flights = new Set<Promise<void>>();
+  const spread = createSpread({ clock, random });
+  const watch = createLineWatch({ look: cloud.look, clock, metrics, onUp: () => lineIsBack() });
+  const watchdog = createWatchdog({ clock, renew });
   const stopping = new AbortController();
   /** Ends requests and writes that did not finish within the drain. */
   const cut = new AbortController();
-  let accepted = 0;
   let loop: Promise<unknown> | undefined;
 
   const settler: Settler = createSettler({
@@ -124,6 +134,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     hear: async (signal) => (await cloud.eventTokens.get(signal)).kind === 'token',
   });
+  const send = createSend({ cloud, times, clock, metrics });
   const book = createAddressBook({
     store,
     clock,
@@ -143,139 +154,40 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     log,
     metrics,
     slots: options.uploadSlots ?? 2,
-    eventsUnderWay: () => flights.size > 0,
+    eventsUnderWay: () => attempts.size > 0,
     resume: options.uploadResume ?? 'off',
     ...(options.uploadRate !== undefined && { bytesPerS: options.uploadRate }),
     allowLoopbackHttp: options.allowLoopbackHttp ?? false,
     random,
   });
 
-  /** One try. Body and id are the same every time, only `sent_at` differs (S-168). */
-  async function send(row: PendingRow, signal: AbortSignal): Promise<Sent> {
-    const result = await cloud.api.postEvent({
-      encoded: await times.encoded(row, signal),
-      headers: { 'x-partner-trace-id': row.eventId },
-      signal,
-      deadlineMs: eventDeadlineMs,
-    });
-    const judgement = judge(result, row.eventId, clock.wall());
-    if (row.silent !== true) metrics.tries.inc({ outcome: judgement.row.name });
-    const taken = judgement.row.action.do === 'accept' && result.kind === 'answer';
-    return { judgement, answer: taken ? result : undefined };
-  }
-
-  function launch(item: Item): void {
-    queue.started(item);
-    const flight = attempt(item).finally(() => {
-      flights.delete(flight);
-      wakeups.wake();
-    });
-    flights.add(flight);
-  }
-
-  async function attempt(item: Item): Promise<void> {
-    const sentMono = clock.monotonic();
-    let sent: Sent;
-    try {
-      sent = await send(item.row, cut.signal);
-      if (sent.judgement.row.action.do === 'reconnect') sent = await send(item.row, cut.signal);
-    } catch (error) {
-      queue.back(item);
-      if (!cut.signal.aborted) log.error({ err: error, seq: item.row.seq }, 'sending an event failed unexpectedly');
-      return;
-    }
-    const { action } = sent.judgement.row;
-    if (sent.answer !== undefined) accept(item, sent, sentMono);
-    else if (action.do === 'again') refuse(item, sent, sentMono, action.waitMs);
-    else hold(item, sent, sentMono, action);
-    if (item.row.silent !== true) link.update();
-  }
-
-  function accept(item: Item, sent: Sent, sentMono: number): void {
-    const { row } = item;
-    accepted += 1;
-    open(sentMono);
-    if (sent.answer !== undefined) book.accepted(row, sent.answer);
-    feed.accepted(row.seq);
-    if (row.silent !== true) count(row);
-    decide(item, { verdict: 'delivered' });
-    uploader.accepted(row.seq);
-  }
-
-  function count({ lane, boot, mono }: PendingRow): void {
-    metrics.delivered.inc({ lane });
-    if (boot === clock.bootId) metrics.latency.observe({ lane }, (clock.monotonic() - mono) / 1000);
-  }
-
-  /** The server lives and does not want this event: one more try by itself, then it is parked. */
-  function refuse(item: Item, sent: Sent, sentMono: number, waitMs: number): void {
-    open(sentMono);
-    if (item.refused) park(item, sent);
-    else {
-      item.refused = true;
-      aside(item, waitMs);
-    }
-  }
-
-  /** The origin rests. The event keeps its place, unless it seems to be the cause. */
-  function hold(item: Item, sent: Sent, sentMono: number, action: Action): void {
-    // A silent event must not be seen to find the line dead (safety 4): it waits by itself, and the next probe tells.
-    if (item.row.silent === true) {
-      aside(item, silentRetryMs);
-      return;
-    }
-    const { judgement } = sent;
-    const rest = action.do === 'rest' ? action : busy;
-    const blames = action.do === 'rest' && action.blamesEvent === true;
-    if (blames) {
-      if (item.blamed === 0) item.acceptedBefore = accepted;
-      item.blamed += 1;
-    }
-    const othersPass = accepted > item.acceptedBefore;
-    const alone = item.blamed >= blamedAlone || (item.blamed >= blamedCap && othersPass);
-    if (blames && othersPass && item.suspected) park(item, sent);
-    else if (blames && alone) {
-      item.suspected = othersPass;
-      aside(item, suspectedMs);
-    } else queue.back(item);
-    queue.originRests();
-    const { reason, retryAfterMs, tokenWaitMs } = judgement;
-    breaker.failed({ ...rest, reason, retryAfterMs, tokenWaitMs }, sentMono);
-  }
-
-  function park(item: Item, { judgement }: Sent): void {
-    const { row, direct, tries } = item;
-    const { reason, status } = judgement;
-    if (row.silent !== true) {
-      const { seq, eventId, lane } = row;
-      metrics.parked.inc({ lane });
-      log.warn({ seq, eventId, tries, status, reason, direct }, 'an event was refused and is parked');
-    }
-    decide(item, { verdict: 'parked', status, reason });
-  }
-
-  function decide(
-    item: Item,
-    fate: { verdict: 'delivered' } | { verdict: 'parked'; status: number | undefined; reason: string },
-  ): void {
-    const { row, tries } = item;
-    queue.decided(item);
-    if (item.direct) queue.forget(item);
-    else settler.add(item, { seq: row.seq, lane: row.lane, at: clock.wall(), tries, ...fate });
-  }
-
-  function aside(item: Item, waitMs: number): void {
-    queue.setAside(item, clock.monotonic() + waitMs);
-    if (queue.asideCount > asideCap) queue.hastenOldestAside();
-  }
-
-  function open(sentMono: number): void {
-    const before = breaker.state().state;
-    breaker.succeeded(sentMono);
-    if (before === 'closed' || breaker.state().state !== 'closed') return;
-    feed.markFresh();
-    uploader.linkUp();
-  }
+  const attempts = createAttempts({
+    send,
+    queue,
+    breaker,
+    feed,
+    settler,
+    clock,
+    log,
+    metrics,
+    signal: cut.signal,
+    onAccepted(row, { answer }) {
+      if (answer !== undefined) book.accepted(row, answer);
+      uploader.accepted(row.seq);
+    },
+    onTried({ judgement }) {
+      watch.failed(judgement.failure);
+      link.update();
+    },
+    onDecided: watchdog.progress,
+    onOpened(outageMs) {
+      spread.outageEnded(outageMs);
+      feed.markFresh();
+      uploader.linkUp();
+    },
+    onEnded: wakeups.wake,
+  });
+  const direct = createDirect({ store, queue, feed, clock, log, metrics, signal: stopping.signal });
 
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {
@@ -283,18 +195,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const item = queue.next(clock.monotonic(), belowRank());
       if (item === undefined) return;
       if (feed.mustLookBefore(item)) await feed.lookBefore(item);
-      else launch(item);
+      else attempts.launch(item);
     }
   }
 
-  /** Events of ranks below this may start now; 0 for none. One slot is kept for alarms. */
+  /** Events of ranks below this may start now; 0 for none. */
   function belowRank(): number {
-    const closed = breaker.state().state === 'closed';
     const limit = breaker.limit();
-    const forAlarms = closed ? Math.min(slots, limit + 1) : limit;
-    const forOthers = closed ? Math.max(1, Math.min(limit, slots - 1)) : limit;
-    if (flights.size < forOthers) return Number.POSITIVE_INFINITY;
-    return flights.size < forAlarms ? belowAlarms : 0;
+    // The slot that alarms have to themselves is no second probe.
+    const ofAlarms = breaker.state().state === 'closed' ? 1 : 0;
+    if (attempts.size >= limit + ofAlarms) return 0;
+    return Math.min(spread.belowRank(), attempts.size < limit ? Number.POSITIVE_INFINITY : belowAlarms);
   }
 
   async function run(): Promise<void> {
@@ -304,7 +215,9 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       feed.kick();
       if (queue.waiting('alarm') > 0) breaker.hurry();
       await pump();
-      show();
+      const state = breaker.state();
+      watch.poll(state, signal);
+      watchdog.check({ waiting: queue.undecided > queue.asideCount, maySend: state.state !== 'open' });
       if (queue.size === 0) link.check(signal, wakeups.wake);
       await wakeups.wait(pauseMs(), signal);
     }
@@ -328,16 +241,31 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function pauseMs(): number {
     const rest = breaker.waitMs();
     const due = queue.nextDueMono() - clock.monotonic();
-    return Math.min(tickMs, rest > 0 ? rest : tickMs, due > 0 ? due : tickMs);
+    const look = watch.waitMs(breaker.state());
+    return Math.min(tickMs, ...[rest, due, look, spread.waitMs()].filter((ms) => ms > 0));
   }
 
-  function show(): void {
-    metrics.inFlight.set(flights.size);
-    const { size, aside: setAside } = queue.shown();
-    metrics.window.set(size);
-    metrics.aside.set(setAside);
-    metrics.unsettled.set(settler.size);
-    metrics.breaker.set({ closed: 0, 'half-open': 1, open: 2 }[breaker.state().state]);
+  /** The line has just come back: what still waits on the old one would wait for its deadline. */
+  function lineIsBack(): void {
+    log.info('the line to the cloud is back');
+    cloud.http.renew();
+    attempts.restart();
+    lineUp();
+  }
+
+  function lineUp(): void {
+    cloud.eventTokens.retryNow();
+    breaker.linkUp();
+    uploader.linkUp();
+    link.recheck();
+    wakeAll();
+  }
+
+  function renew(stalledMs: number): void {
+    metrics.renewed.inc();
+    log.warn({ stalledMs: Math.round(stalledMs) }, 'nothing was delivered for long: new connections are made');
+    cloud.http.renew();
+    attempts.restart();
   }
 
   function wakeAll(): void {
@@ -359,42 +287,36 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       // Requests under way get a moment to finish, so that a restart repeats little.
       const patience = AbortSignal.timeout(drainMs);
       const impatient = new Promise((resolve) => patience.addEventListener('abort', resolve, { once: true }));
-      await Promise.race([Promise.allSettled([...flights]), impatient]);
+      await Promise.race([attempts.ended(), impatient]);
       await settler.flush(patience);
       cut.abort(new Error('delivery was stopped'));
-      await Promise.allSettled([...flights, loop]);
+      await Promise.allSettled([attempts.ended(), loop]);
     },
-    health: () => health(),
+    health: () =>
+      deliveryHealth({
+        breaker,
+        link,
+        clock,
+        queue,
+        inFlight: attempts.size,
+        spreadMs: spread.waitMs(),
+        trouble: feed.trouble ?? settler.trouble,
+        clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
+      }),
     wake: wakeAll,
-    linkUp() {
-      cloud.eventTokens.retryNow();
-      breaker.linkUp();
-      uploader.linkUp();
-      link.recheck();
-      wakeAll();
-    },
+    linkUp: lineUp,
     clockTrusted: times.trusted,
     clockStepped: times.stepped,
     retryNow() {
       breaker.clear();
+      spread.end();
       cloud.eventTokens.retryNow();
       uploader.linkUp();
       link.recheck();
       wakeAll();
     },
     direct(rows) {
-      for (const row of rows) {
-        if (!row.toCloud || queue.get(row.seq) !== undefined || feed.wasAccepted(row.seq)) continue;
-        queue.add(row, { direct: true, fresh: true });
-        if (queue.directCount() <= directCap) continue;
-        const loser = queue.leastDirect();
-        if (loser === undefined) continue;
-        queue.drop(loser);
-        metrics.directDropped.inc({ lane: loser.row.lane });
-        const { seq, lane, eventId } = loser.row;
-        log.error({ seq, lane, eventId }, 'an event that could not be written gave way to a more important one');
-        options.onDropped?.({ seq, lane });
-      }
+      direct(rows);
       wakeups.wake();
     },
     retried() {
@@ -402,24 +324,4 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       wakeups.wake();
     },
   };
-
-  function health(): Health {
-    const state = breaker.state();
-    const facts = {
-      link: link.word(),
-      inFlight: flights.size,
-      inMemory: queue.shown().size,
-      aside: queue.shown().aside,
-      direct: queue.directCount(),
-      clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
-    };
-    const trouble = feed.trouble ?? settler.trouble;
-    if (trouble !== undefined)
-      return { state: 'degraded', reason: `the outbox cannot be read or written: ${trouble}`, facts };
-    if (state.state !== 'closed') return { state: 'degraded', reason: state.reason ?? 'events are held back', facts };
-    const fault = link.fault();
-    return fault === undefined ? ok(facts) : { state: 'degraded', reason: fault, facts };
-  }
 }
-
-const busy = { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true } as const;

@@ -2,8 +2,39 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 
 export type DeliveryMetrics = ReturnType<typeof deliveryMetrics>;
 
-export function deliveryMetrics(registry: Registry) {
+/** What is so at the moment; asked for at each scrape. */
+export interface Shown {
+  readonly inFlight: number;
+  readonly size: number;
+  readonly aside: number;
+  readonly unsettled: number;
+  readonly breaker: 'closed' | 'half-open' | 'open';
+}
+
+export function deliveryMetrics(registry: Registry, shown: () => Shown) {
   const registers = [registry];
+  const gauge = (name: string, help: string, value: (now: Shown) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(value(shown()));
+      },
+    });
+  gauge('siteward_delivery_in_flight', 'Events being sent', ({ inFlight }) => inFlight);
+  gauge('siteward_delivery_window', 'Events in memory on their way out', ({ size }) => size);
+  gauge(
+    'siteward_delivery_aside',
+    'Events that wait by themselves for another try, because the cloud refused or failed on them',
+    ({ aside }) => aside,
+  );
+  gauge(
+    'siteward_delivery_breaker',
+    'Whether events are held back: 0 no, 1 probing, 2 yes',
+    ({ breaker }) => ({ closed: 0, 'half-open': 1, open: 2 })[breaker],
+  );
+  gauge('siteward_delivery_unsettled', 'Verdicts not yet on disk', ({ unsettled }) => unsettled);
   return {
     tries: new Counter({
       name: 'siteward_delivery_tries_total',
@@ -30,21 +61,15 @@ export function deliveryMetrics(registry: Registry) {
       buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3600],
       registers,
     }),
-    inFlight: new Gauge({ name: 'siteward_delivery_in_flight', help: 'Events being sent', registers }),
-    window: new Gauge({ name: 'siteward_delivery_window', help: 'Events in memory on their way out', registers }),
-    aside: new Gauge({
-      name: 'siteward_delivery_aside',
-      help: 'Events that wait by themselves for another try, because the cloud refused or failed on them',
+    looks: new Counter({
+      name: 'siteward_delivery_line_looks_total',
+      help: 'Looks whether a server that could not be reached takes connections again, by what they found',
+      labelNames: ['outcome'],
       registers,
     }),
-    breaker: new Gauge({
-      name: 'siteward_delivery_breaker',
-      help: 'Whether events are held back: 0 no, 1 probing, 2 yes',
-      registers,
-    }),
-    unsettled: new Gauge({
-      name: 'siteward_delivery_unsettled',
-      help: 'Verdicts not yet on disk',
+    renewed: new Counter({
+      name: 'siteward_delivery_renewed_total',
+      help: 'Times all connections were made anew because nothing had been delivered for ten minutes',
       registers,
     }),
     directDropped: new Counter({

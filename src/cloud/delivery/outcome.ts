@@ -1,12 +1,14 @@
 import { retryAfterMs } from '#cloud/client/index.ts';
 import type { postEvent } from '#cloud/contract/index.ts';
-import type { Answer, Result } from '#lib/contract/client.ts';
+import type { Answer, FailureKind, Result } from '#lib/contract/client.ts';
 import { type BodyKind, type Outcome, rowFor, type StatusRow } from './status-table.ts';
 
 /** One try, judged: the row of the status table and what goes with it. */
 export interface Judgement {
   readonly row: StatusRow;
   readonly status: number | undefined;
+  /** Why no answer came. */
+  readonly failure?: FailureKind;
   /** For people, at most 300 characters: status and what the server said, or what failed. */
   readonly reason: string;
   /** What the server asked for, milliseconds. */
@@ -21,6 +23,7 @@ export function judge(result: Result<typeof postEvent>, eventId: string, wallMs:
     return {
       row: rowFor({ failure: result.failure }),
       status: undefined,
+      failure: result.failure,
       reason: result.message.slice(0, 300),
       // The wait of the token source is no wish of the server: it ends with the line.
       retryAfterMs: undefined,

@@ -1,4 +1,4 @@
-import type { Lane } from '#site/model/index.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
 import type { PendingRow } from '#site/store/index.ts';
 
 /** One event on its way out, in memory. */
@@ -43,7 +43,8 @@ export interface Chain {
 const rankOf = (item: Item): number => (item.fresh ? 0 : laneRank[item.row.lane]);
 const laneRank: Readonly<Record<Lane, number>> = { alarm: 1, arming: 2, trouble: 3, activity: 4 };
 
-/** Ranks of alarms are below this. */
+/** Ranks of fresh alarms, and of all alarms, are below these. */
+export const belowFresh = 1;
 export const belowAlarms = 2;
 
 /** How long a fresh alarm waits for older events of its own key before it goes alone (issue 4). */
@@ -77,6 +78,11 @@ export class Queue {
 
   get asideCount(): number {
     return this.#aside.size;
+  }
+
+  /** Items whose fate is open. */
+  get undecided(): number {
+    return lanes.reduce((sum, lane) => sum + this.#perLane[lane], 0);
   }
 
   get(seq: number): Item | undefined {
