@@ -4,12 +4,14 @@ import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels } from '#devices/panels/index.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { Controller } from '#site/controller.ts';
+import type { LossReport } from '#site/loss-report.ts';
 import type { Store } from '#site/store/index.ts';
 
 /** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
 export interface House {
   store?: Store;
   controller?: Controller;
+  losses?: LossReport;
   media?: Media;
   delivery?: Delivery;
   broker?: Broker | undefined;

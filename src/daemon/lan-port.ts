@@ -8,6 +8,7 @@ import type { House } from './house.ts';
 import { outboxPort } from './outbox-port.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
+import { storageHints } from './storage-hints.ts';
 
 const statsDeadlineMs = 1000;
 
@@ -84,7 +85,11 @@ export function lanPort(options: {
           parked: stats.parked,
           media_waiting: stats.mediaPending,
         },
-        hints: [...panelHints(house), ...cameraHints(house)],
+        hints: [
+          ...storageHints(house.store?.storage(), options.clock.wall()),
+          ...panelHints(house),
+          ...cameraHints(house),
+        ],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });
     },

@@ -20,7 +20,7 @@ export function sitePort({ house, codes, clock }: { house: House; codes: CodeBoo
       const depth = stats === undefined ? 0 : Object.values(stats.pending).reduce((sum, count) => sum + count, 0);
       const oldestS =
         stats?.oldest === undefined ? null : Math.max(0, Math.round((clock.wall() - stats.oldest) / 1000));
-      return { depth, oldestS, dropped: 0 };
+      return { depth, oldestS, dropped: stats?.lost ?? 0 };
     },
     cloudLink: () => (house.cloudUp === true ? 'online' : 'offline'),
   };

@@ -16,6 +16,7 @@ import type { Clock } from '#lib/clock.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type Controller, createController } from '#site/controller.ts';
+import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { createCodeBook } from './codes.ts';
@@ -48,7 +49,17 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'store',
       vital: true,
       wants: ({ store }) => store,
-      create: ({ store }, metrics) => (house.store = openStore({ dir: store.dir, clock, log: part('store'), metrics })),
+      create: ({ store }, metrics) =>
+        (house.store = openStore({
+          dir: store.dir,
+          clock,
+          log: part('store'),
+          metrics,
+          onNews() {
+            house.losses?.wake();
+            house.media?.relieve();
+          },
+        })),
     },
     {
       name: 'broker',
@@ -91,6 +102,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         })),
     },
     {
+      name: 'losses',
+      wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
+      create: () => (house.losses = createLossReport({ store: must(house.store, 'store'), emit, log: part('losses') })),
+    },
+    {
       name: 'media',
       wants: ({ media, store }) => [media.budget, store],
       create: ({ media, store }, metrics) =>
@@ -103,6 +119,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             list: (states, limit) => must(house.store, 'store').media(states, limit),
           },
           onReady: () => house.delivery?.wake(),
+          storage: () => must(house.store, 'store').storage().level,
           clock,
           log: part('media'),
           metrics,

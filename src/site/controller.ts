@@ -27,6 +27,7 @@ import type {
   ClockQuality,
   Command,
   CommandResult,
+  Lane,
   Signal,
   SitePlan,
   SiteView,
@@ -147,10 +148,12 @@ export function createController(options: {
     );
     const view = snapshotView();
     const rows = numbered.map((entry) => entry.row);
-    const { durable, published } = add({ rows, arming }, (isDurable) => {
+    const { durable, durableIn, published } = add({ rows, arming }, (isDurable) => {
       publish(decision.effects, numbered, view, changes, isDurable);
       // Also when the commit comes late: what was sent from memory meanwhile is settled then.
-      if (numbered.length > 0) void durable.then(ports.delivery.wake, () => undefined);
+      for (const lane of new Set(rows.map((row) => row.lane))) {
+        void durableIn(lane).then(ports.delivery.wake, () => undefined);
+      }
     });
     for (const { row, captured } of numbered) {
       if (captured && row.media.length > 0) {
@@ -159,7 +162,7 @@ export function createController(options: {
           lane: row.lane,
           eventId: row.eventId,
           items: row.media,
-          committed: durable,
+          committed: durableIn(row.lane),
           ...(row.silent === true && { silent: true as const }),
         });
       }
@@ -198,14 +201,14 @@ export function createController(options: {
    * Every commit carries the newest state and with it the quiet changes before it, so that nothing older is ever
    * shown after something newer.
    */
-  function add(records: Pick<Commit, 'rows' | 'arming'>, show: (durable: boolean) => void): Added {
+  function add(records: Pick<Commit, 'rows' | 'arming'>, show: (isDurable: (lane: Lane) => boolean) => void): Added {
     const batch = quiet;
     quiet = undefined;
     const added = queue().add({
       commit: { ...records, state: sealState(current(), epoch), inputs: takeInputLog() },
-      publish(durable) {
+      publish(isDurable) {
         for (const { view, changes } of batch?.views ?? []) ports.publish.state(view, changes);
-        show(durable);
+        show(isDurable);
       },
     });
     added.published.catch(() => undefined);
@@ -222,13 +225,13 @@ export function createController(options: {
     numbered: readonly NumberedEvent[],
     view: SiteView,
     changes: Changes,
-    durable: boolean,
+    isDurable: (lane: Lane) => boolean,
   ): void {
     ports.publish.state(view, withRefused(effects, changes));
-    for (const { event, silent } of numbered) {
+    for (const { event, silent, row } of numbered) {
       if (silent) continue;
       events.inc({ class: event.class });
-      ports.publish.event(durable ? event : { ...event, data: { ...event.data, durable: false } });
+      ports.publish.event(isDurable(row.lane) ? event : { ...event, data: { ...event.data, durable: false } });
     }
     crashPoint('published');
     for (const effect of effects) if (effect.kind === 'reply') answer(effect.result, effect.client);
@@ -320,6 +323,10 @@ export function createController(options: {
 
     health(): Health {
       const facts = { epoch, waitingRows: commits?.waitingRows ?? 0 };
+      if (commits?.failing !== true && commits?.bulkFailing === true) {
+        const reason = 'bulk.db takes no writes; activity is kept in memory and sent directly, alarms are stored';
+        return { state: 'degraded', reason, facts };
+      }
       if (commits?.failing !== true) return ok(facts);
       return {
         state: 'degraded',

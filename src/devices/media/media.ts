@@ -7,7 +7,7 @@ import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
-import type { MediaOutcome, MediaTable, PictureSource } from './ports.ts';
+import type { MediaOutcome, MediaTable, PictureSource, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
 
 export interface CaptureJob {
@@ -26,6 +26,8 @@ export interface Media extends Part {
   /** The file's bytes are safe in the cloud; the picture leaves the disk. */
   discard(file: string): Promise<void>;
   path(file: string): string;
+  /** The disk's level changed: pictures give way while it is nearly full, those of alarms last. */
+  relieve(): void;
 }
 
 const snapshotDeadlineMs = 10_000;
@@ -35,6 +37,9 @@ const camerasStoppedMs = 5000;
 /** A picture taken later than this after its event shows something else. */
 const lateMs = 30_000;
 const jobCap = 128;
+/** Pictures given up before the disk is looked at again, and how often the store looks. */
+const givenUpAtOnce = 40;
+const relieveEveryMs = 30_000;
 
 /**
  * Takes the pictures that events announced and keeps them on disk until the cloud has them. Cameras are asked side by
@@ -47,6 +52,8 @@ export function createMedia(options: {
   table: MediaTable;
   /** A picture is ready to be uploaded. */
   onReady: () => void;
+  /** The disk as the store sees it. From `hard` pictures of lesser events give way, on a full one those of alarms. */
+  storage?: () => string;
   clock: Clock;
   log: Logger;
   metrics: Registry;
@@ -58,6 +65,7 @@ export function createMedia(options: {
   /** The end of each camera's line of pictures. */
   const lines = new Map<string, Promise<void>>();
   let problem: string | undefined;
+  let relieving = false;
 
   const captures = new Counter({
     name: 'siteward_media_captures_total',
@@ -180,8 +188,41 @@ export function createMedia(options: {
     }
   }
 
+  /**
+   * What waits gives way in this order: pictures of anything but alarms, clips of alarms, snapshots of alarms; within
+   * each the oldest first, at most so many at a time, until the level is better. What was delivered is gone already.
+   */
+  async function giveWay(): Promise<void> {
+    while (!abort.signal.aborted) {
+      const level = options.storage?.() ?? 'ok';
+      if (level !== 'hard' && level !== 'full') return;
+      const rows = (await table.list(['ready'], 10_000)).filter((row) => level === 'full' || row.lane !== 'alarm');
+      const next = rows.sort((a, b) => worth(a) - worth(b)).slice(0, givenUpAtOnce);
+      if (next.length === 0) return;
+      for (const row of next) {
+        await record({ ...row, at: clock.wall(), state: 'failed', reason: 'given up: the disk was full' });
+        // The row first: a picture without a row is swept up, a row without its picture would be waited for.
+        if (row.file !== undefined) await spool.remove(row.file);
+        if (row.silent !== true) captures.inc({ result: 'given_up' });
+      }
+      await sleep(relieveEveryMs, abort.signal);
+    }
+  }
+
+  function relieve(): void {
+    if (relieving) return;
+    relieving = true;
+    run(
+      giveWay().finally(() => {
+        relieving = false;
+      }),
+    );
+  }
+
   return {
     name: 'media',
+
+    relieve,
 
     async start() {
       await spool.open();
@@ -218,4 +259,10 @@ export function createMedia(options: {
     const reason = 'too many pictures were asked for at once';
     await record({ seq: job.seq, lane: job.lane, index: item.index, at: clock.wall(), state: 'failed', reason });
   }
+}
+
+/** Lower gives way first. */
+function worth({ lane, kind }: PlannedMedia): number {
+  if (lane !== 'alarm') return 0;
+  return kind === 'snapshot' ? 2 : 1;
 }

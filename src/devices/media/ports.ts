@@ -19,6 +19,8 @@ export interface PlannedMedia extends MediaItem {
   readonly eventWall: number;
   readonly state: 'planned' | 'ready' | 'uploaded' | 'failed';
   readonly file?: string;
+  /** Its loss shows in no metric (safety 4). */
+  readonly silent?: true;
 }
 
 export type MediaOutcome = {

@@ -28,7 +28,7 @@ const alarms: Readonly<Record<string, EventCode>> = {
   water: code('154', 'WA', 'WH'),
 };
 
-const troubles: Readonly<Record<TroubleKind | 'day_trouble' | 'runaway', EventCode>> = {
+const troubles: Readonly<Record<TroubleKind | 'day_trouble' | 'events_lost' | 'runaway', EventCode>> = {
   ac_loss: code('301', 'AT', 'AR'),
   auth_failed: code('380', 'YX', 'YZ'),
   battery_low: code('302', 'YT', 'YR'),
@@ -37,6 +37,7 @@ const troubles: Readonly<Record<TroubleKind | 'day_trouble' | 'runaway', EventCo
   comm_fail: code('350', 'YC', 'YK'),
   day_trouble: code('156', 'BT', 'BJ'),
   device_offline: code('380', 'YX', 'YZ'),
+  events_lost: code('624', 'JO', 'JO'),
   panel_offline: code('333', 'ET', 'ER'),
   rf_jam: code('344', 'XQ', 'XH'),
   runaway: code('377', 'BD', 'BE'),

@@ -5,7 +5,7 @@ import { panelRefusal } from './flight.ts';
 import { linkSignal, release } from './link.ts';
 import { observe } from './panel.ts';
 import { started, timerFired } from './started.ts';
-import { setTrouble } from './trouble.ts';
+import { eventsLost, setTrouble, storageSignal } from './trouble.ts';
 import type { Decide } from './types.ts';
 import { begin, decision, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
@@ -52,6 +52,12 @@ function applySignal(work: Work, signal: Signal): void {
       if (signal.zone === undefined || zonePlan(work.plan, signal.zone) !== undefined) {
         setTrouble(work, { ...signal, kind: signal.trouble });
       }
+      break;
+    case 'storage':
+      storageSignal(work, signal);
+      break;
+    case 'loss':
+      eventsLost(work, signal);
       break;
     case 'refusal':
       panelRefusal(work, signal);

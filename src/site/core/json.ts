@@ -112,7 +112,13 @@ const held = z.discriminatedUnion('kind', [
   }),
 ]);
 
-const trouble = z.strictObject({ trouble: z.enum(troubleKinds), source: device, zone: optional(text), since: number });
+const trouble = z.strictObject({
+  trouble: z.enum(troubleKinds),
+  source: device,
+  zone: optional(text),
+  since: number,
+  condition: optional(text),
+});
 const timer = z.strictObject({ id: text, kind: z.enum(['exit', 'entry', 'confirm']), partition: text, due: deadline });
 const link = z.strictObject({
   bridge: flag.nullable(),

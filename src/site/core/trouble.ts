@@ -1,5 +1,5 @@
-import type { DeviceRef, TroubleKind, ZoneNumber } from '#site/model/index.ts';
-import { deviceName, troubleEvent } from './events.ts';
+import { type DeviceRef, isoTime, type Signal, type TroubleKind, type ZoneNumber } from '#site/model/index.ts';
+import { coded, deviceName, emit, troubleEvent } from './events.ts';
 import { own, type Work, without, zonePlan } from './work.ts';
 
 /** siteward itself as the source of a trouble. */
@@ -34,6 +34,48 @@ export function setTrouble(
     zone: plan,
     partition: plan?.partitions[0],
     camera: source.kind === 'camera' ? source.id : undefined,
+  });
+}
+
+/** The bridge's own disk. While the trouble lasts, each change of its condition is told once more. */
+export function storageSignal(work: Work, signal: Extract<Signal, { kind: 'storage' }>): void {
+  const { source, condition } = signal;
+  const key = troubleKey('storage', source);
+  const before = own(work.state.troubles, key);
+  if (condition === (before?.condition ?? 'ok')) return;
+  const detail = signal.detail === undefined ? condition : `${condition}: ${signal.detail}`;
+  if (condition === 'ok' || before === undefined) {
+    setTrouble(work, { kind: 'storage', source, active: condition !== 'ok', detail });
+  } else troubleEvent(work, { kind: 'storage', active: true, source: deviceName(source), detail });
+  const entry = own(work.state.troubles, key);
+  if (entry === undefined) return;
+  work.state = { ...work.state, troubles: { ...work.state.troubles, [key]: { ...entry, condition } } };
+}
+
+/** Tells the cloud that it will not get some events, and which: nothing is ever missing unsaid. */
+export function eventsLost(work: Work, { source, losses }: Extract<Signal, { kind: 'loss' }>): void {
+  if (losses.length === 0) return;
+  const count = losses.reduce((sum, loss) => sum + loss.count, 0);
+  emit(work, {
+    class: 'trouble',
+    kind: 'events_lost',
+    status: 'active',
+    lane: 'trouble',
+    ...coded('trouble', 'events_lost', 'active'),
+    source: deviceName(source),
+    evidence: losses.map(({ record, lane, count, seqFrom, seqTo, why, at }) => ({
+      record,
+      lane,
+      count,
+      seq_from: seqFrom,
+      seq_to: seqTo,
+      why,
+      at: isoTime(at),
+    })),
+    detail: `${count} events could not be kept until they were delivered`,
+    signalToStation: false,
+    toCloud: true,
+    media: [],
   });
 }
 

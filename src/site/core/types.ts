@@ -118,6 +118,8 @@ export interface TroubleState {
   readonly source: DeviceRef;
   readonly zone?: ZoneNumber;
   readonly since: number;
+  /** Which of several conditions holds, where a trouble has them. */
+  readonly condition?: string;
 }
 
 export interface TimerState {
