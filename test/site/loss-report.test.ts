@@ -1,0 +1,122 @@
+import { pino } from 'pino';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createLossReport, type LossReport } from '#site/loss-report.ts';
+import type { StorageLevel, Store } from '#site/store/index.ts';
+import { type Rig, startRig } from './rig.ts';
+
+const endings: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of endings.splice(0).reverse()) await end();
+});
+
+async function rig(): Promise<Rig> {
+  const started = await startRig();
+  endings.push(() => started.remove());
+  return started;
+}
+
+async function report(site: Rig, change: Partial<Store> = {}): Promise<LossReport> {
+  const { store } = site;
+  const made = createLossReport({
+    store: {
+      gaps: (query) => store.gaps(query),
+      gapsReported: (gaps) => store.gapsReported(gaps),
+      events: (query) => store.events(query),
+      storage: () => store.storage(),
+      ...change,
+    },
+    emit: site.controller.signals,
+    log: pino({ level: 'silent' }),
+    pauseMs: 50,
+    againMs: 20,
+  });
+  await made.start(new AbortController().signal);
+  endings.push(() => made.stop());
+  return made;
+}
+
+const gap = (seqFrom: number, count: number) =>
+  ({
+    lane: 'activity',
+    seqFrom,
+    seqTo: seqFrom + count - 1,
+    count,
+    why: 'memory_full',
+    at: 1_795_896_000_000,
+  }) as const;
+const open = async (site: Rig) => (await site.store.gaps({ limit: 100, unreported: true })).length;
+const lostEvents = async (site: Rig) =>
+  (await site.store.events({ limit: 100 })).filter(({ event }) => event.kind === 'events_lost');
+
+describe('lost events', () => {
+  it('are told by one trouble event with count, lane, numbers and reason, and only once', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7));
+    await site.store.addGap(gap(300, 5));
+    const first = await report(site);
+    await expect.poll(() => open(site)).toBe(0);
+    await first.stop();
+    await report(site);
+    const told = await lostEvents(site);
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatchObject({
+      delivery: 'waiting',
+      event: { class: 'trouble', status: 'active', contact_id: '624', sia: 'JO', source: 'bridge:siteward' },
+    });
+    expect(told[0]?.event.data.evidence).toMatchObject([
+      { lane: 'activity', count: 7, seq_from: 100, seq_to: 106, why: 'memory_full' },
+      { lane: 'activity', count: 5, seq_from: 300, seq_to: 304, why: 'memory_full' },
+    ]);
+    expect((await site.store.take('trouble', 0, 10)).map(({ seq }) => seq)).toContain(told[0]?.seq);
+  });
+
+  it('are not told twice when siteward ends between the event and the mark', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7));
+    const cut = await report(site, { gapsReported: () => Promise.reject(new Error('cut')) });
+    await expect.poll(async () => (await lostEvents(site)).length).toBe(1);
+    await cut.stop();
+    expect(await open(site)).toBe(1);
+    await report(site);
+    await expect.poll(() => open(site)).toBe(0);
+    expect(await lostEvents(site)).toHaveLength(1);
+  });
+
+  it('count as told only when the event is on disk', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7));
+    site.refuse = true;
+    await report(site);
+    await expect
+      .poll(() => site.direct.some(({ event }) => event.kind === 'events_lost'), { timeout: 8000 })
+      .toBe(true);
+    expect(await open(site)).toBe(1);
+    site.refuse = false;
+    await expect.poll(() => open(site), { timeout: 10_000 }).toBe(0);
+    expect(await lostEvents(site)).toHaveLength(1);
+  });
+});
+
+describe('the disk', () => {
+  it('is told once per change, with its restore, and shows as a trouble meanwhile', async () => {
+    const site = await rig();
+    let level: StorageLevel = 'ok';
+    const losses = await report(site, {
+      storage: () => ({ level, freeBytes: 1, totalBytes: 2, reserveBytes: 0 }),
+    });
+    const told = () => site.events.filter(({ kind }) => kind === 'storage').map((e) => `${e.status} ${e.data.detail}`);
+    const turn = async (next: StorageLevel, count: number) => {
+      level = next;
+      losses.wake();
+      losses.wake();
+      await expect.poll(() => told().length).toBe(count);
+    };
+    await turn('hard', 1);
+    await turn('full', 2);
+    expect(site.controller.view().troubles).toMatchObject([{ kind: 'storage', source: { kind: 'bridge' } }]);
+    await turn('readonly', 3);
+    await turn('ok', 4);
+    expect(told()).toEqual(['active low', 'active full', 'active read_only', 'restored ok']);
+    expect(site.controller.view().troubles).toEqual([]);
+  });
+});
