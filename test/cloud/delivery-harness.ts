@@ -6,7 +6,19 @@ import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from '#cloud/delivery/index.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import type { OutboxRow, Store } from '#site/store/index.ts';
-import { commitRows, json, keyPair, quiet, type Scripted, type Seen, scripted, testStore, until } from './support.ts';
+import {
+  commitRows,
+  json,
+  keyPair,
+  type Line,
+  lineTo,
+  quiet,
+  type Scripted,
+  type Seen,
+  scripted,
+  testStore,
+  until,
+} from './support.ts';
 
 const key = keyPair();
 
@@ -32,6 +44,8 @@ export interface Harness {
   readonly links: [up: boolean, trouble: string | undefined][];
   /** Every event request in the order of arrival. */
   readonly posts: Post[];
+  /** Between delivery and server. */
+  readonly line: Line;
   readonly files: Map<string, Buffer>;
   readonly puts: Seen[];
   tokenRequests(): number;
@@ -50,6 +64,8 @@ export interface HarnessOptions {
   readonly onPut?: (seen: Seen, response: ServerResponse, nth: number) => void;
   readonly delivery?: Partial<DeliveryOptions>;
   readonly start?: boolean;
+  /** The cloud's addresses lead through `line`. */
+  readonly withLine?: boolean;
 }
 
 export const accept: OnEvent = (post, _nth, response) => json(response, 200, { event_id: post.id, uploads: [] });
@@ -94,9 +110,11 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     counts.set(post.id, nth);
     return (options.onEvent ?? accept)(post, nth, response, socket);
   });
+  const line = await lineTo(server.url);
+  const url = options.withLine === true ? line.url : server.url;
   const cloud = createCloudClient({
-    baseUrl: server.url,
-    authUrl: server.url,
+    baseUrl: url,
+    authUrl: url,
     clientId: 'bridge-1',
     keys: { current: { pem: key.pem } },
     clock,
@@ -134,6 +152,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     store,
     storeDir,
     server,
+    line,
     cloud,
     delivery,
     metrics,
@@ -169,6 +188,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     async close() {
       await delivery.stop();
       await cloud.close();
+      await line.close();
       await server.close();
       await closeStore();
     },

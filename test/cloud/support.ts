@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
@@ -72,6 +72,61 @@ export async function scripted(
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** A line to a server that can be cut and mended; whoever connects meanwhile is refused, swallowed, or hung up on. */
+export interface Line {
+  readonly url: string;
+  cut(how: 'refuses' | 'swallows' | 'hangs up'): Promise<void>;
+  mend(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export async function lineTo(target: string): Promise<Line> {
+  const { port: behind } = new URL(target);
+  const sockets = new Set<Socket>();
+  let state: 'whole' | 'swallows' | 'hangs up' = 'whole';
+  const keep = (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => sockets.delete(socket));
+  };
+  const server = createTcpServer((socket) => {
+    keep(socket);
+    if (state === 'hangs up') return socket.destroy();
+    if (state === 'swallows') return socket.resume();
+    const far = connect(Number(behind), '127.0.0.1');
+    keep(far);
+    socket.on('close', () => far.destroy());
+    far.on('close', () => socket.destroy());
+    socket.pipe(far);
+    far.pipe(socket);
+  });
+  const listen = (port: number) => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
+  const shut = async () => {
+    const closed = server.listening ? new Promise((resolve) => server.close(resolve)) : undefined;
+    for (const socket of sockets) socket.destroy();
+    await closed;
+  };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    async cut(how) {
+      if (how === 'refuses') return shut();
+      state = how;
+      for (const socket of sockets) {
+        if (how === 'hangs up') socket.destroy();
+        // Half-open: nothing goes through any more, and nobody is told.
+        else socket.unpipe().resume();
+      }
+    },
+    async mend() {
+      state = 'whole';
+      if (!server.listening) await listen(port);
+    },
+    close: shut,
   };
 }
 

@@ -34,7 +34,7 @@ export function createDirect(options: DirectOptions): (rows: readonly OutboxRow[
   const { queue, feed, clock, log, metrics, signal } = options;
   const lost = new Map<Lane, Lost>();
   const waits = backoff({ baseMs: 1_000, capMs: 30_000 });
-  let writing: Promise<void> | undefined;
+  let writing = false;
 
   function lose(lane: Lane, more: Lost): void {
     const known = lost.get(lane) ?? more;
@@ -45,6 +45,7 @@ export function createDirect(options: DirectOptions): (rows: readonly OutboxRow[
 
   /** One record per lane and write, however many were lost. */
   async function record(): Promise<void> {
+    writing = true;
     while (lost.size > 0 && !signal.aborted) {
       for (const [lane, gap] of [...lost]) {
         lost.delete(lane);
@@ -59,6 +60,7 @@ export function createDirect(options: DirectOptions): (rows: readonly OutboxRow[
       }
       if (lost.size > 0) await sleep(waits.next(), signal).catch(() => {});
     }
+    writing = false;
   }
 
   return (rows) => {
@@ -72,9 +74,6 @@ export function createDirect(options: DirectOptions): (rows: readonly OutboxRow[
       if (silent !== true) metrics.directDropped.inc({ lane });
       lose(lane, { seqFrom: seq, seqTo: seq, count: 1 });
     }
-    if (lost.size === 0) return;
-    writing ??= record().finally(() => {
-      writing = undefined;
-    });
+    if (lost.size > 0 && !writing) void record();
   };
 }
