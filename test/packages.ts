@@ -9,6 +9,7 @@ const programs: Readonly<Record<string, string>> = {
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
   chromium: 'chromium',
+  faketime: 'faketime',
   strace: 'strace',
   socat: 'socat',
   xfs_io: 'xfsprogs',
