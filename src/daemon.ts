@@ -20,6 +20,7 @@ import { panelProblems, profileFolders } from './daemon/folders.ts';
 import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
 import { claimStateDir } from './daemon/lock.ts';
+import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { siteSlots } from './daemon/site.ts';
 import { createSlots, type Slots } from './daemon/slots.ts';
 
@@ -51,6 +52,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   const processMetrics = new Registry();
   collectDefaultMetrics({ register: processMetrics, prefix: 'siteward_' });
   const house: House = {};
+  outboxMetrics({ house, clock, metrics: processMetrics });
   const quality = watchClock({
     clock,
     log,

@@ -7,6 +7,7 @@ import { errorsPage } from './pages/errors.ts';
 import { lanApi } from './pages/lan-api.ts';
 import { mqttPage } from './pages/mqtt.ts';
 import { mqttSchemas } from './pages/mqtt-schemas.ts';
+import { outboxPage } from './pages/outbox.ts';
 import { sandboxApi } from './pages/sandbox-api.ts';
 
 /** Files made from the sources. `npm run generate` writes them, `-- --check` fails when one is out of step. */
@@ -22,6 +23,7 @@ const generators: readonly Generator[] = [
   { path: 'docs/configuration.md', text: configurationPage },
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/mqtt.md', text: mqttPage },
+  { path: 'docs/outbox.md', text: outboxPage },
   { path: 'docs/openapi/cloud.yaml', text: cloudApi },
   { path: 'docs/openapi/lan.yaml', text: lanApi },
   { path: 'docs/openapi/sandbox.yaml', text: sandboxApi },

@@ -153,6 +153,17 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
     },
     slow,
   );
+  const told = await eventually(
+    'the cloud is told of the dropped one',
+    async () => (await running().cloud.events()).find(({ body }) => body.payload.kind === 'events_lost'),
+    slow,
+  );
+  expect(JSON.stringify(told.body.payload.data)).toContain('technician');
+  await eventually(
+    'its gap record says so',
+    async () => ((await lines<{ reported: boolean }>('gaps', '--json'))[0]?.reported ? true : undefined),
+    slow,
+  );
   expect(await lines('parked', '--json')).toEqual([]);
   expect((await outbox('retry', String(first))).code).toBe(66);
   expect(running().daemon.lines().join('\n')).toContain('parked events were given up');

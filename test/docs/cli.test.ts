@@ -4,8 +4,12 @@ import { siteward } from '../cli/run-cli.ts';
 import { read } from './markdown.ts';
 
 const page = read('docs/cli.md');
+/** Verbs, and verbs of verbs, in the order of the page. */
 const sections = new Map(
-  [...page.matchAll(/^## siteward (\w+)\n([\s\S]*?)(?=^## )/gm)].map((match) => [match[1] ?? '', match[2] ?? '']),
+  [...page.matchAll(/^(##|###) siteward ([\w ]+)\n([\s\S]*?)(?=^###? )/gm)].map((match) => [
+    match[2] ?? '',
+    match[3] ?? '',
+  ]),
 );
 
 /** Names of verbs in the list of commands of `--help`. */
@@ -17,11 +21,16 @@ const verbsIn = (help: string): string[] =>
 test('docs/cli.md has a section for each verb, in the order of --help', async () => {
   const { out, code } = await siteward(['--help']);
   expect(code).toBe(0);
-  expect([...sections.keys()]).toEqual(verbsIn(out));
+  const verbs: string[] = [];
+  for (const verb of verbsIn(out)) {
+    const inner = verb === 'api' ? [] : verbsIn((await siteward([verb, '--help'])).out);
+    verbs.push(verb, ...inner.map((name) => `${verb} ${name}`));
+  }
+  expect([...sections.keys()]).toEqual(verbs);
 });
 
 test.each([...sections.keys()])('the options of "siteward %s" are those of its --help', async (verb) => {
-  const { out, code } = await siteward([verb, '--help']);
+  const { out, code } = await siteward([...verb.split(' '), '--help']);
   expect(code).toBe(0);
   const known = [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)]
     .map((match) => match[1])

@@ -61,7 +61,9 @@ describe('commands of README and docs', () => {
       const script = /^npm (?:run )?(\w+)/.exec(part)?.[1] ?? '';
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
       else
-        expect(part).toMatch(/^(npm ci|siteward (status|events|check)|journalctl|systemctl|mosquitto_(?:sub|pub)) ?/);
+        expect(part).toMatch(
+          /^(npm ci|siteward (status|events|check|outbox)|curl|journalctl|systemctl|mosquitto_(?:sub|pub)) ?/,
+        );
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
     }

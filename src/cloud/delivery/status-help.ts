@@ -36,7 +36,7 @@ export const statusHelp: Readonly<Record<string, StatusHelp>> = {
   'refused as invalid': {
     means:
       'The cloud understood the request and does not take this event: a member is wrong, or names what it does not know.',
-    todo: 'Read what the cloud said. Correct the id it names (site, location, camera) in the configuration or in the cloud, then retry.',
+    todo: 'Read what the cloud said. If it does not know an id, let the operator add it and retry. Correcting the configuration helps later events only: this one is sent as it was written.',
   },
   'too large for the cloud': {
     means: 'The event has more bytes than the cloud, or a proxy before it, takes.',
