@@ -29,7 +29,8 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
   }
 }
 
-async function syncFolder(path: string): Promise<void> {
+/** Makes names in a folder durable: what was created, renamed or removed there. */
+export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {
     await folder.sync();

@@ -68,6 +68,61 @@ describe('clock quality', () => {
   });
 });
 
+describe('the true time', () => {
+  function watched(wallMs?: number, isSynchronised = false) {
+    const clock = manualClock(wallMs);
+    const told: { mono: number; wall: number; source: string }[] = [];
+    const steps: number[] = [];
+    const watch = watchClock({
+      clock,
+      log: quiet,
+      isSynchronised: () => isSynchronised,
+      onTrusted: (moment) => told.push(moment),
+      onStep: () => steps.push(clock.wall()),
+    });
+    return { clock, watch, told, steps };
+  }
+  const now = Date.UTC(2026, 10, 27, 20);
+
+  it('is told by the time service at each look', () => {
+    const { clock, watch, told } = watched(now, true);
+    watch.check();
+    expect(told).toEqual([{ mono: clock.monotonic(), wall: now, source: 'ntp' }]);
+  });
+
+  it('is not told by a time service whose clock is in the past', () => {
+    const { watch, told } = watched(1_000, true);
+    watch.check();
+    expect(told).toEqual([]);
+  });
+
+  it.each([
+    ['is our own when the cloud says the same second', 900, 0],
+    ['is our own when the cloud only counts down to its second', -1_900, 0],
+    ['is that of the cloud, half a second on, when it differs', 3_600_000, 3_600_500],
+    ['is that of the cloud also when it is behind', -86_400_000, -86_399_500],
+  ])('%s', (_what, offsetMs, expectedMs) => {
+    const { clock, watch, told } = watched(now);
+    watch.compare(offsetMs);
+    expect(told).toEqual([{ mono: clock.monotonic(), wall: now + expectedMs, source: 'cloud' }]);
+  });
+
+  it('is not told against the cloud by the time service', () => {
+    const { watch, told } = watched(now, true);
+    watch.compare(3_600_000);
+    watch.check();
+    expect(told.map(({ source }) => source)).toEqual(['cloud']);
+  });
+
+  it('is asked for again once after each step, before the next input is stamped', () => {
+    const { clock, watch, steps } = watched(now);
+    clock.step(5 * 86_400_000);
+    expect(watch.current()).toBe('doubtful');
+    watch.check();
+    expect(steps).toEqual([clock.wall()]);
+  });
+});
+
 describe('the code book', () => {
   const book = createCodeBook([
     { id: 'anna', code: new Secret('2580'), duress_code: new Secret('2581') },

@@ -9,6 +9,7 @@ import { sleep, withDeadline } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
 import type { MediaOutcome, MediaTable, PictureSource, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
+import { removeOrphans, sweep } from './sweep.ts';
 
 export interface CaptureJob {
   readonly seq: number;
@@ -165,27 +166,21 @@ export function createMedia(options: {
     }
   }
 
-  /** After a restart: files and rows are made to agree, and pictures that are still worth it are taken. */
-  async function sweep(): Promise<void> {
-    const rows = await table.list(['planned', 'ready'], 10_000);
-    const wanted = new Set(rows.map((row) => row.file ?? `${row.seq}-${row.index}.jpg`));
-    for (const file of await spool.files()) if (!wanted.has(file)) await spool.remove(file);
-    for (const row of rows) {
-      if (row.state !== 'planned') continue;
-      const age = clock.wall() - row.eventWall;
-      if (age >= 0 && age < lateMs) {
-        run(
-          enqueue({ ...row, items: [row], committed: Promise.resolve() }, { ...row, offsetMs: 0 }, clock.monotonic()),
-        );
-      } else {
-        await record({
-          ...row,
-          at: clock.wall(),
-          state: 'failed',
-          reason: 'siteward was not running when the picture was due',
-        });
-      }
-    }
+  /** After a restart. Pictures that are still worth it are taken, the others are given up with the reason. */
+  async function tidy(names: readonly string[]): Promise<void> {
+    const common = { spool, table, signal: abort.signal };
+    const { wall } = clock;
+    const orphans = await sweep({ ...common, names, wall, record, retake, onReady: options.onReady });
+    void removeOrphans(orphans, common).catch((error: unknown) => {
+      if (!abort.signal.aborted) log.warn({ err: error }, 'pictures without an event could not be removed');
+    });
+  }
+
+  function retake(row: PlannedMedia): boolean {
+    const age = clock.wall() - row.eventWall;
+    if (age < 0 || age >= lateMs) return false;
+    run(enqueue({ ...row, items: [row], committed: Promise.resolve() }, { ...row, offsetMs: 0 }, clock.monotonic()));
+    return true;
   }
 
   /**
@@ -225,8 +220,7 @@ export function createMedia(options: {
     relieve,
 
     async start() {
-      await spool.open();
-      run(sweep());
+      run(tidy(await spool.open()));
     },
 
     async stop() {

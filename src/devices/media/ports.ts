@@ -19,6 +19,7 @@ export interface PlannedMedia extends MediaItem {
   readonly eventWall: number;
   readonly state: 'planned' | 'ready' | 'uploaded' | 'failed';
   readonly file?: string;
+  readonly bytes?: number;
   /** Its loss shows in no metric (safety 4). */
   readonly silent?: true;
 }

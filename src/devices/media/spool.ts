@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { writeDurably } from '#lib/durable-file.ts';
+import { syncFolder, writeDurably } from '#lib/durable-file.ts';
 
 export interface StoredFile {
   /** Name inside the spool folder; never a path. */
@@ -13,14 +14,23 @@ export interface StoredFile {
 
 /**
  * Pictures on disk between camera and cloud. A file is complete or absent: it is written as `.part`, synced, renamed,
- * and the folder synced, before anything refers to it. The folder never holds more than `budgetBytes`.
+ * and the folder synced, before anything refers to it. The folder holds at most `budgetBytes`, once what lay in it at
+ * the start is measured.
  */
 export interface Spool {
-  open(): Promise<void>;
+  /** Makes the folder. Resolves with all names in it. */
+  open(): Promise<readonly string[]>;
+  /** Counts the pictures among the names; removes what is none, such as the half-written file of a crash. */
+  measure(names: readonly string[]): Promise<void>;
   /** Rejects with `queue_full` when the budget is used up. */
   write(name: string, bytes: Uint8Array): Promise<StoredFile>;
   remove(file: string): Promise<void>;
-  files(): Promise<string[]>;
+  /** Whether a name is that of a picture or clip. */
+  isOne(name: string): boolean;
+  /** Bytes; undefined when there is no such file. */
+  size(file: string): Promise<number | undefined>;
+  /** Size and contents of a file as they are now; undefined when it is gone or empty. */
+  inspect(file: string): Promise<StoredFile | undefined>;
   path(file: string): string;
   readonly usedBytes: number;
 }
@@ -31,11 +41,14 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
   const { dir, budgetBytes } = options;
   let used = 0;
 
-  async function removeName(name: string): Promise<void> {
-    const size = await stat(join(dir, name)).then(
+  const sizeOf = (name: string): Promise<number | undefined> =>
+    stat(join(dir, name)).then(
       (found) => found.size,
-      () => 0,
+      () => undefined,
     );
+
+  async function removeName(name: string): Promise<void> {
+    const size = (await sizeOf(name)) ?? 0;
     await unlink(join(dir, name)).catch(ignoreMissing);
     used = Math.max(0, used - size);
   }
@@ -43,10 +56,14 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
   return {
     async open() {
       await mkdir(dir, { recursive: true, mode: 0o700 });
+      await syncFolder(dirname(dir));
       used = 0;
-      for (const name of await readdir(dir)) {
-        // A part file is a picture that was cut off by a crash; nothing refers to it.
-        if (namePattern.test(name)) used += (await stat(join(dir, name))).size;
+      return readdir(dir);
+    },
+
+    async measure(names) {
+      for (const name of names) {
+        if (namePattern.test(name)) used += (await sizeOf(name)) ?? 0;
         else await unlink(join(dir, name)).catch(ignoreMissing);
       }
     },
@@ -73,8 +90,15 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
     remove: removeName,
 
-    async files() {
-      return (await readdir(dir)).filter((name) => namePattern.test(name));
+    isOne: (name) => namePattern.test(name),
+    size: sizeOf,
+
+    async inspect(file) {
+      const bytes = await sizeOf(file);
+      if (bytes === undefined || bytes === 0) return undefined;
+      const hash = createHash('sha256');
+      for await (const chunk of createReadStream(join(dir, file)) as AsyncIterable<Buffer>) hash.update(chunk);
+      return { file, bytes, sha256: hash.digest('hex') };
     },
 
     path: (file) => join(dir, file),

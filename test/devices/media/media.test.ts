@@ -1,14 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -17,6 +9,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMedia, type Media, type MediaOutcome, type PlannedMedia } from '#devices/media/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
+import { createSpool } from '../../../src/devices/media/spool.ts';
+import { removeOrphans } from '../../../src/devices/media/sweep.ts';
 
 let dir: string;
 let media: Media | undefined;
@@ -206,11 +200,81 @@ describe('after a restart', () => {
     });
   });
 
-  it('removes half-written files and files nobody refers to, and keeps the others', async () => {
-    mkdirSync(dir, { recursive: true });
+  it('removes half-written files and keeps the others, for a day also those nobody refers to', async () => {
     for (const name of ['1-0.jpg', '2-0.jpg', '3-0.jpg.part', 'notes.txt']) writeFileSync(join(dir, name), 'x');
-    planned = [row({ seq: 1, state: 'ready', file: '1-0.jpg' })];
+    planned = [row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: 1 })];
     await start(async () => picture);
-    await expect.poll(() => readdirSync(dir)).toEqual(['1-0.jpg']);
+    await expect.poll(() => readdirSync(dir)).toEqual(['1-0.jpg', '2-0.jpg']);
+    expect(outcomes).toEqual([]);
+  });
+
+  it('says of a picture whose file is gone or has another size that it is lost', async () => {
+    writeFileSync(join(dir, '2-0.jpg'), 'half');
+    planned = [1, 2].map((seq) => row({ seq, state: 'ready', file: `${seq}-0.jpg`, bytes: 9 }));
+    await start(async () => picture);
+    await expect.poll(() => outcomes.length).toBe(2);
+    expect(outcomes).toMatchObject([
+      { seq: 1, state: 'failed', reason: 'lost: the file is gone' },
+      { seq: 2, state: 'failed', reason: 'lost: the file has 4 bytes, not the 9 that were recorded' },
+    ]);
+    await expect.poll(() => readdirSync(dir)).toEqual([]);
+  });
+
+  it('adopts the whole file of a picture whose row was not written before the end, and takes none', async () => {
+    writeFileSync(join(dir, '1-0.jpg'), 'a picture');
+    writeFileSync(join(dir, '2-0.jpg'), '');
+    planned = [row({ seq: 1, eventWall: 0 }), row({ seq: 2, eventWall: 0 })];
+    await start(async () => {
+      throw new Error('not asked');
+    });
+    await expect.poll(() => outcomes.length).toBe(2);
+    const sha256 = createHash('sha256').update('a picture').digest('hex');
+    expect(outcomes).toMatchObject([
+      { seq: 1, state: 'ready', file: '1-0.jpg', bytes: 9, sha256, mime: 'image/jpeg' },
+      { seq: 2, state: 'failed', reason: 'lost: the file is empty or gone' },
+    ]);
+    expect(ready).toBe(1);
+  });
+
+  it('removes a file nobody refers to after its time, unless a row has come back for it', async () => {
+    for (const name of ['1-0.jpg', '2-0.jpg']) writeFileSync(join(dir, name), 'x');
+    const spool = createSpool({ dir, budgetBytes: 1000 });
+    await spool.measure(await spool.open());
+    const table = { update: async () => {}, list: async () => [row({ seq: 2, state: 'ready', file: '2-0.jpg' })] };
+    await removeOrphans(['1-0.jpg', '2-0.jpg'], { spool, table, signal: new AbortController().signal, keptMs: 1 });
+    expect(readdirSync(dir)).toEqual(['2-0.jpg']);
+    expect(spool.usedBytes).toBe(1);
+  });
+
+  it('syncs the file, its name and the folder, in this order, before anything refers to it', () => {
+    const spool = join(import.meta.dirname, '..', '..', '..', 'src', 'devices', 'media', 'spool.ts');
+    const script = join(dir, 'write.ts');
+    const place = JSON.stringify(join(dir, 'state', 'spool'));
+    writeFileSync(
+      script,
+      `import { createSpool } from ${JSON.stringify(spool)};
+const spool = createSpool({ dir: ${place}, budgetBytes: 1000 });
+await spool.open();
+await spool.write('1-0.jpg', new Uint8Array(9));
+process.stderr.write('REFERRED');`,
+    );
+    const trace = join(dir, 'trace');
+    const calls = 'trace=openat,mkdir,write,rename,fsync,fdatasync,pwrite64';
+    execFileSync('strace', ['-f', '-qq', '-y', '-o', trace, '-e', calls, process.execPath, script], {
+      stdio: 'ignore',
+    });
+    const lines = readFileSync(trace, 'utf8').split('\n');
+    const at = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
+    const last = (pattern: RegExp) => lines.findLastIndex((line) => pattern.test(line));
+    const order = [
+      at(/fsync\(\d+<[^>]*\/state>/),
+      at(/write\(\d+<[^>]*1-0\.jpg\.part>/),
+      at(/fsync\(\d+<[^>]*1-0\.jpg\.part>/),
+      at(/rename\("[^"]*1-0\.jpg\.part"/),
+      last(/fsync\(\d+<[^>]*\/state\/spool>/),
+      at(/REFERRED/),
+    ];
+    expect(order).not.toContain(-1);
+    expect(order).toEqual([...order].sort((a, b) => a - b));
   });
 });
