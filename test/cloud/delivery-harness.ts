@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { Registry } from 'prom-client';
-import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
+import { type CloudClient, type CloudClientOptions, createCloudClient } from '#cloud/client/index.ts';
 import { createDelivery, type Delivery, type DeliveryOptions } from '#cloud/delivery/index.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import type { OutboxRow, Store } from '#site/store/index.ts';
@@ -63,6 +63,7 @@ export interface HarnessOptions {
   readonly onProbe?: (response: ServerResponse, socket: Socket) => void;
   readonly onPut?: (seen: Seen, response: ServerResponse, nth: number) => void;
   readonly delivery?: Partial<DeliveryOptions>;
+  readonly cloud?: Partial<CloudClientOptions>;
   readonly start?: boolean;
   /** The cloud's addresses lead through `line`. */
   readonly withLine?: boolean;
@@ -120,6 +121,7 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
     clock,
     log: quiet,
     random: () => 0.5,
+    ...options.cloud,
   });
   const links: Harness['links'] = [];
   const metrics = new Registry();

@@ -1,4 +1,5 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
@@ -41,6 +42,22 @@ async function tcp(handle: (socket: Socket) => void): Promise<string> {
   });
   return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
 }
+/** Listens, takes nothing, and fills its own queue. */
+const fullBacklog = `
+import socket, time
+server = socket.socket()
+server.bind(('127.0.0.1', 0))
+server.listen(0)
+held = []
+for _ in range(4):
+    client = socket.socket()
+    client.setblocking(False)
+    client.connect_ex(server.getsockname())
+    held.append(client)
+time.sleep(0.1)
+print(server.getsockname()[1], flush=True)
+time.sleep(60)
+`;
 const get = (http: Http, url: string, more = {}) =>
   http.raw({
     url,
@@ -96,6 +113,36 @@ describe('the transport', () => {
     const url = (await tcp(() => {})).replace('http:', 'https:');
     const http = httpTo(url, { connectTimeoutMs: 600_000 });
     expect(await get(http, url, { deadlineMs: 200 })).toMatchObject({ failure: 'timeout' });
+  });
+
+  it('settles at its own deadline when the server is stopped in its tracks, and works when it goes on', async () => {
+    const child = spawn(process.execPath, [
+      '-e',
+      `const server = require('node:http').createServer((q, r) => r.end('{}'));
+       server.listen(0, '127.0.0.1', () => console.log(server.address().port));`,
+    ]);
+    closing.push(() => child.kill('SIGKILL'));
+    const [port] = (await once(child.stdout, 'data')) as [Buffer];
+    const url = `http://127.0.0.1:${String(port).trim()}`;
+    const http = httpTo(url);
+    expect(await get(http, url)).toMatchObject({ status: 200 });
+    child.kill('SIGSTOP');
+    // First on the kept connection, then on a new one that only the kernel has taken.
+    expect(await get(http, url, { deadlineMs: 300 })).toMatchObject({ failure: 'timeout' });
+    expect(await get(http, url, { deadlineMs: 300 })).toMatchObject({ failure: 'timeout' });
+    child.kill('SIGCONT');
+    expect(await get(http, url)).toMatchObject({ status: 200 });
+  });
+
+  it('settles at its own deadline when the queue of connections is full', async () => {
+    const child = spawn('python3', ['-c', fullBacklog]);
+    closing.push(() => child.kill('SIGKILL'));
+    const [port] = (await once(child.stdout, 'data')) as [Buffer];
+    const url = `http://127.0.0.1:${String(port).trim()}`;
+    const began = performance.now();
+    expect(await get(httpTo(url), url, { deadlineMs: 300 })).toMatchObject({ failure: 'timeout' });
+    // Far below the time undici gives a connection.
+    expect(performance.now() - began).toBeLessThan(4_000);
   });
 
   it('tells a refused connection, an unknown name, a cut line and garbage apart', async () => {
