@@ -1,18 +1,26 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import type { StoreRequest, ToWorker } from './protocol.ts';
 
+/** Longest wait for the rest of a rush that was announced. The main thread may be held up by something else. */
+const restMs = 1;
+
 /** What has reached the store thread and was not taken into a group yet. */
 export class Inbox {
   readonly #port: MessagePort;
+  readonly #sent: Int32Array;
+  #more = false;
   #requests: StoreRequest[] = [];
   /** Highest seq in use; set once the main thread wants the store closed. */
   close: number | undefined;
 
-  constructor(port: MessagePort) {
+  /** `sent`: see `WorkerData`. */
+  constructor(port: MessagePort, sent: Int32Array) {
     this.#port = port;
+    this.#sent = sent;
   }
 
   put(message: ToWorker): void {
+    this.#more = message.kind === 'requests' && message.more;
     if (message.kind === 'close') this.close = message.maxSeq;
     else if (this.#requests.length === 0) this.#requests = [...message.requests];
     else this.#requests.push(...message.requests);
@@ -26,15 +34,28 @@ export class Inbox {
     return requests;
   }
 
-  /** Requests from the front as long as `fits` takes them; looks at the port only when none is left. */
+  /**
+   * Requests from the front as long as `fits` takes them; looks at the port only when none is left. Waits for what
+   * the main thread said it is about to send, and for nothing else: a commit costs more than that wait.
+   */
   matching(fits: (request: StoreRequest) => boolean): StoreRequest[] {
     if (this.#requests.length === 0) this.#poll();
+    if (this.#requests.length === 0 && this.#more) this.#await();
     const end = this.#requests.findIndex((request) => !fits(request));
     return this.#requests.splice(0, end === -1 ? this.#requests.length : end);
   }
 
   get isEmpty(): boolean {
     return this.#requests.length === 0;
+  }
+
+  #await(): void {
+    const seen = Atomics.load(this.#sent, 0);
+    this.#poll();
+    if (this.#requests.length > 0 || !this.#more) return;
+    Atomics.wait(this.#sent, 0, seen, restMs);
+    this.#more = false;
+    this.#poll();
   }
 
   #poll(): void {

@@ -152,7 +152,8 @@ export interface TransactionReport {
 }
 
 export type ToWorker =
-  | { readonly kind: 'requests'; readonly requests: readonly StoreRequest[] }
+  /** `more`: another message follows as soon as the code that runs in the main thread now is done. */
+  | { readonly kind: 'requests'; readonly requests: readonly StoreRequest[]; readonly more: boolean }
   | { readonly kind: 'close'; readonly maxSeq: number };
 
 export type FromWorker =
@@ -195,4 +196,6 @@ export interface WorkerData {
   readonly dir: string;
   readonly bootId: string;
   readonly limits: StoreLimits;
+  /** Shared; counts the messages to the worker, which can sleep until the next. */
+  readonly sent: Int32Array;
 }

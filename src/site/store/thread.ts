@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import type { Failure, FileStates, FromWorker, Report, WorkerData } from './protocol.ts';
+import type { Failure, FileStates, FromWorker, Report, ToWorker, WorkerData } from './protocol.ts';
 import type { RequestQueue, Waiting } from './queue.ts';
 import type { Recovery } from './types.ts';
 
@@ -33,6 +33,9 @@ export class StoreThread {
   #opened = false;
   #unsent: Waiting[] = [];
   #scheduled = false;
+  /** The last message said that more follows. */
+  #owes = false;
+  readonly #sent: Int32Array;
   #retry: NodeJS.Timeout | undefined;
   #closing = false;
   /** Why no worker can open the files; requests are refused at once then. */
@@ -42,14 +45,15 @@ export class StoreThread {
 
   constructor(options: {
     url: URL;
-    data: WorkerData;
+    data: Omit<WorkerData, 'sent'>;
     log: Logger;
     queue: RequestQueue;
     onReport: (report: Report) => void;
     onRestart: () => void;
   }) {
     this.#url = options.url;
-    this.#data = options.data;
+    this.#sent = new Int32Array(new SharedArrayBuffer(4));
+    this.#data = { ...options.data, sent: this.#sent };
     this.#log = options.log;
     this.#queue = options.queue;
     this.#onReport = options.onReport;
@@ -72,17 +76,18 @@ export class StoreThread {
   }
 
   /**
-   * Queued for the one message of this tick. In a rush it goes in parts, so that the thread writes the first rows
-   * while the main thread still makes the last; they end up in the same transaction.
+   * Leaves when the code that runs now, and all that it settled, is done. In a rush it goes in parts, so that the
+   * thread writes the first rows while the main thread still makes the last; each part but the last says that more
+   * follows, so that all end up in the same transaction.
    */
   send(waiting: Waiting): void {
     this.#unsent.push(waiting);
-    if (this.#unsent.length >= part) this.#flush();
+    if (this.#unsent.length >= part) this.#flush(true);
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    process.nextTick(() => {
       this.#scheduled = false;
-      this.#flush();
+      this.#flush(false);
     });
   }
 
@@ -93,18 +98,21 @@ export class StoreThread {
     const worker = this.#worker;
     if (worker === undefined) return;
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
-    this.#flush();
+    this.#flush(false);
     worker.postMessage({ kind: 'close', maxSeq });
     const timer = setTimeout(() => void worker.terminate(), closeMs);
     await ended;
     clearTimeout(timer);
   }
 
-  #flush(): void {
-    if (!this.#opened || this.#unsent.length === 0) return;
+  #flush(more: boolean): void {
+    if (!this.#opened || (this.#unsent.length === 0 && !this.#owes)) return;
     const requests = this.#unsent.map(({ request }) => request);
     this.#unsent = [];
-    this.#worker?.postMessage({ kind: 'requests', requests });
+    this.#owes = more;
+    this.#worker?.postMessage({ kind: 'requests', requests, more } satisfies ToWorker);
+    Atomics.add(this.#sent, 0, 1);
+    Atomics.notify(this.#sent, 0);
   }
 
   #launch(done: (result: Opened | Failure) => void): void {
@@ -183,7 +191,7 @@ export class StoreThread {
       this.#queue.answer({ id: waiting.request.id, ok: false, failure: { code: 'store_failed', message } });
     }
     this.#unsent = this.#queue.all();
-    this.#flush();
+    this.#flush(false);
   }
 
   #refuseAll(failure: Failure): void {

@@ -13,7 +13,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   const post = (message: FromWorker) => port.postMessage(message);
   const files = new Files(data, (level, text, facts) => post({ kind: 'note', level, text, facts }));
   const engine = new Engine(files, data.limits);
-  const inbox = new Inbox(port);
+  const inbox = new Inbox(port, data.sent);
   let flush: NodeJS.Timeout | undefined;
   let sweep: NodeJS.Timeout | undefined;
   try {
@@ -38,6 +38,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
 
   /** What queued up during the last commit forms the next group; no timer is needed for that. */
   function group(requests: StoreRequest[]): void {
+    if (requests.length === 0) return;
     const writes = requests.filter((request) => !isRead(request));
     if (writes.length > 0) answer(engine.write(writes, inbox));
     if (writes.length < requests.length) {
