@@ -6,7 +6,7 @@ import { Client } from 'undici';
 import { onTestFailed } from 'vitest';
 import type { EventEntry } from '#lan/http/index.ts';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
-import { freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
+import { eventually, freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
 import { type CloudProcess, startCloudProcess } from './cloud.ts';
 import { type Lan, watchLan } from './lan.ts';
 import { type BrokerProcess, startMosquitto } from './mosquitto.ts';
@@ -34,6 +34,8 @@ export interface SiteOptions {
   /** Keys of the section `cloud` beside the addresses and the client, indented by two, as YAML. */
   readonly cloudYaml?: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** Script of the daemon; default the sources. */
+  readonly program?: string;
 }
 
 /** The daemon as a process that can be ended and started again over the same state. */
@@ -42,8 +44,10 @@ export interface Daemon {
   kill(): Promise<void>;
   /** SIGTERM, and SIGKILL after five seconds. */
   stop(): Promise<void>;
-  /** Ends it in order if it runs, starts it, and resolves when it is ready. */
-  restart(): Promise<void>;
+  /** Ends it in order if it runs, starts it, and resolves when it is ready. `env` is for this life only. */
+  restart(env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Resolves when it has ended by itself. */
+  ended(timeoutMs: number): Promise<void>;
   /** Sends SIGHUP. */
   reload(): void;
   /** Its last 200 log lines. */
@@ -160,7 +164,8 @@ users:  [ { id: anna, name: Anna, code: { env: HARNESS_CODE } } ]
 ${options.yaml({ cameras: addresses, folder })}
 `,
   );
-  const daemon = await startDaemon({ config, env: { ...cameraEnv, HARNESS_CODE: code, ...options.env } });
+  const program = options.program ?? main;
+  const daemon = await startDaemon({ program, config, env: { ...cameraEnv, HARNESS_CODE: code, ...options.env } });
   open.push(daemon.stop);
   pids.push(() => daemon.pid);
   const topics = 'siteward/1/proof';
@@ -189,19 +194,27 @@ export function camera(id: string, url: string | undefined, more = ''): string {
   return `  - { id: ${id}, url: "${url ?? ''}", ${login}${more === '' ? '' : `, ${more}`} }`;
 }
 
-async function startDaemon(options: { config: string; env: Readonly<Record<string, string>> }): Promise<Daemon> {
+async function startDaemon(options: {
+  program: string;
+  config: string;
+  env: Readonly<Record<string, string>>;
+}): Promise<Daemon> {
   let running: Running;
-  async function run(): Promise<void> {
-    running = startProcess({ name: 'siteward', args: [main, 'run', '--config', options.config], env: options.env });
+  async function run(more: Readonly<Record<string, string>> = {}): Promise<void> {
+    const args = [options.program, 'run', '--config', options.config];
+    running = startProcess({ name: 'siteward', args, env: { ...options.env, ...more } });
     await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
   }
   await run();
   return {
     kill: () => running.kill(),
     stop: () => running.stop(),
-    async restart() {
+    async restart(env) {
       await running.stop();
-      await run();
+      await run(env);
+    },
+    async ended(timeoutMs) {
+      await eventually('the end of the daemon', () => (isRunning(running.pid) ? undefined : true), { timeoutMs });
     },
     reload: () => void process.kill(running.pid, 'SIGHUP'),
     lines: () => running.lines(),
@@ -235,6 +248,14 @@ async function wholeHistory(socket: string): Promise<readonly EventEntry[]> {
     before = page.next_before;
   }
   return found.reverse();
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 function killAll(pids: readonly (number | undefined)[]): void {

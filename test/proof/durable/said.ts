@@ -1,0 +1,12 @@
+/** A line of `writers.ts`: all but `open` and `failed` promise that it is on disk. */
+export type Said =
+  | { readonly what: 'open'; readonly nextSeq: number }
+  | { readonly what: 'failed'; readonly why: string }
+  | {
+      readonly what: 'event';
+      readonly lane: 'alarm' | 'activity';
+      readonly seq: number;
+      readonly eventId: string;
+    }
+  | { readonly what: 'settled'; readonly lane: 'alarm' | 'activity'; readonly seq: number }
+  | { readonly what: 'picture'; readonly seq: number; readonly file: string; readonly sha256: string };

@@ -1,0 +1,85 @@
+import { writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { createSpool } from '#devices/media/spool.ts';
+import { systemClock } from '#lib/clock.ts';
+import { openStore } from '#site/store/index.ts';
+import { commitOf, row, settled } from '../../site/store/rows.ts';
+import type { Said } from './said.ts';
+
+/**
+ * Writes events, verdicts and pictures with the real store and spool until it is ended, and says of each what it promises: a line
+ * of JSON leaves only after the store has confirmed. Arguments: state directory, pause of each writer in milliseconds,
+ * length of an event's body.
+ */
+const [dir = '', pauseMs = '5', bodyLength = '300'] = process.argv.slice(2);
+/** Written at once, so that no promise is left behind in this process. */
+const say = (said: Said): void => void writeSync(1, `${JSON.stringify(said)}\n`);
+const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+const store = openStore({ dir, clock: systemClock(), log, metrics: new Registry() });
+await store.start(new AbortController().signal);
+const spool = createSpool({ dir: join(dir, 'spool'), budgetBytes: 64 * 1024 ** 2 });
+await spool.open();
+const { storeId, epoch, nextSeq } = store.recovery();
+let next = nextSeq;
+say({ what: 'open', nextSeq });
+
+/** Failures are the tests' business: nothing is promised, and the same object is sent again, as the controller does. */
+async function confirmed(work: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      say({ what: 'failed', why: String(error).slice(0, 120) });
+      await pause(50);
+    }
+  }
+}
+
+function numbered(lane: 'alarm' | 'activity', pictures: number) {
+  const seq = next;
+  next += 1;
+  const eventId = `${storeId}/${epoch}/${seq}`;
+  const media = Array.from({ length: pictures }, (_, index) => ({
+    ...{ index, kind: 'snapshot' as const },
+    ...{ camera: 'yard', offsetMs: 0 },
+  }));
+  const body = JSON.stringify({ event_id: eventId, text: 'x'.repeat(Number(bodyLength)) });
+  return row(seq, { lane, eventId, body, media });
+}
+
+async function events(lane: 'alarm' | 'activity'): Promise<never> {
+  for (let count = 0; ; count += 1) {
+    const event = numbered(lane, 0);
+    const { seq, eventId } = event;
+    const commit = commitOf([event], { state: JSON.stringify({ seq }) });
+    await confirmed(() => store.commit(commit));
+    say({ what: 'event', lane, seq, eventId });
+    if (count % 5 === 4) {
+      await confirmed(() => store.settle([settled(seq, lane)]));
+      say({ what: 'settled', lane, seq });
+    }
+    await pause(Number(pauseMs));
+  }
+}
+
+async function pictures(): Promise<never> {
+  for (;;) {
+    const event = numbered('alarm', 1);
+    const { seq, eventId } = event;
+    const commit = commitOf([event]);
+    await confirmed(() => store.commit(commit));
+    say({ what: 'event', lane: 'alarm', seq, eventId });
+    const bytes = Buffer.alloc(20_000, seq % 251);
+    await confirmed(async () => {
+      const stored = await spool.write(`${seq}-0.jpg`, bytes);
+      await store.updateMedia([{ seq, lane: 'alarm', index: 0, at: 1, state: 'ready', ...stored, mime: 'image/jpeg' }]);
+      say({ what: 'picture', seq, file: stored.file, sha256: stored.sha256 });
+    });
+    await pause(Number(pauseMs) * 20);
+  }
+}
+
+await Promise.all([events('alarm'), events('alarm'), events('alarm'), events('activity'), pictures()]);
