@@ -51,6 +51,7 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
   let known: Known | undefined;
   /** Not yet on disk, oldest first. */
   let unwritten: readonly Anchor[] = [];
+  let loading: Promise<Known> | undefined;
   let writing: Promise<void> | undefined;
   let failedMono = Number.NEGATIVE_INFINITY;
 
@@ -61,8 +62,16 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
     if (isNews(anchor, all())) unwritten = [...unwritten, anchor].slice(-bootsKept);
   }
 
-  async function load(): Promise<Known> {
-    if (known !== undefined) return known;
+  /** Once only, whoever asks: what is added meanwhile must be in the one list there is. */
+  function load(): Promise<Known> {
+    if (known !== undefined) return Promise.resolve(known);
+    loading ??= read().finally(() => {
+      loading = undefined;
+    });
+    return loading;
+  }
+
+  async function read(): Promise<Known> {
     const anchors = await store.anchors();
     const boots = await loadBoots();
     // What was heard before anything was known of former anchors may be no news.
