@@ -1,0 +1,76 @@
+import type { Delivery } from '#cloud/delivery/index.ts';
+import type { CommitQueue } from '#site/commit-queue.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
+import type { EventRecord, PendingRow, Store } from '#site/store/index.ts';
+import type { Question } from './box-protocol.ts';
+import type { Synchronous } from './history.ts';
+
+const many = 10_000;
+
+/** What the test asks the box about itself. */
+export function answerQuestion(of: {
+  store: Store & { synchronous?(): Promise<Synchronous> };
+  what: Question | 'synchronous';
+  seqs?: readonly number[];
+  delivery?: Pick<Delivery, 'health'>;
+  commits?: Pick<CommitQueue, 'waitingRows'>;
+}): Promise<unknown> {
+  const { store, what, seqs = [] } = of;
+  switch (what) {
+    case 'synchronous':
+      return store.synchronous?.() ?? Promise.resolve({ site: undefined, bulk: undefined });
+    case 'stats':
+      return store.stats();
+    case 'gaps':
+      return store.gaps({ limit: many });
+    case 'retryParked':
+      return store.retryParked(seqs);
+    case 'dropParked':
+      return store.dropParked(seqs);
+    case 'quiet':
+      return Promise.resolve({ health: of.delivery?.health(), waitingRows: of.commits?.waitingRows });
+    case 'look':
+      return look(store);
+  }
+}
+
+/** Everything about every event. */
+async function look(store: Store) {
+  const pending = (await Promise.all(lanes.map((lane) => waiting(store, lane)))).flat();
+  const events = await every(store);
+  const parked = await store.parked({ limit: many });
+  const media = await store.media(['planned', 'ready', 'uploaded', 'failed'], many);
+  return {
+    pending,
+    known: events.map(({ seq }) => seq),
+    // Silent events stand in no list of parked ones, but in the history of the auditor.
+    parked: events.flatMap(({ seq, event: { event_id: eventId }, delivery, reason = '' }) =>
+      delivery === 'parked' ? [{ seq, eventId, reason }] : [],
+    ),
+    parkedShown: parked.map(({ seq }) => seq),
+    gaps: await store.gaps({ limit: many }),
+    media,
+    stats: await store.stats(),
+  };
+}
+
+export type Look = Awaited<ReturnType<typeof look>>;
+
+async function waiting(store: Store, lane: Lane): Promise<number[]> {
+  const seqs: number[] = [];
+  for (;;) {
+    const rows: PendingRow[] = await store.take(lane, seqs.at(-1) ?? 0, 1000);
+    if (rows.length === 0) return seqs;
+    seqs.push(...rows.map(({ seq }) => seq));
+  }
+}
+
+async function every(store: Store): Promise<EventRecord[]> {
+  const found: EventRecord[] = [];
+  for (;;) {
+    const beforeSeq = found.at(-1)?.seq;
+    const page = await store.events({ limit: 1000, withSilent: true, ...(beforeSeq !== undefined && { beforeSeq }) });
+    if (page.length === 0) return found;
+    found.push(...page);
+  }
+}

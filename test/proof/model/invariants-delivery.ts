@@ -1,0 +1,221 @@
+import type { Accepted } from '../../harness/cloud.ts';
+import { type Entry, entriesOf, type History, type Put } from './history.ts';
+import { putsOf } from './invariants-store.ts';
+
+/** One request with an event, and what came of it; `answerAt` is undefined where the box died first. */
+interface Try {
+  readonly life: number;
+  readonly postAt: number;
+  readonly mono: number;
+  readonly answerAt: number | undefined;
+  readonly answer: Extract<Entry, { what: 'posted' }> | undefined;
+}
+
+/** Of each event, in order. */
+function triesOf({ entries }: History): ReadonlyMap<string, readonly Try[]> {
+  const byId = new Map<string, Try[]>();
+  let life = 0;
+  for (const [postAt, entry] of entries.entries()) {
+    if (entry.what === 'life') life += 1;
+    if (entry.what !== 'post') continue;
+    const end = entries.findIndex((other, at) => at > postAt && other.what === 'end');
+    const answerAt = entries.findIndex(
+      (other, at) => at > postAt && (end < 0 || at < end) && other.what === 'posted' && other.nth === entry.nth,
+    );
+    const found = entries[answerAt];
+    const one: Try = {
+      ...{ life, postAt, mono: entry.mono },
+      answerAt: answerAt < 0 ? undefined : answerAt,
+      answer: found?.what === 'posted' ? found : undefined,
+    };
+    byId.set(entry.eventId, [...(byId.get(entry.eventId) ?? []), one]);
+  }
+  return byId;
+}
+
+export function oneBodyPerId(history: History): readonly string[] {
+  return history.final.accepted
+    .filter(({ identical }) => !identical)
+    .map(({ event_id, body }) => `${event_id} (seq ${body.payload.seq}) was repeated with other contents`);
+}
+
+/** Rounds in which an event may be sent again for fresh upload addresses (S-165), beside its delivery. */
+const addressRounds = 3;
+
+export function repeatsHaveAReason(history: History): readonly string[] {
+  const { entries } = history;
+  const tries = triesOf(history);
+  const settledAt = new Map(
+    entriesOf(history, 'settled').flatMap(({ seqs, entryAt }) => seqs.map((seq) => [seq, entryAt])),
+  );
+  const found: string[] = [];
+  for (const { seq, eventId, media, token } of putsOf(history)) {
+    const own = tries.get(eventId) ?? [];
+    for (const life of new Set(own.map((one) => one.life))) {
+      const taken = own.filter((one) => one.life === life && one.answer?.taken === true).length;
+      if (taken > (media ? 1 + addressRounds : 1))
+        found.push(`put ${token} was accepted ${taken} times in life ${life}`);
+    }
+    const settled = settledAt.get(seq);
+    if (media || settled === undefined) continue;
+    const again = own.find(({ postAt }) => postAt > settled);
+    if (again !== undefined && !isDamagedBetween(entries, settled, again.postAt))
+      found.push(`put ${token} was sent again in life ${again.life}, after its acceptance was on disk`);
+  }
+  const isFaultFree = entriesOf(history, 'step').every(
+    ({ index, step }) => index < 0 || step.do === 'put' || step.do === 'burst',
+  );
+  if (isFaultFree)
+    for (const { event_id, try_count } of history.final.accepted)
+      if (try_count > 1) found.push(`${event_id} was sent ${try_count} times in a run without faults`);
+  return found;
+}
+
+const isDamagedBetween = (entries: readonly Entry[], from: number, to: number): boolean =>
+  entries.slice(from, to).some((entry) => entry.what === 'end' && entry.how === 'corrupt');
+
+const groupOf = ({ lane, key }: Put): string => `${lane === 'activity' ? 'activity' : 'site'} ${key}`;
+
+export function orderIsKept(history: History): readonly string[] {
+  const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
+  const tries = triesOf(history);
+  const arrived = new Map<string, Put[]>();
+  const found: string[] = [];
+  const bySeq = (a: Accepted, b: Accepted) => a.seq - b.seq;
+  for (const { event_id } of [...history.final.accepted].sort(bySeq)) {
+    const late = puts.get(event_id);
+    if (late === undefined) continue;
+    const group = arrived.get(groupOf(late)) ?? [];
+    const overtaking = group.find((put) => put.seq > late.seq && !mayOvertake({ history, tries, early: put, late }));
+    if (overtaking !== undefined)
+      found.push(
+        `${groupOf(late)}: put ${late.token} (${late.lane}) came after put ${overtaking.token} (${overtaking.lane})`,
+      );
+    arrived.set(groupOf(late), [...group, late]);
+  }
+  return found;
+}
+
+/** A fresh alarm waits so long for older events of its own key (issue 4), milliseconds. */
+const heldUpMs = 3_000;
+
+/** The documented exceptions. `late` has the lower number and arrived after `early`. */
+function mayOvertake(of: {
+  history: History;
+  tries: ReadonlyMap<string, readonly Try[]>;
+  early: Put;
+  late: Put;
+}): boolean {
+  const { entries } = of.history;
+  const first = of.tries.get(of.early.eventId)?.[0];
+  if (first === undefined) return true;
+  const { postAt } = first;
+  const before = entries.slice(0, postAt);
+  // Nobody knew yet that it would be on disk: the commits of a sick disk are repeated, each by itself.
+  const isKnown = before.some(
+    ({ what, ...entry }) =>
+      (what === 'acked' || what === 'shown') && (entry as { token: number }).token === of.late.token,
+  );
+  if (!isKnown) return true;
+  // Set aside, parked or tried again: it waits by itself, and others pass.
+  const lateTries = (of.tries.get(of.late.eventId) ?? []).filter(({ answerAt = 0 }) => answerAt < postAt);
+  if (lateTries.some(({ answer }) => answer !== undefined && !answer.taken && waitsAlone(answer, of.late))) return true;
+  // Rows of a damaged file come back when they have been read from what was set aside.
+  const put = entries.findIndex((entry) => entry.what === 'numbered' && entry.token === of.late.token);
+  if (isDamagedBetween(entries, put, postAt)) return true;
+  return of.early.lane === 'alarm' && isHeldUp(before, of.early, first);
+}
+
+/** Statuses that say something about this event and not about the line. */
+const waitsAlone = ({ status }: Extract<Entry, { what: 'posted' }>, { silent }: Put): boolean =>
+  silent || status === 500 || [400, 409, 413, 422].includes(status ?? 0);
+
+/** The alarm has waited three seconds since it came, or since the origin rested last. */
+function isHeldUp(before: readonly Entry[], alarm: Put, first: Try): boolean {
+  const life = before.findLastIndex(({ what }) => what === 'life');
+  const since = before.slice(Math.max(0, life)).reduce((latest, entry) => {
+    if (entry.what === 'life' || (entry.what === 'posted' && !entry.taken)) return entry.mono;
+    return entry.what === 'numbered' && entry.token === alarm.token ? Math.max(latest, entry.mono) : latest;
+  }, 0);
+  return first.mono - since >= heldUpMs;
+}
+
+/** A back-off doubles its waits: tries grow with the logarithm of the time offline, and begin anew with each life. */
+export function offlineIsQuiet(history: History): readonly string[] {
+  return entriesOf(history, 'offline').flatMap(({ connects, boxMs, entryAt }) => {
+    const cut = history.entries.findLastIndex(
+      (entry, at) => at < entryAt && entry.what === 'step' && (entry.step.do === 'cut' || entry.step.do === 'idle'),
+    );
+    const lives = history.entries.slice(Math.max(0, cut), entryAt).filter(({ what }) => what === 'life').length;
+    const most = Math.ceil((1 + lives) * 12 + 6 * Math.log2(1 + boxMs / 1000));
+    return connects <= most
+      ? []
+      : [`${connects} connections were tried in ${Math.round(boxMs)} ms offline; at most ${most}`];
+  });
+}
+
+/**
+ * No request begins before a pause the cloud asked for has passed, on the box's own clock. A silent event must not be
+ * seen to find the line busy (safety 4): what it was told holds for itself alone.
+ */
+export function pausesAreKept(history: History): readonly string[] {
+  const { entries } = history;
+  const silent = new Set(putsOf(history).flatMap((put) => (put.silent ? [put.eventId] : [])));
+  const ids = new Map<number, string>();
+  let until: { mono: number; by: string } | undefined;
+  const found: string[] = [];
+  for (const entry of entries) {
+    if (entry.what === 'life' || entry.what === 'end') until = undefined;
+    if (entry.what === 'post') {
+      ids.set(entry.nth, entry.eventId);
+      if (until !== undefined && entry.mono < until.mono)
+        found.push(
+          `${entry.eventId} was sent ${Math.round(until.mono - entry.mono)} ms before the pause asked of ${until.by} was over`,
+        );
+    }
+    if (entry.what !== 'posted' || entry.retryAfterMs === undefined) continue;
+    const by = ids.get(entry.nth) ?? '';
+    if (!silent.has(by)) until = { mono: Math.max(until?.mono ?? 0, entry.mono + entry.retryAfterMs), by };
+  }
+  return found;
+}
+
+export function stopsCleanly(history: History): readonly string[] {
+  const { entries } = history;
+  const puts = putsOf(history);
+  const tries = triesOf(history);
+  const found: string[] = [];
+  let isFull = false;
+  let life = 0;
+  for (const [at, entry] of entries.entries()) {
+    if (entry.what === 'life') life += 1;
+    if (entry.what === 'disk') isFull = entry.full;
+    if (entry.what !== 'end' || entry.how !== 'stop') continue;
+    if (!entry.clean) found.push(`the box had not stopped in time (entry ${at})`);
+    // On a full disk the acceptance cannot be written.
+    if (!entry.clean || isFull) continue;
+    for (const { eventId, media, token } of puts) {
+      const own = tries.get(eventId) ?? [];
+      // Of an earlier life's acceptances the verdict may have been lost with it.
+      const taken = own.some((one) => one.life === life && one.answer?.taken === true && one.postAt < at);
+      const again = own.find(({ postAt }) => postAt > at);
+      if (taken && again !== undefined && !media && !isDamagedBetween(entries, at, again.postAt))
+        found.push(`put ${token} was accepted before the box stopped, and sent again in life ${again.life}`);
+    }
+  }
+  return found;
+}
+
+/** What an event's time may be wrong by, milliseconds. */
+const timeErrorMs = 2_000;
+
+/** Where the clock was never wrong, or was known when the event was sent. */
+export function eventTimesAreRight(history: History): readonly string[] {
+  const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
+  return history.final.accepted.flatMap(({ event_id, body }) => {
+    const put = puts.get(event_id);
+    if (put === undefined || put.clock !== 'synced') return [];
+    const errorMs = Math.abs(Date.parse(body.event_time) - put.trueWall);
+    return errorMs <= timeErrorMs ? [] : [`the time of put ${put.token} is wrong by ${errorMs} ms`];
+  });
+}

@@ -1,0 +1,177 @@
+import { lanes } from '#site/model/index.ts';
+import { tokenOf } from './box-protocol.ts';
+import { entriesOf, type History, type Put } from './history.ts';
+
+export const putsOf = (history: Pick<History, 'entries'>): readonly Put[] => entriesOf(history, 'numbered');
+
+const ackedOf = (history: History): ReadonlySet<number> =>
+  new Set(entriesOf(history, 'acked').map(({ token }) => token));
+
+const nameOf = ({ token, seq, lane, key, silent }: Put): string =>
+  `put ${token} (seq ${seq}, ${lane} of ${key}${silent ? ', silent' : ''})`;
+
+/** Events that are nowhere: the cloud has them not, and the store neither. */
+function missing(history: History): readonly Put[] {
+  const { accepted, pending, parked, known } = history.final;
+  const inCloud = new Set(accepted.map(({ event_id }) => event_id));
+  const inStore = new Set([...pending, ...parked.map(({ seq }) => seq), ...known]);
+  return putsOf(history).filter(({ eventId, seq }) => !inCloud.has(eventId) && !inStore.has(seq));
+}
+
+export function nothingAckedIsLost(history: History): readonly string[] {
+  const { accepted, pending, parked, gaps } = history.final;
+  const acked = ackedOf(history);
+  const inCloud = new Set(accepted.map(({ event_id }) => event_id));
+  const kept = new Set([...pending, ...parked.map(({ seq }) => seq)]);
+  const lost = putsOf(history).filter(
+    ({ token, eventId, seq }) => acked.has(token) && !inCloud.has(eventId) && !kept.has(seq),
+  );
+  return lost
+    .filter(({ lane, seq }) => !gaps.some((gap) => gap.lane === lane && gap.seqFrom <= seq && seq <= gap.seqTo))
+    .map((put) => `${nameOf(put)} was acknowledged and is nowhere`);
+}
+
+/** Counted per lane: every acknowledged event that is missing, and of the unacknowledged at most those. */
+export function gapsAreExact(history: History): readonly string[] {
+  const acked = ackedOf(history);
+  const lost = missing(history);
+  const { gaps } = history.final;
+  return lanes.flatMap((lane) => {
+    const counted = gaps.filter((gap) => gap.lane === lane).reduce((sum, { count }) => sum + count, 0);
+    const ours = lost.filter((put) => put.lane === lane);
+    const least = ours.filter(({ token }) => acked.has(token)).length;
+    if (counted >= least && counted <= ours.length) return [];
+    return [`of ${lane} ${least} to ${ours.length} events are missing, and the gaps count ${counted}`];
+  });
+}
+
+/** While something of less importance waits, no alarm and no arming is given up. */
+export function alarmsGiveWayLast(history: History): readonly string[] {
+  const { entries } = history;
+  const puts = putsOf(history);
+  const ackedAt = new Map(entriesOf(history, 'acked').map(({ token, entryAt }) => [token, entryAt]));
+  const postIds = new Map(entriesOf(history, 'post').map(({ eventId, entryAt }) => [eventId, entryAt]));
+  const found: string[] = [];
+  let before = new Map<string, number>();
+  for (const [at, entry] of entries.entries()) {
+    if (entry.what !== 'gaps') continue;
+    const now = new Map<string, number>();
+    for (const { lane, why, count } of entry.gaps) now.set(`${lane} ${why}`, (now.get(`${lane} ${why}`) ?? 0) + count);
+    for (const lane of ['alarm', 'arming'] as const) {
+      const grew = (now.get(`${lane} disk_full`) ?? 0) > (before.get(`${lane} disk_full`) ?? 0);
+      if (!grew) continue;
+      // It was on disk before the step in which the alarm went, and was sent only after it.
+      const start = entries.findLastIndex((other, place) => other.what === 'step' && place < at);
+      const spared = puts.filter(
+        (put) =>
+          lanes.indexOf(put.lane) > lanes.indexOf(lane) &&
+          !put.silent &&
+          (ackedAt.get(put.token) ?? Number.POSITIVE_INFINITY) < start &&
+          (postIds.get(put.eventId) ?? -1) > at,
+      );
+      if (spared[0] !== undefined) found.push(`events of ${lane} were given up while ${nameOf(spared[0])} waited`);
+    }
+    before = now;
+  }
+  return found;
+}
+
+export function endsEmpty(history: History): readonly string[] {
+  const { pending, media, parked } = history.final;
+  const kept = new Set(parked.map(({ seq }) => seq));
+  // The picture of a parked event waits with it, in case it is tried again.
+  const open = media.filter(({ seq, state }) => (state === 'planned' || state === 'ready') && !kept.has(seq));
+  return [
+    ...pending.map((seq) => `seq ${seq} still waits`),
+    ...open.map(({ seq, index, state }) => `picture ${index} of seq ${seq} is still ${state}`),
+  ];
+}
+
+export function failedTriesWriteNothing(history: History): readonly string[] {
+  return entriesOf(history, 'idle').flatMap(({ tries, changed }) =>
+    changed.length === 0 ? [] : [`over ${tries} failed tries these files changed: ${changed.join(', ')}`],
+  );
+}
+
+export function filesStayBelowCaps(history: History): readonly string[] {
+  const { sizes, caps } = history.final;
+  return Object.entries(sizes).flatMap(([name, size]) => {
+    const cap = caps[name];
+    return cap === undefined || size <= cap ? [] : [`${name} grew to ${size} bytes; its cap is ${cap}`];
+  });
+}
+
+export function picturesAgree(history: History): readonly string[] {
+  const { media, spool, uploads, pictures } = history.final;
+  const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
+  const wanted = new Set(media.flatMap(({ state, file }) => (state === 'ready' && file !== undefined ? [file] : [])));
+  const found = spool
+    .filter((name) => !wanted.has(name))
+    .map((name) => `${name} lies in the spool, and no row wants it`);
+  for (const file of wanted) if (!spool.includes(file)) found.push(`a row wants ${file}, and the spool has it not`);
+  for (const { event_id, sha256, authorization_sent } of uploads) {
+    const token = puts.get(event_id)?.token ?? -1;
+    if (pictures.get(token) !== sha256) found.push(`the picture of put ${token} arrived with other contents`);
+    if (authorization_sent) found.push(`the picture of put ${token} was sent with our bearer`);
+  }
+  const arrived = new Set(uploads.map(({ event_id }) => event_id));
+  for (const row of media) {
+    const token = tokenOf(row.camera);
+    if (row.sha256 !== undefined && row.sha256 !== pictures.get(token)) {
+      found.push(`the row of the picture of put ${token} has a wrong digest`);
+    }
+    if (row.state === 'uploaded' && !arrived.has(row.eventId)) {
+      found.push(`the picture of put ${token} counts as uploaded, and the cloud has it not`);
+    }
+    if (row.state === 'failed' && (row.reason ?? '') === '')
+      found.push(`the picture of put ${token} failed without a reason`);
+  }
+  return found;
+}
+
+/** A commit that failed was of unknown outcome; it is one event, however often it was repeated. */
+export function onePutIsOneEvent(history: History): readonly string[] {
+  const puts = new Map(putsOf(history).map((put) => [put.token, put]));
+  const ids = new Map<number, string[]>();
+  const found: string[] = [];
+  for (const { event_id, body } of history.final.accepted) {
+    const token = Number(body.payload.zone?.slice(1) ?? -1);
+    ids.set(token, [...(ids.get(token) ?? []), event_id]);
+    const put = puts.get(token);
+    if (put === undefined) found.push(`the cloud has event ${event_id}, which nobody put`);
+    else if (put.eventId !== event_id || put.seq !== body.payload.seq)
+      found.push(`${nameOf(put)} arrived as seq ${body.payload.seq} under ${event_id}`);
+  }
+  for (const [token, own] of ids) if (own.length > 1) found.push(`put ${token} arrived under ${own.length} ids`);
+  const seqs = new Map<string, number>();
+  for (const { token, eventId } of puts.values()) {
+    const other = seqs.get(eventId);
+    if (other !== undefined) found.push(`puts ${other} and ${token} were given the same id`);
+    seqs.set(eventId, token);
+  }
+  return found;
+}
+
+export function connectionsAreSynchronous(history: History): readonly string[] {
+  const full = 2;
+  return entriesOf(history, 'life').flatMap(({ synchronous }, life) =>
+    (['site', 'bulk'] as const).flatMap((file) => {
+      const value = synchronous[file];
+      return value === undefined || value === full ? [] : [`in life ${life + 1} ${file}.db was opened with ${value}`];
+    }),
+  );
+}
+
+export function frozenCloudStopsNothing(history: History): readonly string[] {
+  const { entries } = history;
+  const acked = new Map(entriesOf(history, 'acked').map(({ token, entryAt }) => [token, entryAt]));
+  let isFull = false;
+  return entries.flatMap((entry, at) => {
+    if (entry.what === 'disk') isFull = entry.full;
+    if (entry.what !== 'frozen' || entry.who !== 'cloud' || isFull) return [];
+    const thawed = entries.findIndex(({ what }, place) => place > at && what === 'thawed');
+    return entry.tokens
+      .filter((token) => (acked.get(token) ?? Number.POSITIVE_INFINITY) > thawed)
+      .map((token) => `put ${token} was not acknowledged while the cloud stood still`);
+  });
+}

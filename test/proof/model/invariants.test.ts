@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import type { Accepted } from '../../harness/cloud.ts';
+import type { Entry, Final, History, Put } from './history.ts';
+import { type Invariant, invariants, violationsOf } from './invariants.ts';
+
+/** A put with everything that goes well after it. */
+function put(token: number, change: Partial<Put> = {}): Put {
+  return {
+    ...{ token, seq: token, eventId: `id-${token}`, lane: 'alarm', key: 'p1', silent: false, media: false },
+    ...{ boot: 'boot-1', clock: 'synced', mono: token * 10, trueWall: 1_000_000 + token },
+    ...change,
+  };
+}
+const numbered = (one: Put): Entry => ({ what: 'numbered', ...one });
+const acked = (token: number): Entry => ({ what: 'acked', token });
+const post = (nth: number, token: number, mono = nth * 100): Entry => ({
+  what: 'post',
+  nth,
+  eventId: `id-${token}`,
+  mono,
+});
+const posted = (nth: number, more: Partial<Extract<Entry, { what: 'posted' }>> = {}): Entry => ({
+  ...{ what: 'posted', nth, mono: nth * 100 + 10, status: 200, taken: true },
+  ...more,
+});
+const settled = (...seqs: number[]): Entry => ({ what: 'settled', seqs });
+const life: Entry = {
+  ...{ what: 'life', boot: 'boot-1', mono: 0, epoch: 1, storeId: 's', nextSeq: 1, lost: false },
+  synchronous: { site: 2, bulk: 2 },
+};
+const killed: Entry = { what: 'end', how: 'kill', clean: false };
+const stopped: Entry = { what: 'end', how: 'stop', clean: true };
+
+function accepted(one: Put, seq: number, change: Partial<Accepted> = {}): Accepted {
+  const payload = { seq: one.seq, zone: `t${one.token}` } as Accepted['body']['payload'];
+  const body = { event_id: one.eventId, event_time: new Date(one.trueWall).toISOString(), payload } as Accepted['body'];
+  return { event_id: one.eventId, seq, body, try_count: 1, identical: true, ...change };
+}
+
+function history(entries: readonly Entry[], final: Partial<Final> = {}): History {
+  const empty: Final = {
+    ...{ accepted: [], uploads: [], pending: [], parked: [], known: [], gaps: [], media: [], spool: [] },
+    ...{ pictures: new Map(), sizes: {}, caps: {}, slots: 4 },
+  };
+  return { seed: 0, entries, final: { ...empty, ...final } };
+}
+
+/** One put after the other, each delivered. */
+function good(...puts: readonly Put[]): Entry[] {
+  return [
+    life,
+    ...puts.flatMap((one, index) => [
+      numbered(one),
+      acked(one.token),
+      post(index + 1, one.token),
+      posted(index + 1),
+      settled(one.seq),
+    ]),
+  ];
+}
+
+const gap = { id: 1, lane: 'alarm', seqFrom: 1, seqTo: 1, count: 1, why: 'disk_full', at: 0, reported: false } as const;
+const step = (index: number): Entry => ({ what: 'step', index, step: { do: 'kill' } });
+const bodyAt = (one: Put, wall: number) => ({
+  body: { ...accepted(one, 1).body, event_time: new Date(wall).toISOString() },
+});
+const media = (change: object) =>
+  ({
+    seq: 1,
+    index: 0,
+    kind: 'snapshot',
+    camera: 'cam-1',
+    lane: 'alarm',
+    eventId: 'id-1',
+    state: 'uploaded',
+    ...change,
+  }) as never;
+const upload = (sha256: string) =>
+  ({ event_id: 'id-1', kind: 'snapshot', index: 0, bytes: 1, sha256, authorization_sent: false }) as const;
+const one = put(1);
+const two = put(2);
+const activity = put(2, { lane: 'activity' });
+
+/** By the number of the invariant: histories that break it, and close ones that do not. */
+const planted: Readonly<Record<string, { broken: readonly History[]; whole: readonly History[] }>> = {
+  1: {
+    broken: [
+      history(good(one)),
+      // A store that says "delivered" of what the cloud never got.
+      history(good(one), { known: [1] }),
+    ],
+    whole: [
+      history(good(one), { accepted: [accepted(one, 1)] }),
+      history([life, numbered(one)]),
+      history(good(one), { pending: [1] }),
+      history(good(one), { gaps: [gap] }),
+    ],
+  },
+  2: {
+    broken: [history(good(one), { accepted: [accepted(one, 1, { identical: false })] })],
+    whole: [history(good(one), { accepted: [accepted(one, 1)] })],
+  },
+  3: {
+    broken: [
+      history([life, numbered(one), post(1, 1), posted(1), post(2, 1), posted(2)]),
+      history([life, numbered(one), post(1, 1), posted(1), settled(1), killed, life, post(1, 1)]),
+      history([{ ...step(0), step: { do: 'burst', lanes: ['alarm'], count: 1 } } as Entry, ...good(one)], {
+        accepted: [accepted(one, 1, { try_count: 2 })],
+      }),
+    ],
+    whole: [
+      history([life, numbered(one), post(1, 1), posted(1, { taken: false, status: 503 }), post(2, 1), posted(2)]),
+      history([life, numbered(one), post(1, 1), posted(1), killed, life, post(1, 1)]),
+      history([life, numbered(put(1, { media: true })), post(1, 1), posted(1), settled(1), post(2, 1), posted(2)]),
+    ],
+  },
+  4: {
+    broken: [
+      history([life, numbered(one), acked(1), numbered(two), acked(2), post(1, 2), posted(1), post(2, 1), posted(2)], {
+        accepted: [accepted(two, 1), accepted(one, 2)],
+      }),
+    ],
+    whole: [
+      history(good(one, two), { accepted: [accepted(one, 1), accepted(two, 2)] }),
+      history(good(one, activity), { accepted: [accepted(activity, 1), accepted(one, 2)] }),
+      // Refused once, and so waiting by itself.
+      history([...good(one).slice(0, 4), ...[posted(1, { taken: false, status: 422 })], numbered(two), post(2, 2)], {
+        accepted: [accepted(two, 1), accepted(one, 2)],
+      }),
+      // An alarm that has waited three seconds.
+      history([life, numbered(one), acked(1), numbered(two), acked(2), post(1, 1), post(2, 2, 3_100)], {
+        accepted: [accepted(two, 1), accepted(one, 2)],
+      }),
+    ],
+  },
+  5: {
+    broken: [
+      history([
+        ...[life, numbered(one), acked(1), numbered(activity), acked(2), step(0)],
+        ...[{ what: 'gaps', gaps: [gap] } as Entry, post(1, 2)],
+      ]),
+    ],
+    whole: [
+      history([
+        ...[life, numbered(one), acked(1), numbered(activity), acked(2), post(1, 2), step(0)],
+        { what: 'gaps', gaps: [gap] },
+      ]),
+    ],
+  },
+  6: {
+    broken: [
+      history(good(one, two), { accepted: [accepted(two, 1)], gaps: [{ ...gap, count: 2 }] }),
+      history(good(one), { gaps: [] }),
+      history(good(one), { accepted: [accepted(one, 1)], gaps: [gap] }),
+    ],
+    whole: [
+      history(good(one, two), { accepted: [accepted(two, 1)], gaps: [gap] }),
+      history([life, numbered(one)], { gaps: [gap] }),
+    ],
+  },
+  7: {
+    broken: [history([], { pending: [3] }), history([], { media: [media({ state: 'ready' })] })],
+    whole: [history([], { media: [media({})] })],
+  },
+  10: {
+    broken: [history([step(0), { what: 'offline', connects: 100, boxMs: 5_000 }])],
+    whole: [history([step(0), { what: 'offline', connects: 15, boxMs: 5_000 }])],
+  },
+  11: {
+    broken: [
+      history([
+        life,
+        numbered(one),
+        post(1, 1),
+        posted(1, { taken: false, status: 429, retryAfterMs: 3000 }),
+        post(2, 1),
+      ]),
+    ],
+    whole: [
+      history([
+        ...[life, numbered(one), post(1, 1), posted(1, { taken: false, status: 429, retryAfterMs: 3000 })],
+        post(2, 1, 3111),
+      ]),
+      history([
+        ...[life, numbered(one), post(1, 1), posted(1, { taken: false, status: 429, retryAfterMs: 3000 }), killed],
+        ...[life, post(1, 1)],
+      ]),
+    ],
+  },
+  12: {
+    broken: [history([{ what: 'idle', tries: 3, changed: ['site.db-wal'] }])],
+    whole: [history([{ what: 'idle', tries: 3, changed: [] }])],
+  },
+  14: {
+    broken: [history([], { sizes: { 'bulk.db': 11 }, caps: { 'bulk.db': 10 } })],
+    whole: [history([], { sizes: { 'bulk.db': 10 }, caps: { 'bulk.db': 10 } })],
+  },
+  15: {
+    broken: [
+      history([], { spool: ['1-0.jpg'] }),
+      history([], { media: [media({ state: 'ready', file: '1-0.jpg' })] }),
+      history([], { media: [media({})] }),
+      history([numbered(one)], { uploads: [upload('other')], pictures: new Map([[1, 'right']]) }),
+      history([], { media: [media({ state: 'failed' })] }),
+    ],
+    whole: [
+      history([numbered(one)], {
+        ...{ uploads: [upload('right')], media: [media({ sha256: 'right' })], pictures: new Map([[1, 'right']]) },
+      }),
+    ],
+  },
+  16: {
+    broken: [history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 3_000))] })],
+    whole: [history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 1_000))] })],
+  },
+  17: {
+    broken: [
+      history([numbered(one)], { accepted: [accepted(one, 1), { ...accepted(one, 2), event_id: 'other' }] }),
+      history([], { accepted: [accepted(one, 1)] }),
+      history([numbered(one), numbered(put(2, { eventId: 'id-1' }))]),
+    ],
+    whole: [history([numbered(one)], { accepted: [accepted(one, 1)] })],
+  },
+  18: {
+    broken: [history([{ ...life, synchronous: { site: 2, bulk: 1 } } as Entry])],
+    whole: [history([life])],
+  },
+  19: {
+    broken: [
+      history([life, { what: 'end', how: 'stop', clean: false }]),
+      history([life, numbered(one), post(1, 1), posted(1), stopped, life, post(1, 1)]),
+    ],
+    whole: [
+      history([life, numbered(one), post(1, 1), posted(1, { taken: false, status: 503 }), stopped, life, post(1, 1)]),
+      history([life, numbered(one), post(1, 1), posted(1), killed, life, stopped, life, post(1, 1)]),
+    ],
+  },
+  20: {
+    broken: [history([{ what: 'frozen', who: 'cloud', tokens: [1] }, numbered(one), { what: 'thawed' }, acked(1)])],
+    whole: [history([{ what: 'frozen', who: 'cloud', tokens: [1] }, numbered(one), acked(1), { what: 'thawed' }])],
+  },
+};
+
+const numberOf = (name: string): string => name.split(' ')[0] ?? '';
+
+describe('each invariant of the model', () => {
+  it('has planted violations here', () => {
+    expect(Object.keys(planted)).toEqual(Object.keys(invariants).map(numberOf));
+  });
+
+  for (const [name, check] of Object.entries<Invariant>(invariants)) {
+    const { broken = [], whole = [] } = planted[numberOf(name)] ?? {};
+    it(`sees what breaks "${name}", and nothing else`, () => {
+      expect(broken.map((run) => check(run).length > 0)).toEqual(broken.map(() => true));
+      expect(whole.flatMap((run) => check(run))).toEqual([]);
+    });
+  }
+
+  it('is content with a run in which all went well', () => {
+    const run = history(good(one, two), { accepted: [accepted(one, 1), accepted(two, 2)], known: [1, 2] });
+    expect(violationsOf(run)).toEqual([]);
+  });
+});
