@@ -1,5 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
 import { type Files, lanePick } from './files.ts';
 import type { StoreLimits } from './limits.ts';
@@ -13,10 +14,11 @@ import type {
   StoreReply,
   StoreRequest,
   Trimmed,
+  WireRow,
 } from './protocol.ts';
 import { answerRead } from './queries.ts';
 import type { SiteFile } from './site-file.ts';
-import { isFileFault, sqliteCode } from './sqlite.ts';
+import { isDamage, isFileFault, sqliteCode } from './sqlite.ts';
 import { applyToBulk, applyToSite, touchesBulk, touchesSite } from './writes.ts';
 
 /** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
@@ -24,6 +26,9 @@ const trimStep = 200;
 
 /** Things that give way for one transaction that does not fit, at most. */
 const roomTries = 16;
+
+/** Below so much free space, bytes, no second copy of the alarms is kept. */
+const copyFreeBytes = 64 * 1024 ** 2;
 
 /** Requests in one group at most, so that the first of a flood need not wait for all of it. */
 const maxGroup = 1024;
@@ -111,6 +116,7 @@ export class Engine {
       if (inputs !== null) this.#inputs.push({ order, lines: inputs });
       this.#maxSeq = Math.max(this.#maxSeq, maxSeq);
     }
+    this.#files.handed = this.#maxSeq;
     if (this.#inputs.length >= trimStep) this.flushInputs();
     return works.map(reply);
   }
@@ -121,11 +127,29 @@ export class Engine {
     try {
       const site = this.#files.site();
       if (site === undefined) throw unavailable('site', this.#files);
-      one.value = answerRead(request, { site, bulk: this.#files.bulk(), bytes: () => this.#files.bytes() });
+      one.value = this.#answer(request, site, this.#files.bulk());
     } catch (error) {
       one.failure = this.#failed(error, 'site');
     }
     return reply(one);
+  }
+
+  /** An error does not say which file it comes from; what `site.db` answers alone shows that it is not the one. */
+  #answer(request: StoreRequest, site: SiteFile, bulk: BulkFile | undefined): StoreAnswers[StoreOp] {
+    const bytes = () => this.#files.bytes();
+    try {
+      return answerRead(request, { site, bulk, bytes });
+    } catch (error) {
+      if (bulk === undefined || !isFileFault(error)) throw error;
+      const value = answerRead(request, { site, bulk: undefined, bytes });
+      this.#failed(error, 'bulk');
+      return value;
+    }
+  }
+
+  /** An error met outside a request: counted, and the file opened again. */
+  failed(error: unknown, file: FileName): void {
+    this.#failed(error, file);
   }
 
   get inputsWait(): boolean {
@@ -164,6 +188,7 @@ export class Engine {
       bytes: this.#files.bytes(),
       files: this.#files.states(),
       storage: this.#pressure.state,
+      restored: this.#files.mending.takeRestored(),
       ...this.#losses(),
     };
     this.#transactions = [];
@@ -206,11 +231,16 @@ export class Engine {
     const file = name === 'site' ? this.#files.site() : this.#files.bulk();
     if (file === undefined) throw unavailable(name, this.#files);
     const apply = () => {
+      const alarms: WireRow[] = [];
       for (let batch = part.slice(); batch.length > 0; batch = grow()) {
         this.#reserve(file, batch);
         if (file.name === 'site') applyToSite(file, batch);
         else applyToBulk(file, batch, this.#limits);
+        if (file.name === 'site') alarms.push(...alarmsOf(batch));
       }
+      // The second copy must not take the last blocks from the rows themselves.
+      if ((this.#pressure.state.freeBytes ?? Number.POSITIVE_INFINITY) < copyFreeBytes) this.#files.alarms.giveWay();
+      else this.#files.alarms.add(alarms);
     };
     for (let tries = 0; ; tries += 1) {
       try {
@@ -218,6 +248,7 @@ export class Engine {
         return;
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_FULL' || tries >= roomTries) throw error;
+        if (this.#files.alarms.giveWay()) continue;
         if (!this.#pressure.makeRoom(file, importance(part.map(({ request }) => request)))) throw error;
       }
     }
@@ -255,8 +286,11 @@ export class Engine {
     const control = this.#controlOf(file);
     try {
       control.begin.run();
+      crashPoint('commit.begun');
       apply();
+      crashPoint('commit.rows');
       control.commit.run();
+      crashPoint('commit.committed');
       this.#pressure.wrote(file.name);
     } catch (error) {
       rollback(file, control);
@@ -288,7 +322,7 @@ export class Engine {
     const code = sqliteCode(error) || (error instanceof SitewardError ? error.code : 'other');
     this.#errors.push({ file, code });
     this.#pressure.failed(file, code);
-    if (isFileFault(error)) this.#files.reopen(file);
+    if (isFileFault(error)) this.#files.reopen(file, isDamage(error) ? describe(error) : undefined);
     if (error instanceof SitewardError) return { code: error.code, message: error.message, facts: error.facts };
     return {
       code: 'store_failed',
@@ -296,6 +330,13 @@ export class Engine {
       facts: { file: `${file}.db`, cause: code },
     };
   }
+}
+
+/** What the second copy of the alarms gets of a batch. */
+function alarmsOf(batch: readonly Work[]): WireRow[] {
+  return batch.flatMap(({ request }) =>
+    request.op === 'commit' ? (request.commit[2] ?? []).filter((row) => row[1] === 0 && row[12]) : [],
+  );
 }
 
 interface Control {

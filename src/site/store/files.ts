@@ -1,15 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
+import { AlarmLog } from './alarm-log.ts';
 import { BulkFile } from './bulk-file.ts';
+import { Mending, planOf } from './mending.ts';
+import { countBetween, missingOf, topOf, waitingOf } from './missing.ts';
+import { type Peek, peek } from './peek.ts';
 import type { FileName, FileState, FileStates, WorkerData } from './protocol.ts';
 import { quarantine } from './quarantine.ts';
-import { salvage } from './salvage.ts';
-import { readSide, type SideFile, writeSide } from './side.ts';
+import { newSalvage, type SalvageProgress } from './salvage.ts';
+import { SideKeeper } from './side-keeper.ts';
 import { SiteFile } from './site-file.ts';
-import { assertFull, Damaged, openDatabase, sizeOf } from './sqlite.ts';
+import { openable, openSource } from './source.ts';
+import { assertFull, checkedAtOpenBytes, Damaged, isDamage, openDatabase, sizeOf, walBytesOf } from './sqlite.ts';
 import type { Recovery } from './types.ts';
 
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
@@ -24,20 +30,59 @@ interface Slot<F> {
   nextTry: number;
 }
 
+interface Opening<F> {
+  readonly file: F;
+  readonly damage?: string;
+}
+
+/** What of a file that was in use goes on in the one that takes its place. */
+interface Carried {
+  readonly newest: SiteFile['newest'];
+  readonly reserved: number;
+}
+
+interface Before {
+  readonly top: number;
+  readonly fresh: boolean;
+  readonly skipped: number;
+}
+const none: Readonly<Record<FileName, number>> = { site: 0, bulk: 0 };
+const nothingBefore: Before = { top: 0, fresh: false, skipped: 0 };
+
 /** Both database files of a state directory: opens, checks, sets aside, opens again. Lives in the worker. */
 export class Files {
+  readonly alarms: AlarmLog;
+  readonly mending: Mending;
   readonly #data: WorkerData;
   readonly #note: Note;
+  readonly #keeper: SideKeeper;
   readonly #site: Slot<SiteFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   readonly #bulk: Slot<BulkFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   /** What the epoch rules found when `site.db` was opened last. */
   #found: { epoch: number; lastBoot: string | undefined; id: string } | undefined;
-  #sizes: { until: number; bytes: Readonly<Record<FileName, number>> } = { until: 0, bytes: { site: 0, bulk: 0 } };
+  #carried: Carried | undefined;
+  #sizes = { until: 0, bytes: none, wal: none };
   #synced = new WeakSet<SiteFile | BulkFile>();
+  /** What each file held when it was opened, before anything was added. */
+  #before: Readonly<Record<FileName, Before>> = { site: nothingBefore, bulk: nothingBefore };
+  #replayed = 0;
+  /** Files that were not checked as a whole when they were opened. */
+  readonly unchecked = new Set<FileName>();
+  /** Highest seq a commit of this run brought. */
+  handed = 0;
+  /** True in a crash loop: everything that can wait does. */
+  isCareful = false;
 
   constructor(data: WorkerData, note: Note) {
     this.#data = data;
     this.#note = note;
+    this.#keeper = new SideKeeper(data.dir, note);
+    this.mending = new Mending(data.dir, note);
+    this.alarms = new AlarmLog({
+      dir: data.dir,
+      mode: data.limits.alarmCopy,
+      failed: (error) => note('error', 'the second copy of the alarms cannot be written', { reason: describe(error) }),
+    });
   }
 
   get dir(): string {
@@ -63,10 +108,17 @@ export class Files {
         );
       }
     }
-    const hadStore = readSide(dir) !== undefined;
+    const hadStore = this.#keeper.side !== undefined;
+    this.isCareful = this.#keeper.noteStart(this.#data.bootId);
+    if (this.isCareful) this.#note('error', 'the third start within two minutes: what can wait is left for later', {});
+    // As it was before this start writes its own.
+    const side = this.#keeper.side;
     this.#openSite();
     this.#openBulk();
-    return this.#recovery(hadStore);
+    const found = this.#recovery(hadStore);
+    if (side !== undefined) attempt(() => this.#noteMissing(side));
+    attempt(() => this.writeSide());
+    return found;
   }
 
   /** Undefined while the file cannot be used; tries again from time to time. */
@@ -80,20 +132,35 @@ export class Files {
     return this.#bulk.file;
   }
 
+  /** The file if it is open; never tries to open it. */
+  opened(name: FileName): SiteFile | BulkFile | undefined {
+    return name === 'site' ? this.#site.file : this.#bulk.file;
+  }
+
   states(): FileStates {
-    return { site: this.#site.state, bulk: this.#bulk.state };
+    this.bytes();
+    const { site, bulk } = this.#sizes.wal;
+    const each = (name: FileName, walBytes: number) => ({ walBytes, mending: this.mending.isAtWork(name) });
+    return {
+      site: { ...this.#site.state, ...each('site', site) },
+      bulk: { ...this.#bulk.state, ...each('bulk', bulk) },
+    };
   }
 
   /** Sizes as of the last second. */
   bytes(): Readonly<Record<FileName, number>> {
     const now = performance.now();
     if (now < this.#sizes.until) return this.#sizes.bytes;
-    this.#sizes = { until: now + sizesForMs, bytes: this.#measure() };
+    const each = (size: (path: string) => number) => ({
+      site: size(this.#path('site')),
+      bulk: size(this.#path('bulk')),
+    });
+    this.#sizes = { until: now + sizesForMs, bytes: each(sizeOf), wal: each(walBytesOf) };
     return this.#sizes.bytes;
   }
 
-  #measure(): Record<FileName, number> {
-    return { site: sizeOf(this.#path('site')), bulk: sizeOf(this.#path('bulk')) };
+  walBytes(name: FileName): number {
+    return walBytesOf(this.#path(name));
   }
 
   /** Reads `synchronous` back after the first write of a connection; throws `store_failed` if it is not FULL. */
@@ -103,51 +170,81 @@ export class Files {
     this.#synced.add(file);
   }
 
-  /** After an error that makes the connection worthless: close, check, set aside if damaged, open again. */
-  reopen(name: FileName): void {
+  /** After an error that makes the connection worthless: close, set aside if `damage` says so, open again. */
+  reopen(name: FileName, damage?: string): void {
     const slot = name === 'site' ? this.#site : this.#bulk;
-    if (slot.file !== undefined) closeQuietly(slot.file);
+    const { file } = slot;
+    if (file?.name === 'site' && damage !== undefined) {
+      this.#carried = { newest: file.newest, reserved: file.reserved };
+    }
+    // A damaged file is closed as it is: to write its log into it would only spoil more.
+    if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
-    attempt(() => (name === 'site' ? this.#openSite() : this.#openBulk()));
+    attempt(() => (name === 'site' ? this.#openSite(damage) : this.#openBulk(damage)));
+  }
+
+  /** What the next start needs to tell a sound file from one that lost something. */
+  writeSide(change: { clean?: true } = {}): void {
+    const [site, bulk] = [this.#site.file, this.#bulk.file];
+    if (site === undefined || this.#found === undefined) return;
+    const before = this.#keeper.side?.last;
+    const { epoch, id } = this.#found;
+    this.#keeper.write({
+      epoch,
+      id,
+      last: { site: topOf(site), bulk: bulk === undefined ? (before?.bulk ?? 0) : topOf(bulk) },
+      reserved: site.reserved,
+      skipped: Number(site.meta('skipped') ?? 0),
+      waiting: lanes.map((lane, index) => waitingOf(lane === 'activity' ? bulk : site, index)),
+      ...(change.clean === true && { starts: { boot: this.#data.bootId, uptimes: [] } }),
+    });
+  }
+
+  /** How many events were committed since the side file was written last. */
+  get sinceSide(): number {
+    const { last, reserved } = this.#keeper.side ?? {};
+    const [site, bulk] = [this.#site.file, this.#bulk.file];
+    if (site === undefined || last === undefined) return 0;
+    if (site.reserved !== reserved) return Number.POSITIVE_INFINITY;
+    return site.outbox.maxSeq() - last.site + (bulk === undefined ? 0 : bulk.outbox.maxSeq() - last.bulk);
   }
 
   /** Checkpoints and closes. `maxSeq` is the last number anybody used. */
   close(maxSeq: number): void {
     const { file: site } = this.#site;
+    this.mending.close();
     if (site !== undefined) {
       const top = Math.max(maxSeq, site.outbox.maxSeq(), this.#bulk.file?.outbox.maxSeq() ?? 0);
       // A bulk.db that is not open may hold higher numbers; what was set aside stays so.
       if (this.#bulk.file !== undefined) attempt(() => site.release(top));
+      attempt(() => this.writeSide({ clean: true }));
     }
-    for (const file of [site, this.#bulk.file]) if (file !== undefined) closeQuietly(file);
+    attempt(() => this.alarms.close());
+    for (const file of [site, this.#bulk.file]) if (file !== undefined) closeQuietly(file, true);
     this.#site.file = undefined;
     this.#bulk.file = undefined;
   }
 
-  #openSite(): void {
+  #openSite(damage?: string): void {
     this.#fill(this.#site, 'site', () => {
-      const { db, damage } = this.#openOne('site');
-      const file = new SiteFile(db);
-      this.#claimEpoch(file, damage !== undefined);
-      return { file, damage };
+      const opening = this.#openOne('site', (db) => new SiteFile(db), damage);
+      this.#claimEpoch(opening.file, opening.damage !== undefined);
+      this.#replayAlarms(opening.file);
+      return opening;
     });
   }
 
-  #openBulk(): void {
+  #openBulk(damage?: string): void {
     this.#fill(this.#bulk, 'bulk', () => {
-      const { db, damage } = this.#openOne('bulk');
-      const file = new BulkFile(db);
+      const opening = this.#openOne('bulk', (db) => new BulkFile(db), damage);
+      const { db } = opening.file;
       // The first write of the connection, so that FULL is known to hold before the first event.
       attempt(() => db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('boot', ?)").run(this.#data.bootId));
-      return { file, damage };
+      return opening;
     });
   }
 
-  #fill<F extends SiteFile | BulkFile>(
-    slot: Slot<F>,
-    name: FileName,
-    open: () => { file: F; damage: string | undefined },
-  ): void {
+  #fill<F extends SiteFile | BulkFile>(slot: Slot<F>, name: FileName, open: () => Opening<F>): void {
     try {
       const { file, damage = slot.state.damage } = open();
       this.checkFull(file);
@@ -155,62 +252,125 @@ export class Files {
       slot.state = damage === undefined ? { open: true } : { open: true, damage };
     } catch (error) {
       if (error instanceof SitewardError) throw error;
+      const isNews = slot.state.reason !== describe(error);
       slot.nextTry = performance.now() + reopenAfterMs;
       slot.state = { ...slot.state, open: false, reason: describe(error) };
-      this.#note('error', 'a database file cannot be opened', { file: `${name}.db`, reason: describe(error) });
+      const facts = { file: `${name}.db`, reason: describe(error) };
+      if (isNews) this.#note('error', 'a database file cannot be opened', facts);
     }
   }
 
-  #openOne(name: FileName) {
+  #openOne<F extends SiteFile | BulkFile>(
+    name: FileName,
+    make: (db: SiteFile['db']) => F,
+    damage?: string,
+  ): Opening<F> {
+    if (damage !== undefined) return this.#replace(name, make, damage);
     const path = this.#path(name);
-    const options = { path, file: name, maxBytes: this.#data.limits[`${name}Bytes`] };
+    const maxBytes = this.#data.limits[`${name}Bytes`];
+    const check = name === 'site' && sizeOf(path) <= checkedAtOpenBytes;
+    let db: SiteFile['db'] | undefined;
     try {
-      return { db: openDatabase(options), damage: undefined };
+      db = openDatabase({ path, file: name, maxBytes, check });
+      const file = make(db);
+      if (!check) this.unchecked.add(name);
+      this.#before = { ...this.#before, [name]: stateOf(file) };
+      this.mending.resume(file);
+      return { file };
     } catch (error) {
-      if (!(error instanceof Damaged)) throw error;
-      const kept = quarantine(path);
-      const db = openDatabase(options);
-      const { events, unreadable } = salvage(kept, db, name);
-      const keptName = kept.slice(this.#data.dir.length + 1);
-      const damage = `${name}.db was damaged (${error.message}); kept as ${keptName}, ${events} waiting events recovered, ${unreadable} unreadable`;
-      this.#note('error', 'a damaged database file was set aside', { file: `${name}.db`, kept: keptName, events });
-      return { db, damage };
+      attempt(() => db?.close());
+      if (!(error instanceof Damaged) && !isDamage(error)) throw error;
+      return this.#replace(name, make, describe(error));
     }
+  }
+
+  /** Sets the file aside and opens a new one, which is filled from it later. */
+  #replace<F extends SiteFile | BulkFile>(name: FileName, make: (db: SiteFile['db']) => F, why: string): Opening<F> {
+    const path = this.#path(name);
+    const kept = quarantine(path);
+    crashPoint('salvage.aside');
+    const file = make(openDatabase({ path, file: name, maxBytes: this.#data.limits[`${name}Bytes`], check: false }));
+    const { last, reserved = Number.MAX_SAFE_INTEGER } = this.#keeper.side ?? {};
+    const older = this.mending.isAtWork(name) ? this.mending.unfinished(name) : planIn(kept, name);
+    this.mending.begin(file, [
+      newSalvage(basename(kept), reserved, Math.max(this.handed, last?.[name] ?? 0)),
+      ...older,
+    ]);
+    this.unchecked.delete(name);
+    const facts = { file: `${name}.db`, kept: basename(kept), reason: why };
+    this.#note('error', 'a damaged database file was set aside; what can be read of it is brought back', facts);
+    return { file, damage: `${name}.db was damaged (${why}); it is kept as ${basename(kept)}` };
   }
 
   /**
    * The epoch rules: a new or set-aside file takes the side file's epoch + 1, a file older than the side file (put
    * back from a copy) too; a side file that is behind is written again. The database goes first: if the power fails
-   * between the two, the database's higher epoch wins at the next start.
+   * between the two, the database's higher epoch wins at the next start. A file that takes the place of one that was in use goes on
+   * with its epoch, numbers and state: the core never stopped.
    */
   #claimEpoch(site: SiteFile, damaged: boolean): void {
-    const side = readSide(this.#data.dir);
-    const own = site.meta('epoch');
+    const { side } = this.#keeper;
+    const carried = damaged && this.#found !== undefined ? this.#carried : undefined;
+    const own = carried === undefined ? site.meta('epoch') : String(this.#found?.epoch);
     const known = own === undefined ? undefined : Number(own);
     const keeps = known !== undefined && known >= (side?.epoch ?? 0);
     const epoch = keeps ? known : Math.max(side?.epoch ?? 0, known ?? 0) + 1;
-    const lost = known === undefined && (side !== undefined || damaged);
+    const lost = site.meta('epoch') === undefined && (side !== undefined || damaged) && carried?.newest === undefined;
     const lastBoot = site.meta('boot');
     const id = site.meta('id') ?? side?.id ?? randomUUID();
     const write = site.db.transaction(() => {
       site.setMeta('epoch', String(epoch));
       site.setMeta('id', id);
       site.setMeta('boot', this.#data.bootId);
+      if (carried !== undefined) site.setReserved(carried.reserved);
+      if (carried?.newest !== undefined) site.setState(carried.newest.order, carried.newest.state);
       // Stays until the core has written a state again: a second start must not take an empty store for a new site.
       if (lost) site.setMeta('lost', '1');
     });
     // A full disk must not keep an existing store from starting; a new one has nothing to start with.
-    if (keeps) attempt(() => write.immediate());
+    if (keeps && carried === undefined) attempt(() => write.immediate());
     else write.immediate();
-    if (side?.epoch !== epoch || side.id !== id) this.#writeSide({ epoch, created: Date.now(), id });
+    if (side?.epoch !== epoch || side.id !== id) this.#keeper.write({ epoch, id });
     this.#found = { epoch, lastBoot, id };
+    this.#carried = undefined;
   }
 
-  #writeSide(side: SideFile): void {
-    try {
-      writeSide(this.#data.dir, side);
-    } catch (error) {
-      this.#note('error', 'the side file of the store cannot be written', { reason: describe(error) });
+  /** Alarms of the second copy that the file does not have: it is new, or lost its end. */
+  #replayAlarms(site: SiteFile): void {
+    const top = site.outbox.maxSeq();
+    const rows = this.alarms.read().filter(([seq]) => seq > top);
+    if (rows.length === 0) return;
+    const [kept] = this.mending.unfinished('site');
+    const isDelivered = kept === undefined ? () => false : deliveredIn(join(this.#data.dir, kept.kept));
+    const lost = rows.filter(([seq]) => !isDelivered(seq));
+    attempt(() => site.db.transaction(() => site.outbox.insert(lost)).immediate());
+    this.#replayed = lost.length;
+    if (lost.length === 0) return;
+    this.#note('warn', 'alarms were taken from their second copy', { events: lost.length });
+  }
+
+  /** Gap records for what the side file knows of and the files do not. What was set aside counts its own losses. */
+  #noteMissing(side: NonNullable<SideKeeper['side']>): void {
+    for (const name of ['site', 'bulk'] as const) {
+      const [file, other] = name === 'site' ? [this.#site.file, this.#bulk.file] : [this.#bulk.file, this.#site.file];
+      if (file === undefined || this.mending.isAtWork(name)) continue;
+      const missing = missingOf({
+        name,
+        side,
+        fresh: this.#before[name].fresh,
+        top: this.#before[name].top,
+        elsewhere: (from, to) => (other === undefined ? 0 : countBetween(other, from, to)),
+        skipped: this.#before.site.skipped,
+        replayed: name === 'site' ? this.#replayed : 0,
+      });
+      if (missing.length === 0) continue;
+      const at = Date.now();
+      const add = () => {
+        for (const one of missing) file.outbox.addGap({ ...one, why: 'damage', at });
+      };
+      attempt(() => file.db.transaction(add).immediate());
+      const count = missing.reduce((sum, one) => sum + one.count, 0);
+      this.#note('error', 'a database file lacks events it is known to have had', { file: `${name}.db`, count });
     }
   }
 
@@ -220,28 +380,83 @@ export class Files {
     const { pending: waiting = [] } = site?.outbox.counts ?? {};
     const { pending: activity = [] } = bulk?.outbox.counts ?? {};
     const pending = lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0));
-    const { order, state } = site?.state() ?? { order: 0, state: undefined };
-    const top = Math.max(site?.outbox.maxSeq() ?? 0, bulk?.outbox.maxSeq() ?? 0, site?.reserved ?? 0);
-    const isReserved = site !== undefined && succeeds(() => site.reserve(top));
+    const seen: Partial<Peek> = site === undefined ? (peek(this.#path('site')) ?? {}) : {};
+    const { order, state } = site?.state() ?? { order: seen.order ?? 0, state: seen.state };
+    const { top, isReserved } = this.#claimNumbers(seen.top);
     // Numbers that could not be set aside on disk (it is full) may be given again in the next life: other ids then.
     const known = isReserved ? this.#found?.id : undefined;
     return {
       recovery: {
-        epoch: this.#found?.epoch ?? readSide(this.#data.dir)?.epoch ?? 1,
+        epoch: this.#found?.epoch ?? seen.epoch ?? this.#keeper.side?.epoch ?? 1,
         storeId: known ?? randomUUID(),
-        // Without site.db nothing tells which numbers were used; the wall clock in milliseconds is above them all.
-        nextSeq: (site === undefined ? Math.max(top, Date.now()) : top) + 1,
+        nextSeq: top + 1,
         state,
-        lost: site === undefined ? hadStore : site.meta('lost') === '1' || (order > 0 && state === undefined),
-        lastBoot: this.#found?.lastBoot,
+        lost:
+          site === undefined
+            ? hadStore && state === undefined
+            : site.meta('lost') === '1' || (order > 0 && state === undefined),
+        lastBoot: this.#found?.lastBoot ?? seen.lastBoot,
         pending,
       },
       nextOrder: Math.max(order, bulk?.lastOrder() ?? 0) + 1,
     };
   }
 
+  /** The highest number that may have been used, and whether those above it could be set aside. */
+  #claimNumbers(seen = 0): { top: number; isReserved: boolean } {
+    const [site, bulk] = [this.#site.file, this.#bulk.file];
+    const { side } = this.#keeper;
+    const used = Math.max(site?.outbox.maxSeq() ?? 0, bulk?.outbox.maxSeq() ?? 0, side?.last?.site ?? 0);
+    const known = Math.max(used, site?.reserved ?? 0, seen, side?.reserved ?? 0);
+    // Nothing tells which numbers were used; the wall clock in milliseconds is above them all.
+    const isUnknown = side?.reserved === undefined && (site === undefined || this.mending.isAtWork('site'));
+    const top = isUnknown ? Math.max(known, Date.now()) : known;
+    if (site === undefined) return { top, isReserved: false };
+    const isReserved = succeeds(() => {
+      site.reserve(top);
+      crashPoint('reserve.written');
+      if (top > used) site.setMeta('skipped', String(Number(site.meta('skipped') ?? 0) + top - used));
+    });
+    return { top, isReserved };
+  }
+
   #path(name: FileName): string {
     return join(this.#data.dir, `${name}.db`);
+  }
+}
+
+/** As it was opened. Every file has its boot id from its first start on. */
+function stateOf(file: SiteFile | BulkFile): Before {
+  const meta = (key: string) => file.db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);
+  return { top: topOf(file), fresh: meta('boot') === undefined, skipped: Number(meta('skipped') ?? 0) };
+}
+
+/** Whether a file that was set aside knows an event as delivered. */
+function deliveredIn(path: string): (seq: number) => boolean {
+  return (seq) => {
+    let old: SiteFile['db'] | undefined;
+    try {
+      old = openSource(path);
+      return old.prepare('SELECT 1 FROM done WHERE seq = ?').get(seq) !== undefined;
+    } catch {
+      return false;
+    } finally {
+      old?.close();
+    }
+  };
+}
+
+/** The unfinished plan in a file that was itself set aside. */
+function planIn(kept: string, name: FileName): SalvageProgress[] {
+  if (!openable(kept, name)) return [];
+  let old: SiteFile['db'] | undefined;
+  try {
+    old = openSource(kept);
+    return planOf({ db: old });
+  } catch {
+    return [];
+  } finally {
+    old?.close();
   }
 }
 
@@ -250,8 +465,8 @@ export function lanePick<T>(pick: (lane: number) => T): Readonly<Record<Lane, T>
   return { alarm: of('alarm'), arming: of('arming'), trouble: of('trouble'), activity: of('activity') };
 }
 
-function closeQuietly(file: SiteFile | BulkFile): void {
-  attempt(() => file.db.pragma('wal_checkpoint(TRUNCATE)'));
+function closeQuietly(file: SiteFile | BulkFile, checkpoint: boolean): void {
+  if (checkpoint) attempt(() => file.db.pragma('wal_checkpoint(TRUNCATE)'));
   attempt(() => file.db.close());
 }
 

@@ -4,6 +4,9 @@ import type { FileName } from './protocol.ts';
 import type { RequestQueue } from './queue.ts';
 import type { StoreThread } from './thread.ts';
 
+/** Without a foreign reader the log never comes near it: it begins anew every 1,000 pages. */
+const mostWalBytes = 32 * 1024 ** 2;
+
 /** What was seen of the disk; wall clock milliseconds. */
 export interface StoreEvidence {
   lastCommit: { at: number } | undefined;
@@ -26,6 +29,7 @@ export function storeHealth(of: {
     lastDeath: thread.lastDeath ?? null,
     siteOpen: thread.files?.site.open ?? false,
     bulkOpen: thread.files?.bulk.open ?? false,
+    mending: thread.files?.site.mending === true || thread.files?.bulk.mending === true,
   };
   const down = !of.started ? 'The store is not running.' : whyDown(thread);
   if (down !== undefined) return { state: 'down', reason: down, facts };
@@ -47,6 +51,10 @@ function whyDegraded({ lastError }: StoreEvidence, { files }: Pick<StoreThread, 
   }
   if (files?.bulk.open === false) {
     return `bulk.db cannot be used: ${files.bulk.reason ?? 'unknown'}. Alarms are stored; activity is not.`;
+  }
+  const log = (['site', 'bulk'] as const).find((name) => (files?.[name].walBytes ?? 0) > mostWalBytes);
+  if (log !== undefined) {
+    return `The write-ahead log of ${log}.db is larger than 32 MiB: another program holds the file open for reading. End it.`;
   }
   const damage = [files?.site.damage, files?.bulk.damage].filter((text) => text !== undefined);
   return damage.length === 0 ? undefined : `${damage.join('; ')}. The disk or card may be failing.`;

@@ -1,3 +1,5 @@
+import type { AlarmCopy } from './alarm-log.ts';
+
 /** Bounds of the store. Every one has a rule at the cap, told where it is applied. */
 export interface StoreLimits {
   /** Requests that wait for an answer; above it calls reject with `queue_full`. */
@@ -30,6 +32,8 @@ export interface StoreLimits {
   readonly keepAlarms: number;
   /** How long pictures get to give way on a full disk before events of `site.db` do, milliseconds. */
   readonly mediaGraceMs: number;
+  /** The second copy of waiting alarms, see `AlarmCopy`. */
+  readonly alarmCopy: AlarmCopy;
 }
 
 export const defaultLimits: StoreLimits = {
@@ -50,4 +54,5 @@ export const defaultLimits: StoreLimits = {
   firstLookMs: 1000,
   keepAlarms: 1000,
   mediaGraceMs: 1000,
+  alarmCopy: 'written',
 };

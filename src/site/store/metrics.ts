@@ -26,6 +26,8 @@ export function storeMetrics(options: {
   const restarts = counter('worker_restarts_total', 'Starts of the store thread after it died.');
   const pending = gauge('pending', 'Events waiting for the cloud.', ['lane']);
   const bytes = gauge('file_bytes', 'Size of a database with its log.', ['file']);
+  const wal = gauge('wal_bytes', "Size of a database's write-ahead log.", ['file']);
+  const restored = counter('restored_total', 'Events that a damaged file gave back.');
   const rows = new Histogram({
     name: 'siteward_store_commit_rows',
     help: 'Requests in one transaction.',
@@ -59,6 +61,8 @@ export function storeMetrics(options: {
       for (const lane of lanes) pending.set({ lane }, report.pending[lane]);
       bytes.set({ file: 'site' }, report.bytes.site);
       bytes.set({ file: 'bulk' }, report.bytes.bulk);
+      for (const file of ['site', 'bulk'] as const) wal.set({ file }, report.files[file].walBytes ?? 0);
+      if (report.restored > 0) restored.inc(report.restored);
       for (const lane of lanes) {
         if (report.lost[lane] > counted[lane]) lost.inc({ lane }, report.lost[lane] - counted[lane]);
         counted[lane] = report.lost[lane];

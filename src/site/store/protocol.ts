@@ -180,6 +180,8 @@ export interface Report {
   readonly lost: Readonly<Record<Lane, number>>;
   /** Gap records that no event tells of yet. */
   readonly openGaps: number;
+  /** Events a damaged file gave back since the last report. */
+  readonly restored: number;
 }
 export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
 export type Trimmed = (typeof trimmedKinds)[number];
@@ -189,6 +191,10 @@ export interface FileState {
   readonly open: boolean;
   readonly reason?: string;
   readonly damage?: string;
+  /** Size of the write-ahead log. */
+  readonly walBytes?: number;
+  /** True while what a damaged file held is being brought back. */
+  readonly mending?: boolean;
 }
 export type FileStates = Readonly<Record<FileName, FileState>>;
 

@@ -1,79 +1,311 @@
 import { crc32 } from 'node:zlib';
-import Sqlite, { type Database } from 'better-sqlite3';
-import type { FileName } from './protocol.ts';
+import type { Database, Statement } from 'better-sqlite3';
+import { lanes } from '#site/model/index.ts';
+import type { BulkFile } from './bulk-file.ts';
+import { pluck } from './outbox.ts';
+import { readable, scan } from './scan.ts';
+import type { SiteFile } from './site-file.ts';
+import { openSource } from './source.ts';
 
-/** Most waiting events copied at start; the rest stays in the file that was set aside. */
-const maxRows = 20_000;
-
-export interface Salvaged {
-  readonly events: number;
-  readonly unreadable: number;
+/** What cannot be read, by lane index. */
+export interface Unreadable {
+  readonly lane: number;
+  count: number;
+  from: number;
+  to: number;
 }
 
-/**
- * Copies what can be read of a damaged file into a new one: waiting and parked events with their media rows, and
- * arming records. Each row is read by its own number, so that one bad page costs its own rows only, and its body must
- * fit its checksum. The core's state is not taken over: an unknown state is safer than one from a damaged file.
- */
-export function salvage(from: string, to: Database, file: FileName): Salvaged {
-  let events = 0;
-  let unreadable = 0;
-  let old: Database | undefined;
-  try {
-    old = new Sqlite(from, { fileMustExist: true, timeout: 2000 });
-    for (const table of ['pend', 'parked'] as const) {
-      const found = copy(old, to, table);
-      events += found.events;
-      unreadable += found.unreadable;
-    }
-    if (file === 'site') copyArming(old, to);
-  } catch {
-    // Not a database any more: the count of copied rows says it, and health reports the damage.
-  } finally {
-    old?.close();
-  }
-  return { events, unreadable };
+/** How far the copying of one file that was set aside has come; kept in the new file with every slice. */
+export interface SalvageProgress {
+  /** Name of the file in the state directory. */
+  readonly kept: string;
+  /** Highest seq it can hold. */
+  readonly top: number;
+  /** Highest seq it is known to have held; what cannot be read above it is not counted. */
+  readonly last: number;
+  phase: number;
+  /** The next number of the phase. */
+  next: number;
+  /** Seqs whose place in `pend` cannot be read, as one range. */
+  doubt?: readonly [from: number, to: number];
+  events: number;
+  parked: number;
+  unreadable: Unreadable[];
 }
+
+export const newSalvage = (kept: string, top: number, last: number): SalvageProgress => ({
+  kept,
+  top,
+  last,
+  phase: 0,
+  next: 0,
+  events: 0,
+  parked: 0,
+  unreadable: [],
+});
 
 type Row = Record<string, string | number | null>;
+type Phase = (file: 'site' | 'bulk') => boolean;
 
-function copy(old: Database, to: Database, table: 'pend' | 'parked'): Salvaged {
-  const heads = readable<Row>(old, `SELECT * FROM ${table} LIMIT ${maxRows}`);
-  const event = old.prepare<[number], Row>('SELECT * FROM ev WHERE seq = ?');
-  let events = 0;
-  let unreadable = 0;
-  to.transaction(() => {
-    for (const head of heads) {
-      const seq = Number(head.seq);
-      const row = attempt(() => event.get(seq));
-      if (row === undefined || crc32(String(row.body)) !== row.crc) {
-        unreadable += 1;
-        continue;
-      }
-      insert(to, 'ev', row);
-      insert(to, table, head);
-      for (const item of readable<Row>(old, `SELECT * FROM media WHERE seq = ${seq}`)) insert(to, 'media', item);
-      events += 1;
+const both: Phase = () => true;
+const onlySite: Phase = (file) => file === 'site';
+const onlyBulk: Phase = (file) => file === 'bulk';
+
+/** In the order of their worth. `number` is the column a table is read by. */
+const phases = [
+  ...lanes.map((lane, index) => ({
+    name: 'pend' as const,
+    lane: index,
+    is: lane === 'activity' ? onlyBulk : onlySite,
+  })),
+  { name: 'doubt' as const, is: both },
+  { name: 'parked' as const, is: both },
+  { name: 'table' as const, table: 'arming', number: 'id', is: onlySite },
+  { name: 'table' as const, table: 'gap', number: 'id', is: both },
+  { name: 'table' as const, table: 'audit', number: 'n', is: onlySite },
+  { name: 'list' as const, table: 'anchor', is: onlySite },
+  { name: 'list' as const, table: 'memory', is: onlyBulk },
+] as const;
+
+/** Most rows of a table without numbers. */
+const listRows = 20_000;
+
+/**
+ * Copies what can be read of a damaged file into a new one, in small steps: waiting and parked events under their seq and id with
+ * their media rows, arming records, gap records, anchors, a room's memory. Each row is read by its own number, so that
+ * one bad page costs its own rows only, and a body must fit its checksum, else the event is parked. Where `pend` cannot
+ * be read, an event that is neither delivered nor parked counts as waiting: to send one twice is harmless, to lose one is not.
+ * The core's state is not taken over: an unknown state is safer than one from a damaged file.
+ */
+export class Salvage {
+  readonly progress: SalvageProgress;
+  readonly #source: Database;
+  readonly #to: SiteFile | BulkFile;
+  readonly #units: Generator<void>;
+  readonly #inserts = new Map<string, Statement>();
+  readonly #reads = new Map<string, Statement<unknown[], Row>>();
+  readonly #known: Statement<[number, number], number>;
+  #added: number[] = lanes.map(() => 0);
+
+  /** Throws when the source is no database at all. */
+  constructor(options: { path: string; to: SiteFile | BulkFile; progress: SalvageProgress }) {
+    this.progress = structuredClone(options.progress);
+    this.#to = options.to;
+    this.#source = openSource(options.path);
+    this.#known = pluck(this.#to.db, 'SELECT count(*) FROM ev WHERE seq BETWEEN ? AND ?');
+    this.#units = this.#run();
+  }
+
+  /** Inside the caller's transaction: works until `until` (performance.now). True when all is done. */
+  step(until: number): boolean {
+    do if (this.#units.next().done === true) return true;
+    while (performance.now() < until);
+    return false;
+  }
+
+  /** Visible events put in line since the last call, by lane index. */
+  takeAdded(): number[] {
+    const added = this.#added;
+    this.#added = lanes.map(() => 0);
+    return added;
+  }
+
+  close(): void {
+    this.#source.close();
+  }
+
+  *#run(): Generator<void> {
+    const { progress } = this;
+    for (; progress.phase < phases.length; progress.phase += 1, progress.next = 0) {
+      const phase = phases[progress.phase];
+      if (phase?.is(this.#to.name) !== true) continue;
+      if (phase.name === 'pend') yield* this.#pending(phase.lane);
+      else if (phase.name === 'doubt') yield* this.#doubtful();
+      else if (phase.name === 'parked') yield* this.#parked();
+      else if (phase.name === 'table') yield* this.#table(phase.table, phase.number);
+      else this.#list(phase.table);
+      yield;
     }
-  }).immediate();
-  return { events, unreadable };
+  }
+
+  *#pending(lane: number): Generator<void> {
+    const read = (from: number, to: number, limit: number) =>
+      this.#read('SELECT * FROM pend WHERE lane = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?').iterate(
+        lane,
+        from,
+        to,
+        limit,
+      );
+    for (const { rows, next, bad } of scan({ ...this.#range(), read, numberOf })) {
+      for (const row of rows) {
+        const seq = numberOf(row);
+        const found = this.#event(seq);
+        // A silent one that is lost stands in no count either (safety 4).
+        if (found === 'unreadable' && row.silent === 0) this.#miss(lane, seq, seq);
+        else if (found === 'sound') this.#wait(row);
+      }
+      if (bad !== undefined) this.#doubt(...bad);
+      this.progress.next = next;
+      yield;
+    }
+  }
+
+  /** The events of the seqs whose place in `pend` cannot be read. */
+  *#doubtful(): Generator<void> {
+    const { doubt } = this.progress;
+    if (doubt === undefined) return;
+    const read = (from: number, to: number, limit: number) =>
+      this.#read('SELECT seq, lane, okey, silent FROM ev WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?').iterate(
+        from,
+        to,
+        limit,
+      );
+    const from = Math.max(doubt[0], this.progress.next);
+    for (const { rows, next, bad } of scan({ from, to: doubt[1], read, numberOf })) {
+      for (const row of rows) {
+        const seq = numberOf(row);
+        if (this.#stands('done', seq) || this.#stands('parked', seq)) continue;
+        if (this.#event(seq) === 'sound') this.#wait(row);
+      }
+      // Whether they were waiting nobody knows; they are counted so.
+      if (bad !== undefined) this.#miss(this.#to.name === 'site' ? 0 : lanes.length - 1, ...bad);
+      this.progress.next = next;
+      yield;
+    }
+  }
+
+  *#parked(): Generator<void> {
+    for (const { rows, next } of scan({ ...this.#range(), read: this.#numbered('parked', 'seq'), numberOf })) {
+      for (const row of rows) {
+        const found = this.#event(Number(row.seq));
+        if (found === 'unreadable')
+          this.#miss(this.#to.name === 'site' ? 0 : lanes.length - 1, Number(row.seq), Number(row.seq));
+        else if (found !== 'known' && this.#insert('parked', row)) this.progress.parked += 1;
+      }
+      this.progress.next = next;
+      yield;
+    }
+  }
+
+  *#table(table: string, number: string): Generator<void> {
+    const read = this.#numbered(table, number);
+    const top = this.#top(table, number);
+    for (const { rows, next } of scan({
+      from: this.progress.next,
+      to: top,
+      read,
+      numberOf: (row) => Number(row[number]),
+    })) {
+      for (const row of rows) this.#insert(table, row, number === 'id' ? number : undefined);
+      this.progress.next = next;
+      yield;
+    }
+  }
+
+  /** From both ends to the bad page. */
+  #list(table: string): void {
+    const forward = readable(() => this.#read(`SELECT * FROM ${table} LIMIT ${listRows}`).iterate());
+    for (const row of forward.rows) this.#insert(table, row);
+    if (!forward.failed) return;
+    const key = table === 'anchor' ? 'boot DESC, mono DESC' : 'room DESC, k DESC';
+    const backward = readable(() => this.#read(`SELECT * FROM ${table} ORDER BY ${key} LIMIT ${listRows}`).iterate());
+    for (const row of backward.rows) this.#insert(table, row);
+  }
+
+  /** Copies an event with its media rows. `damaged`: its body does not fit its checksum, so it was parked. */
+  #event(seq: number): 'sound' | 'damaged' | 'unreadable' | 'known' {
+    // It came from the second copy of the alarms.
+    if (this.#known.get(seq, seq) === 1) return 'known';
+    const row = attempt(() => this.#read('SELECT * FROM ev WHERE seq = ?').get(seq));
+    if (row === undefined) return 'unreadable';
+    try {
+      if (!this.#insert('ev', row)) return 'known';
+    } catch {
+      return 'unreadable';
+    }
+    const media = readable(() => this.#read('SELECT * FROM media WHERE seq = ?').iterate(seq));
+    for (const item of media.rows) attempt(() => this.#insert('media', item));
+    this.progress.events += 1;
+    if (crc32(String(row.body)) === row.crc) return 'sound';
+    const reason = 'the stored event does not fit its checksum';
+    this.#insert('parked', { seq, at: Date.now(), status: null, reason, tries: 0 });
+    this.progress.parked += 1;
+    return 'damaged';
+  }
+
+  #wait(row: Row): void {
+    const lane = Number(row.lane);
+    if (this.#insert('pend', row) && row.silent === 0) this.#added[lane] = (this.#added[lane] ?? 0) + 1;
+  }
+
+  #stands(table: 'done' | 'parked', seq: number): boolean {
+    return attempt(() => this.#read(`SELECT seq FROM ${table} WHERE seq = ?`).get(seq)) !== undefined;
+  }
+
+  #range(): { from: number; to: number } {
+    return { from: this.progress.next, to: Math.max(this.progress.top, this.#top('ev', 'seq')) };
+  }
+
+  #top(table: string, number: string): number {
+    return Number(
+      attempt(() => this.#read(`SELECT max(${number}) AS top FROM ${table}`).get())?.top ?? this.progress.top,
+    );
+  }
+
+  #numbered(table: string, number: string) {
+    return (from: number, to: number, limit: number) =>
+      this.#read(`SELECT * FROM ${table} WHERE ${number} BETWEEN ? AND ? ORDER BY ${number} LIMIT ?`).iterate(
+        from,
+        to,
+        limit,
+      );
+  }
+
+  #doubt(from: number, to: number): void {
+    const { doubt } = this.progress;
+    this.progress.doubt = [Math.min(from, doubt?.[0] ?? from), Math.max(to, doubt?.[1] ?? to)];
+  }
+
+  #miss(lane: number, from: number, end: number): void {
+    const { unreadable, last } = this.progress;
+    const to = end > from ? Math.min(end, last) : end;
+    if (to < from) return;
+    let known = unreadable.find((one) => one.lane === lane);
+    if (known === undefined) {
+      known = { lane, count: 0, from, to };
+      unreadable.push(known);
+    }
+    const found = to === from ? 0 : (this.#known.get(from, to) ?? 0);
+    known.count += to - from + 1 - found;
+    known.from = Math.min(known.from, from);
+    known.to = Math.max(known.to, to);
+  }
+
+  #read(sql: string): Statement<unknown[], Row> {
+    let statement = this.#reads.get(sql);
+    if (statement === undefined) {
+      statement = this.#source.prepare<unknown[], Row>(sql);
+      this.#reads.set(sql, statement);
+    }
+    return statement;
+  }
+
+  /** True when the row was not there. `without`: a column whose number is given anew. */
+  #insert(table: string, row: Row, without?: string): boolean {
+    const names = Object.keys(row).filter((name) => name !== without);
+    const key = `${table} ${names.join(' ')}`;
+    let statement = this.#inserts.get(key);
+    if (statement === undefined) {
+      const places = names.map((name) => `@${name}`).join(', ');
+      const sql = `INSERT INTO ${table}(${names.join(', ')}) VALUES(${places}) ON CONFLICT DO NOTHING`;
+      statement = this.#to.db.prepare(sql);
+      this.#inserts.set(key, statement);
+    }
+    return statement.run(row).changes > 0;
+  }
 }
 
-function copyArming(old: Database, to: Database): void {
-  const records = readable<Row>(old, `SELECT * FROM arming LIMIT ${maxRows}`);
-  to.transaction(() => {
-    for (const record of records) insert(to, 'arming', record);
-  }).immediate();
-}
-
-/** The rows up to the first that cannot be read. */
-function readable<R>(db: Database, sql: string): R[] {
-  const rows: R[] = [];
-  attempt(() => {
-    for (const row of db.prepare<[], R>(sql).iterate()) rows.push(row);
-  });
-  return rows;
-}
+const numberOf = (row: Row): number => Number(row.seq);
 
 function attempt<T>(read: () => T): T | undefined {
   try {
@@ -81,10 +313,4 @@ function attempt<T>(read: () => T): T | undefined {
   } catch {
     return undefined;
   }
-}
-
-function insert(db: Database, table: string, row: Row): void {
-  const names = Object.keys(row);
-  const places = names.map((name) => `@${name}`).join(', ');
-  db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${places}) ON CONFLICT DO NOTHING`).run(row);
 }

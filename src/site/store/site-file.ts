@@ -26,6 +26,8 @@ export class SiteFile {
   readonly #sql: ReturnType<typeof prepare>;
   #reserved: number;
   #armingCount: number;
+  /** The newest state that was written or read here; saved from a file that turns out to be damaged. */
+  newest: { order: number; state: string } | undefined;
 
   constructor(db: Database) {
     this.db = db;
@@ -54,12 +56,12 @@ export class SiteFile {
 
   /** Sets numbers aside above `seq`. */
   reserve(seq: number): void {
-    this.#setReserved(seq + reservedAhead);
+    this.setReserved(seq + reservedAhead);
   }
 
   /** Gives back what was set aside and not used; only for a clean stop. */
   release(seq: number): void {
-    this.#setReserved(seq);
+    this.setReserved(seq);
   }
 
   addArming(records: readonly ArmingRecord[]): void {
@@ -80,13 +82,16 @@ export class SiteFile {
   /** Keeps the newest state: one of a lower order (an old commit that is repeated) changes nothing. */
   setState(order: number, state: string): void {
     this.#sql.setState.run({ order, crc: crc32(state), state });
+    if (order >= (this.newest?.order ?? 0)) this.newest = { order, state };
   }
 
   /** Undefined when there is none or its checksum does not fit. */
   state(): { order: number; state: string | undefined } {
     const row = this.#sql.state.get();
     if (row === undefined) return { order: 0, state: undefined };
-    return { order: row.ord, state: crc32(row.state) === row.crc ? row.state : undefined };
+    if (crc32(row.state) !== row.crc) return { order: row.ord, state: undefined };
+    this.newest ??= { order: row.ord, state: row.state };
+    return { order: row.ord, state: row.state };
   }
 
   arming(partition: string | null, limit: number): ArmingRecord[] {
@@ -110,7 +115,8 @@ export class SiteFile {
     this.#reserved = Number(this.meta('reserved') ?? 0);
   }
 
-  #setReserved(seq: number): void {
+  /** Everything up to `seq` counts as handed out. */
+  setReserved(seq: number): void {
     this.setMeta('reserved', String(seq));
     this.#reserved = seq;
   }

@@ -12,25 +12,35 @@ export function sqliteCode(error: unknown): string {
   return error instanceof Sqlite.SqliteError ? error.code : '';
 }
 
-const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
+/** The file itself is damaged. */
+export const isDamage = (error: unknown): boolean => /^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error));
 
 /** The connection can no longer be trusted: close it and open the file again. */
 export const isFileFault = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB|IOERR|CANTOPEN|READONLY|PROTOCOL)/.test(sqliteCode(error));
 
 /**
- * Opens one database file, checks it and brings it to the newest version. Throws `Damaged`, or `store_unavailable`
- * for a file of a newer siteward, or what the file system says.
+ * Up to this size a file is checked as a whole before it is used: 12 ms for 15 MB here, under a second for 32 MiB on
+ * a card that reads 40 MB/s. A larger one (0.5 s for 713 MB here when cached, minutes on a card) is checked later and
+ * bit by bit, see `Walk`.
  */
-export function openDatabase(options: { path: string; file: FileName; maxBytes: number }): Database {
+export const checkedAtOpenBytes = 32 * 1024 ** 2;
+
+/**
+ * Opens one database file, checks it if `check` says so and brings it to the newest version. Throws `Damaged`, or
+ * `store_unavailable` for a file of a newer siteward, or what the file system says.
+ */
+export function openDatabase(options: { path: string; file: FileName; maxBytes: number; check?: boolean }): Database {
   const { path, file } = options;
   createPrivate(path);
   let db: Database | undefined;
   try {
     db = new Sqlite(path, { timeout: 2000 });
     setPragmas(db, options.maxBytes);
-    const verdict = String(db.pragma('quick_check(1)', { simple: true }));
-    if (verdict !== 'ok') throw new Damaged(verdict.slice(0, 200));
+    if (options.check !== false) {
+      const verdict = String(db.pragma('quick_check(1)', { simple: true }));
+      if (verdict !== 'ok') throw new Damaged(verdict.slice(0, 200));
+    }
     migrate(db, file);
     return db;
   } catch (error) {
@@ -87,5 +97,7 @@ function createPrivate(path: string): void {
 /** Bytes of a database file and its write-ahead log. */
 export function sizeOf(path: string): number {
   const main = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-  return main + (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0);
+  return main + walBytesOf(path);
 }
+
+export const walBytesOf = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;

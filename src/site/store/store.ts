@@ -38,6 +38,8 @@ export interface StoreOptions {
   /** The worker's script; by default the one that lies beside this module. */
   readonly workerUrl?: URL;
   readonly limits?: Partial<StoreLimits>;
+  /** Told when a damaged file gave back events that wait for the cloud. */
+  readonly onRestored?: () => void;
   /** Told when the disk's level changed, and when there are gap records that no event tells of. */
   readonly onNews?: () => void;
 }
@@ -55,6 +57,7 @@ export class WorkerStore implements Store {
   /** Failed commits: a repeat (the same object) keeps its order number, so an old state never overwrites a newer one. */
   readonly #orders = new WeakMap<Commit, number>();
   readonly #evidence: StoreEvidence = { lastCommit: undefined, lastError: undefined };
+  readonly #onRestored: () => void;
   readonly #onNews: () => void;
   #storage: StorageState = { level: 'ok', freeBytes: undefined, totalBytes: undefined, reserveBytes: 0 };
   #openGaps = 0;
@@ -66,6 +69,7 @@ export class WorkerStore implements Store {
   constructor(options: StoreOptions) {
     const limits = { ...defaultLimits, ...options.limits };
     this.#clock = options.clock;
+    this.#onRestored = options.onRestored ?? (() => {});
     this.#onNews = options.onNews ?? (() => {});
     this.#queue = new RequestQueue(limits);
     this.#metrics = storeMetrics({ metrics: options.metrics, queue: () => this.#queue });
@@ -265,6 +269,7 @@ export class WorkerStore implements Store {
     const isNews = report.storage.level !== this.#storage.level || report.openGaps > this.#openGaps;
     this.#storage = report.storage;
     this.#openGaps = report.openGaps;
+    if (report.restored > 0) this.#onRestored();
     if (isNews) this.#onNews();
     const at = this.#clock.wall();
     for (const { file, code } of report.errors) this.#evidence.lastError = { file, code, at };

@@ -1,5 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { describe, SitewardError } from '#errors.ts';
+import { crashPoint } from '#lib/crash-point.ts';
+import { Chores } from './chores.ts';
 import { Engine } from './engine.ts';
 import { Files } from './files.ts';
 import { Inbox } from './inbox.ts';
@@ -26,6 +28,8 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
     return;
   }
 
+  const chores = new Chores({ files, failed: (error, name) => engine.failed(error, name) });
+  let chore = setTimeout(work, 0);
   let look = setTimeout(tend, data.limits.firstLookMs);
 
   port.on('message', (message: ToWorker) => {
@@ -40,6 +44,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   function group(requests: StoreRequest[]): void {
     if (requests.length === 0) return;
     const writes = requests.filter((request) => !isRead(request));
+    if (writes.length > 0) chores.touch();
     if (writes.length > 0) answer(engine.write(writes, inbox));
     if (writes.length < requests.length) {
       for (const request of requests) if (isRead(request)) answer([engine.read(request)]);
@@ -56,6 +61,13 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
       else replies.push(reply);
     }
     post({ kind: 'replies', done, replies });
+    crashPoint('commit.answered');
+  }
+
+  /** The next slice of what is done between commits. */
+  function work(): void {
+    chore = setTimeout(work, chores.step());
+    if (files.mending.hasNews) post({ kind: 'report', report: engine.report() });
   }
 
   function flushInputs(): void {
@@ -78,7 +90,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   }
 
   function stop(maxSeq: number): void {
-    for (const timer of [flush, look, sweep]) clearTimeout(timer);
+    for (const timer of [flush, look, sweep, chore]) clearTimeout(timer);
     engine.close(maxSeq);
     port.close();
   }

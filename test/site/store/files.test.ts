@@ -140,7 +140,11 @@ describe('the epoch', () => {
       expect(store.recovery()).toMatchObject({ epoch: 1, lost: false });
       await store.stop();
     }
-    expect(side(dir)).toEqual({ epoch: 1, created: expect.any(Number), id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(side(dir)).toMatchObject({
+      epoch: 1,
+      created: expect.any(Number),
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    });
   });
 
   it('rises when site.db is gone, and the loss is told until the core has written a state again', async () => {
@@ -199,15 +203,16 @@ describe('a damaged file', () => {
     zeroPages(join(dir, 'site.db'), rootOf(join(dir, 'site.db'), 'audit'), 1);
 
     const store = await startStore(dir);
-    expect(store.recovery()).toMatchObject({ epoch: 2, lost: true, state: undefined, pending: { alarm: 199 } });
+    expect(store.recovery()).toMatchObject({ epoch: 2, lost: true, state: undefined });
     expect(store.recovery().nextSeq).toBeGreaterThan(200);
+    await until(async () => (await store.stats()).pending.alarm === 199);
     expect((await store.take('alarm', 0, 3)).map(({ seq, eventId }) => [seq, eventId])).toEqual([
       [2, 'event-2'],
       [3, 'event-3'],
       [4, 'event-4'],
     ]);
     expect(existsSync(join(dir, 'site.db.corrupt-1'))).toBe(true);
-    expect(store.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('199 waiting events') });
+    expect(store.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('site.db.corrupt-1') });
     await store.commit(commitOf([row(store.recovery().nextSeq)]));
   });
 

@@ -29,6 +29,7 @@ export interface TestStoreOptions {
   limits?: Partial<StoreLimits>;
   workerUrl?: URL;
   clock?: ReturnType<typeof manualClock>;
+  onRestored?: () => void;
 }
 
 /** Not started; stopped at the end of the test. */

@@ -1,0 +1,176 @@
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import type { WireRow } from './protocol.ts';
+import { replaceFile } from './side.ts';
+
+const fileName = 'alarm.log';
+/** At this size the log is written anew with what still waits. */
+const softBytes = 4 * 1024 ** 2;
+/** After it gave way on a full disk. */
+const restMs = 60_000;
+/** Above it nothing is added; only reached if the log cannot be written anew. */
+const hardBytes = 8 * 1024 ** 2;
+
+/**
+ * `synced`: the copy is on disk before an alarm is acknowledged. `written`: it is handed to the system before, and on disk within about
+ * a second; lost only by a power cut in that second that also damages `site.db`.
+ */
+export const alarmCopies = ['synced', 'written', 'off'] as const;
+export type AlarmCopy = (typeof alarmCopies)[number];
+
+/**
+ * A second copy of the alarms that wait, for the day on which `site.db` is empty, gone or has lost a page on which everything
+ * depends. One line per alarm: checksum, space, the row as JSON. Added before the commit of the row, so that a line
+ * without its row may exist (its insert is idempotent), never the reverse.
+ */
+export class AlarmLog {
+  readonly #dir: string;
+  readonly #mode: AlarmCopy;
+  readonly #failed: (error: unknown) => void;
+  #fd: number | undefined;
+  #bytes = 0;
+  #unsynced = false;
+  /** Nothing is added before (performance.now). */
+  #rests = 0;
+  #isWhole = true;
+
+  constructor(options: { dir: string; mode: AlarmCopy; failed: (error: unknown) => void }) {
+    this.#dir = options.dir;
+    this.#mode = options.mode;
+    this.#failed = options.failed;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** It holds too much, or not all that waits. */
+  get wantsRewrite(): boolean {
+    return this.#bytes >= softBytes || (!this.#isWhole && performance.now() >= this.#rests);
+  }
+
+  /** On a full disk the copy makes room for the rows themselves; true when it had any. */
+  giveWay(): boolean {
+    this.#rests = performance.now() + restMs;
+    if (this.#bytes === 0) return false;
+    this.clear();
+    this.#rests = performance.now() + restMs;
+    this.#isWhole = false;
+    return true;
+  }
+
+  /** Never throws: without its second copy an alarm is still to be stored. */
+  add(rows: readonly WireRow[]): void {
+    if (rows.length === 0 || this.#mode === 'off') return;
+    if (performance.now() < this.#rests) {
+      this.#isWhole = false;
+      return;
+    }
+    try {
+      const fd = this.#open();
+      const text = Buffer.from(rows.map(line).join(''));
+      if (this.#bytes + text.length > hardBytes) {
+        this.#isWhole = false;
+        return;
+      }
+      this.#bytes += writeSync(fd, text);
+      if (this.#mode === 'synced') fsyncSync(fd);
+      else this.#unsynced = true;
+    } catch (error) {
+      this.#drop(error);
+    }
+  }
+
+  /** All rows whose line is whole. A torn last line is what a power cut leaves. */
+  read(): WireRow[] {
+    try {
+      const path = join(this.#dir, fileName);
+      this.#bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      if (this.#bytes === 0 || this.#bytes > 2 * hardBytes) return [];
+      return readFileSync(path, 'utf8').split('\n').flatMap(parsed);
+    } catch {
+      return [];
+    }
+  }
+
+  /** No alarm waits any more. */
+  clear(): void {
+    if (this.#bytes === 0) return;
+    try {
+      ftruncateSync(this.#open(), 0);
+      this.#bytes = 0;
+      this.#isWhole = true;
+    } catch (error) {
+      this.#drop(error);
+    }
+  }
+
+  /** Leaves only `rows` in it, the newest of them if they are too many. Given newest first. */
+  rewrite(rows: Iterable<WireRow>): void {
+    try {
+      const lines: string[] = [];
+      let bytes = 0;
+      for (const row of rows) {
+        const text = line(row);
+        bytes += Buffer.byteLength(text);
+        if (bytes > softBytes / 2) break;
+        lines.push(text);
+      }
+      this.close();
+      this.#isWhole = true;
+      replaceFile(this.#dir, fileName, lines.reverse().join(''));
+      this.#open();
+    } catch (error) {
+      this.#drop(error);
+    }
+  }
+
+  sync(): void {
+    if (!this.#unsynced || this.#fd === undefined) return;
+    this.#unsynced = false;
+    try {
+      fsyncSync(this.#fd);
+    } catch (error) {
+      this.#drop(error);
+    }
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+
+  #open(): number {
+    if (this.#fd !== undefined) return this.#fd;
+    const fd = openSync(join(this.#dir, fileName), 'a', 0o600);
+    this.#bytes = statSync(join(this.#dir, fileName)).size;
+    // A torn last line must not swallow the next one.
+    if (this.#bytes > 0) this.#bytes += writeSync(fd, '\n');
+    this.#fd = fd;
+    return fd;
+  }
+
+  #drop(error: unknown): void {
+    try {
+      this.close();
+    } catch {
+      this.#fd = undefined;
+    }
+    this.#isWhole = false;
+    this.#rests = performance.now() + restMs;
+    this.#failed(error);
+  }
+}
+
+function line(row: WireRow): string {
+  const text = JSON.stringify(row);
+  return `${crc32(text).toString(16)} ${text}\n`;
+}
+
+function parsed(text: string): WireRow[] {
+  const space = text.indexOf(' ');
+  const json = text.slice(space + 1);
+  if (space < 1 || Number.parseInt(text.slice(0, space), 16) !== crc32(json)) return [];
+  return [JSON.parse(json) as WireRow];
+}

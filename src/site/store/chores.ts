@@ -1,0 +1,128 @@
+import type { BulkFile } from './bulk-file.ts';
+import type { Files } from './files.ts';
+import type { FileName, WireRow } from './protocol.ts';
+import type { SiteFile } from './site-file.ts';
+import { isDamage, isFileFault } from './sqlite.ts';
+import { Walk } from './walk.ts';
+
+/** An alarm waits for one slice at most, and for the disk. */
+const sliceMs = 8;
+/** Between two slices; the thread is free for at least as long as the slice took. */
+const pauseMs = 5;
+const idleMs = 1000;
+const failedMs = 5000;
+/** In a crash loop nothing of this happens before. */
+const carefulMs = 600_000;
+/** The side file is written anew after so many events. */
+const sideEvents = 1000;
+const quietMs = 30_000;
+const quietWalBytes = 1024 ** 2;
+
+const names = ['site', 'bulk'] as const;
+
+/**
+ * What the store does between commits, a slice at a time: it brings back what a damaged file held, reads files that were not checked
+ * at start, keeps the side file and the second copy of the alarms up to date, and empties the log of a file that rests.
+ */
+export class Chores {
+  readonly #files: Files;
+  readonly #failed: (error: unknown, name: FileName) => void;
+  readonly #walks = new Map<FileName, Walk>();
+  #notBefore: Record<FileName, number>;
+  #lastWork = performance.now();
+
+  /** `failed` is told of an error that makes a connection worthless, before the file is opened again. */
+  constructor(options: { files: Files; failed: (error: unknown, name: FileName) => void }) {
+    this.#files = options.files;
+    this.#failed = options.failed;
+    const start = options.files.isCareful ? performance.now() + carefulMs : 0;
+    this.#notBefore = { site: start, bulk: start };
+  }
+
+  /** Somebody wrote something. */
+  touch(): void {
+    this.#lastWork = performance.now();
+  }
+
+  /** Does one slice; returns after how many milliseconds the next is due. */
+  step(): number {
+    const began = performance.now();
+    for (const name of names) {
+      const file = this.#files.opened(name);
+      if (file === undefined || began < this.#notBefore[name]) continue;
+      if (this.#attempt(name, () => this.#slice(file, began + sliceMs))) {
+        return Math.max(pauseMs, performance.now() - began);
+      }
+    }
+    this.#files.alarms.sync();
+    this.#attempt('site', () => this.#keepCopies());
+    for (const name of names) this.#attempt(name, () => this.#rest(name, began));
+    return idleMs;
+  }
+
+  /** True when there was something to do. */
+  #slice(file: SiteFile | BulkFile, until: number): boolean {
+    const { mending, unchecked } = this.#files;
+    if (mending.isAtWork(file.name)) {
+      mending.step(file, until);
+      return true;
+    }
+    if (!unchecked.has(file.name)) return false;
+    const walk = this.#walks.get(file.name) ?? new Walk(file.db, file.name);
+    this.#walks.set(file.name, walk);
+    if (walk.step(until)) {
+      unchecked.delete(file.name);
+      this.#walks.delete(file.name);
+    }
+    return true;
+  }
+
+  #keepCopies(): boolean {
+    const site = this.#files.opened('site');
+    if (site === undefined) return false;
+    if (this.#files.sinceSide >= sideEvents) this.#files.writeSide();
+    const { alarms, mending } = this.#files;
+    if ((alarms.bytes === 0 && !alarms.wantsRewrite) || mending.isAtWork('site')) return false;
+    const waits = site.db.prepare('SELECT 1 FROM pend WHERE lane = 0 LIMIT 1').get() !== undefined;
+    if (!waits) alarms.clear();
+    else if (alarms.wantsRewrite) alarms.rewrite(waitingAlarms(site));
+    return false;
+  }
+
+  #rest(name: FileName, now: number): boolean {
+    const file = this.#files.opened(name);
+    if (file === undefined || now - this.#lastWork < quietMs) return false;
+    if (this.#files.walBytes(name) <= quietWalBytes) return false;
+    // A reader elsewhere (a copy being made) must not hold up the thread: then the log stays as it is for now.
+    file.db.pragma('busy_timeout = 0');
+    try {
+      file.db.pragma('wal_checkpoint(TRUNCATE)');
+    } finally {
+      file.db.pragma('busy_timeout = 2000');
+    }
+    return false;
+  }
+
+  #attempt(name: FileName, work: () => boolean): boolean {
+    try {
+      return work();
+    } catch (error) {
+      this.#notBefore[name] = performance.now() + failedMs;
+      this.#walks.delete(name);
+      if (!isFileFault(error)) return false;
+      if (isDamage(error)) this.#notBefore[name] = 0;
+      this.#failed(error, name);
+      return true;
+    }
+  }
+}
+
+/** Newest first. */
+function* waitingAlarms(site: SiteFile | BulkFile): Generator<WireRow> {
+  const sql = `SELECT ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, body, event, class, part, 1, ev.silent
+    FROM pend JOIN ev USING(seq) WHERE pend.lane = 0 ORDER BY pend.seq DESC`;
+  for (const row of site.db.prepare<[], unknown[]>(sql).raw().iterate()) {
+    const [silent, toCloud, ...rest] = row.toReversed();
+    yield [...rest.toReversed(), toCloud === 1, silent === 1, null] as unknown as WireRow;
+  }
+}

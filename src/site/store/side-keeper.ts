@@ -1,0 +1,47 @@
+import { uptime } from 'node:os';
+import { describe } from '#errors.ts';
+import type { Note } from './files.ts';
+import { readSide, type SideFile, writeSide } from './side.ts';
+
+/** So many starts without a clean stop within the window are taken for a crash loop. */
+const loopStarts = 3;
+const loopSeconds = 120;
+
+/** The side file as this run knows it. */
+export class SideKeeper {
+  readonly #dir: string;
+  readonly #note: Note;
+  #side: SideFile | undefined;
+  #told = false;
+
+  constructor(dir: string, note: Note) {
+    this.#dir = dir;
+    this.#note = note;
+    this.#side = readSide(dir);
+  }
+
+  get side(): SideFile | undefined {
+    return this.#side;
+  }
+
+  /** Notes a start. True when this one belongs to a crash loop: the daemon then does what it must and nothing else. */
+  noteStart(boot: string): boolean {
+    const now = Math.round(uptime());
+    const before = this.#side?.starts?.boot === boot ? this.#side.starts.uptimes : [];
+    const uptimes = [...before, now].slice(-loopStarts);
+    if (this.#side !== undefined) this.#side = { ...this.#side, starts: { boot, uptimes } };
+    return uptimes.length >= loopStarts && now - (uptimes[0] ?? 0) <= loopSeconds;
+  }
+
+  /** A failure is told once and mended by the next writing. */
+  write(change: Partial<SideFile> & Pick<SideFile, 'epoch' | 'id'>): void {
+    this.#side = { created: Date.now(), ...this.#side, ...change };
+    try {
+      writeSide(this.#dir, this.#side);
+      this.#told = false;
+    } catch (error) {
+      if (!this.#told) this.#note('error', 'the side file of the store cannot be written', { reason: describe(error) });
+      this.#told = true;
+    }
+  }
+}
