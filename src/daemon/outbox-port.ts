@@ -31,7 +31,7 @@ const atOnce = 32;
 
 /** The outbox as the control socket shows and changes it. */
 export function outboxPort(options: OutboxPortOptions): OutboxPort {
-  const { house, clock } = options;
+  const { house } = options;
 
   function store(): Store {
     if (house.store === undefined) throw new SitewardError('store_unavailable', 'The store is not running.');
@@ -65,7 +65,7 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
       if (record === undefined) throw notParked([seq]);
       // Only a row that still fits its checksum is sent.
       const row = await store().row(record);
-      return { ...parkedEntry(record), cloud_event: row === undefined ? null : sentNow(row, clock) };
+      return { ...parkedEntry(record), cloud_event: row === undefined ? null : sentNow(row, options) };
     },
 
     async retry(seqs) {
@@ -117,8 +117,10 @@ function parkedEntry({ seq, lane, event, at, tries, status, reason }: ParkedReco
 const withoutTokens = (text: string): string =>
   text.replaceAll(/\bBearer\s+\S+/gi, 'Bearer [secret]').replaceAll(/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[secret]');
 
-function sentNow({ body, wall }: PendingRow, clock: Clock): Record<string, unknown> {
-  return JSON.parse(withTimes(body, isoTime(wall), isoTime(clock.wall()))) as Record<string, unknown>;
+/** Without a cloud there is nobody who would know a better time. */
+function sentNow(row: PendingRow, { house, clock }: OutboxPortOptions): Record<string, unknown> {
+  const text = house.delivery?.preview(row) ?? withTimes(row.body, isoTime(row.wall), isoTime(clock.wall()));
+  return JSON.parse(text) as Record<string, unknown>;
 }
 
 async function waitingPage(store: Store, query: WaitingQuery): ReturnType<OutboxPort['waiting']> {

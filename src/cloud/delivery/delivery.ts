@@ -4,7 +4,7 @@ import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
-import type { OutboxRow, Store } from '#site/store/index.ts';
+import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
 import { createAddressBook } from './address-book.ts';
 import { createAttempts, createSend } from './attempts.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
@@ -69,6 +69,8 @@ export interface Delivery extends Part {
   retryNow(): void;
   /** Rows that could not be written: sent from memory. At 1,200 the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** The body of a try that would begin now, its time corrected by what is known. Asks and tells nobody. */
+  preview(row: PendingRow): string;
   /** Parked events were put back in line: they are looked for from the beginning of their lanes, at once. */
   retried(): void;
 }
@@ -86,7 +88,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const slots = options.slots ?? defaultSlots;
   const random = options.random ?? Math.random;
   const metrics = deliveryMetrics(options.metrics, () => ({
-    inFlight: attempts.size,
     ...queue.shown(),
     unsettled: settler.size,
     breaker: breaker.state().state,
@@ -298,7 +299,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
         link,
         clock,
         queue,
-        inFlight: attempts.size,
         spreadMs: spread.waitMs(),
         trouble: feed.trouble ?? settler.trouble,
         clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
@@ -307,6 +307,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     linkUp: lineUp,
     clockTrusted: times.trusted,
     clockStepped: times.stepped,
+    preview: times.preview,
     retryNow() {
       breaker.clear();
       spread.end();

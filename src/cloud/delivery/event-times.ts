@@ -22,6 +22,8 @@ export interface EventTimes {
   stepped(): void;
   /** The body of one try. Rejects only with the signal's reason. */
   encoded(row: PendingRow, signal: AbortSignal): Promise<string>;
+  /** The same by what is known already: nobody is asked, no time is settled. */
+  preview(row: PendingRow): string;
 }
 
 export interface EventTimesOptions {
@@ -126,6 +128,12 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
     await written(signal);
   }
 
+  function bodyOf(row: PendingRow): string {
+    const time: EventTime = eventTime(row, all(), known?.boots ?? []);
+    const body = time.note === undefined ? row.body : withCorrection(row.body, inWords(time.note));
+    return withTimes(body, isoTime(time.wall), isoTime(clock.wall()));
+  }
+
   /** In passing; whoever needs it on disk waits for it. */
   function keep(): void {
     void written(new AbortController().signal);
@@ -143,14 +151,10 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
       unwritten = [...unwritten, { boot, ...before, source: unconfirmed }].slice(-bootsKept);
     },
     async encoded(row, signal) {
-      let time: EventTime = { wall: row.wall };
-      if (row.clock !== 'synced') {
-        await prepare(signal);
-        time = eventTime(row, all(), known?.boots ?? []);
-      }
-      const body = time.note === undefined ? row.body : withCorrection(row.body, inWords(time.note));
-      return withTimes(body, isoTime(time.wall), isoTime(clock.wall()));
+      if (row.clock !== 'synced') await prepare(signal);
+      return bodyOf(row);
     },
+    preview: bodyOf,
   };
 }
 

@@ -9,7 +9,6 @@ export interface HealthEvidence {
   readonly link: Link;
   readonly clock: Clock;
   readonly queue: Queue;
-  readonly inFlight: number;
   /** How long events still wait after an outage, so that not all bridges begin at once. */
   readonly spreadMs: number;
   /** Why the outbox cannot be read or written. */
@@ -18,10 +17,10 @@ export interface HealthEvidence {
 }
 
 export function deliveryHealth(evidence: HealthEvidence): Health {
-  const { breaker, link, clock, queue, inFlight, spreadMs, trouble, clockOffsetMs } = evidence;
+  const { breaker, link, clock, queue, spreadMs, trouble, clockOffsetMs } = evidence;
   const state = breaker.state();
   const waitMs = state.state === 'closed' ? spreadMs : breaker.waitMs();
-  const { size, aside } = queue.shown();
+  const { size, aside, inFlight, direct } = queue.shown();
   const facts = {
     link: link.word(),
     breaker: state.state,
@@ -31,7 +30,7 @@ export function deliveryHealth(evidence: HealthEvidence): Health {
     inFlight,
     inMemory: size,
     aside,
-    direct: queue.directCount(),
+    direct,
     clockOffsetMs,
   };
   if (trouble !== undefined)

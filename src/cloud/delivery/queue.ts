@@ -70,10 +70,15 @@ export class Queue {
   }
 
   /** As anyone may see it: without silent events (safety 4). */
-  shown(): { readonly size: number; readonly aside: number } {
-    let aside = 0;
-    for (const { row } of this.#aside) if (row.silent !== true) aside += 1;
-    return { size: this.#items.size - this.#silent, aside };
+  shown(): { readonly size: number; readonly aside: number; readonly inFlight: number; readonly direct: number } {
+    const counts = { size: this.#items.size - this.#silent, aside: 0, inFlight: 0, direct: 0 };
+    for (const { row, state, direct } of this.#items.values()) {
+      if (row.silent === true) continue;
+      if (state === 'aside') counts.aside += 1;
+      if (state === 'sending') counts.inFlight += 1;
+      if (direct && state !== 'settling') counts.direct += 1;
+    }
+    return counts;
   }
 
   get asideCount(): number {
