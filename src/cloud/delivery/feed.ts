@@ -1,6 +1,5 @@
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
@@ -48,6 +47,7 @@ const surelyWhole = 192 * 1024;
 const rescanMs = 30_000;
 const lookBeforeMs = 3_000;
 const beforeLimit = 64;
+const acceptedCap = 4_096;
 
 interface Reader {
   readonly lane: Lane;
@@ -68,7 +68,10 @@ export function createFeed(options: FeedOptions): Feed {
   };
   /** Reads alarms above the mark, beside the backlog. */
   let freshReader: Reader | undefined;
-  const accepted = new BoundedMap<number, true>(4096);
+  /** The last 4,096 to 8,192 events that were accepted, in two halves: the older one goes as a whole. */
+  let accepted = new Set<number>();
+  let acceptedBefore = new Set<number>();
+  const wasAccepted = (seq: number) => accepted.has(seq) || acceptedBefore.has(seq);
   /**
    * By item, the number of the last read begun when its row came. Older rows of its key may have been committed with
    * it, so that only reads begun later have surely seen them. Without an entry nothing needs to be looked for.
@@ -84,7 +87,7 @@ export function createFeed(options: FeedOptions): Feed {
 
   function admit(row: PendingRow): Item | undefined {
     if (queue.get(row.seq) !== undefined) return undefined;
-    if (accepted.has(row.seq)) {
+    if (wasAccepted(row.seq)) {
       options.onRepeat(row);
       return undefined;
     }
@@ -104,9 +107,9 @@ export function createFeed(options: FeedOptions): Feed {
 
   function wants(one: Reader): boolean {
     if (one.endedAt !== undefined) return false;
-    // Fresh alarms have room of their own, so that a backlog cannot keep them out.
-    const room = one === freshReader ? windows.alarm * 2 : windows[one.lane];
-    return queue.waiting(one.lane) <= room - perTake;
+    // Fresh alarms have room of their own, so that no backlog can keep them out.
+    if (one === freshReader) return queue.fresh <= windows.alarm - perTake;
+    return queue.waiting(one.lane) <= windows[one.lane] - perTake;
   }
 
   async function read(one: Reader): Promise<number> {
@@ -207,9 +210,12 @@ export function createFeed(options: FeedOptions): Feed {
       }
     },
     accepted(seq) {
-      accepted.set(seq, true);
+      accepted.add(seq);
+      if (accepted.size < acceptedCap) return;
+      acceptedBefore = accepted;
+      accepted = new Set();
     },
-    wasAccepted: (seq) => accepted.has(seq),
+    wasAccepted,
     get trouble() {
       return trouble;
     },

@@ -39,7 +39,8 @@ export function judge(result: Result<typeof postEvent>, eventId: string, wallMs:
     ...(echo === undefined ? {} : { echo }),
   };
   const row = rowFor(outcome);
-  return { row, status: result.status, reason: reasonOf(result, row), retryAfterMs: wait };
+  const reason = row.action.do === 'accept' ? row.name : reasonOf(result, row);
+  return { row, status: result.status, reason, retryAfterMs: wait };
 }
 
 /** JSON is what reads as JSON and does not claim to be something else. */

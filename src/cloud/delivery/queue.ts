@@ -90,6 +90,11 @@ export class Queue {
     return lanes.reduce((sum, lane) => sum + this.#perLane[lane], 0);
   }
 
+  /** Fresh alarms that are not yet accepted. */
+  get fresh(): number {
+    return this.#fresh;
+  }
+
   get(seq: number): Item | undefined {
     return this.#items.get(seq);
   }
