@@ -114,7 +114,7 @@ function parkedEntry({ seq, lane, event, at, tries, status, reason }: ParkedReco
 }
 
 /** A server may put what it was sent into its refusal. */
-const withoutTokens = (text: string): string =>
+export const withoutTokens = (text: string): string =>
   text.replaceAll(/\bBearer\s+\S+/gi, 'Bearer [secret]').replaceAll(/\beyJ[\w-]+\.[\w-]+\.[\w-]*/g, '[secret]');
 
 /** Without a cloud there is nobody who would know a better time. */

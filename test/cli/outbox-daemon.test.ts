@@ -123,6 +123,8 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
   expect(one.out).toContain('The cloud understood the request and does not take this event');
   expect(one.out).toContain(`"event_id": "${waiting[0]?.event.event_id}"`);
   expect(one.out).not.toContain('abc.def');
+  const trail = (await running().history()).find(({ seq }) => seq === first);
+  expect(trail).toMatchObject({ delivery: 'parked', reason: expect.stringContaining('Bearer [secret]') });
 
   const file = join(dir, 'parked.jsonl');
   expect((await outbox('export', '--all', '--out', file)).code).toBe(0);
