@@ -7,13 +7,14 @@ import type { Measurement } from './figure.ts';
 import { latency } from './latency.ts';
 import { describeMachine, load } from './machine.ts';
 import { memory } from './memory.ts';
+import { million } from './million.ts';
 import { panels } from './panels.ts';
 import { page, type Result, textTable } from './report.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 
 /** Runs the measurements one after the other. A full run writes docs/performance.md. */
-const measurements: readonly Measurement[] = [latency, store, drain, memory, start, core, panels];
+const measurements: readonly Measurement[] = [latency, store, drain, memory, start, million, core, panels];
 
 const { values: options } = parseArgs({
   options: {

@@ -1,7 +1,7 @@
 import { uptime } from 'node:os';
 import { describe } from '#errors.ts';
 import type { Note } from './files.ts';
-import { readSide, type SideFile, writeSide } from './side.ts';
+import { readSide, type SideFile, type StartMarks, writeSide } from './side.ts';
 
 /** So many starts without a clean stop within the window are taken for a crash loop. */
 const loopStarts = 3;
@@ -12,6 +12,7 @@ export class SideKeeper {
   readonly #dir: string;
   readonly #note: Note;
   #side: SideFile | undefined;
+  #starts: StartMarks | undefined;
   #told = false;
 
   constructor(dir: string, note: Note) {
@@ -29,13 +30,15 @@ export class SideKeeper {
     const now = Math.round(uptime());
     const before = this.#side?.starts?.boot === boot ? this.#side.starts.uptimes : [];
     const uptimes = [...before, now].slice(-loopStarts);
-    if (this.#side !== undefined) this.#side = { ...this.#side, starts: { boot, uptimes } };
+    this.#starts = { boot, uptimes };
     return uptimes.length >= loopStarts && now - (uptimes[0] ?? 0) <= loopSeconds;
   }
 
   /** A failure is told once and mended by the next writing. */
   write(change: Partial<SideFile> & Pick<SideFile, 'epoch' | 'id'>): void {
-    this.#side = { created: Date.now(), ...this.#side, ...change };
+    const starts = change.starts ?? this.#starts;
+    this.#starts = starts;
+    this.#side = { created: Date.now(), ...this.#side, ...change, ...(starts !== undefined && { starts }) };
     try {
       writeSide(this.#dir, this.#side);
       this.#told = false;
