@@ -1,4 +1,5 @@
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync } from 'node:fs';
+import { join } from 'node:path';
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
@@ -17,6 +18,8 @@ const mib = 1024 ** 2;
 const bulkFloorPages = 2048;
 /** Room that no file may grow into on a full disk: the log needs it, or nothing can be deleted any more. */
 const keptForLog = 1 * mib;
+/** Pages; less is no reason to try a write again. */
+const leastGrowth = 16;
 /** Pages in the log before they are moved to the file: on a full disk they can be moved only into the reserve. */
 const logPages: Readonly<Record<SpaceLevel, number>> = { ok: 1000, soft: 100, hard: 100, full: 32 };
 const smallDisk = 1024 * mib;
@@ -89,6 +92,7 @@ export class Pressure {
   #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
   #shrinkAfter = 0;
+  #siteBound = Number.POSITIVE_INFINITY;
   #capped: { level: SpaceLevel; site: SiteFile | undefined; bulk: BulkFile | undefined } | undefined;
 
   constructor(options: PressureOptions) {
@@ -144,19 +148,19 @@ export class Pressure {
    */
   makeRoom(file: SiteFile | BulkFile, rank: number): boolean {
     this.#look();
-    const diskFull = this.#spaceLevel === 'full';
-    const released = diskFull && this.#release();
-    this.#cap();
+    const isLow = this.#spaceLevel === 'hard' || this.#spaceLevel === 'full';
+    const released = this.#spaceLevel === 'full' && this.#release();
+    const mayGrow = this.#cap();
     // The reserve is for alarms too; what pays for it afterwards goes in the background.
-    if (released && file.name === 'site') return true;
+    if (file.name === 'site' && (released || mayGrow)) return true;
     if (this.#trim(file, 'history')) return true;
     if (file.name === 'bulk') return this.#trim(file, 'inputs') || this.#evict(file, activity, rank);
-    if (diskFull && this.#bulkYields(rank)) {
+    if (isLow && this.#bulkYields(rank)) {
       this.#look();
       this.#cap();
       return true;
     }
-    if (diskFull && !this.#mediaHadTime()) return false;
+    if (isLow && !this.#mediaHadTime()) return false;
     for (let lane = activity - 1; lane >= 0; lane -= 1) if (this.#evict(file, lane, rank)) return true;
     return false;
   }
@@ -222,29 +226,31 @@ export class Pressure {
   }
 
   /**
-   * From `hard` on `bulk.db` grows no more: what room is left is for alarms. On a full disk `site.db` grows into what
-   * is left but for the log's part; a file that has met such a bound can still delete, a full disk cannot.
+   * From `hard` on `bulk.db` grows no more: what room is left is for alarms, and `site.db` grows only into what
+   * is left but for the log's part; a file that has met such a bound can still delete, a full disk cannot. True when
+   * `site.db` may grow further than before.
    */
-  #cap(): void {
+  #cap(): boolean {
     const level = this.#spaceLevel;
     const [site, bulk] = [this.#options.files.site(), this.#options.files.bulk()];
-    const capped = this.#capped;
-    const isSame = capped?.level === level && capped.site === site && capped.bulk === bulk;
-    if (isSame && level !== 'full') return;
+    const isSame = this.#capped?.level === level && this.#capped.site === site && this.#capped.bulk === bulk;
+    const isLow = level === 'hard' || level === 'full';
+    if (isSame && !isLow) return false;
     this.#capped = { level, site, bulk };
     const { siteBytes, bulkBytes } = this.#options.limits;
     const { free, total } = this.#space ?? { free: 0, total: 0 };
     const log = Math.min(logPages[level], total < smallDisk ? logPages.soft : logPages.ok);
-    if (site !== undefined) {
-      const room = Math.max(0, free - Math.min(keptForLog, total / 64)) / pageBytes;
-      bound(site, log, level === 'full' ? Math.min(siteBytes / pageBytes, pages(site) + room) : siteBytes / pageBytes);
-    }
-    if (bulk !== undefined) {
-      const floor = level === 'full' ? 0 : bulkFloorPages;
-      const isLow = level === 'hard' || level === 'full';
+    if (bulk !== undefined && !isSame) {
       const most = bulkBytes / pageBytes;
-      if (!isSame) bound(bulk, log, isLow ? Math.min(most, Math.max(pages(bulk), floor)) : most);
+      const floor = level === 'full' ? 0 : bulkFloorPages;
+      bound(bulk, log, isLow ? Math.min(most, Math.max(pages(bulk), floor)) : most);
     }
+    if (site === undefined) return false;
+    const before = this.#siteBound;
+    const room = Math.max(0, free - Math.min(keptForLog, total / 20)) / pageBytes;
+    this.#siteBound = isLow ? Math.min(siteBytes / pageBytes, pages(site) + room) : siteBytes / pageBytes;
+    bound(site, log, this.#siteBound);
+    return this.#siteBound >= before + leastGrowth;
   }
 
   #probe(name: FileName): void {
@@ -253,7 +259,10 @@ export class Pressure {
     if (file === undefined) return;
     const write = () => file.db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('probe', ?)").run(String(Date.now()));
     if (attempt(() => transact(file, write))) this.wrote(name);
-    else files.reopen(name);
+    else {
+      this.failed(name, 'SQLITE_IOERR');
+      files.reopen(name);
+    }
   }
 
   #trim(file: SiteFile | BulkFile, what: 'history' | 'inputs'): boolean {
@@ -264,7 +273,12 @@ export class Pressure {
         else if (file.name === 'bulk') gone = file.trimInputs(0, chunk * 4);
       }),
     );
-    if (!done) return false;
+    if (!done) {
+      // Not even a deletion fits: that is what the reserve is for.
+      if (this.#spaceLevel !== 'full' || !this.#release()) return false;
+      this.#cap();
+      return this.#trim(file, what);
+    }
     this.#options.trimmed(what, gone);
     return gone > 0;
   }
@@ -299,12 +313,13 @@ export class Pressure {
   #shrink(bulk: BulkFile): boolean {
     const free = freePages(bulk);
     const live = pages(bulk) - free;
-    if (free < shrinkGainPages || live > Math.min(free, shrinkLivePages)) return false;
+    if (free < shrinkGainPages || live > Math.min(free / 2, shrinkLivePages)) return false;
     if (performance.now() < this.#shrinkAfter) return false;
     // The log goes first: the new copy is written into it and needs its room.
     attempt(() => bulk.db.pragma('wal_checkpoint(TRUNCATE)'));
     const isSmaller = attempt(() => bulk.db.exec('VACUUM'));
-    attempt(() => bulk.db.pragma('wal_checkpoint(TRUNCATE)'));
+    // It keeps its length this time: the next deletion must not need a free block for it.
+    attempt(() => bulk.db.pragma('wal_checkpoint(RESTART)'));
     if (!isSmaller) this.#shrinkAfter = performance.now() + shrinkAgainMs;
     return isSmaller;
   }
@@ -330,9 +345,12 @@ function spaceOf(dir: string): Space | undefined {
   }
 }
 
+/** Only a new file tells: a file system that met an error refuses it and still calls itself writable. */
 function isReadOnly(dir: string): boolean {
+  const path = join(dir, 'probe');
   try {
-    accessSync(dir, constants.W_OK);
+    closeSync(openSync(path, 'w', 0o600));
+    rmSync(path, { force: true });
     return false;
   } catch (error) {
     return error instanceof Error && 'code' in error && error.code === 'EROFS';

@@ -1,7 +1,17 @@
-import { execFileSync } from 'node:child_process';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, truncateSync, writeSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** A file system of its own, small enough to be filled. Needs root, as CI has. */
 export interface SmallDisk {
@@ -12,7 +22,10 @@ export interface SmallDisk {
   /** Gives them back. */
   free(): void;
   freeBytes(): number;
-  remount(mode: 'ro' | 'rw'): void;
+  /** As a dying card: the kernel meets an error and turns the file system read-only. Only for ext4. */
+  breakDown(): void;
+  /** Checks it and mounts it again in the same place. */
+  mend(): void;
   remove(): void;
 }
 
@@ -21,12 +34,12 @@ export function smallDisk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
   const home = mkdtempSync(join(tmpdir(), 'siteward-disk-'));
   const mount = join(home, 'mount');
   mkdirSync(mount);
+  const image = join(home, 'image');
   if (type === 'ext4') {
-    const image = join(home, 'image');
     closeSync(openSync(image, 'w'));
     truncateSync(image, mib * 1024 ** 2);
     execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', '-O', '^resize_inode', image]);
-    execFileSync('mount', ['-o', 'loop', image, mount]);
+    execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, mount]);
   } else execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m,mode=0700`, 'tmpfs', mount]);
   const dir = join(mount, 'state');
   mkdirSync(dir, { mode: 0o700 });
@@ -54,7 +67,17 @@ export function smallDisk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
       }
     },
     free: () => rmSync(filler, { force: true }),
-    remount: (mode) => void execFileSync('mount', ['-o', `remount,${mode}`, mount]),
+    breakDown() {
+      const device = execFileSync('findmnt', ['-no', 'SOURCE', mount], { encoding: 'utf8' }).trim();
+      writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, '1');
+    },
+    mend() {
+      execFileSync('umount', ['--lazy', mount]);
+      // 1: errors were found and put right.
+      const { status } = spawnSync('e2fsck', ['-fy', image], { stdio: 'ignore' });
+      if (status === null || status > 1) throw new Error(`e2fsck ended with ${status}`);
+      execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, mount]);
+    },
     remove() {
       execFileSync('umount', ['--lazy', mount]);
       rmSync(home, { recursive: true, force: true });
