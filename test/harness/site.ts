@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'undici';
-import { onTestFailed } from 'vitest';
+import { expect, onTestFailed } from 'vitest';
 import type { EventEntry } from '#lan/http/index.ts';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
 import { eventually, freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
@@ -96,9 +96,11 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   };
   try {
     const site = await build(options, { folder, open, pids, close });
-    onTestFailed(() => {
-      process.stderr.write(`The daemon's last log lines:\n${site.daemon.lines().slice(-60).join('\n')}\n`);
-    });
+    // A site made for a whole file of tests has no test of its own.
+    if (expect.getState().currentTestName !== undefined)
+      onTestFailed(() => {
+        process.stderr.write(`The daemon's last log lines:\n${site.daemon.lines().slice(-60).join('\n')}\n`);
+      });
     return site;
   } catch (error) {
     await close();
