@@ -67,6 +67,7 @@ export function createMedia(options: {
   const lines = new Map<string, Promise<void>>();
   let problem: string | undefined;
   let relieving = false;
+  let tidied: Promise<void> = Promise.resolve();
 
   const captures = new Counter({
     name: 'siteward_media_captures_total',
@@ -188,6 +189,8 @@ export function createMedia(options: {
    * each the oldest first, at most so many at a time, until the level is better. What was delivered is gone already.
    */
   async function giveWay(): Promise<void> {
+    // Otherwise what is given up here would be taken for lost there.
+    await tidied.catch(() => undefined);
     while (!abort.signal.aborted) {
       const level = options.storage?.() ?? 'ok';
       if (level !== 'hard' && level !== 'full') return;
@@ -220,7 +223,8 @@ export function createMedia(options: {
     relieve,
 
     async start() {
-      run(tidy(await spool.open()));
+      tidied = tidy(await spool.open());
+      run(tidied);
     },
 
     async stop() {

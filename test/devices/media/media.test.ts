@@ -34,7 +34,7 @@ afterEach(async () => {
 
 type Snapshot = (camera: string, signal: AbortSignal) => Promise<Uint8Array>;
 
-async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media> {
+async function start(snapshot: Snapshot, budgetBytes = 1_000_000, storage = () => 'ok'): Promise<Media> {
   media = createMedia({
     dir,
     budgetBytes,
@@ -46,6 +46,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
     onReady: () => {
       ready += 1;
     },
+    storage,
     clock: systemClock(),
     log: pino({ level: 'silent' }),
     metrics: new Registry(),
@@ -276,5 +277,47 @@ process.stderr.write('REFERRED');`,
     ];
     expect(order).not.toContain(-1);
     expect(order).toEqual([...order].sort((a, b) => a - b));
+  });
+});
+
+describe('a disk that runs full', () => {
+  const names = () => readdirSync(dir).sort();
+  const waiting = (): PlannedMedia[] =>
+    (
+      [
+        [1, 'alarm', 'snapshot', '1-0.jpg'],
+        [2, 'alarm', 'short_mp4', '2-0.mp4'],
+        [3, 'activity', 'snapshot', '3-0.jpg'],
+      ] as const
+    ).map(([seq, lane, kind, file]) => row({ seq, lane, kind, file, state: 'ready' }));
+
+  async function at(level: string): Promise<Media> {
+    planned = waiting();
+    for (const { file } of planned) writeFileSync(join(dir, file ?? ''), 'x');
+    return await start(
+      async () => Buffer.from(''),
+      1_000_000,
+      () => level,
+    );
+  }
+
+  it('takes pictures of lesser events while it is nearly full, and leaves those of alarms', async () => {
+    (await at('hard')).relieve();
+    await vi.waitFor(() => expect(names()).toEqual(['1-0.jpg', '2-0.mp4']));
+    expect(outcomes).toMatchObject([{ seq: 3, state: 'failed', reason: 'given up: the disk was full' }]);
+  });
+
+  it('takes clips of alarms before their snapshots when it is full', async () => {
+    (await at('full')).relieve();
+    await vi.waitFor(() => expect(names()).toEqual([]));
+    expect(outcomes.map(({ seq }) => seq)).toEqual([3, 2, 1]);
+  });
+
+  it('takes nothing while there is room', async () => {
+    const kept = await at('soft');
+    kept.relieve();
+    await kept.stop();
+    expect(names()).toHaveLength(3);
+    expect(outcomes).toEqual([]);
   });
 });
