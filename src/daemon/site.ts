@@ -55,6 +55,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('store'),
           metrics,
+          limits: { alarmCopy: store.alarm_copy },
+          onRestored: () => house.delivery?.retried(),
           onNews() {
             house.losses?.wake();
             house.media?.relieve();
