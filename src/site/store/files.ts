@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
 import { AlarmLog } from './alarm-log.ts';
 import { BulkFile } from './bulk-file.ts';
-import { Mending, planOf } from './mending.ts';
-import { countBetween, missingOf, topOf, waitingOf } from './missing.ts';
+import { Mending, planIn, undelivered } from './mending.ts';
+import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { type Peek, peek } from './peek.ts';
 import type { FileName, FileState, FileStates, WorkerData } from './protocol.ts';
-import { quarantine } from './quarantine.ts';
-import { newSalvage, type SalvageProgress } from './salvage.ts';
+import { interrupted, interruption, newestAside, quarantine } from './quarantine.ts';
+import { attempt, closeQuietly, succeeds } from './quiet.ts';
+import { newSalvage } from './salvage.ts';
 import { SideKeeper } from './side-keeper.ts';
 import { SiteFile } from './site-file.ts';
-import { openable, openSource } from './source.ts';
 import { assertFull, checkedAtOpenBytes, Damaged, isDamage, openDatabase, sizeOf, walBytesOf } from './sqlite.ts';
+import { makeStateDir } from './state-dir.ts';
 import type { Recovery } from './types.ts';
 
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
@@ -41,13 +41,7 @@ interface Carried {
   readonly reserved: number;
 }
 
-interface Before {
-  readonly top: number;
-  readonly fresh: boolean;
-  readonly skipped: number;
-}
 const none: Readonly<Record<FileName, number>> = { site: 0, bulk: 0 };
-const nothingBefore: Before = { top: 0, fresh: false, skipped: 0 };
 
 /** Both database files of a state directory: opens, checks, sets aside, opens again. Lives in the worker. */
 export class Files {
@@ -92,22 +86,7 @@ export class Files {
   /** Throws `state_dir_unusable`, or `store_unavailable` for a file of a newer siteward. */
   open(): { recovery: Recovery; nextOrder: number } {
     const { dir } = this.#data;
-    try {
-      mkdirSync(dir, { recursive: true, mode: 0o700 });
-      chmodSync(dir, 0o700);
-    } catch (error) {
-      // A card that turned read-only must not end the protection of the site: it goes on from memory.
-      if (!isReadOnly(error) || !existsSync(dir)) {
-        throw new SitewardError(
-          'state_dir_unusable',
-          `The state directory ${dir} cannot be used: ${describe(error)}.`,
-          {
-            facts: { dir },
-            cause: error,
-          },
-        );
-      }
-    }
+    makeStateDir(dir);
     const hadStore = this.#keeper.side !== undefined;
     this.isCareful = this.#keeper.noteStart(this.#data.bootId);
     if (this.isCareful) this.#note('error', 'the third start within two minutes: what can wait is left for later', {});
@@ -174,9 +153,7 @@ export class Files {
   reopen(name: FileName, damage?: string): void {
     const slot = name === 'site' ? this.#site : this.#bulk;
     const { file } = slot;
-    if (file?.name === 'site' && damage !== undefined) {
-      this.#carried = { newest: file.newest, reserved: file.reserved };
-    }
+    if (file?.name === 'site') this.#carried = { newest: file.newest, reserved: file.reserved };
     // A damaged file is closed as it is: to write its log into it would only spoil more.
     if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
@@ -192,10 +169,7 @@ export class Files {
     this.#keeper.write({
       epoch,
       id,
-      last: { site: topOf(site), bulk: bulk === undefined ? (before?.bulk ?? 0) : topOf(bulk) },
-      reserved: site.reserved,
-      skipped: Number(site.meta('skipped') ?? 0),
-      waiting: lanes.map((lane, index) => waitingOf(lane === 'activity' ? bulk : site, index)),
+      ...marksOf(site, bulk, before?.bulk),
       ...(change.clean === true && { starts: { boot: this.#data.bootId, uptimes: [] } }),
     });
   }
@@ -265,8 +239,9 @@ export class Files {
     make: (db: SiteFile['db']) => F,
     damage?: string,
   ): Opening<F> {
-    if (damage !== undefined) return this.#replace(name, make, damage);
     const path = this.#path(name);
+    const why = damage ?? interruption(path);
+    if (why !== undefined) return this.#replace(name, make, why);
     const maxBytes = this.#data.limits[`${name}Bytes`];
     const check = name === 'site' && sizeOf(path) <= checkedAtOpenBytes;
     let db: SiteFile['db'] | undefined;
@@ -274,9 +249,10 @@ export class Files {
       db = openDatabase({ path, file: name, maxBytes, check });
       const file = make(db);
       if (!check) this.unchecked.add(name);
-      this.#before = { ...this.#before, [name]: stateOf(file) };
+      this.#before = { ...this.#before, [name]: beforeOf(file) };
       this.mending.resume(file);
-      return { file };
+      const kept = this.#before[name].fresh && !this.mending.isAtWork(name) ? newestAside(path) : undefined;
+      return kept === undefined ? { file } : this.#fillFrom(kept, file, interrupted);
     } catch (error) {
       attempt(() => db?.close());
       if (!(error instanceof Damaged) && !isDamage(error)) throw error;
@@ -290,12 +266,16 @@ export class Files {
     const kept = quarantine(path);
     crashPoint('salvage.aside');
     const file = make(openDatabase({ path, file: name, maxBytes: this.#data.limits[`${name}Bytes`], check: false }));
+    return this.#fillFrom(kept, file, why);
+  }
+
+  /** Makes the plan of the salvage: a new file without one means that siteward ended before it was made. */
+  #fillFrom<F extends SiteFile | BulkFile>(kept: string, file: F, why: string): Opening<F> {
+    const { name } = file;
     const { last, reserved = Number.MAX_SAFE_INTEGER } = this.#keeper.side ?? {};
     const older = this.mending.isAtWork(name) ? this.mending.unfinished(name) : planIn(kept, name);
-    this.mending.begin(file, [
-      newSalvage(basename(kept), reserved, Math.max(this.handed, last?.[name] ?? 0)),
-      ...older,
-    ]);
+    const first = newSalvage(basename(kept), reserved, Math.max(this.handed, last?.[name] ?? 0));
+    this.mending.begin(file, [first, ...older]);
     this.unchecked.delete(name);
     const facts = { file: `${name}.db`, kept: basename(kept), reason: why };
     this.#note('error', 'a damaged database file was set aside; what can be read of it is brought back', facts);
@@ -341,12 +321,10 @@ export class Files {
     const rows = this.alarms.read().filter(([seq]) => seq > top);
     if (rows.length === 0) return;
     const [kept] = this.mending.unfinished('site');
-    const isDelivered = kept === undefined ? () => false : deliveredIn(join(this.#data.dir, kept.kept));
-    const lost = rows.filter(([seq]) => !isDelivered(seq));
+    const lost = kept === undefined ? rows : undelivered(rows, join(this.#data.dir, kept.kept));
     attempt(() => site.db.transaction(() => site.outbox.insert(lost)).immediate());
     this.#replayed = lost.length;
-    if (lost.length === 0) return;
-    this.#note('warn', 'alarms were taken from their second copy', { events: lost.length });
+    if (lost.length > 0) this.#note('warn', 'alarms were taken from their second copy', { events: lost.length });
   }
 
   /** Gap records for what the side file knows of and the files do not. What was set aside counts its own losses. */
@@ -354,29 +332,17 @@ export class Files {
     for (const name of ['site', 'bulk'] as const) {
       const [file, other] = name === 'site' ? [this.#site.file, this.#bulk.file] : [this.#bulk.file, this.#site.file];
       if (file === undefined || this.mending.isAtWork(name)) continue;
-      const missing = missingOf({
-        name,
-        side,
-        fresh: this.#before[name].fresh,
-        top: this.#before[name].top,
-        elsewhere: (from, to) => (other === undefined ? 0 : countBetween(other, from, to)),
-        skipped: this.#before.site.skipped,
-        replayed: name === 'site' ? this.#replayed : 0,
-      });
+      const before = { ...this.#before[name], skipped: this.#before.site.skipped };
+      const missing = missingOf({ name, side, before, other, replayed: name === 'site' ? this.#replayed : 0 });
       if (missing.length === 0) continue;
-      const at = Date.now();
-      const add = () => {
-        for (const one of missing) file.outbox.addGap({ ...one, why: 'damage', at });
-      };
-      attempt(() => file.db.transaction(add).immediate());
+      attempt(() => addMissing(file, missing));
       const count = missing.reduce((sum, one) => sum + one.count, 0);
       this.#note('error', 'a database file lacks events it is known to have had', { file: `${name}.db`, count });
     }
   }
 
   #recovery(hadStore: boolean): { recovery: Recovery; nextOrder: number } {
-    const site = this.#site.file;
-    const bulk = this.#bulk.file;
+    const [site, bulk] = [this.#site.file, this.#bulk.file];
     const { pending: waiting = [] } = site?.outbox.counts ?? {};
     const { pending: activity = [] } = bulk?.outbox.counts ?? {};
     const pending = lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0));
@@ -425,65 +391,7 @@ export class Files {
   }
 }
 
-/** As it was opened. Every file has its boot id from its first start on. */
-function stateOf(file: SiteFile | BulkFile): Before {
-  const meta = (key: string) => file.db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);
-  return { top: topOf(file), fresh: meta('boot') === undefined, skipped: Number(meta('skipped') ?? 0) };
-}
-
-/** Whether a file that was set aside knows an event as delivered. */
-function deliveredIn(path: string): (seq: number) => boolean {
-  return (seq) => {
-    let old: SiteFile['db'] | undefined;
-    try {
-      old = openSource(path);
-      return old.prepare('SELECT 1 FROM done WHERE seq = ?').get(seq) !== undefined;
-    } catch {
-      return false;
-    } finally {
-      old?.close();
-    }
-  };
-}
-
-/** The unfinished plan in a file that was itself set aside. */
-function planIn(kept: string, name: FileName): SalvageProgress[] {
-  if (!openable(kept, name)) return [];
-  let old: SiteFile['db'] | undefined;
-  try {
-    old = openSource(kept);
-    return planOf({ db: old });
-  } catch {
-    return [];
-  } finally {
-    old?.close();
-  }
-}
-
 export function lanePick<T>(pick: (lane: number) => T): Readonly<Record<Lane, T>> {
   const of = (lane: Lane) => pick(lanes.indexOf(lane));
   return { alarm: of('alarm'), arming: of('arming'), trouble: of('trouble'), activity: of('activity') };
-}
-
-function closeQuietly(file: SiteFile | BulkFile, checkpoint: boolean): void {
-  if (checkpoint) attempt(() => file.db.pragma('wal_checkpoint(TRUNCATE)'));
-  attempt(() => file.db.close());
-}
-
-/** For steps whose failure shows by itself: in the file's state, or in the next commit. Our own errors pass. */
-function attempt(step: () => unknown): void {
-  succeeds(step);
-}
-
-const isReadOnly = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EROFS';
-
-/** False when the file would not do it; our own errors go through. */
-function succeeds(step: () => unknown): boolean {
-  try {
-    step();
-    return true;
-  } catch (error) {
-    if (error instanceof SitewardError) throw error;
-    return false;
-  }
 }

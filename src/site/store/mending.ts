@@ -2,11 +2,12 @@ import { join } from 'node:path';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Note } from './files.ts';
-import type { FileName } from './protocol.ts';
+import type { FileName, WireRow } from './protocol.ts';
 import { shorten } from './quarantine.ts';
+import { succeeds } from './quiet.ts';
 import { Salvage, type SalvageProgress } from './salvage.ts';
 import type { SiteFile } from './site-file.ts';
-import { openable } from './source.ts';
+import { openable, openSource } from './source.ts';
 
 const key = 'salvage';
 
@@ -157,4 +158,32 @@ export function planOf({ db }: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress
 function save({ db }: SiteFile | BulkFile, plan: readonly SalvageProgress[]): void {
   if (plan.length === 0) db.prepare('DELETE FROM meta WHERE k = ?').run(key);
   else db.prepare('INSERT OR REPLACE INTO meta(k, v) VALUES(?, ?)').run(key, JSON.stringify(plan));
+}
+
+/** The unfinished plan in a file that was itself set aside. */
+export function planIn(kept: string, name: FileName): SalvageProgress[] {
+  if (!openable(kept, name)) return [];
+  let old: SiteFile['db'] | undefined;
+  try {
+    old = openSource(kept);
+    return planOf({ db: old });
+  } catch {
+    return [];
+  } finally {
+    old?.close();
+  }
+}
+
+/** Without those that a file that was set aside knows as delivered. */
+export function undelivered(rows: readonly WireRow[], kept: string): WireRow[] {
+  let old: SiteFile['db'] | undefined;
+  try {
+    old = openSource(kept);
+    const done = old.prepare('SELECT 1 FROM done WHERE seq = ?');
+    return rows.filter(([seq]) => !succeeds(() => done.get(seq)) || done.get(seq) === undefined);
+  } catch {
+    return [...rows];
+  } finally {
+    old?.close();
+  }
 }

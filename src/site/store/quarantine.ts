@@ -13,8 +13,8 @@ const suffixes = ['-wal', '-shm', '.page1', ''] as const;
  */
 export function quarantine(path: string): string {
   const dir = dirname(path);
-  const numbers = setNumbers(path);
-  const target = `${path}.corrupt-${(numbers.at(-1) ?? 0) + 1}`;
+  const target = halfAside(path) ?? `${path}.corrupt-${(setNumbers(path).at(-1) ?? 0) + 1}`;
+  const numbers = setNumbers(path).filter((number) => target !== `${path}.corrupt-${number}`);
   for (const suffix of suffixes) {
     if (statSync(path + suffix, { throwIfNoEntry: false })) renameSync(path + suffix, target + suffix);
   }
@@ -26,6 +26,31 @@ export function quarantine(path: string): string {
   syncDirectory(dir);
   return target;
 }
+
+/** The newest set; undefined when there is none. */
+export function newestAside(path: string): string | undefined {
+  const newest = setNumbers(path).at(-1);
+  return newest === undefined ? undefined : `${path}.corrupt-${newest}`;
+}
+
+/**
+ * The name of a set whose database did not go there yet, its log did: the power failed in between. The database comes last, so
+ * that it is never used without its log.
+ */
+function halfAside(path: string): string | undefined {
+  const newest = newestAside(path);
+  if (newest === undefined || exists(newest) || !exists(path)) return undefined;
+  return exists(`${newest}-wal`) || exists(`${newest}-shm`) ? newest : undefined;
+}
+
+/** Why the file must be set aside though it may look sound; undefined when it need not. */
+export const interruption = (path: string): string | undefined =>
+  halfAside(path) === undefined ? undefined : interrupted;
+
+/** Why a file is filled anew when a former run ended in the middle of setting one aside. */
+export const interrupted = 'siteward ended while it was being set aside';
+
+const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
 /** To be called when nothing more is to be read from it: what lies above the bound is given back to the disk. */
 export function shorten(kept: string): void {
