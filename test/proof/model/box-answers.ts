@@ -50,6 +50,7 @@ async function look(store: Store) {
     parkedShown: parked.map(({ seq }) => seq),
     gaps: await store.gaps({ limit: many }),
     media,
+    anchors: await store.anchors(),
     stats: await store.stats(),
   };
 }

@@ -1,4 +1,4 @@
-import type { ClockQuality, Lane } from '#site/model/index.ts';
+import type { Lane } from '#site/model/index.ts';
 import type { StoreLimits } from '#site/store/index.ts';
 
 /** What the box is told at its start, as JSON in its first argument. */
@@ -24,7 +24,6 @@ export type Command =
       readonly key: string;
       readonly media: boolean;
       readonly silent: boolean;
-      readonly clock: ClockQuality;
     }
   /** Lets time pass: both clocks move, and whoever waits looks again. */
   | { readonly do: 'skip'; readonly ms: number }

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { createCloudClient } from '#cloud/client/index.ts';
 import { encodeEvent } from '#cloud/contract/index.ts';
 import { createDelivery, mediaFilesOf } from '#cloud/delivery/index.ts';
+import { watchClock } from '#daemon/clock-quality.ts';
 import { createMedia } from '#devices/media/index.ts';
 import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -41,12 +42,21 @@ const found = store.recovery();
 const idSpace = nameUuid(bridge, found.storeId);
 let nextSeq = found.nextSeq;
 
+// Nobody but the cloud tells this box the time.
+const quality = watchClock({
+  ...{ clock, log },
+  isSynchronised: () => false,
+  onTrusted: (moment) => delivery.clockTrusted(moment),
+  onStep: () => delivery.clockStepped(),
+});
+
 const cloud = createCloudClient({
   baseUrl: options.cloudUrl,
   authUrl: options.cloudUrl,
   clientId: options.clientId,
   keys: { current: { pem: new Secret(readFileSync(options.keyFile, 'utf8')) } },
   ...{ clock, log },
+  http: { onDate: ({ offsetMs }) => quality.compare(offsetMs) },
 });
 const media = createMedia({
   dir: join(options.dir, 'spool'),
@@ -54,6 +64,7 @@ const media = createMedia({
   pictures: { snapshot: async (camera) => ({ bytes: pictureOf(tokenOf(camera)), mime: 'image/jpeg' }) },
   table: { update: (outcomes) => store.updateMedia(outcomes), list: (states, limit) => store.media(states, limit) },
   onReady: () => delivery.wake(),
+  storage: () => store.storage().level,
   ...{ clock, log, metrics },
 });
 const delivery = createDelivery({
@@ -66,7 +77,8 @@ const commits = commitQueue({ store, direct: (rows) => delivery.direct(rows), lo
 await media.start(new AbortController().signal);
 await delivery.start(new AbortController().signal);
 const { epoch, storeId, lost } = found;
-const synchronous = await answerQuestion({ store, what: 'synchronous' });
+// On a full disk a file may not be open yet; then there is no connection to ask.
+const synchronous = await answerQuestion({ store, what: 'synchronous' }).catch(() => ({}));
 say({ what: 'life', boot: clock.bootId, mono: clock.monotonic(), epoch, storeId, nextSeq, lost, synchronous });
 
 const classOf: Readonly<Record<Lane, EventDraft['class']>> = {
@@ -91,7 +103,7 @@ function put(command: Extract<Command, { do: 'put' }>): void {
     media: command.media ? [{ index: 0, kind: 'snapshot', camera: cameraOf(token), offsetMs: 0 }] : [],
     ...(silent && { silent: true }),
   };
-  const at = { mono: clock.monotonic(), wall: clock.wall(), boot: clock.bootId, clock: command.clock };
+  const at = { mono: clock.monotonic(), wall: clock.wall(), boot: clock.bootId, clock: quality.current() };
   const encode = (event: Parameters<typeof encodeEvent>[0]) => encodeEvent(event, draft, identity);
   const effects = [{ kind: 'event', ref: 1, event: draft } as const];
   const [numbered] = numberEvents({ effects, at, epoch, idSpace, firstSeq: nextSeq, encode, log });

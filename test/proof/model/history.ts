@@ -1,5 +1,5 @@
 import type { ClockQuality, Lane } from '#site/model/index.ts';
-import type { Gap, MediaRow, ParkedRecord, Recovery } from '#site/store/index.ts';
+import type { Anchor, Gap, MediaRow, ParkedRecord, Recovery } from '#site/store/index.ts';
 import type { Accepted, Upload } from '../../harness/cloud.ts';
 import type { Step } from './steps.ts';
 
@@ -73,6 +73,7 @@ export interface Final {
   readonly known: readonly number[];
   readonly gaps: readonly Gap[];
   readonly media: readonly MediaRow[];
+  readonly anchors: readonly Anchor[];
   /** Names in the spool folder after a last start and its sweep. */
   readonly spool: readonly string[];
   /** SHA-256 that the picture of a token has. */

@@ -208,14 +208,28 @@ export function stopsCleanly(history: History): readonly string[] {
 
 /** What an event's time may be wrong by, milliseconds. */
 const timeErrorMs = 2_000;
+/** A clock the cloud's agrees with so closely counts as synchronised (`clock-quality.ts`), and is believed. */
+const syncedErrorMs = 10_000;
 
-/** Where the clock was never wrong, or was known when the event was sent. */
+/**
+ * Where the clock was synchronised, and for every event of a boot whose first anchor somebody stands for. A full disk
+ * makes an exception: an event that leaves is worth more than one that waits for an anchor to be written.
+ */
 export function eventTimesAreRight(history: History): readonly string[] {
   const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
+  const isSick = history.entries.some(
+    ({ what, ...rest }) => what === 'disk' || (rest as { how?: string }).how === 'corrupt',
+  );
+  const anchored = new Map<string, boolean>();
+  for (const { boot, source } of history.final.anchors.toSorted((a, b) => a.mono - b.mono))
+    if (!anchored.has(boot)) anchored.set(boot, source !== 'unconfirmed');
   return history.final.accepted.flatMap(({ event_id, body }) => {
     const put = puts.get(event_id);
-    if (put === undefined || put.clock !== 'synced') return [];
+    const isKnown = put?.clock === 'synced' || (!isSick && anchored.get(put?.boot ?? '') === true);
+    if (put === undefined || !isKnown) return [];
     const errorMs = Math.abs(Date.parse(body.event_time) - put.trueWall);
-    return errorMs <= timeErrorMs ? [] : [`the time of put ${put.token} is wrong by ${errorMs} ms`];
+    return errorMs <= (put.clock === 'synced' ? syncedErrorMs : timeErrorMs)
+      ? []
+      : [`the time of put ${put.token} (${put.clock}) is wrong by ${errorMs} ms`];
   });
 }

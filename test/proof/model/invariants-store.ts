@@ -1,4 +1,5 @@
-import { lanes } from '#site/model/index.ts';
+import { type Lane, lanes } from '#site/model/index.ts';
+import type { Gap } from '#site/store/index.ts';
 import { tokenOf } from './box-protocol.ts';
 import { entriesOf, type History, type Put } from './history.ts';
 
@@ -26,22 +27,31 @@ export function nothingAckedIsLost(history: History): readonly string[] {
   const lost = putsOf(history).filter(
     ({ token, eventId, seq }) => acked.has(token) && !inCloud.has(eventId) && !kept.has(seq),
   );
+  const covers = (gap: Gap, { lane, seq }: Put) =>
+    gap.seqFrom <= seq &&
+    seq <= gap.seqTo &&
+    (gap.lane === lane || (gap.why === 'damage' && fileOf(gap.lane) === fileOf(lane)));
   return lost
-    .filter(({ lane, seq }) => !gaps.some((gap) => gap.lane === lane && gap.seqFrom <= seq && seq <= gap.seqTo))
+    .filter((put) => !gaps.some((gap) => covers(gap, put)))
     .map((put) => `${nameOf(put)} was acknowledged and is nowhere`);
 }
 
-/** Counted per lane: every acknowledged event that is missing, and of the unacknowledged at most those. */
+/** The lane of a row that cannot be read is not known either; its file is. */
+const fileOf = (lane: Lane): string => (lane === 'activity' ? 'bulk.db' : 'site.db');
+
+/** Counted per lane, after damage per file: every acknowledged event that is missing, of the others at most those. */
 export function gapsAreExact(history: History): readonly string[] {
   const acked = ackedOf(history);
   const lost = missing(history);
   const { gaps } = history.final;
-  return lanes.flatMap((lane) => {
-    const counted = gaps.filter((gap) => gap.lane === lane).reduce((sum, { count }) => sum + count, 0);
-    const ours = lost.filter((put) => put.lane === lane);
+  const isDamaged = gaps.some(({ why }) => why === 'damage');
+  const nameFor = (lane: Lane) => (isDamaged ? fileOf(lane) : lane);
+  return [...new Set(lanes.map(nameFor))].flatMap((name) => {
+    const counted = gaps.filter(({ lane }) => nameFor(lane) === name).reduce((sum, { count }) => sum + count, 0);
+    const ours = lost.filter(({ lane }) => nameFor(lane) === name);
     const least = ours.filter(({ token }) => acked.has(token)).length;
     if (counted >= least && counted <= ours.length) return [];
-    return [`of ${lane} ${least} to ${ours.length} events are missing, and the gaps count ${counted}`];
+    return [`of ${name} ${least} to ${ours.length} events are missing, and the gaps count ${counted}`];
   });
 }
 
@@ -105,9 +115,12 @@ export function picturesAgree(history: History): readonly string[] {
   const { media, spool, uploads, pictures } = history.final;
   const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
   const wanted = new Set(media.flatMap(({ state, file }) => (state === 'ready' && file !== undefined ? [file] : [])));
-  const found = spool
-    .filter((name) => !wanted.has(name))
-    .map((name) => `${name} lies in the spool, and no row wants it`);
+  // A picture may outlive the row's wish for it by a day of running (the box ended between the two), not the row itself.
+  const rows = new Set(media.map(({ seq, index, file }) => file ?? `${seq}-${index}.jpg`));
+  const isDamaged = history.entries.some((entry) => entry.what === 'end' && entry.how === 'corrupt');
+  const found = isDamaged
+    ? []
+    : spool.filter((name) => !rows.has(name)).map((name) => `${name} lies in the spool, and no row knows it`);
   for (const file of wanted) if (!spool.includes(file)) found.push(`a row wants ${file}, and the spool has it not`);
   for (const { event_id, sha256, authorization_sent } of uploads) {
     const token = puts.get(event_id)?.token ?? -1;

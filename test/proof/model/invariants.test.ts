@@ -39,7 +39,7 @@ function accepted(one: Put, seq: number, change: Partial<Accepted> = {}): Accept
 
 function history(entries: readonly Entry[], final: Partial<Final> = {}): History {
   const empty: Final = {
-    ...{ accepted: [], uploads: [], pending: [], parked: [], known: [], gaps: [], media: [], spool: [] },
+    ...{ accepted: [], uploads: [], pending: [], parked: [], known: [], gaps: [], media: [], anchors: [], spool: [] },
     ...{ pictures: new Map(), sizes: {}, caps: {}, slots: 4 },
   };
   return { seed: 0, entries, final: { ...empty, ...final } };
@@ -78,6 +78,7 @@ const media = (change: object) =>
 const upload = (sha256: string) =>
   ({ event_id: 'id-1', kind: 'snapshot', index: 0, bytes: 1, sha256, authorization_sent: false }) as const;
 const one = put(1);
+const doubted = put(1, { clock: 'doubtful' });
 const two = put(2);
 const activity = put(2, { lane: 'activity' });
 
@@ -210,8 +211,17 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
     ],
   },
   16: {
-    broken: [history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 3_000))] })],
-    whole: [history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 1_000))] })],
+    broken: [
+      history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 11_000))] }),
+      history([numbered(doubted)], {
+        accepted: [accepted(doubted, 1, bodyAt(one, 0))],
+        anchors: [{ boot: 'boot-1', mono: 0, wall: 0, source: 'cloud' }],
+      }),
+    ],
+    whole: [
+      history([numbered(one)], { accepted: [accepted(one, 1, bodyAt(one, one.trueWall + 1_000))] }),
+      history([numbered(doubted)], { accepted: [accepted(doubted, 1, bodyAt(one, 0))] }),
+    ],
   },
   17: {
     broken: [

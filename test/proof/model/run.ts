@@ -100,6 +100,7 @@ async function finalOf(of: {
     accepted,
     uploads,
     ...{ pending: look.pending, parked: look.parked, known: look.known, gaps: look.gaps, media: look.media },
+    anchors: look.anchors,
     spool: of.spool,
     pictures: new Map(tokens.map(({ token }) => [token, sha256(pictureOf(token))])),
     sizes: world.sizes,
