@@ -112,10 +112,8 @@ function mayOvertake(of: {
   const { postAt } = first;
   const before = entries.slice(0, postAt);
   // Nobody knew yet that it would be on disk: the commits of a sick disk are repeated, each by itself.
-  const isKnown = before.some(
-    ({ what, ...entry }) =>
-      (what === 'acked' || what === 'shown') && (entry as { token: number }).token === of.late.token,
-  );
+  const told = (put: Put) => before.findIndex((entry) => entry.what === 'acked' && entry.token === put.token);
+  const isKnown = told(of.late) >= 0 && (told(of.early) < 0 || told(of.late) < told(of.early));
   if (!isKnown) return true;
   // Set aside, parked or tried again: it waits by itself, and others pass.
   const lateTries = (of.tries.get(of.late.eventId) ?? []).filter(({ answerAt = 0 }) => answerAt < postAt);
