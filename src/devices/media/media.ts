@@ -68,6 +68,8 @@ export function createMedia(options: {
   let problem: string | undefined;
   let relieving = false;
   let tidied: Promise<void> = Promise.resolve();
+  /** Events of this run until the tidying is over: their planned pictures are not left over from a former run. */
+  let fresh: Set<number> | undefined;
 
   const captures = new Counter({
     name: 'siteward_media_captures_total',
@@ -171,13 +173,19 @@ export function createMedia(options: {
   async function tidy(names: readonly string[]): Promise<void> {
     const common = { spool, table, signal: abort.signal };
     const { wall } = clock;
-    const orphans = await sweep({ ...common, names, wall, record, retake, onReady: options.onReady });
+    const onReady = options.onReady;
+    const sweeping = sweep({ ...common, names, wall, record, retake, onReady });
+    const orphans = await sweeping.finally(() => {
+      fresh = undefined;
+    });
     void removeOrphans(orphans, common).catch((error: unknown) => {
       if (!abort.signal.aborted) log.warn({ err: error }, 'pictures without an event could not be removed');
     });
   }
 
   function retake(row: PlannedMedia): boolean {
+    // A second picture would take the place of the first, whose size and hash are on record.
+    if (fresh?.has(row.seq) === true) return true;
     const age = clock.wall() - row.eventWall;
     if (age < 0 || age >= lateMs) return false;
     run(enqueue({ ...row, items: [row], committed: Promise.resolve() }, { ...row, offsetMs: 0 }, clock.monotonic()));
@@ -223,6 +231,7 @@ export function createMedia(options: {
     relieve,
 
     async start() {
+      fresh = new Set();
       tidied = tidy(await spool.open());
       run(tidied);
     },
@@ -234,6 +243,7 @@ export function createMedia(options: {
 
     capture(job) {
       const started = clock.monotonic();
+      if (job.items.length > 0) fresh?.add(job.seq);
       for (const item of job.items) {
         if (jobs.size < jobCap) run(enqueue(job, item, started));
         else run(refuse(job, item));

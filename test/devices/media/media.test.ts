@@ -190,6 +190,21 @@ describe('media', () => {
 });
 
 describe('after a restart', () => {
+  it('does not take a picture of this run for one that was left over, and takes it once', async () => {
+    let asked = 0;
+    // The event of the second row comes while the first is being looked at.
+    planned = [row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: 9 }), row({ seq: 7 })];
+    const one = await start(async () => {
+      asked += 1;
+      return Buffer.from(`picture ${asked}`);
+    });
+    one.capture(job(7, [item(0)]));
+    await vi.waitFor(() => expect(one.health().facts).toMatchObject({ waiting: 0 }));
+    expect(asked).toBe(1);
+    expect(outcomes.filter(({ seq }) => seq === 7)).toMatchObject([{ state: 'ready' }]);
+    expect(readFileSync(one.path('7-0.jpg'), 'utf8')).toBe('picture 1');
+  });
+
   it('takes what is still worth taking, and gives up what is not, saying why', async () => {
     planned = [row({ seq: 1 }), row({ seq: 2, eventWall: Date.now() - 60_000 })];
     await start(async () => picture);
