@@ -49,8 +49,11 @@ describe.each(['mosquitto', 'embedded'] as const)('a whole site on %s', (broker)
     await eventually('its picture', async () => ((await cloud.uploads()).length === 1 ? true : undefined), slow);
     expect(lan.events.map(({ event }) => event.event_id)).toContain(alarm.event_id);
     expect(await lan.ask('disarm', { partition: 'p1', code })).toMatchObject({ outcome: 'done' });
-    const delivered = (await started.history()).find(({ event }) => event.event_id === alarm.event_id);
-    expect(delivered).toMatchObject({ delivery: 'delivered' });
+    await eventually('the trail says delivered', async () =>
+      (await started.history()).find(
+        ({ event, delivery }) => event.event_id === alarm.event_id && delivery === 'delivered',
+      ),
+    );
     await started.close();
     expect(existsSync(started.folder)).toBe(false);
     expect(() => process.kill(daemon.pid, 0)).toThrow();
