@@ -5,8 +5,11 @@ import type { Said } from './said.ts';
 
 /** `writers.ts` as a process. */
 export interface Writers {
-  readonly pid: number;
+  /** Of the writers themselves, also under another program; undefined before the store is open. */
+  readonly pid: number | undefined;
   readonly said: readonly Said[];
+  /** How many promises it has made. */
+  readonly promises: number;
   /** Resolves when it has made so many promises in this life; rejects when it ends first or within 30 s. */
   promised(count: number): Promise<void>;
   /** SIGKILL. Resolves when its last line was read. */
@@ -44,9 +47,12 @@ export function startWriters(command: readonly string[]): Writers {
   });
   return {
     get pid() {
-      return child.pid ?? 0;
+      return pidIn(said);
     },
     said,
+    get promises() {
+      return promises;
+    },
     promised(count) {
       return new Promise((resolve, reject) => {
         const end = (finish: () => void) => {
@@ -65,9 +71,14 @@ export function startWriters(command: readonly string[]): Writers {
       });
     },
     async kill() {
-      child.kill('SIGKILL');
+      const pid = pidIn(said);
+      // Who watches it ends with it.
+      if (pid === undefined || pid === child.pid || closed) child.kill('SIGKILL');
+      else process.kill(pid, 'SIGKILL');
       await closing;
       return said;
     },
   };
 }
+
+const pidIn = (said: readonly Said[]): number | undefined => said.find((one) => one.what === 'open')?.pid;

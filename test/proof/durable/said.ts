@@ -1,6 +1,6 @@
 /** A line of `writers.ts`: all but `open` and `failed` promise that it is on disk. */
 export type Said =
-  | { readonly what: 'open'; readonly nextSeq: number }
+  | { readonly what: 'open'; readonly pid: number }
   | { readonly what: 'failed'; readonly why: string }
   | {
       readonly what: 'event';

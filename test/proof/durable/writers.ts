@@ -24,7 +24,7 @@ const spool = createSpool({ dir: join(dir, 'spool'), budgetBytes: 64 * 1024 ** 2
 await spool.open();
 const { storeId, epoch, nextSeq } = store.recovery();
 let next = nextSeq;
-say({ what: 'open', nextSeq });
+say({ what: 'open', pid: process.pid });
 
 /** Failures are the tests' business: nothing is promised, and the same object is sent again, as the controller does. */
 async function confirmed(work: () => Promise<void>): Promise<void> {
