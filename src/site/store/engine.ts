@@ -291,7 +291,7 @@ export class Engine {
       crashPoint('commit.rows');
       control.commit.run();
       crashPoint('commit.committed');
-      this.#pressure.wrote(file.name);
+      this.#pressure.wrote(file);
     } catch (error) {
       rollback(file, control);
       throw error;

@@ -1,4 +1,4 @@
-import { closeSync, openSync, rmSync, statfsSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
@@ -22,6 +22,9 @@ const keptForLog = 1 * mib;
 const leastGrowth = 16;
 /** Pages in the log before they are moved to the file: on a full disk they can be moved only into the reserve. */
 const logPages: Readonly<Record<SpaceLevel, number>> = { ok: 1000, soft: 100, hard: 100, full: 32 };
+/** Pages of a file that are in its log alone, before the disk is looked at out of turn; half of what the reserve holds. */
+const unmovedPagesMost = 128;
+const lookAgainMs = 100;
 const smallDisk = 1024 * mib;
 /** Free pages a file has for what comes, while history still pays for it. */
 const roomBytes = 8 * mib;
@@ -92,6 +95,7 @@ export class Pressure {
   #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
   #shrinkAfter = 0;
+  #lookAgainAt = 0;
   #siteBound = Number.POSITIVE_INFINITY;
   #capped: { level: SpaceLevel; site: SiteFile | undefined; bulk: BulkFile | undefined } | undefined;
 
@@ -126,9 +130,23 @@ export class Pressure {
     }
   }
 
-  wrote(name: FileName): void {
-    const fault = this.#faults.get(name);
-    if (fault !== undefined && !fault.over) this.#faults.set(name, { ...fault, over: true });
+  wrote(file: SiteFile | BulkFile): void {
+    const fault = this.#faults.get(file.name);
+    if (fault !== undefined && !fault.over) this.#faults.set(file.name, { ...fault, over: true });
+    this.#watchLog(file);
+  }
+
+  /**
+   * A log has room of its own from earlier, so that writes go on for a while on a full disk, and what they add to the
+   * file cannot be moved into it. More than the reserve can take must not gather: nothing could be deleted any more.
+   */
+  #watchLog(file: SiteFile | BulkFile): void {
+    const now = performance.now();
+    if (now < this.#lookAgainAt || unmovedPages(file) <= unmovedPagesMost) return;
+    this.#lookAgainAt = now + lookAgainMs;
+    this.#look();
+    this.#cap();
+    if (this.#spaceLevel === 'full') this.#release();
   }
 
   /** `code` is SQLite's, or our own where the file is not open. */
@@ -258,8 +276,7 @@ export class Pressure {
     const file = name === 'site' ? files.site() : files.bulk();
     if (file === undefined) return;
     const write = () => file.db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('probe', ?)").run(String(Date.now()));
-    if (attempt(() => transact(file, write))) this.wrote(name);
-    else {
+    if (!attempt(() => transact(file, write))) {
       this.failed(name, 'SQLITE_IOERR');
       files.reopen(name);
     }
@@ -358,6 +375,8 @@ function isReadOnly(dir: string): boolean {
 }
 
 const pages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('page_count', { simple: true }));
+const unmovedPages = (file: SiteFile | BulkFile): number =>
+  pages(file) - (statSync(file.db.name, { throwIfNoEntry: false })?.size ?? 0) / pageBytes;
 const freePages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('freelist_count', { simple: true }));
 
 function bound(file: SiteFile | BulkFile, log: number, most: number): void {
