@@ -93,13 +93,7 @@ export class Chores {
     const file = this.#files.opened(name);
     if (file === undefined || now - this.#lastWork < quietMs) return false;
     if (this.#files.walBytes(name) <= quietWalBytes) return false;
-    // A reader elsewhere (a copy being made) must not hold up the thread: then the log stays as it is for now.
-    file.db.pragma('busy_timeout = 0');
-    try {
-      file.db.pragma('wal_checkpoint(TRUNCATE)');
-    } finally {
-      file.db.pragma('busy_timeout = 2000');
-    }
+    file.db.pragma('wal_checkpoint(TRUNCATE)');
     return false;
   }
 

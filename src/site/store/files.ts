@@ -9,7 +9,7 @@ import { Mending, planIn, undelivered } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { type Peek, peek } from './peek.ts';
 import type { FileName, FileState, FileStates, WorkerData } from './protocol.ts';
-import { interrupted, interruption, newestAside, quarantine } from './quarantine.ts';
+import { interrupted, interruption, quarantine, unreadAside } from './quarantine.ts';
 import { attempt, closeQuietly, succeeds } from './quiet.ts';
 import { newSalvage } from './salvage.ts';
 import { SideKeeper } from './side-keeper.ts';
@@ -251,7 +251,7 @@ export class Files {
       if (!check) this.unchecked.add(name);
       this.#before = { ...this.#before, [name]: beforeOf(file) };
       this.mending.resume(file);
-      const kept = this.#before[name].fresh && !this.mending.isAtWork(name) ? newestAside(path) : undefined;
+      const kept = this.#before[name].fresh && !this.mending.isAtWork(name) ? unreadAside(path) : undefined;
       return kept === undefined ? { file } : this.#fillFrom(kept, file, interrupted);
     } catch (error) {
       attempt(() => db?.close());

@@ -4,7 +4,7 @@ import type { FileName } from './protocol.ts';
 import type { RequestQueue } from './queue.ts';
 import type { StoreThread } from './thread.ts';
 
-/** Without a foreign reader the log never comes near it: it begins anew every 1,000 pages. */
+/** It begins anew every 1,000 pages, unless they cannot be moved into the file. No other program can hold it. */
 const mostWalBytes = 32 * 1024 ** 2;
 
 /** What was seen of the disk; wall clock milliseconds. */
@@ -54,7 +54,7 @@ function whyDegraded({ lastError }: StoreEvidence, { files }: Pick<StoreThread, 
   }
   const log = (['site', 'bulk'] as const).find((name) => (files?.[name].walBytes ?? 0) > mostWalBytes);
   if (log !== undefined) {
-    return `The write-ahead log of ${log}.db is larger than 32 MiB: another program holds the file open for reading. End it.`;
+    return `The write-ahead log of ${log}.db is larger than 32 MiB: its pages cannot be moved into the file. Check free space and the disk.`;
   }
   const damage = [files?.site.damage, files?.bulk.damage].filter((text) => text !== undefined);
   return damage.length === 0 ? undefined : `${damage.join('; ')}. The disk or card may be failing.`;

@@ -3,8 +3,8 @@ import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Note } from './files.ts';
 import type { FileName, WireRow } from './protocol.ts';
-import { shorten } from './quarantine.ts';
-import { succeeds } from './quiet.ts';
+import { markRead } from './quarantine.ts';
+import { attempt, succeeds } from './quiet.ts';
 import { Salvage, type SalvageProgress } from './salvage.ts';
 import type { SiteFile } from './site-file.ts';
 import { openable, openSource } from './source.ts';
@@ -133,7 +133,8 @@ export class Mending {
     file.recount();
     this.#plans.set(file.name, others);
     this.#news = true;
-    shorten(join(this.#dir, kept));
+    // Without the mark the worst is that a lost site.db is filled from it again.
+    attempt(() => markRead(join(this.#dir, kept)));
     const lost = unreadable.reduce((sum, { count }) => sum + count, 0);
     const facts = { file: `${file.name}.db`, kept, events, parked, unreadable: lost };
     this.#note(lost > 0 ? 'error' : 'info', 'a damaged database file has been read to its end', facts);

@@ -1,11 +1,12 @@
-import { readdirSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from './side.ts';
 
 const keep = 2;
 /** Most bytes of a set that is kept for people to look at; a larger one is cut after its salvage. */
 const keptBytes = 64 * 1024 ** 2;
-const suffixes = ['-wal', '-shm', '.page1', ''] as const;
+/** `.read`: nothing more is to be taken from it. */
+const suffixes = ['-wal', '-shm', '.page1', '.read', ''] as const;
 
 /**
  * Sets a damaged database aside as `<file>.corrupt-<n>`, its log and shared memory with it: a `-wal` alone is
@@ -18,19 +19,46 @@ export function quarantine(path: string): string {
   for (const suffix of suffixes) {
     if (statSync(path + suffix, { throwIfNoEntry: false })) renameSync(path + suffix, target + suffix);
   }
-  for (const old of numbers.slice(0, Math.max(0, numbers.length + 1 - keep))) {
-    for (const suffix of suffixes) {
-      rmSync(`${path}.corrupt-${old}${suffix}`, { recursive: true, force: true });
-    }
-  }
+  for (const old of numbers.slice(0, Math.max(0, numbers.length + 1 - keep))) removeSet(`${path}.corrupt-${old}`);
   syncDirectory(dir);
   return target;
 }
 
+function removeSet(kept: string): void {
+  for (const suffix of suffixes) rmSync(kept + suffix, { recursive: true, force: true });
+}
+
+/** On a full disk what is kept for people only goes before any event does; true when there was something. */
+export function removeRead(path: string): boolean {
+  const read = setNumbers(path)
+    .map((number) => `${path}.corrupt-${number}`)
+    .filter((kept) => exists(`${kept}.read`));
+  for (const kept of read) removeSet(kept);
+  return read.length > 0;
+}
+
+/** Everything that was set aside, read or not. */
+export function removeAll(path: string): void {
+  for (const number of setNumbers(path)) removeSet(`${path}.corrupt-${number}`);
+}
+
 /** The newest set; undefined when there is none. */
-export function newestAside(path: string): string | undefined {
+function newestAside(path: string): string | undefined {
   const newest = setNumbers(path).at(-1);
   return newest === undefined ? undefined : `${path}.corrupt-${newest}`;
+}
+
+/** The newest set if it was not read to its end: from an older one delivered events would be sent again. */
+export function unreadAside(path: string): string | undefined {
+  const newest = newestAside(path);
+  return newest === undefined || exists(`${newest}.read`) ? undefined : newest;
+}
+
+/** To be called when nothing more is to be read from a set. */
+export function markRead(kept: string): void {
+  shorten(kept);
+  writeFileSync(`${kept}.read`, '', { mode: 0o600 });
+  syncDirectory(dirname(kept));
 }
 
 /**
@@ -52,8 +80,8 @@ export const interrupted = 'siteward ended while it was being set aside';
 
 const exists = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined;
 
-/** To be called when nothing more is to be read from it: what lies above the bound is given back to the disk. */
-export function shorten(kept: string): void {
+/** What lies above the bound is given back to the disk. */
+function shorten(kept: string): void {
   for (const suffix of ['-wal', ''] as const) {
     const found = statSync(kept + suffix, { throwIfNoEntry: false });
     if (found?.isFile() === true && found.size > keptBytes) truncateSync(kept + suffix, keptBytes);

@@ -56,6 +56,8 @@ const isWrongSchema = (error: unknown): boolean =>
 
 function setPragmas(db: Database, maxBytes: number): void {
   db.pragma('page_size = 4096');
+  // Before WAL: the index of the log then lies in memory. As a mapped file on a full disk it ends the process (SIGBUS).
+  db.pragma('locking_mode = EXCLUSIVE');
   db.pragma('journal_mode = WAL');
   // After WAL and on every connection: this build of SQLite drops WAL databases to NORMAL at their first write.
   db.pragma('synchronous = FULL');

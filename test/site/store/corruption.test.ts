@@ -23,6 +23,7 @@ import {
   type TestStore,
   temporaryDir,
   until,
+  wide,
   withFile,
 } from './helpers.ts';
 
@@ -209,16 +210,17 @@ describe('damage met while running', () => {
     const dir = temporaryDir();
     const path = join(dir, 'site.db');
     let restored = 0;
-    const store = await startStore(dir, { limits: { alarmCopy: 'off' }, onRestored: () => (restored += 1) });
+    const first = await startStore(dir, { limits: { alarmCopy: 'off' } });
     for (const seq of range(1, 20)) {
-      await store.commit(
+      await first.commit(
         commitOf(
-          range(seq * 100, seq * 100 + 99).map((one) => row(one)),
+          range(seq * 100, seq * 100 + 99).map((one) => wide(one)),
           { state: `{"seq":${seq}}` },
         ),
       );
     }
-    withFile(path, (db) => db.pragma('wal_checkpoint(TRUNCATE)'));
+    await first.stop();
+    const store = await startStore(dir, { limits: { alarmCopy: 'off' }, onRestored: () => (restored += 1) });
     const pages = Math.floor(statSync(path).size / pageBytes);
     for (const page of range(Math.floor(pages / 2), pages - 1)) zeroPage(path, page);
     const commit = commitOf([row(5000)]);
@@ -244,14 +246,16 @@ describe('damage met while running', () => {
   it('in bulk.db does not touch site.db, whoever meets it', async () => {
     const dir = temporaryDir();
     const path = join(dir, 'bulk.db');
-    const store = await startStore(dir);
-    await store.commit(commitOf([row(1)], { state: '{}' }));
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(1)], { state: '{}' }));
     for (const seq of range(1, 20)) {
-      await store.commit(commitOf(range(seq * 100, seq * 100 + 99).map((one) => row(one, { lane: 'activity' }))));
+      await first.commit(commitOf(range(seq * 100, seq * 100 + 99).map((one) => wide(one, { lane: 'activity' }))));
     }
-    withFile(path, (db) => db.pragma('wal_checkpoint(TRUNCATE)'));
+    await first.stop();
+    const store = await startStore(dir);
     const pages = Math.floor(statSync(path).size / pageBytes);
-    for (const page of range(3, pages - 1)) overwrite(path, page * pageBytes, Buffer.alloc(pageBytes, 0x5a));
+    // In one go: the store may meet the first pages at once.
+    overwrite(path, 3 * pageBytes, Buffer.alloc((pages - 3) * pageBytes, 0x5a));
     await until(async () => {
       await store.events({ limit: 1000, class: 'alarm' }).catch(() => undefined);
       return existsSync(join(dir, 'bulk.db.corrupt-1'));

@@ -36,6 +36,10 @@ export function row(
   };
 }
 
+/** So much that a few thousand rows are more than SQLite keeps in memory: then it meets what became of the file. */
+export const wide = (seq: number, change: Parameters<typeof row>[1] = {}) =>
+  row(seq, { body: JSON.stringify({ event_id: `event-${seq}`, text: 'x'.repeat(6000) }), ...change });
+
 export const commitOf = (rows: OutboxRow[], change: Partial<Commit> = {}): Commit => ({
   rows,
   arming: [],
