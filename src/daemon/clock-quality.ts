@@ -11,11 +11,16 @@ const writtenAt = Date.UTC(2026, 10, 1);
 const timesyncMark = '/run/systemd/timesync/synchronized';
 const stepMs = 2000;
 const confirmedForMs = 24 * 3_600_000;
-const agreeMs = 10_000;
+/**
+ * A clock this close to the cloud's is right, as far as the cloud can tell: a `Date` counts whole seconds, and where in
+ * the round trip it was taken is not known. With the half second and a usual round trip, events of a clock that agrees
+ * are never more than 2 s wrong.
+ */
+const agreeMs = 1_400;
+/** An answer that took longer tells no time. */
+const slowMs = 2_000;
 /** A `Date` header counts whole seconds: on average the server is so much further. */
 const dateMs = 500;
-/** A clock so close to the cloud's is the better one of the two. */
-const nearMs = 1_500;
 const lookEveryMs = 1_000;
 
 /** A moment whose true time is known, and from whom; wall and monotonic milliseconds. */
@@ -32,8 +37,8 @@ export interface TrustedMoment {
  */
 export interface ClockQualityWatch {
   current(): ClockQuality;
-  /** The cloud's clock minus ours, milliseconds, over verified TLS. */
-  compare(offsetMs: number): void;
+  /** The cloud's `Date` minus our clock in the middle of a round trip, milliseconds, over verified TLS. */
+  compare(offsetMs: number, roundTripMs: number): void;
   /** Something is on record for this moment (wall clock, milliseconds): unless confirmed, it cannot be earlier now. */
   notBefore(wallMs: number): void;
   /** Looks for a step, says it in the log, and tells the time if the time service stands for it. */
@@ -85,16 +90,17 @@ export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
       check();
       if (clock.wall() < writtenAt) return 'doubtful';
       const offsetMs = recentOffsetMs();
-      if (offsetMs !== undefined) return Math.abs(offsetMs) <= agreeMs ? 'synced' : 'doubtful';
+      if (offsetMs !== undefined) return Math.abs(offsetMs + dateMs) <= agreeMs ? 'synced' : 'doubtful';
       if (isSynchronised()) return 'synced';
       return stepped || clock.wall() < earliest ? 'doubtful' : 'holdover';
     },
-    compare(offsetMs) {
+    compare(offsetMs, roundTripMs) {
       check();
+      if (roundTripMs > slowMs) return;
       comparison = { mono: clock.monotonic(), offsetMs };
       stepped = false;
       const off = offsetMs + dateMs;
-      const wall = clock.wall() + (Math.abs(off) <= nearMs ? 0 : off);
+      const wall = clock.wall() + (Math.abs(off) <= agreeMs ? 0 : off);
       if (wall >= writtenAt) onTrusted?.({ mono: clock.monotonic(), wall, source: 'cloud' });
     },
     notBefore(wallMs) {

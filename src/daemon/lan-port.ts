@@ -5,7 +5,7 @@ import { withDeadline } from '#lib/wait.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
 import type { House } from './house.ts';
-import { outboxPort, withoutTokens } from './outbox-port.ts';
+import { outboxPort } from './outbox-port.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
 import { storageHints } from './storage-hints.ts';
@@ -157,7 +157,7 @@ function entryOf(record: EventRecord): EventEntry {
     delivery: record.delivery,
     ...(record.deliveredAt !== undefined && { delivered_at: isoTime(record.deliveredAt) }),
     ...(record.tries !== undefined && { tries: record.tries }),
-    ...(record.reason !== undefined && { reason: withoutTokens(record.reason) }),
+    ...(record.reason !== undefined && { reason: record.reason }),
     media: record.media.map((item) => ({ ...item })),
   };
 }

@@ -19,6 +19,7 @@ import { type Controller, createController } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
+import { createCloudTrouble } from './cloud-trouble.ts';
 import { createCodeBook } from './codes.ts';
 import type { House } from './house.ts';
 import { sitePort } from './site-port.ts';
@@ -131,7 +132,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'delivery',
       wants: ({ cloud, store, media }) => [cloud, store, media.upload_rate],
       create(next, metrics) {
-        if (next.cloud === undefined) return undefined;
+        const trouble = createCloudTrouble({ emit: async (signals) => emit(signals), now: clock.monotonic });
+        if (next.cloud === undefined) {
+          trouble.onLink(true, 'there is no cloud in the configuration');
+          return undefined;
+        }
         const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud'), metrics });
         const delivery = createDelivery({
           store: must(house.store, 'store'),
@@ -147,15 +152,17 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('delivery'),
           metrics,
-          onLink(up) {
+          onLink(up, reason, kind) {
             house.cloudUp = up;
             house.lan?.setCloudLink(up);
+            trouble.onLink(up, reason, kind);
           },
         });
         house.delivery = delivery;
         return {
           ...delivery,
           async stop() {
+            trouble.stop();
             await delivery.stop();
             await cloud.close();
           },
@@ -260,9 +267,9 @@ function cloudClient(
     log,
     http: {
       userAgent: `siteward/${version}`,
-      onDate({ origin, offsetMs }) {
+      onDate({ origin, offsetMs, roundTripMs }) {
         // Only a verified server may tell the time.
-        if (origin.startsWith('https:')) quality.compare(offsetMs);
+        if (origin.startsWith('https:')) quality.compare(offsetMs, roundTripMs);
       },
     },
   });

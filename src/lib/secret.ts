@@ -23,6 +23,12 @@ export class Secret {
   }
 }
 
+/** Blanks what looks like a token in text that somebody else wrote: servers echo what they were sent. */
+export const withoutTokens = (text: string): string =>
+  text
+    .replaceAll(/\bBearer[\s\p{Cc}]+\S+/giu, 'Bearer [secret]')
+    .replaceAll(/\beyJ[\w-]+\.[\w-]+(?:\.[\w-]*)*/g, '[secret]');
+
 /**
  * Blanks known secrets by value in any text that leaves the process. Holds at most 1,000 values; values shorter than
  * four characters are not redacted by value, since they would blank ordinary text.

@@ -37,3 +37,17 @@ test('a refusal by the server itself doubles the rest up to its cap', () => {
   }
   expect(waits).toEqual([60_000, 120_000, 240_000, 480_000, 960_000, 1_800_000, 1_800_000]);
 });
+
+test('a pause that is asked for holds, though another request of the same outage failed first', () => {
+  const clock = manualClock();
+  const breaker = createBreaker({ clock, slots: 4, random: () => 0 });
+  const sentMono = clock.monotonic();
+  clock.advance(10);
+  breaker.failed(rest({ fromMs: 1_000, endsWithLink: true }), sentMono);
+  clock.advance(1);
+  breaker.failed(rest({ fromMs: 1_000, endsWithLink: true, retryAfterMs: 3_000 }), sentMono);
+  expect(breaker.waitMs()).toBe(3_000);
+  breaker.linkUp();
+  breaker.succeeded(sentMono);
+  expect(breaker.waitMs()).toBe(3_000);
+});

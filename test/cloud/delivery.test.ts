@@ -463,9 +463,8 @@ describe('rows that could not be written', () => {
     expect(await h.metrics.getSingleMetricAsString('siteward_delivery_direct_dropped_total')).toContain(
       '{lane="activity"} 100',
     );
-    const gaps = async () => h.store.gaps({ limit: 10 });
-    await until('the loss is recorded', async () => (await gaps()).reduce((sum, { count }) => sum + count, 0) === 100);
-    expect(await gaps()).toContainEqual(expect.objectContaining({ lane: 'activity', why: 'memory_full', seqFrom: 1 }));
+    // Whoever could not write them still holds them.
+    expect(await h.store.gaps({ limit: 10 })).toEqual([]);
   });
 });
 

@@ -122,11 +122,23 @@ describe('judging an answer', () => {
     expect(said.reason).toBe('400 refused as invalid: bad_request: event_id: is  required');
     expect(judge(answer(400, '<b>secret</b>'), 'abc', 0).reason).not.toContain('secret');
   });
+
+  it.each(['Bearer abc-123', 'bearer\\u0000 abc-123', 'eyJhbGci.eyJzdWIi.abc-123', 'eyJhbGci.abc-123'])(
+    'tells no token that the server echoes: %s',
+    (token) => {
+      const { reason } = judge(answer(401, `{"message":"you sent ${token}"}`), 'abc', 0);
+      expect(reason).toContain('[secret]');
+      expect(reason).not.toContain('abc-123');
+    },
+  );
 });
 
 describe('the upload table', () => {
   const uploads: [string, Parameters<typeof uploadRowFor>[0], string][] = [
-    ['success with a page: intercepted line', { status: 200, html: true }, 'later'],
+    ['success with a page: intercepted line', { status: 200, answer: 'page' }, 'later'],
+    ['success nobody can read', { status: 200, answer: 'garbled' }, 'later'],
+    ['the storage has something else', { status: 200, answer: 'other' }, 'ask'],
+    ['uploaded', { status: 200, answer: 'stored' }, 'uploaded'],
     ['uploaded', { status: 201 }, 'uploaded'],
     ['incomplete', { status: 308, resumable: true }, 'resume'],
     ['redirect: never followed', { status: 307 }, 'ask'],

@@ -24,24 +24,51 @@ describe('clock quality', () => {
   it('believes the cloud for a day: synced when it agrees, doubtful when it does not', () => {
     const clock = manualClock();
     const watch = watchClock({ clock, log: quiet, isSynchronised: () => false });
-    watch.compare(200);
+    watch.compare(200, 20);
     expect(watch.current()).toBe('synced');
-    watch.compare(-60_000);
+    watch.compare(-60_000, 20);
     expect(watch.current()).toBe('doubtful');
     clock.advance(25 * 3_600_000);
     expect(watch.current()).toBe('holdover');
   });
 
+  it('doubts a clock that differs from the cloud by more than a Date and a round trip can explain', () => {
+    const watch = watchClock({ clock: manualClock(), log: quiet, isSynchronised: () => false });
+    for (const [offsetMs, quality] of [
+      [0, 'synced'],
+      [-999, 'synced'],
+      [900, 'synced'],
+      [2_500, 'doubtful'],
+      [-3_500, 'doubtful'],
+    ] as const) {
+      watch.compare(offsetMs, 20);
+      expect(watch.current()).toBe(quality);
+    }
+  });
+
+  it('takes no time from an answer that was long on its way', () => {
+    const told: number[] = [];
+    const watch = watchClock({
+      clock: manualClock(Date.UTC(2026, 10, 27, 20)),
+      log: quiet,
+      isSynchronised: () => false,
+      onTrusted: ({ wall }) => told.push(wall),
+    });
+    watch.compare(15_000, 29_600);
+    expect(watch.current()).toBe('holdover');
+    expect(told).toEqual([]);
+  });
+
   it('forgets what the cloud said when the clock is set', () => {
     const clock = manualClock();
     const watch = watchClock({ clock, log: quiet, isSynchronised: () => false });
-    watch.compare(0);
+    watch.compare(0, 20);
     clock.advance(60_000);
     watch.check();
     expect(watch.current()).toBe('synced');
     clock.step(5000);
     expect(watch.current()).toBe('doubtful');
-    watch.compare(0);
+    watch.compare(0, 20);
     expect(watch.current()).toBe('synced');
   });
 
@@ -98,18 +125,18 @@ describe('the true time', () => {
 
   it.each([
     ['is our own when the cloud says the same second', 900, 0],
-    ['is our own when the cloud only counts down to its second', -1_900, 0],
+    ['is our own when the cloud only counts down to its second', -1_800, 0],
     ['is that of the cloud, half a second on, when it differs', 3_600_000, 3_600_500],
     ['is that of the cloud also when it is behind', -86_400_000, -86_399_500],
   ])('%s', (_what, offsetMs, expectedMs) => {
     const { clock, watch, told } = watched(now);
-    watch.compare(offsetMs);
+    watch.compare(offsetMs, 20);
     expect(told).toEqual([{ mono: clock.monotonic(), wall: now + expectedMs, source: 'cloud' }]);
   });
 
   it('is not told against the cloud by the time service', () => {
     const { watch, told } = watched(now, true);
-    watch.compare(3_600_000);
+    watch.compare(3_600_000, 20);
     watch.check();
     expect(told.map(({ source }) => source)).toEqual(['cloud']);
   });

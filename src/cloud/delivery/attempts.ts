@@ -8,7 +8,7 @@ import type { Breaker } from './breaker.ts';
 import type { EventTimes } from './event-times.ts';
 import type { Feed } from './feed.ts';
 import type { DeliveryMetrics } from './metrics.ts';
-import { judge } from './outcome.ts';
+import { type Judgement, judge } from './outcome.ts';
 import type { Item, Queue } from './queue.ts';
 import type { Settler } from './settler.ts';
 import type { Action } from './status-table.ts';
@@ -16,6 +16,8 @@ import type { Action } from './status-table.ts';
 /** Requests with events, and what follows from their answers. */
 export interface Attempts {
   launch(item: Item): void;
+  /** Sends an accepted event once more, for its upload addresses. What the origin asks for holds for events too. */
+  repeat: Send;
   /** Requests under way. */
   readonly size: number;
   /** Requests under way are given up and their events wait again: the line they went out on is gone. */
@@ -47,6 +49,8 @@ export interface AttemptsOptions {
 }
 
 export type Send = (row: PendingRow, signal: AbortSignal) => Promise<Sent>;
+
+type Rests = Pick<Extract<Action, { do: 'rest' }>, 'trouble' | 'fromMs' | 'toMs' | 'endsWithLink'>;
 
 const eventDeadlineMs = 20_000;
 const asideCap = 512;
@@ -163,10 +167,26 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       item.suspected = othersPass;
       aside(item, suspectedMs);
     } else queue.back(item);
+    restOrigin(rest, judgement, sentMono);
+  }
+
+  function restOrigin(rest: Rests, { reason, retryAfterMs, tokenWaitMs }: Judgement, sentMono: number): void {
     queue.originRests();
-    const { reason, retryAfterMs, tokenWaitMs } = judgement;
     breaker.failed({ ...rest, reason, retryAfterMs, tokenWaitMs }, sentMono);
   }
+
+  const repeat: Send = async (row, signal) => {
+    const sentMono = clock.monotonic();
+    const sent = await send(row, signal);
+    const { judgement } = sent;
+    const { action } = judgement.row;
+    // A server that fails on this one event may be well; a silent event is not seen to find the line dead (safety 4).
+    const rests = action.do === 'rest' && (action.blamesEvent !== true || judgement.retryAfterMs !== undefined);
+    if (!rests || row.silent === true) return sent;
+    restOrigin(action, judgement, sentMono);
+    options.onTried(sent);
+    return sent;
+  };
 
   function park(item: Item, { judgement }: Sent): void {
     const { row, direct, tries } = item;
@@ -205,6 +225,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 
   return {
     launch,
+    repeat,
     get size() {
       return flights.size;
     },

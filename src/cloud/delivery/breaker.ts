@@ -67,6 +67,12 @@ export function createBreaker(options: BreakerOptions): Breaker {
     return step / 2 + random() * (step / 2);
   }
 
+  /** What the server asked for, and more, so that a fleet does not come back in the same second. */
+  function pauseOf({ retryAfterMs }: Rest): number {
+    const asked = Math.min(retryAfterMs ?? 0, retryAfterCapMs);
+    return asked > 0 ? Math.max(asked, 1_000) * (1 + random() * 0.2) + random() * 1_000 : 0;
+  }
+
   return {
     limit: () => (open === undefined ? allowed : waitMs() === 0 ? 1 : 0),
     waitMs,
@@ -80,19 +86,22 @@ export function createBreaker(options: BreakerOptions): Breaker {
       failures = 0;
     },
     failed(rest, sentMono) {
-      // Several requests of one outage fail together: they count once.
-      if (open !== undefined && sentMono < open.triedMono) return;
       const now = clock.monotonic();
+      const pauseMs = pauseOf(rest);
+      // Several requests of one outage fail together: they count once, but a pause that any of them asks for is kept.
+      if (open !== undefined && sentMono < open.triedMono) {
+        if (pauseMs === 0) return;
+        open.earliestMono = Math.max(open.earliestMono, now + pauseMs);
+        open.untilMono = Math.max(open.untilMono, open.earliestMono);
+        return;
+      }
       const own = rest.tokenWaitMs === undefined ? jittered(rest) : rest.tokenWaitMs + random() * 250;
       if (rest.tokenWaitMs === undefined) failures += 1;
       allowed = Math.max(1, Math.floor(allowed / 2));
-      const asked = Math.min(rest.retryAfterMs ?? 0, retryAfterCapMs);
-      // On top of what was asked for, so that a fleet does not come back in the same second.
-      const spread = asked > 0 ? Math.max(asked, 1_000) * (1 + random() * 0.2) + random() * 1_000 : 0;
       open = {
         rest,
-        untilMono: now + Math.max(own, spread),
-        earliestMono: now + spread,
+        untilMono: now + Math.max(own, pauseMs),
+        earliestMono: now + pauseMs,
         triedMono: now,
         sinceMono: open?.sinceMono ?? now,
       };

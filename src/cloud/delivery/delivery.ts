@@ -25,17 +25,7 @@ import { createWatchdog } from './watchdog.ts';
 export interface DeliveryOptions {
   readonly store: Pick<
     Store,
-    | 'take'
-    | 'before'
-    | 'settle'
-    | 'events'
-    | 'row'
-    | 'media'
-    | 'updateMedia'
-    | 'anchors'
-    | 'addAnchor'
-    | 'memory'
-    | 'addGap'
+    'take' | 'before' | 'settle' | 'events' | 'row' | 'media' | 'updateMedia' | 'anchors' | 'addAnchor' | 'memory'
   >;
   readonly cloud: Pick<CloudClient, 'api' | 'eventTokens' | 'http' | 'probe' | 'look'>;
   readonly files: MediaFiles;
@@ -144,7 +134,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       return state !== undefined && state !== 'settling';
     },
     mayAsk: () => breaker.state().state === 'closed',
-    send,
+    send: (row, signal) => attempts.repeat(row, signal),
   });
   const uploader = createUploader({
     store,
@@ -188,7 +178,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     onEnded: wakeups.wake,
   });
-  const direct = createDirect({ store, queue, feed, clock, log, metrics, signal: stopping.signal });
+  const direct = createDirect({ queue, feed, metrics });
 
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import type { MediaRow } from '#site/store/index.ts';
+import type { Contents } from './upload-answer.ts';
 
 /** Where pictures and clips lie until they are uploaded. */
 export interface MediaFiles {
@@ -36,22 +37,30 @@ export function mediaFilesOf(spool: { path(file: string): string; discard?(file:
   };
 }
 
+export interface VerifiedFile extends MediaFile, Contents {}
+
 /** The file of a row, if its contents are those the row was written for; otherwise what is wrong, in words. */
-export async function verifiedFile(files: MediaFiles, row: MediaRow): Promise<MediaFile | string> {
+export async function verifiedFile(files: MediaFiles, row: MediaRow): Promise<VerifiedFile | string> {
   try {
     const file = await files.open(row.file ?? '');
     if (row.bytes !== undefined && file.bytes !== row.bytes)
       return `the file has ${file.bytes} bytes, not the ${row.bytes} that were recorded`;
-    if (row.sha256 !== undefined && (await sha256(file.stream())) !== row.sha256)
+    const digests = await digestsOf(file.stream());
+    if (row.sha256 !== undefined && digests.sha256 !== row.sha256)
       return 'the file does not have the contents that were recorded';
-    return file;
+    return { bytes: file.bytes, stream: (from) => file.stream(from), ...digests };
   } catch {
     return 'the file is gone';
   }
 }
 
-async function sha256(stream: Readable): Promise<string> {
-  const hash = createHash('sha256');
-  for await (const chunk of stream as AsyncIterable<Buffer>) hash.update(chunk);
-  return hash.digest('hex');
+async function digestsOf(stream: Readable): Promise<Pick<Contents, 'sha256' | 'md5'>> {
+  const sha256 = createHash('sha256');
+  // What storages echo; it protects nothing.
+  const md5 = createHash('md5');
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    sha256.update(chunk);
+    md5.update(chunk);
+  }
+  return { sha256: sha256.digest('hex'), md5: md5.digest('hex') };
 }

@@ -74,7 +74,7 @@ export function deliveryMetrics(registry: Registry, shown: () => Shown) {
     }),
     directDropped: new Counter({
       name: 'siteward_delivery_direct_dropped_total',
-      help: 'Events that were in memory only and gave way at the cap',
+      help: 'Events to be sent from memory that gave way at the cap; they wait until they can be written',
       labelNames: ['lane'],
       registers,
     }),

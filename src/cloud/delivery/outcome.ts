@@ -1,6 +1,7 @@
 import { retryAfterMs } from '#cloud/client/index.ts';
 import type { postEvent } from '#cloud/contract/index.ts';
 import type { Answer, FailureKind, Result } from '#lib/contract/client.ts';
+import { withoutTokens } from '#lib/secret.ts';
 import { type BodyKind, type Outcome, rowFor, type StatusRow } from './status-table.ts';
 
 /** One try, judged: the row of the status table and what goes with it. */
@@ -24,7 +25,7 @@ export function judge(result: Result<typeof postEvent>, eventId: string, wallMs:
       row: rowFor({ failure: result.failure }),
       status: undefined,
       failure: result.failure,
-      reason: result.message.slice(0, 300),
+      reason: withoutTokens(result.message).slice(0, 300),
       // The wait of the token source is no wish of the server: it ends with the line.
       retryAfterMs: undefined,
       ...(result.retryAfterMs !== undefined && { tokenWaitMs: result.retryAfterMs }),
@@ -67,7 +68,9 @@ function reasonOf(answer: Answer<typeof postEvent>, row: StatusRow): string {
     .join(': ');
   const detail = said !== '' ? said : bodyKind(answer) === 'other' ? 'the body is not JSON' : '';
   // Control characters have no place in a log line or on a terminal.
-  const clean = detail.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 240);
+  const clean = withoutTokens(detail)
+    .replaceAll(/\p{Cc}+/gu, ' ')
+    .slice(0, 240);
   return `${answer.status} ${row.name}${clean === '' ? '' : `: ${clean}`}`;
 }
 

@@ -1,5 +1,6 @@
 import type { FailureKind } from '#lib/contract/client.ts';
 import { includesStatus, type Statuses } from './status-table.ts';
+import type { UploadAnswer } from './upload-answer.ts';
 
 /** What happens after one try to upload a picture or clip. */
 export type UploadAction =
@@ -17,7 +18,8 @@ export interface UploadRow {
   readonly name: string;
   readonly when: {
     readonly status?: Statuses;
-    readonly html?: true;
+    /** What an answer of success shows; `stored` where nothing is given. */
+    readonly answer?: UploadAnswer;
     readonly failure?: readonly FailureKind[];
     /** Only where cut uploads may go on (`upload_resume`). */
     readonly resumable?: true;
@@ -27,7 +29,9 @@ export interface UploadRow {
 
 /** The first row that fits decides; the last fits everything. From outbox-design section 5, "PUT media". */
 export const uploadTable: readonly UploadRow[] = [
-  { name: 'success with a page: intercepted line', when: { status: [[200, 299]], html: true }, action: 'later' },
+  { name: 'success with a page: intercepted line', when: { status: [[200, 299]], answer: 'page' }, action: 'later' },
+  { name: 'success nobody can read', when: { status: [[200, 299]], answer: 'garbled' }, action: 'later' },
+  { name: 'the storage has something else', when: { status: [[200, 299]], answer: 'other' }, action: 'ask' },
   { name: 'uploaded', when: { status: [[200, 299]] }, action: 'uploaded' },
   { name: 'incomplete', when: { status: [308], resumable: true }, action: 'resume' },
   { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: 'ask' },
@@ -42,7 +46,7 @@ export const uploadTable: readonly UploadRow[] = [
 
 export function uploadRowFor(outcome: {
   status?: number;
-  html?: boolean;
+  answer?: UploadAnswer;
   failure?: FailureKind;
   resumable?: boolean;
 }): UploadRow {
@@ -50,7 +54,7 @@ export function uploadRowFor(outcome: {
     ({ when }) =>
       (when.status === undefined || includesStatus(when.status, outcome.status)) &&
       (when.resumable === undefined || outcome.resumable === true) &&
-      (when.html === undefined || outcome.html === true) &&
+      (when.answer === undefined || outcome.answer === when.answer) &&
       (when.failure === undefined || (outcome.failure !== undefined && when.failure.includes(outcome.failure))),
   );
   if (row === undefined) throw new TypeError('the upload table has no last row');

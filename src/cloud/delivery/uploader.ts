@@ -1,6 +1,6 @@
 import { pipeline, type Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { isLoopbackHost, type RawRequest } from '#cloud/client/index.ts';
+import { isLoopbackHost, type RawRequest, retryAfterMs } from '#cloud/client/index.ts';
 import type { Dialect } from '#cloud/contract/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -12,8 +12,9 @@ import type { MediaRow, MediaUpdate, Store } from '#site/store/index.ts';
 import type { AddressBook } from './address-book.ts';
 import type { Address } from './addresses.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
-import { type MediaFile, type MediaFiles, verifiedFile } from './files.ts';
+import { type MediaFiles, type VerifiedFile, verifiedFile } from './files.ts';
 import type { DeliveryMetrics } from './metrics.ts';
+import { readUploadAnswer } from './upload-answer.ts';
 import { createUploadGate } from './upload-gate.ts';
 import { type UploadRow, uploadRowFor } from './upload-table.ts';
 
@@ -131,7 +132,7 @@ export function createUploader(options: UploaderOptions): Uploader {
     const file = await verifiedFile(options.files, row);
     if (typeof file === 'string') return fail(row, file);
     const sentMono = clock.monotonic();
-    const { decided, reason } = await sendAll(row, address, file, signal);
+    const { decided, reason, retryAfterMs } = await sendAll(row, address, file, signal);
     switch (decided.action) {
       case 'uploaded':
         breaker.succeeded(sentMono);
@@ -148,7 +149,7 @@ export function createUploader(options: UploaderOptions): Uploader {
       case 'resume':
       case 'later':
         breaker.failed(
-          { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true, reason, retryAfterMs: undefined },
+          { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true, reason, retryAfterMs },
           sentMono,
         );
         return true;
@@ -158,19 +159,19 @@ export function createUploader(options: UploaderOptions): Uploader {
   }
 
   /** The whole file; after a cut, if the server can tell what it has, only the rest. */
-  async function sendAll(row: MediaRow, address: Address, file: MediaFile, signal: AbortSignal): Promise<Tried> {
+  async function sendAll(row: MediaRow, address: Address, file: VerifiedFile, signal: AbortSignal): Promise<Tried> {
     const canResume = options.resume === 'content_range';
     const wasCut = canResume && cut.get(keyOf(row)) === address.url;
     const question = { range: `bytes */${file.bytes}`, bytes: 0 };
-    let tried = wasCut ? await put(row, address, signal, question) : undefined;
+    let tried = wasCut ? await put(row, address, signal, { file, ...question }) : undefined;
     // A success either means that all is there, or that a server without the protocol has stored nothing as the file:
     // the whole goes up once more, which harms neither.
     if (tried === undefined || tried.decided.action === 'uploaded')
-      tried = await put(row, address, signal, { bytes: file.bytes, body: file.stream() });
+      tried = await put(row, address, signal, { file, bytes: file.bytes, body: file.stream() });
     for (let parts = 0; tried.decided.action === 'resume' && parts < maxParts; parts += 1) {
       const from = Math.min(heldBytes(tried.range), file.bytes - 1);
       const range = `bytes ${from}-${file.bytes - 1}/${file.bytes}`;
-      tried = await put(row, address, signal, { range, bytes: file.bytes - from, body: file.stream(from) });
+      tried = await put(row, address, signal, { file, range, bytes: file.bytes - from, body: file.stream(from) });
     }
     return tried;
   }
@@ -193,12 +194,14 @@ export function createUploader(options: UploaderOptions): Uploader {
       repeatable: false,
     });
     body?.destroy();
-    const decided = uploadRowFor({ ...outcomeOf(result), resumable: options.resume === 'content_range' });
+    const decided = uploadRowFor({ ...outcomeOf(result, part.file), resumable: options.resume === 'content_range' });
     if (result.kind === 'failure') cut.set(keyOf(row), address.url);
     else if (decided.action !== 'later') cut.delete(keyOf(row));
     if (row.silent !== true) metrics.uploads.inc({ outcome: decided.name });
     const reason = result.kind === 'failure' ? result.message : `${result.status} ${decided.name}`;
-    return { decided, reason, range: result.kind === 'answer' ? result.headers.range : undefined };
+    if (result.kind === 'failure') return { decided, reason };
+    const { headers } = result;
+    return { decided, reason, range: headers.range, retryAfterMs: retryAfterMs(headers, clock.wall()) };
   }
 
   function gated(body: Readable, signal: AbortSignal): Readable {
@@ -258,13 +261,17 @@ interface Part {
   readonly range?: string;
   readonly bytes: number;
   readonly body?: Readable;
+  /** The whole. */
+  readonly file: VerifiedFile;
 }
 
 interface Tried {
   readonly decided: UploadRow;
   readonly reason: string;
   /** The `Range` header of the answer: what the server has. */
-  readonly range: string | undefined;
+  readonly range?: string | undefined;
+  /** What the server asked for. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** `bytes=0-499` are 500 bytes; without the header the server has none. */
@@ -281,7 +288,7 @@ const importance = (row: MediaRow): number => lanes.indexOf(row.lane) * 2 + (row
 /** Half a minute, and what the file needs at 8 KiB/s; at most a quarter of an hour. */
 const deadlineOf = (bytes: number): number => Math.min(900_000, 30_000 + bytes / 8.192);
 
-function outcomeOf(result: WireAnswer | WireFailure) {
+function outcomeOf(result: WireAnswer | WireFailure, file: VerifiedFile) {
   if (result.kind === 'failure') return { failure: result.failure };
-  return { status: result.status, html: (result.headers['content-type'] ?? '').includes('html') };
+  return { status: result.status, answer: readUploadAnswer(result, file) };
 }

@@ -123,6 +123,7 @@ export type Signal =
       readonly trouble: TroubleKind;
       readonly active: boolean;
       readonly zone?: ZoneNumber;
+      readonly detail?: string;
       readonly replay: boolean;
     }
   | {

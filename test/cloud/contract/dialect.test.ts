@@ -29,6 +29,7 @@ describe('the dialect', () => {
       ref_path: '/ref/v1/sites/{account_reference_id}',
       verification_call: 'patch',
       public_paths: false,
+      upload_resume: 'off',
     });
   });
 
@@ -48,6 +49,7 @@ describe('the dialect', () => {
       activation_sets: true,
       token_expires_in: true,
       verification_life_s: 300,
+      upload_resume: 'off',
     });
   });
 });

@@ -56,7 +56,7 @@ const cloud = createCloudClient({
   clientId: options.clientId,
   keys: { current: { pem: new Secret(readFileSync(options.keyFile, 'utf8')) } },
   ...{ clock, log },
-  http: { onDate: ({ offsetMs }) => quality.compare(offsetMs) },
+  http: { onDate: ({ offsetMs, roundTripMs }) => quality.compare(offsetMs, roundTripMs) },
 });
 const media = createMedia({
   dir: join(options.dir, 'spool'),
