@@ -275,6 +275,44 @@ describe('pictures and clips', () => {
     expect(h.puts.map(({ path }) => path)).toEqual(['/up/1/2/snapshot/0']);
   });
 
+  it('whose addresses are asked for keep to the pause that the cloud asks for, and so do events', async () => {
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        post.seq === 1 && nth === 2
+          ? json(response, 429, {}, { 'retry-after': '600' })
+          : withAddresses()(post, nth, response, socket),
+      onPut: (_seen, response, nth) => json(response, nth === 1 ? 403 : 200, undefined),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await until('the repeat is refused', () => h.links.some(([up, trouble]) => !up && trouble === 'busy'));
+    const posts = h.posts.length;
+    await h.commit([rowOf(h.clock, 2)]);
+    h.delivery.linkUp();
+    h.clock.advance(599_000);
+    h.delivery.wake();
+    await h.store.stats();
+    expect(h.posts).toHaveLength(posts);
+    await h.passTime('the event is delivered', async () => (await h.waiting()) === 0, 60_000);
+    await h.passTime('the picture is uploaded', allAre(1, 'uploaded'), 60_000);
+  });
+
+  it.each<[string, Parameters<typeof json>[2], Record<string, string>]>([
+    ['a page', undefined, { 'content-type': 'text/html' }],
+    ['the digest of something else', { sha256: 'ab'.repeat(32) }, {}],
+    ['a size that is not theirs', { bytes: 3 }, {}],
+  ])('whose upload is answered by 200 and %s are not uploaded, and stay', async (_what, body, headers) => {
+    await setUp({
+      onPut: (_seen, response, nth) => json(response, 200, nth === 1 ? body : {}, nth === 1 ? headers : {}),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await until('it is sent', () => h.puts.length > 0);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'), 10_000);
+    expect(h.puts.length).toBeGreaterThan(1);
+    expect(new Set(h.puts.map((put) => put.body)).size).toBe(1);
+  });
+
   it('whose file is gone fail; those of a refused event wait until it is put back in line', async () => {
     let isRefused = true;
     await setUp({
