@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { parkedDetail } from '#lan/http/index.ts';
 import { answered, type Control, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -33,8 +33,15 @@ async function each(control: Control, options: Chosen, write: (line: string) => 
   return seqs.length;
 }
 
-/** A file that is there is replaced as a whole or, without `force`, not touched. What failed half-way leaves nothing. */
+/**
+ * A file that is there is replaced as a whole or, without `force`, not touched; a device or a link never is. What failed
+ * half-way leaves nothing.
+ */
 async function intoFile(out: string, force: boolean, fill: (file: FileHandle) => Promise<number>): Promise<number> {
+  const there = await lstat(out).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) {
+    throw new Error(`${out} is no regular file; name a file, or leave --out away to write to standard output`);
+  }
   const path = force ? `${out}.${process.pid}.part` : out;
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -213,6 +222,18 @@ describe('retry, drop and export', () => {
     expect((await outbox('export', '2', '--out', file, '--force')).code).toBe(0);
     expect(lines(readFileSync(file, 'utf8'))).toMatchObject([{ event_id: 'event-2' }]);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  test('export never replaces a link, a device or a folder', async () => {
+    await serve(fakeOutbox(1));
+    const [link, target] = [join(dir, 'link'), join(dir, 'target')];
+    writeFileSync(target, 'mine');
+    symlinkSync(target, link);
+    for (const out of [link, dir, '/dev/null']) {
+      const { code, err } = await outbox('export', '1', '--out', out, '--force');
+      expect([code, err.includes('is no regular file')]).toEqual([1, true]);
+    }
+    expect([readFileSync(target, 'utf8'), lstatSync(link).isSymbolicLink()]).toEqual(['mine', true]);
   });
 
   test('an export that fails leaves no file', async () => {
