@@ -9,12 +9,27 @@ import { describeMachine, load } from './machine.ts';
 import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { panels } from './panels.ts';
+import { peers } from './peers.ts';
 import { page, type Result, textTable } from './report.ts';
+import { slowDisk } from './slow-disk.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
+import { wear } from './wear.ts';
 
 /** Runs the measurements one after the other. A full run writes docs/performance.md. */
-const measurements: readonly Measurement[] = [latency, store, drain, memory, start, million, core, panels];
+const measurements: readonly Measurement[] = [
+  latency,
+  store,
+  slowDisk,
+  wear,
+  peers,
+  drain,
+  memory,
+  start,
+  million,
+  core,
+  panels,
+];
 
 const { values: options } = parseArgs({
   options: {

@@ -50,12 +50,15 @@ export class Inbox {
   }
 
   #await(): void {
-    const seen = Atomics.load(this.#sent, 0);
-    this.#poll();
-    if (this.#requests.length > 0 || !this.#more) return;
-    Atomics.wait(this.#sent, 0, seen, restMs);
-    this.#more = false;
-    this.#poll();
+    const until = performance.now() + restMs;
+    while (this.#more && this.#requests.length === 0) {
+      const seen = Atomics.load(this.#sent, 0);
+      this.#poll();
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) this.#more = false;
+      // The count may still be due for a message that is already here, so one waking is not enough.
+      else if (this.#requests.length === 0 && this.#more) Atomics.wait(this.#sent, 0, seen, leftMs);
+    }
   }
 
   #poll(): void {
