@@ -58,6 +58,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           metrics,
           limits: { alarmCopy: store.alarm_copy },
           onRestored: () => house.delivery?.retried(),
+          onForgotten: (files) => house.media?.forget(files),
           onNews() {
             house.losses?.wake();
             house.media?.relieve();

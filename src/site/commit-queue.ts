@@ -20,9 +20,14 @@ export interface Waiting {
 const publishAfterMs = 2000;
 /**
  * Rows that may wait in memory while nothing can be written: above it activity gives way, above twice of it troubles
- * too. Alarms and arming never do.
+ * too. Alarms and arming only at the cap of commits.
  */
 const memoryCap = 1200;
+/**
+ * Commits to `site.db` that may wait. At the cap the one in the middle gives way: the first tell how it began, the last
+ * how it stands, and the newest state holds all of it. Its rows are counted in a gap record.
+ */
+const commitCap = 10_000;
 
 /**
  * The one line of commits. Every commit is sent at once, so that the store can group them; they are published in
@@ -41,7 +46,7 @@ export interface CommitQueue {
 
 /** No promise rejects before `stop`. */
 export interface Added {
-  /** Resolves when the whole commit is on disk. */
+  /** Resolves when the whole commit is on disk, or gave way in the middle of a very long line. */
   readonly durable: Promise<void>;
   /** Resolves when its rows of the lane are. */
   durableIn(lane: Lane): Promise<void>;
@@ -54,6 +59,11 @@ interface Part {
   readonly file: FileName;
   readonly commit: Commit;
   readonly durable: Promise<void>;
+}
+
+/** A commit to `site.db` that is not on disk yet. */
+interface Line {
+  readonly givenUp: AbortController;
 }
 type FileName = 'site' | 'bulk';
 
@@ -76,6 +86,8 @@ export function commitQueue(options: {
   direct: (rows: readonly OutboxRow[]) => void;
   log: Logger;
   metrics: Registry;
+  /** For tests. */
+  commitCap?: number;
 }): CommitQueue {
   const { store, log } = options;
   const abort = new AbortController();
@@ -85,6 +97,9 @@ export function commitQueue(options: {
   /** Commits that were not on disk in time and still are not. */
   const overdue: Record<FileName, number> = { site: 0, bulk: 0 };
   const losses = lossLedger({ store, signal: abort.signal });
+  /** Oldest first. */
+  const line: Line[] = [];
+  const most = options.commitCap ?? commitCap;
 
   new Gauge({
     name: 'siteward_commit_waiting_rows',
@@ -106,9 +121,11 @@ export function commitQueue(options: {
     registers: [options.metrics],
   });
 
-  async function persist(file: FileName, commit: Commit): Promise<void> {
+  async function persist(file: FileName, commit: Commit, givenUp: AbortSignal): Promise<void> {
     const pause = backoff({ baseMs: 100, capMs: 5000 });
     for (;;) {
+      // Only between two tries: one that is under way may succeed, and then nothing is lost.
+      if (givenUp.aborted) return giveUp(commit.rows);
       try {
         await store.commit(commit);
         failing[file] = false;
@@ -117,28 +134,44 @@ export function commitQueue(options: {
         abort.signal.throwIfAborted();
         if (!failing[file]) log.error({ err: error, file }, 'a commit failed; it is sent again under the same numbers');
         failing[file] = true;
-        await sleep(pause.next(), abort.signal);
+        await sleep(pause.next(), AbortSignal.any([abort.signal, givenUp])).catch(() => abort.signal.throwIfAborted());
       }
+    }
+  }
+
+  function giveUp(rows: readonly OutboxRow[]): void {
+    for (const row of rows) {
+      dropped.inc({ lane: row.lane });
+      if (row.toCloud && row.silent !== true) losses.add(row);
+    }
+  }
+
+  /** Resolves when the commit is on disk, or when it gave way. */
+  async function inLine(commit: Commit): Promise<void> {
+    const one: Line = { givenUp: new AbortController() };
+    line.push(one);
+    if (line.length > most) line.splice(Math.floor(most / 2), 1)[0]?.givenUp.abort();
+    try {
+      await persist('site', commit, one.givenUp.signal);
+    } finally {
+      const place = line.indexOf(one);
+      if (place >= 0) line.splice(place, 1);
     }
   }
 
   /** Under memory pressure the less important rows give way, each counted in a gap record. */
   function admit(commit: Commit): Commit {
-    const most = waitingRows + commit.rows.length;
-    if (most <= memoryCap) return commit;
-    const keeps = ({ lane }: OutboxRow) => lane !== 'activity' && (lane !== 'trouble' || most <= 2 * memoryCap);
-    for (const row of commit.rows) {
-      if (keeps(row)) continue;
-      dropped.inc({ lane: row.lane });
-      if (row.toCloud) losses.add(row);
-    }
+    const rows = waitingRows + commit.rows.length;
+    if (rows <= memoryCap) return commit;
+    const keeps = ({ lane }: OutboxRow) => lane !== 'activity' && (lane !== 'trouble' || rows <= 2 * memoryCap);
+    giveUp(commit.rows.filter((row) => !keeps(row)));
     return { ...commit, rows: commit.rows.filter(keeps) };
   }
 
   function write(file: FileName, commit: Commit): Part {
     const { length } = commit.rows;
     waitingRows += length;
-    const durable = persist(file, commit).finally(() => {
+    const durable = (file === 'site' ? inLine(commit) : persist(file, commit, never)).finally(() => {
       waitingRows -= length;
     });
     durable.catch(() => undefined);
@@ -232,6 +265,9 @@ function lossLedger({ store, signal }: { store: Pick<Store, 'addGap'>; signal: A
     },
   };
 }
+
+/** A commit to `bulk.db` never gives way as a whole: its rows have a cap of their own. */
+const never = new AbortController().signal;
 
 const isTrue = (): boolean => true;
 const isFalse = (): boolean => false;

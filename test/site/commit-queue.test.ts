@@ -12,7 +12,7 @@ afterEach(() => queue?.stop());
 const failed = () => Promise.reject(new SitewardError('store_failed', 'the disk does not answer'));
 
 /** A disk whose files can fail each by itself. */
-function start() {
+function start(options: { commitCap?: number } = {}) {
   const disk = { site: true, bulk: true, gaps: [] as Omit<Gap, 'id' | 'reported'>[], written: [] as Commit[] };
   const direct: OutboxRow[] = [];
   const store: Pick<Store, 'commit' | 'addGap'> = {
@@ -34,6 +34,7 @@ function start() {
     direct: (rows) => void direct.push(...rows),
     log,
     metrics: new Registry(),
+    ...options,
   });
   queue = made;
   return { disk, direct, queue: made };
@@ -89,5 +90,22 @@ describe('memory that is full because nothing can be written', () => {
       { seqFrom: 2501, seqTo: 2501, count: 1 },
     ]);
     await expect.poll(() => queue.waitingRows, { timeout: 10_000 }).toBe(0);
+  });
+});
+
+describe('alarms at the cap of what may wait in memory', () => {
+  it('the middle ones give way, each is one count of a gap record, and the first and the last are written', async () => {
+    const { disk, queue } = start({ commitCap: 20 });
+    disk.site = false;
+    const added = Array.from({ length: 50 }, (_, index) =>
+      queue.add({ commit: commitOf([row(index + 1)], { state: `{"n":${index + 1}}` }), publish: () => {} }),
+    );
+    await expect.poll(() => disk.gaps.reduce((sum, { count }) => sum + count, 0)).toBe(30);
+    for (const gap of disk.gaps) expect(gap).toMatchObject({ lane: 'alarm', why: 'memory_full' });
+    disk.site = true;
+    await Promise.all(added.map(({ durable }) => durable));
+    const written = disk.written.flatMap(({ rows }) => rows.map(({ seq }) => seq)).sort((a, b) => a - b);
+    const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
+    expect(written).toEqual([...range(1, 10), ...range(41, 50)]);
   });
 });

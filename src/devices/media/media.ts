@@ -26,6 +26,8 @@ export interface Media extends Part {
   capture(job: CaptureJob): void;
   /** The file's bytes are safe in the cloud; the picture leaves the disk. */
   discard(file: string): Promise<void>;
+  /** Their events were given up: they leave the disk in the background. Never throws. */
+  forget(files: readonly string[]): void;
   path(file: string): string;
   /** The disk's level changed: pictures give way while it is nearly full, those of alarms last. */
   relieve(): void;
@@ -251,6 +253,7 @@ export function createMedia(options: {
     },
 
     discard: (file) => spool.remove(file),
+    forget: (files) => run(Promise.all(files.map((file) => spool.remove(file))).then(() => undefined)),
     path: (file) => spool.path(file),
 
     health(): Health {

@@ -2,7 +2,7 @@ import type { Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
-import { type Files, lanePick } from './files.ts';
+import type { Files } from './files.ts';
 import type { StoreLimits } from './limits.ts';
 import { importance, Pressure } from './pressure.ts';
 import type {
@@ -19,7 +19,7 @@ import type {
 import { answerRead } from './queries.ts';
 import type { SiteFile } from './site-file.ts';
 import { isDamage, isFileFault, sqliteCode } from './sqlite.ts';
-import { applyToBulk, applyToSite, touchesBulk, touchesSite } from './writes.ts';
+import { applyToBulk, applyToSite, lanePick, touchesBulk, touchesSite } from './writes.ts';
 
 /** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
 const trimStep = 200;
@@ -29,6 +29,9 @@ const roomTries = 16;
 
 /** Below so much free space, bytes, no second copy of the alarms is kept. */
 const copyFreeBytes = 64 * 1024 ** 2;
+
+/** Names of pictures to be removed that one report holds; above it they lie there for a day. */
+const maxForgotten = 10_000;
 
 /** Requests in one group at most, so that the first of a flood need not wait for all of it. */
 const maxGroup = 1024;
@@ -189,6 +192,7 @@ export class Engine {
       files: this.#files.states(),
       storage: this.#pressure.state,
       restored: this.#files.mending.takeRestored(),
+      forgotten: this.#files.emergency.forgotten.splice(0),
       ...this.#losses(),
     };
     this.#transactions = [];
@@ -291,6 +295,8 @@ export class Engine {
       crashPoint('commit.rows');
       control.commit.run();
       crashPoint('commit.committed');
+      const { forgotten } = this.#files.emergency;
+      if (forgotten.length < maxForgotten) forgotten.push(...file.outbox.takeForgotten());
       this.#pressure.wrote(file);
     } catch (error) {
       rollback(file, control);
@@ -322,7 +328,9 @@ export class Engine {
     const code = sqliteCode(error) || (error instanceof SitewardError ? error.code : 'other');
     this.#errors.push({ file, code });
     this.#pressure.failed(file, code);
-    if (isFileFault(error)) this.#files.reopen(file, isDamage(error) ? describe(error) : undefined);
+    // What was stored stays deliverable from a card that takes no more writes; `tend` tries one until it does again.
+    const isKept = this.#pressure.state.level === 'readonly' && !isDamage(error);
+    if (isFileFault(error) && !isKept) this.#files.reopen(file, isDamage(error) ? describe(error) : undefined);
     if (error instanceof SitewardError) return { code: error.code, message: error.message, facts: error.facts };
     return {
       code: 'store_failed',

@@ -2,21 +2,23 @@ import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
-import { type Lane, lanes } from '#site/model/index.ts';
+import { Emergency } from './abandon.ts';
 import { AlarmLog } from './alarm-log.ts';
 import { BulkFile } from './bulk-file.ts';
 import { Mending, planIn, undelivered } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { type Peek, peek } from './peek.ts';
-import type { FileName, FileState, FileStates, WorkerData } from './protocol.ts';
+import type { FileName, FileStates, WorkerData } from './protocol.ts';
 import { interrupted, interruption, quarantine, unreadAside } from './quarantine.ts';
 import { attempt, closeQuietly, succeeds } from './quiet.ts';
 import { newSalvage } from './salvage.ts';
 import { SideKeeper } from './side-keeper.ts';
 import { SiteFile } from './site-file.ts';
+import type { Carried, Opening, Slot } from './slot.ts';
 import { assertFull, checkedAtOpenBytes, Damaged, isDamage, openDatabase, sizeOf, walBytesOf } from './sqlite.ts';
 import { makeStateDir } from './state-dir.ts';
 import type { Recovery } from './types.ts';
+import { lanePick } from './writes.ts';
 
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
 const reopenAfterMs = 5000;
@@ -24,29 +26,13 @@ const sizesForMs = 1000;
 
 export type Note = (level: 'info' | 'warn' | 'error', text: string, facts: Record<string, string | number>) => void;
 
-interface Slot<F> {
-  file: F | undefined;
-  state: FileState;
-  nextTry: number;
-}
-
-interface Opening<F> {
-  readonly file: F;
-  readonly damage?: string;
-}
-
-/** What of a file that was in use goes on in the one that takes its place. */
-interface Carried {
-  readonly newest: SiteFile['newest'];
-  readonly reserved: number;
-}
-
 const none: Readonly<Record<FileName, number>> = { site: 0, bulk: 0 };
 
 /** Both database files of a state directory: opens, checks, sets aside, opens again. Lives in the worker. */
 export class Files {
   readonly alarms: AlarmLog;
   readonly mending: Mending;
+  readonly emergency: Emergency;
   readonly #data: WorkerData;
   readonly #note: Note;
   readonly #keeper: SideKeeper;
@@ -72,6 +58,7 @@ export class Files {
     this.#note = note;
     this.#keeper = new SideKeeper(data.dir, note);
     this.mending = new Mending(data.dir, note);
+    this.emergency = new Emergency(data.dir, note);
     this.alarms = new AlarmLog({
       dir: data.dir,
       mode: data.limits.alarmCopy,
@@ -108,6 +95,7 @@ export class Files {
 
   bulk(): BulkFile | undefined {
     if (this.#bulk.file === undefined && performance.now() >= this.#bulk.nextTry) attempt(() => this.#openBulk());
+    this.emergency.putBack(this.#bulk.file);
     return this.#bulk.file;
   }
 
@@ -158,6 +146,19 @@ export class Files {
     if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
     attempt(() => (name === 'site' ? this.#openSite(damage) : this.#openBulk(damage)));
+  }
+
+  /** See `Emergency.deleteBulk`. */
+  abandonBulk(): number | undefined {
+    const { file } = this.#bulk;
+    if (file === undefined) return undefined;
+    attempt(() => this.writeSide());
+    const lost = this.emergency.deleteBulk(file, this.mending.unfinished('bulk'));
+    if (lost === undefined) return undefined;
+    this.#bulk.file = undefined;
+    this.#bulk.nextTry = 0;
+    this.bulk();
+    return lost;
   }
 
   /** What the next start needs to tell a sound file from one that lost something. */
@@ -389,9 +390,4 @@ export class Files {
   #path(name: FileName): string {
     return join(this.#data.dir, `${name}.db`);
   }
-}
-
-export function lanePick<T>(pick: (lane: number) => T): Readonly<Record<Lane, T>> {
-  const of = (lane: Lane) => pick(lanes.indexOf(lane));
-  return { alarm: of('alarm'), arming: of('arming'), trouble: of('trouble'), activity: of('activity') };
 }

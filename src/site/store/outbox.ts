@@ -28,6 +28,8 @@ export class Outbox {
   /** The record that further losses of the same kind are added to, until somebody reads it to report it. */
   #openGap: { id: number; lane: number; why: GapReason } | undefined;
   #evicted = new Map<number, number>();
+  /** Pictures of events given up in the transaction under way. */
+  #forgotten: string[] = [];
   #gapSums: { lost: number[]; open: number } | undefined;
   readonly #sql: ReturnType<typeof prepare>;
 
@@ -44,6 +46,7 @@ export class Outbox {
       done: this.#sql.countDone.get() ?? 0,
     };
     this.#gapSums = undefined;
+    this.#forgotten = [];
     // A record of a transaction that was rolled back is no record.
     if (this.#openGap !== undefined && this.#sql.gapExists.get(this.#openGap.id) === undefined) this.sealGap();
   }
@@ -130,7 +133,7 @@ export class Outbox {
     const row = this.#sql.parkedRow.get(seq);
     if (row === undefined) return false;
     this.#sql.unpark.run(seq);
-    this.#drop(seq);
+    this.#giveUp(seq);
     this.addGap({ lane: row.lane, seqFrom: seq, seqTo: seq, count: 1, why: 'technician', at });
     return true;
   }
@@ -174,7 +177,10 @@ export class Outbox {
     const { seq, index, at } = update;
     const state = mediaStates.indexOf(update.state);
     if (update.state === 'ready') {
-      this.#sql.mediaReady.run(state, at, update.file, update.bytes, update.sha256, update.mime, seq, index);
+      const { file, bytes, sha256, mime } = update;
+      const { changes } = this.#sql.mediaReady.run(state, at, file, bytes, sha256, mime, seq, index);
+      // Its event was given up while it was being taken.
+      if (changes === 0 && this.#evicted.has(seq)) this.#forgotten.push(file);
     } else {
       this.#sql.mediaState.run(state, at, update.state === 'failed' ? update.reason : null, seq, index);
     }
@@ -205,7 +211,7 @@ export class Outbox {
     if (seqs.length === 0) return 0;
     for (const seq of refused) this.#sql.unpark.run(seq);
     for (const seq of waiting) this.#unpend(lane, seq);
-    for (const seq of seqs) this.#drop(seq);
+    for (const seq of seqs) this.#giveUp(seq);
     this.addGap({
       lane,
       seqFrom: Math.min(...seqs),
@@ -216,6 +222,23 @@ export class Outbox {
     });
     if (this.#openGap !== undefined) this.#remember(waiting, this.#openGap.id);
     return seqs.length;
+  }
+
+  /** Gives up at most `most` pictures that wait to be uploaded: those of lesser events first, then the oldest. */
+  giveUpPictures(most: number, at: number): number {
+    const rows = this.#sql.readyPictures.all(most);
+    for (const { seq, idx, file } of rows) {
+      this.#sql.mediaState.run(mediaStates.indexOf('failed'), at, 'given up: the disk was full', seq, idx);
+      this.#forgotten.push(file);
+    }
+    return rows.length;
+  }
+
+  /** To be called after a transaction that ended well. */
+  takeForgotten(): readonly string[] {
+    const forgotten = this.#forgotten;
+    this.#forgotten = [];
+    return forgotten;
   }
 
   maxSeq(): number {
@@ -252,6 +275,11 @@ export class Outbox {
     if (oldest === undefined || next === undefined) return;
     this.#sql.growGap.run({ ...oldest, id: next.id });
     this.#sql.forgetGap.run(oldest.id);
+  }
+
+  #giveUp(seq: number): void {
+    this.#forgotten.push(...this.#sql.picturesOf.all(seq));
+    this.#drop(seq);
   }
 
   #drop(seq: number): void {
@@ -314,6 +342,11 @@ function prepare(db: Database) {
        WHERE seq = ? AND idx = ? AND state <> 2`,
     ),
     mediaState: db.prepare('UPDATE media SET state = ?, at = ?, reason = ? WHERE seq = ? AND idx = ? AND state <> 2'),
+    picturesOf: pluck<[number], string>(db, 'SELECT file FROM media WHERE seq = ? AND file IS NOT NULL AND state <> 2'),
+    readyPictures: db.prepare<[number], { seq: number; idx: number; file: string }>(
+      `SELECT seq, idx, file FROM media JOIN ev USING(seq) WHERE media.state = 1 AND file IS NOT NULL
+       ORDER BY ev.lane DESC, seq LIMIT ?`,
+    ),
     oldestDone: pluck<[number], number>(
       db,
       `SELECT seq FROM done WHERE NOT EXISTS

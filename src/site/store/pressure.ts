@@ -1,5 +1,3 @@
-import { closeSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
@@ -7,13 +5,22 @@ import type { StoreLimits } from './limits.ts';
 import type { FileName, StoreRequest, Trimmed } from './protocol.ts';
 import { Reserve } from './reserve.ts';
 import type { SiteFile } from './site-file.ts';
+import {
+  freePages,
+  isReadOnly,
+  mib,
+  pageBytes,
+  pages,
+  type Space,
+  type SpaceLevel,
+  spaceLevel,
+  spaceOf,
+  thresholds,
+  unmovedPages,
+} from './space.ts';
 import type { StorageLevel, StorageState } from './types.ts';
+import { Yielding } from './yielding.ts';
 
-/** Rows that give way in one transaction at most, so that an alarm waits for one of them only. */
-const chunk = 100;
-const chunksAtOnce = 8;
-const pageBytes = 4096;
-const mib = 1024 ** 2;
 /** `bulk.db` keeps at least so much room of its own on a nearly full disk. */
 const bulkFloorPages = 2048;
 /** Room that no file may grow into on a full disk: the log needs it, or nothing can be deleted any more. */
@@ -28,46 +35,11 @@ const lookAgainMs = 100;
 const smallDisk = 1024 * mib;
 /** Free pages a file has for what comes, while history still pays for it. */
 const roomBytes = 8 * mib;
-/** A file is written anew, smaller, only while what lives in it is small. */
-const shrinkLivePages = 2048;
-const shrinkGainPages = 256;
-const shrinkAgainMs = 60_000;
 
 const activity = lanes.indexOf('activity');
 
 /** Nothing undelivered may give way for it: a settlement, a note of a room. */
 const nothing = lanes.length;
-
-export interface Space {
-  readonly free: number;
-  readonly total: number;
-}
-
-type SpaceLevel = 'ok' | 'soft' | 'hard' | 'full';
-const spaceLevels: readonly SpaceLevel[] = ['full', 'hard', 'soft'];
-
-/**
- * Below these bytes a level begins. On a large disk a share of it would be absurdly much and on a small one a fixed
- * amount would be all of it, so that each is bounded by both.
- */
-export function thresholds(total: number): Readonly<Record<'soft' | 'hard' | 'full', number>> {
-  return {
-    soft: Math.min(Math.max(0.15 * total, 512 * mib), 2048 * mib, 0.25 * total),
-    hard: Math.min(Math.max(0.05 * total, 128 * mib), 512 * mib, 0.1 * total),
-    full: Math.min(8 * mib, total / 32),
-  };
-}
-
-/** A level ends a tenth above where it begins, so that it does not flap. */
-export function spaceLevel({ free, total }: Space, before: SpaceLevel): SpaceLevel {
-  const limits = thresholds(total);
-  for (const level of spaceLevels) {
-    if (level === 'ok') break;
-    const isHeld = before !== 'ok' && spaceLevels.indexOf(before) <= spaceLevels.indexOf(level);
-    if (free < limits[level] * (isHeld ? 1.1 : 1)) return level;
-  }
-  return 'ok';
-}
 
 /** The most important lane in a group of writes: only lanes of its rank and below may give way for it. */
 export function importance(requests: Iterable<StoreRequest>): number {
@@ -90,11 +62,11 @@ export function importance(requests: Iterable<StoreRequest>): number {
 export class Pressure {
   readonly #options: PressureOptions;
   readonly #reserve: Reserve;
+  readonly #yielding: Yielding;
   #space: Space | undefined;
   #spaceLevel: SpaceLevel = 'ok';
   #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
-  #shrinkAfter = 0;
   #lookAgainAt = 0;
   #siteBound = Number.POSITIVE_INFINITY;
   #capped: { level: SpaceLevel; site: SiteFile | undefined; bulk: BulkFile | undefined } | undefined;
@@ -102,6 +74,12 @@ export class Pressure {
   constructor(options: PressureOptions) {
     this.#options = options;
     this.#reserve = new Reserve(options.dir);
+    const relief = () => {
+      if (this.#spaceLevel !== 'full' || !this.#release()) return false;
+      this.#cap();
+      return true;
+    };
+    this.#yielding = new Yielding({ ...options, relief });
   }
 
   get state(): StorageState {
@@ -171,16 +149,17 @@ export class Pressure {
     const mayGrow = this.#cap();
     // The reserve is for alarms too; what pays for it afterwards goes in the background.
     if (file.name === 'site' && (released || mayGrow)) return true;
-    if (this.#trim(file, 'history')) return true;
-    if (file.name === 'bulk') return this.#trim(file, 'inputs') || this.#evict(file, activity, rank);
-    if (isLow && this.#bulkYields(rank)) {
+    if (this.#yielding.trim(file, 'history') === 'done') return true;
+    if (file.name === 'bulk') {
+      return this.#yielding.trim(file, 'inputs') === 'done' || this.#yielding.evict(file, activity, rank) === 'done';
+    }
+    if (isLow && this.#yielding.bulkYields(rank)) {
       this.#look();
       this.#cap();
       return true;
     }
     if (isLow && !this.#mediaHadTime()) return false;
-    for (let lane = activity - 1; lane >= 0; lane -= 1) if (this.#evict(file, lane, rank)) return true;
-    return false;
+    return this.#yielding.siteYields(file, rank, isLow);
   }
 
   /** One chunk of what gives way without a loss; true when there is more to do. */
@@ -190,10 +169,11 @@ export class Pressure {
     const low = this.#spaceLevel !== 'soft';
     for (const file of [files.bulk(), files.site()]) {
       if (file === undefined || (!low && freePages(file) * pageBytes >= this.#room())) continue;
-      if (this.#trim(file, 'history') || (low && file.name === 'bulk' && this.#trim(file, 'inputs'))) return true;
+      if (this.#yielding.trim(file, 'history') === 'done') return true;
+      if (low && file.name === 'bulk' && this.#yielding.trim(file, 'inputs') === 'done') return true;
     }
     const bulk = files.bulk();
-    if (low && bulk !== undefined && this.#shrink(bulk)) this.#look();
+    if (low && bulk !== undefined && this.#yielding.shrink(bulk)) this.#look();
     return false;
   }
 
@@ -278,73 +258,14 @@ export class Pressure {
     const write = () => file.db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('probe', ?)").run(String(Date.now()));
     if (!attempt(() => transact(file, write))) {
       this.failed(name, 'SQLITE_IOERR');
-      files.reopen(name);
+      if (this.#faults.get(name)?.level !== 'readonly') files.reopen(name);
     }
-  }
-
-  #trim(file: SiteFile | BulkFile, what: 'history' | 'inputs'): boolean {
-    let gone = 0;
-    const done = attempt(() =>
-      this.#options.transact(file, () => {
-        if (what === 'history') gone = file.outbox.trimHistory(0, chunk);
-        else if (file.name === 'bulk') gone = file.trimInputs(0, chunk * 4);
-      }),
-    );
-    if (!done) {
-      // Not even a deletion fits: that is what the reserve is for.
-      if (this.#spaceLevel !== 'full' || !this.#release()) return false;
-      this.#cap();
-      return this.#trim(file, what);
-    }
-    this.#options.trimmed(what, gone);
-    return gone > 0;
-  }
-
-  #evict(file: SiteFile | BulkFile, lane: number, rank: number): boolean {
-    if (lane < rank) return false;
-    const keep = lane === lanes.indexOf('alarm') ? this.#options.limits.keepAlarms : 0;
-    let gone = 0;
-    const done = attempt(() =>
-      this.#options.transact(file, () => {
-        gone = file.outbox.evict(lane, chunk, { keep, at: Date.now() });
-      }),
-    );
-    if (!done || gone === 0) return false;
-    if (lane === activity) this.#options.trimmed('activity', gone);
-    return true;
-  }
-
-  /** Pages of one file are no use to the other until it is written anew, smaller. */
-  #bulkYields(rank: number): boolean {
-    const bulk = this.#options.files.bulk();
-    if (bulk === undefined) return false;
-    for (let times = 0; times < chunksAtOnce; times += 1) {
-      if (this.#shrink(bulk)) return true;
-      if (this.#trim(bulk, 'history') || this.#trim(bulk, 'inputs')) continue;
-      if (!this.#evict(bulk, activity, rank)) return this.#shrink(bulk);
-    }
-    return true;
-  }
-
-  /** True when the disk has more room than before. */
-  #shrink(bulk: BulkFile): boolean {
-    const free = freePages(bulk);
-    const live = pages(bulk) - free;
-    if (free < shrinkGainPages || live > Math.min(free / 2, shrinkLivePages)) return false;
-    if (performance.now() < this.#shrinkAfter) return false;
-    // The log goes first: the new copy is written into it and needs its room.
-    attempt(() => bulk.db.pragma('wal_checkpoint(TRUNCATE)'));
-    const isSmaller = attempt(() => bulk.db.exec('VACUUM'));
-    // It keeps its length this time: the next deletion must not need a free block for it.
-    attempt(() => bulk.db.pragma('wal_checkpoint(RESTART)'));
-    if (!isSmaller) this.#shrinkAfter = performance.now() + shrinkAgainMs;
-    return isSmaller;
   }
 }
 
 export interface PressureOptions {
   readonly dir: string;
-  readonly files: Pick<Files, 'site' | 'bulk' | 'reopen'>;
+  readonly files: Pick<Files, 'site' | 'bulk' | 'reopen' | 'abandonBulk' | 'dir'>;
   readonly limits: StoreLimits;
   /** One durable transaction; throws when it did not succeed, with everything undone. */
   readonly transact: (file: SiteFile | BulkFile, apply: () => void) => void;
@@ -352,32 +273,6 @@ export interface PressureOptions {
   /** For tests: instead of the file system's own figures. */
   readonly space?: () => Space | undefined;
 }
-
-function spaceOf(dir: string): Space | undefined {
-  try {
-    const { bavail, blocks, bsize } = statfsSync(dir);
-    return { free: bavail * bsize, total: blocks * bsize };
-  } catch {
-    return undefined;
-  }
-}
-
-/** Only a new file tells: a file system that met an error refuses it and still calls itself writable. */
-function isReadOnly(dir: string): boolean {
-  const path = join(dir, 'probe');
-  try {
-    closeSync(openSync(path, 'w', 0o600));
-    rmSync(path, { force: true });
-    return false;
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EROFS';
-  }
-}
-
-const pages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('page_count', { simple: true }));
-const unmovedPages = (file: SiteFile | BulkFile): number =>
-  pages(file) - (statSync(file.db.name, { throwIfNoEntry: false })?.size ?? 0) / pageBytes;
-const freePages = (file: SiteFile | BulkFile): number => Number(file.db.pragma('freelist_count', { simple: true }));
 
 function bound(file: SiteFile | BulkFile, log: number, most: number): void {
   attempt(() => file.db.pragma(`max_page_count = ${Math.floor(most)}`));

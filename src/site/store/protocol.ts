@@ -182,6 +182,8 @@ export interface Report {
   readonly openGaps: number;
   /** Events a damaged file gave back since the last report. */
   readonly restored: number;
+  /** Pictures whose events were given up since the last report. */
+  readonly forgotten: readonly string[];
 }
 export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
 export type Trimmed = (typeof trimmedKinds)[number];

@@ -1,11 +1,10 @@
 import type { Lane } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
-import { lanePick } from './files.ts';
 import type { StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
 import type { SiteFile } from './site-file.ts';
 import { synchronousOf } from './sqlite.ts';
 import type { Gap, OutboxStats } from './types.ts';
-import { fileOf } from './writes.ts';
+import { fileOf, lanePick } from './writes.ts';
 
 const writes: ReadonlySet<StoreOp> = new Set<StoreOp>([
   'commit',

@@ -40,6 +40,8 @@ export interface StoreOptions {
   readonly limits?: Partial<StoreLimits>;
   /** Told when a damaged file gave back events that wait for the cloud. */
   readonly onRestored?: () => void;
+  /** Told which pictures nobody wants any more: their events were given up. */
+  readonly onForgotten?: (files: readonly string[]) => void;
   /** Told when the disk's level changed, and when there are gap records that no event tells of. */
   readonly onNews?: () => void;
 }
@@ -59,6 +61,7 @@ export class WorkerStore implements Store {
   readonly #evidence: StoreEvidence = { lastCommit: undefined, lastError: undefined };
   readonly #onRestored: () => void;
   readonly #onNews: () => void;
+  readonly #onForgotten: (files: readonly string[]) => void;
   #storage: StorageState = { level: 'ok', freeBytes: undefined, totalBytes: undefined, reserveBytes: 0 };
   #openGaps = 0;
   #opened: Opened | undefined;
@@ -71,6 +74,7 @@ export class WorkerStore implements Store {
     this.#clock = options.clock;
     this.#onRestored = options.onRestored ?? (() => {});
     this.#onNews = options.onNews ?? (() => {});
+    this.#onForgotten = options.onForgotten ?? (() => {});
     this.#queue = new RequestQueue(limits);
     this.#metrics = storeMetrics({ metrics: options.metrics, queue: () => this.#queue });
     this.#thread = new StoreThread({
@@ -271,6 +275,7 @@ export class WorkerStore implements Store {
     this.#openGaps = report.openGaps;
     if (report.restored > 0) this.#onRestored();
     if (isNews) this.#onNews();
+    if (report.forgotten.length > 0) this.#onForgotten(report.forgotten);
     const at = this.#clock.wall();
     for (const { file, code } of report.errors) this.#evidence.lastError = { file, code, at };
     for (const { file } of report.transactions) {

@@ -11,6 +11,11 @@ interface Writing {
 
 export const fileOf = (lane: Lane): FileName => (lane === 'activity' ? 'bulk' : 'site');
 
+export function lanePick<T>(pick: (lane: number) => T): Readonly<Record<Lane, T>> {
+  const of = (lane: Lane) => pick(lanes.indexOf(lane));
+  return { alarm: of('alarm'), arming: of('arming'), trouble: of('trouble'), activity: of('activity') };
+}
+
 export function touchesSite(request: StoreRequest): boolean {
   switch (request.op) {
     case 'commit': {

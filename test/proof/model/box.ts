@@ -36,7 +36,14 @@ const log = pino({ level: process.env.SITEWARD_MODEL_LOG ?? 'silent' }, pino.des
 const metrics = new Registry();
 const identity = { locationId: 'model', recorderId: 'sw-model', cameraIds: {}, version: '1.0' };
 
-const store = openStore({ dir: options.dir, clock, log, metrics, limits: options.limits });
+const store = openStore({
+  dir: options.dir,
+  clock,
+  log,
+  metrics,
+  limits: options.limits,
+  onForgotten: (files) => media.forget(files),
+});
 await store.start(new AbortController().signal);
 const found = store.recovery();
 const idSpace = nameUuid(bridge, found.storeId);

@@ -30,6 +30,7 @@ export interface TestStoreOptions {
   workerUrl?: URL;
   clock?: ReturnType<typeof manualClock>;
   onRestored?: () => void;
+  onForgotten?: (files: readonly string[]) => void;
 }
 
 /** Not started; stopped at the end of the test. */

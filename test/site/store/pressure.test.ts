@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lane } from '#site/model/index.ts';
-import { spaceLevel, thresholds } from '#site/store/pressure.ts';
+import { spaceLevel, thresholds } from '#site/store/space.ts';
 import { commitOf, metric, row, settled, startStore, type TestStore, temporaryDir, until } from './helpers.ts';
 import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
 
@@ -218,4 +218,47 @@ describe('a file at its largest size', () => {
     expect(later).toHaveLength(2);
     expect(later[1]).toEqual(first);
   });
+});
+
+describe.skipIf(!isRoot)('a card of 24 MiB under load', () => {
+  it('gives up no trouble, arming or alarm while activity waits, and its pictures go with the events', async () => {
+    const small = disk('ext4', 24);
+    const forgotten = new Set<string>();
+    const onForgotten = (files: readonly string[]) => {
+      for (const file of files) forgotten.add(file);
+    };
+    const store = await startStore(small.dir, { limits: quick, onForgotten });
+    const media = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }] as never;
+    await store.commit(commitOf(rows('activity', 1, 10, { media })));
+    const ready = { state: 'ready', bytes: 1, sha256: 'x', mime: 'image/jpeg', at: 1 } as const;
+    const names = Array.from({ length: 10 }, (_, index) => `${index + 1}-0.jpg`);
+    await store.updateMedia(
+      names.map((file, index) => ({ ...ready, seq: index + 1, lane: 'activity' as const, index: 0, file })),
+    );
+    await store.memory('panels').set('pin', 'kept');
+    await fillWith(store, 'activity', 11, 1500);
+    small.fill();
+    const put: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
+    let seq = 10_001;
+    for (let round = 0; round < 250; round += 1) {
+      const lane = (['trouble', 'arming', 'alarm'] as const)[round % 3] ?? 'alarm';
+      const stored = await store.commit(commitOf(rows(lane, seq, 10))).then(
+        () => true,
+        () => false,
+      );
+      seq += 10;
+      if (stored) put[lane] += 10;
+      const { pending, lanes } = await store.stats();
+      const lost = lanes.trouble.lost + lanes.arming.lost + lanes.alarm.lost;
+      if (lost > 0) expect(pending.activity).toBe(0);
+    }
+    const { pending, lanes } = await store.stats();
+    expect(lanes.activity.lost + pending.activity).toBeGreaterThanOrEqual(10);
+    for (const lane of ['trouble', 'arming', 'alarm'] as const) {
+      expect(pending[lane] + lanes[lane].lost).toBe(put[lane]);
+    }
+    expect(lanes.alarm.lost + lanes.arming.lost + lanes.trouble.lost).toBeGreaterThan(0);
+    await until(() => names.every((file) => forgotten.has(file)));
+    expect(await store.memory('panels').get('pin')).toBe('kept');
+  }, 60_000);
 });

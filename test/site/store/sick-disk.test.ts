@@ -56,6 +56,19 @@ describe.skipIf(!isRoot)('a file system that turns read-only while siteward runs
   });
 });
 
+describe.skipIf(!isRoot)('a card that takes no more writes while siteward runs', () => {
+  it('still serves what waits', async () => {
+    const card = disk('ext4', 24);
+    const store = await startStore(card.dir, { limits: quick });
+    await store.commit(commitOf([big(1), big(2)]));
+    card.breakDown();
+    await expect(store.settle([settled(1)])).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) });
+    await until(() => store.storage().level === 'readonly');
+    await expect(store.commit(commitOf([big(3)]))).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) });
+    expect(await seqs(store)).toEqual([1, 2]);
+  });
+});
+
 describe('errors of the disk that come and go', () => {
   it('leave each event once, and the level shows them until they are over', async () => {
     const dir = temporaryDir();
