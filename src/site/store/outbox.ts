@@ -342,7 +342,11 @@ function prepare(db: Database) {
        WHERE seq = ? AND idx = ? AND state <> 2`,
     ),
     mediaState: db.prepare('UPDATE media SET state = ?, at = ?, reason = ? WHERE seq = ? AND idx = ? AND state <> 2'),
-    picturesOf: pluck<[number], string>(db, 'SELECT file FROM media WHERE seq = ? AND file IS NOT NULL AND state <> 2'),
+    // One that was on disk when a run ended and is not on record has the name the spool gives it.
+    picturesOf: pluck<[number], string>(
+      db,
+      `SELECT coalesce(file, seq || '-' || idx || '.jpg') FROM media WHERE seq = ? AND state <> 2`,
+    ),
     readyPictures: db.prepare<[number], { seq: number; idx: number; file: string }>(
       `SELECT seq, idx, file FROM media JOIN ev USING(seq) WHERE media.state = 1 AND file IS NOT NULL
        ORDER BY ev.lane DESC, seq LIMIT ?`,
