@@ -264,6 +264,35 @@ describe('a silent event (safety 4)', () => {
     dead = false;
     await h.passTime('it is settled', async () => (await h.store.take('alarm', 0, 1)).length === 0);
   });
+
+  it('that is refused is offered again and again, since nobody could put it back', async () => {
+    let refuses = true;
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        refuses ? json(response, 422, { error: 'invalid' }) : accept(post, nth, response, socket),
+    });
+    await h.commit([{ ...rowOf(h.clock, 1), silent: true }]);
+    await h.passTime('it was refused three times', () => h.posts.length >= 3);
+    refuses = false;
+    await h.passTime('it is delivered', async () => (await h.store.take('alarm', 0, 1)).length === 0);
+    const trail = await h.store.events({ limit: 1, withSilent: true });
+    expect(trail).toMatchObject([{ delivery: 'delivered' }]);
+  });
+
+  it('keeps a pause the server asks for', async () => {
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        h.posts.length === 1 ? json(response, 429, {}, { 'retry-after': '90' }) : accept(post, nth, response, socket),
+    });
+    await h.commit([{ ...rowOf(h.clock, 1), silent: true }]);
+    await until('it was tried', () => h.posts.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    h.clock.advance(89_000);
+    h.delivery.wake();
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(h.posts).toHaveLength(1);
+    await h.passTime('it is delivered', async () => (await h.store.take('alarm', 0, 1)).length === 0);
+  });
 });
 
 describe('a pause', () => {
@@ -361,25 +390,26 @@ describe('lanes', () => {
   it('let a fresh alarm pass a backlog, but not older events of its own partition', async () => {
     const { onEvent, release } = gate();
     await setUp({ onEvent, start: false, delivery: { slots: 1 } });
-    const backlog = Array.from({ length: 600 }, (_, i) => {
-      const lane = i === 590 ? 'trouble' : 'alarm';
-      return rowOf(h.clock, i + 1, { lane, orderKey: i === 590 || i === 595 ? 'p2' : 'p1' });
+    // Longer than the window, so that the second partition's older events are still in the store.
+    const backlog = Array.from({ length: 1_600 }, (_, i) => {
+      const lane = i === 1_590 ? 'trouble' : 'alarm';
+      return rowOf(h.clock, i + 1, { lane, orderKey: i === 1_590 || i === 1_595 ? 'p2' : 'p1' });
     });
     await h.commit(backlog);
     await h.delivery.start(new AbortController().signal);
     const inMemory = () => Number(h.delivery.health().facts?.inMemory);
-    await until('the first is under way and the window is full', () => h.posts.length === 1 && inMemory() >= 256);
+    await until('the first is under way and the window is full', () => h.posts.length >= 1 && inMemory() >= 512);
     const before = inMemory();
-    await h.commit([rowOf(h.clock, 601, { orderKey: 'p2' })]);
+    await h.commit([rowOf(h.clock, 1_601, { orderKey: 'p2' })]);
     await until('the fresh alarm is in the window', () => inMemory() > before);
     release();
-    await until('the fresh alarm has come', () => seqs().includes(601));
+    await until('the fresh alarm has come', () => seqs().includes(1_601));
     const order = seqs();
-    expect(order.indexOf(601)).toBeLessThan(10);
-    expect(order.filter((seq) => [591, 596, 601].includes(seq))).toEqual([591, 596, 601]);
+    expect(order.indexOf(1_601)).toBeLessThan(10);
+    expect(order.filter((seq) => [1_591, 1_596, 1_601].includes(seq))).toEqual([1_591, 1_596, 1_601]);
     await until('the outbox is empty', empty);
-    expect(seqs().filter((seq) => seq !== 591 && seq !== 596 && seq < 601)).toEqual(
-      backlog.map(({ seq }) => seq).filter((seq) => seq !== 591 && seq !== 596),
+    expect(seqs().filter((seq) => seq !== 1_591 && seq !== 1_596 && seq < 1_601)).toEqual(
+      backlog.map(({ seq }) => seq).filter((seq) => seq !== 1_591 && seq !== 1_596),
     );
   });
 

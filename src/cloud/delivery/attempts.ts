@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { PendingRow } from '#site/store/index.ts';
 import type { Sent } from './address-book.ts';
-import type { Breaker } from './breaker.ts';
+import { type Breaker, retryAfterCapMs } from './breaker.ts';
 import type { EventTimes } from './event-times.ts';
 import type { Feed } from './feed.ts';
 import type { DeliveryMetrics } from './metrics.ts';
@@ -59,7 +59,9 @@ const blamedCap = 5;
 /** The same while nothing passes: another event must get its chance to show that the server is well. */
 const blamedAlone = 10;
 const suspectedMs = 60_000;
-const silentRetryMs = 5_000;
+/** No line watch looks for the line of a silent event, so that it is tried this often itself. */
+const unseenLineMs = 15_000;
+const hourMs = 3_600_000;
 const busy = { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true } as const;
 
 /** One try. Body and id are the same every time, only `sent_at` differs (S-168). */
@@ -139,7 +141,9 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   /** The server lives and does not want this event: one more try by itself, then it is parked. */
   function refuse(item: Item, sent: Sent, sentMono: number, waitMs: number): void {
     open(sentMono);
-    if (item.refused) park(item, sent);
+    // Nobody could see that it is parked, nor put it back: a silent event is offered for as long as it takes.
+    if (item.row.silent === true) waitUnseen(item, sent, { fromMs: waitMs, toMs: hourMs });
+    else if (item.refused) park(item, sent);
     else {
       item.refused = true;
       aside(item, waitMs);
@@ -148,13 +152,12 @@ export function createAttempts(options: AttemptsOptions): Attempts {
 
   /** The origin rests. The event keeps its place, unless it seems to be the cause. */
   function hold(item: Item, sent: Sent, sentMono: number, action: Action): void {
-    // A silent event must not be seen to find the line dead (safety 4): it waits by itself, and the next probe tells.
-    if (item.row.silent === true) {
-      aside(item, silentRetryMs);
-      return;
-    }
     const { judgement } = sent;
     const rest = action.do === 'rest' ? action : busy;
+    if (item.row.silent === true) {
+      waitUnseen(item, sent, { fromMs: rest.fromMs, toMs: rest.endsWithLink ? unseenLineMs : rest.toMs });
+      return;
+    }
     const blames = action.do === 'rest' && action.blamesEvent === true;
     if (blames) {
       if (item.blamed === 0) item.acceptedBefore = accepted;
@@ -168,6 +171,16 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       aside(item, suspectedMs);
     } else queue.back(item);
     restOrigin(rest, judgement, sentMono);
+  }
+
+  /**
+   * A silent event must not be seen to find the line dead (safety 4): it waits by itself, longer with each try and at
+   * least as long as the server asks for, and the next probe tells how the line is.
+   */
+  function waitUnseen(item: Item, { judgement }: Sent, { fromMs, toMs }: Pick<Rests, 'fromMs' | 'toMs'>): void {
+    const own = Math.min(toMs, fromMs * 2 ** Math.min(item.tries - 1, 20));
+    const asked = judgement.retryAfterMs === undefined ? 0 : Math.min(judgement.retryAfterMs, retryAfterCapMs) + 1_000;
+    aside(item, Math.max(own, asked));
   }
 
   function restOrigin(rest: Rests, { reason, retryAfterMs, tokenWaitMs }: Judgement, sentMono: number): void {

@@ -51,7 +51,8 @@ export interface BreakerOptions {
 }
 
 const hurryMs = 60_000;
-const retryAfterCapMs = 24 * 3_600_000;
+/** What a server asks for is honoured up to a day. */
+export const retryAfterCapMs = 24 * 3_600_000;
 
 export function createBreaker(options: BreakerOptions): Breaker {
   const { clock, slots } = options;
