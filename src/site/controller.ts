@@ -160,7 +160,6 @@ export function createController(options: {
         ports.capture.capture({
           seq: row.seq,
           lane: row.lane,
-          eventId: row.eventId,
           items: row.media,
           committed: durableIn(row.lane),
           ...(row.silent === true && { silent: true as const }),

@@ -50,7 +50,6 @@ export interface CapturePort {
 export interface CaptureJob {
   readonly seq: number;
   readonly lane: Lane;
-  readonly eventId: string;
   readonly items: readonly MediaItem[];
   readonly committed: Promise<void>;
   /** Shows in no metric, log line or health (safety 4). */
@@ -60,6 +59,6 @@ export interface CaptureJob {
 export interface DeliveryPort {
   /** New rows are on disk. */
   wake(): void;
-  /** Rows that could not be written: sent from memory, at most 1,200 of them; the oldest activity gives way. */
+  /** Rows that could not be written: sent from memory, at most 1,200 of them; the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
 }
