@@ -1,4 +1,5 @@
 import type {
+  ArmAction,
   Changes,
   DeviceId,
   EventDraft,
@@ -35,7 +36,7 @@ export interface PanelsPort {
 export interface PanelCommand {
   readonly panel: DeviceId;
   readonly partition: PartitionId;
-  readonly action: 'disarm' | 'arm_away' | 'arm_home' | 'arm_night' | 'arm_vacation' | 'arm_custom';
+  readonly action: ArmAction;
   readonly commandId: string;
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
 import { renderCommand } from './commands.ts';
 import type { PanelHint } from './hints.ts';
 import type { Message } from './interpret.ts';
@@ -20,7 +20,7 @@ import { narrowest } from './topics.ts';
 export interface PanelCommandLike {
   readonly panel: DeviceId;
   readonly partition: PartitionId;
-  readonly action: 'disarm' | 'arm_away' | 'arm_home' | 'arm_night' | 'arm_vacation' | 'arm_custom';
+  readonly action: ArmAction;
   readonly commandId: string;
 }
 

@@ -1,4 +1,5 @@
 import type {
+  ArmAction,
   ArmingRecord,
   ArmingSource,
   ArmMode,
@@ -159,7 +160,7 @@ export type Effect =
       readonly kind: 'panel';
       readonly panel: DeviceId;
       readonly partition: PartitionId;
-      readonly action: 'disarm' | 'arm_away' | 'arm_home' | 'arm_night' | 'arm_vacation' | 'arm_custom';
+      readonly action: ArmAction;
       readonly commandId: string;
     }
   /** Answers a command; a final one leaves after the commit of what it reports. */

@@ -21,6 +21,9 @@ export const armModes = ['away', 'home', 'night', 'vacation', 'custom'] as const
 export const armMode = z.enum(armModes);
 export type ArmMode = z.infer<typeof armMode>;
 
+/** What a panel is told to do with a partition. */
+export type ArmAction = 'disarm' | `arm_${ArmMode}`;
+
 export const armedWord: Readonly<Record<ArmMode, ArmingWord>> = {
   away: 'armed_away',
   home: 'armed_home',
