@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '#lib/clock.ts';
 import { ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
-import type { ClockQuality } from '#site/model/index.ts';
+import type { ClockQuality, TrustedMoment } from '#site/model/index.ts';
 
 /** No moment before this can be true: the source is younger. */
 const writtenAt = Date.UTC(2026, 10, 1);
@@ -22,13 +22,6 @@ const slowMs = 2_000;
 /** A `Date` header counts whole seconds: on average the server is so much further. */
 const dateMs = 500;
 const lookEveryMs = 1_000;
-
-/** A moment whose true time is known, and from whom; wall and monotonic milliseconds. */
-export interface TrustedMoment {
-  readonly mono: number;
-  readonly wall: number;
-  readonly source: 'ntp' | 'cloud';
-}
 
 /**
  * How far the wall clock can be trusted. `synced`: the time service says so, or the cloud's `Date` agreed within the

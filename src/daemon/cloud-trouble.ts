@@ -1,5 +1,5 @@
 import type { OnLink } from '#cloud/delivery/index.ts';
-import type { DeviceRef, Signal } from '#site/model/index.ts';
+import { bridgeItself, type Signal } from '#site/model/index.ts';
 
 /** Says at the site that events are held back, and when they leave again. */
 export interface CloudTrouble {
@@ -10,7 +10,6 @@ export interface CloudTrouble {
 
 type Kind = NonNullable<Parameters<OnLink>[2]>;
 
-const bridge: DeviceRef = { kind: 'bridge', id: 'siteward' };
 const minute = 60_000;
 /** How long each kind of hold must last: what only a person can end is told at once, a line may be back in a moment. */
 const toleratedMs: Readonly<Record<Kind, number>> = {
@@ -35,7 +34,7 @@ export function createCloudTrouble(options: {
   let timer: NodeJS.Timeout | undefined;
 
   const tell = (active: boolean, detail: string) =>
-    void emit([{ kind: 'trouble', source: bridge, trouble: 'comm_fail', active, detail, replay: false }])
+    void emit([{ kind: 'trouble', source: bridgeItself, trouble: 'comm_fail', active, detail, replay: false }])
       // Only a controller that is ending refuses.
       .catch(() => {});
 

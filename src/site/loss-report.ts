@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { describe } from '#errors.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { wakeup } from '#lib/wait.ts';
-import type { DeviceRef, LostEvents, Signal, StorageCondition } from './model/index.ts';
+import { bridgeItself, type LostEvents, type Signal, type StorageCondition } from './model/index.ts';
 import type { Gap, StorageLevel, Store } from './store/index.ts';
 
 /** Records one event tells of, as many as its evidence holds. */
@@ -12,8 +12,6 @@ const pauseMs = 60_000;
 const againMs = 5000;
 /** Newest trouble events that are searched for one that tells of a record already. */
 const lookBack = 500;
-
-const source: DeviceRef = { kind: 'bridge', id: 'siteward' };
 
 const conditions: Readonly<Record<StorageLevel, StorageCondition>> = {
   ok: 'ok',
@@ -59,7 +57,7 @@ export function createLossReport(options: {
     const condition = conditions[level];
     if (condition === told) return;
     told = condition;
-    await options.emit([{ kind: 'storage', source, condition }]);
+    await options.emit([{ kind: 'storage', source: bridgeItself, condition }]);
   }
 
   async function tellLosses(): Promise<void> {
@@ -72,7 +70,7 @@ export function createLossReport(options: {
     nextMono = performance.now() + betweenMs;
     for (const gap of next) underWay.add(keyOf(evidenceOf(gap)));
     // Resolves after two seconds without a disk too; then the event is found at a later look.
-    await options.emit([{ kind: 'loss', source, losses: next.map(lostEvents).reverse() }]);
+    await options.emit([{ kind: 'loss', source: bridgeItself, losses: next.map(lostEvents).reverse() }]);
     await confirm(next);
   }
 

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
-import { type ClockQuality, isoTime } from '#site/model/index.ts';
+import { type ClockQuality, isoTime, type Stamp } from '#site/model/index.ts';
 import type { Anchor, PendingRow } from '#site/store/index.ts';
-import { eventTime, isNews, type Stamp } from '../../src/cloud/delivery/event-time.ts';
+import { eventTime, isNews } from '../../src/cloud/delivery/event-time.ts';
 import { createEventTimes } from '../../src/cloud/delivery/event-times.ts';
 import { rowOf } from './support.ts';
 

@@ -1,14 +1,5 @@
-import type { ClockQuality } from '#site/model/index.ts';
+import type { Stamp } from '#site/model/index.ts';
 import type { Anchor } from '#site/store/index.ts';
-
-/** When an event was recorded, by the clocks of that moment. */
-export interface Stamp {
-  readonly boot: string;
-  /** Monotonic milliseconds of that boot. */
-  readonly mono: number;
-  readonly wall: number;
-  readonly clock: ClockQuality;
-}
 
 /** The time an event is sent with. The note is there when it is not simply the recorded one; all in milliseconds. */
 export interface EventTime {

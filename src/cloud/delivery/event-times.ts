@@ -1,12 +1,9 @@
 import { withCorrection, withTimes } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { isoTime } from '#site/model/index.ts';
+import { isoTime, type TrustedMoment } from '#site/model/index.ts';
 import type { Anchor, PendingRow, Store } from '#site/store/index.ts';
 import { type EventTime, eventTime, isNews, ofOneBoot, unconfirmed } from './event-time.ts';
-
-/** A moment whose true time is known, in this boot. */
-export type TrustedMoment = Omit<Anchor, 'boot'>;
 
 /**
  * Gives events the time they are sent with, and keeps what that rests on. An event whose clock was in doubt is sent

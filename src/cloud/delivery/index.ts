@@ -1,5 +1,4 @@
 export * from './delivery.ts';
-export type { TrustedMoment } from './event-times.ts';
 export * from './files.ts';
 export type { OnLink } from './link.ts';
 export { helpFor, type StatusHelp, statusHelp } from './status-help.ts';

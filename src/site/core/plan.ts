@@ -1,6 +1,6 @@
 import type { PartitionPlan, PartitionState, SitePlan, Stamp, ZonePlan, ZoneState } from '#site/model/index.ts';
-import { modeOf } from '#site/model/index.ts';
-import { bridge, troubleKey } from './trouble.ts';
+import { bridgeItself, modeOf } from '#site/model/index.ts';
+import { troubleKey } from './trouble.ts';
 import type { SiteState, TimerState } from './types.ts';
 import { own } from './work.ts';
 import { behaviour } from './zones.ts';
@@ -10,12 +10,12 @@ import { behaviour } from './zones.ts';
  * commissioning; after a lost one nobody knows, and unknown is never disarmed (I3, safety 2). Panels are always asked.
  */
 export function initialState(plan: SitePlan, at: Stamp, options: { readonly storeLost: boolean }): SiteState {
-  const lost = { trouble: 'system', source: bridge, since: at.wall } as const;
+  const lost = { trouble: 'system', source: bridgeItself, since: at.wall } as const;
   const empty: SiteState = {
     partitions: {},
     zones: {},
     links: {},
-    troubles: options.storeLost ? { [troubleKey('system', bridge)]: lost } : {},
+    troubles: options.storeLost ? { [troubleKey('system', bridgeItself)]: lost } : {},
     timers: {},
     commands: {},
     wrongCodes: {},

@@ -1,11 +1,10 @@
-import type { PartitionPlan } from '#site/model/index.ts';
+import { bridgeItself, type PartitionPlan } from '#site/model/index.ts';
 import { deviceName, troubleEvent } from './events.ts';
 import { unconfirmed } from './flight.ts';
 import { markStale } from './link.ts';
 import { entryEnded, exitEnded, partitionPlan } from './partition.ts';
 import { after, left, setTimer } from './timers.ts';
 import { isSet } from './transition.ts';
-import { bridge } from './trouble.ts';
 import type { TimerState } from './types.ts';
 import { own, partitionOf, setPartition, setZones, type Work, without } from './work.ts';
 
@@ -43,7 +42,7 @@ export function started(work: Work, how: { readonly sameBoot: boolean; readonly 
   for (const timer of Object.values(work.state.timers)) resume(work, timer, how.sameBoot);
   if (how.storeLost) {
     work.rules.add('safety 2');
-    troubleEvent(work, { kind: 'system', active: true, source: deviceName(bridge), detail: 'store_lost' });
+    troubleEvent(work, { kind: 'system', active: true, source: deviceName(bridgeItself), detail: 'store_lost' });
   }
 }
 

@@ -1,9 +1,13 @@
-import { type DeviceRef, isoTime, type Signal, type TroubleKind, type ZoneNumber } from '#site/model/index.ts';
+import {
+  bridgeItself,
+  type DeviceRef,
+  isoTime,
+  type Signal,
+  type TroubleKind,
+  type ZoneNumber,
+} from '#site/model/index.ts';
 import { coded, deviceName, emit, troubleEvent } from './events.ts';
 import { own, type Work, without, zonePlan } from './work.ts';
-
-/** siteward itself as the source of a trouble. */
-export const bridge: DeviceRef = { kind: 'bridge', id: 'siteward' };
 
 export const troubleKey = (kind: TroubleKind, source: DeviceRef, zone?: ZoneNumber): string =>
   `${kind}|${deviceName(source)}|${zone ?? ''}`;
@@ -82,5 +86,5 @@ export function eventsLost(work: Work, { source, losses }: Extract<Signal, { kin
 /** The trouble "store lost" ends when every partition's arming is known again. */
 export function settleStoreLoss(work: Work): void {
   const unknown = Object.values(work.state.partitions).some(({ state }) => state === 'unknown');
-  if (!unknown) setTrouble(work, { kind: 'system', source: bridge, active: false, detail: 'store_lost' });
+  if (!unknown) setTrouble(work, { kind: 'system', source: bridgeItself, active: false, detail: 'store_lost' });
 }

@@ -21,6 +21,9 @@ export interface DeviceRef {
   readonly id: DeviceId;
 }
 
+/** siteward itself, as the source of a trouble. Its trouble ends only under the same name. */
+export const bridgeItself: DeviceRef = { kind: 'bridge', id: 'siteward' };
+
 /** How far the wall clock can be trusted. Rules depend on it. */
 export const clockQuality = z.enum(['synced', 'holdover', 'doubtful']);
 export type ClockQuality = z.infer<typeof clockQuality>;
@@ -33,6 +36,13 @@ export interface Stamp {
   readonly wall: number;
   readonly boot: string;
   readonly clock: ClockQuality;
+}
+
+/** A moment of this boot whose true time is known, and from whom; wall and monotonic milliseconds. */
+export interface TrustedMoment {
+  readonly mono: number;
+  readonly wall: number;
+  readonly source: 'ntp' | 'cloud';
 }
 
 export const isoTime = (wallMs: number): string => new Date(wallMs).toISOString();
