@@ -64,7 +64,8 @@ export function createMedia(options: {
   const { pictures, table, clock, log } = options;
   const spool = createSpool({ dir: options.dir, budgetBytes: options.budgetBytes });
   const abort = new AbortController();
-  const jobs = new Set<Promise<void>>();
+  /** Work under way, and whether it may be known of. */
+  const jobs = new Map<Promise<void>, boolean>();
   /** The end of each camera's line of pictures. */
   const lines = new Map<string, Promise<void>>();
   let problem: string | undefined;
@@ -87,18 +88,18 @@ export function createMedia(options: {
   });
   new Gauge({
     name: 'siteward_media_spool_bytes',
-    help: 'Bytes of pictures on disk',
+    help: 'Bytes of pictures on disk; those of silent events stand in no figure',
     registers: [options.metrics],
     collect() {
-      this.set(spool.usedBytes);
+      this.set(spool.shownBytes);
     },
   });
 
-  function run(work: Promise<void>): void {
+  function run(work: Promise<void>, silent = false): void {
     const tracked = work.catch((error: unknown) => {
       if (!abort.signal.aborted) log.error({ err: error }, 'a picture could not be recorded');
     });
-    jobs.add(tracked);
+    jobs.set(tracked, !silent);
     void tracked.finally(() => jobs.delete(tracked));
   }
 
@@ -136,6 +137,7 @@ export function createMedia(options: {
     try {
       const bytes = await snapshotWithRetry(item.camera);
       const stored = await spool.write(`${job.seq}-${item.index}.jpg`, bytes);
+      if (job.silent !== true) spool.show(stored.file, stored.bytes);
       return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
     } catch (error) {
       abort.signal.throwIfAborted();
@@ -190,7 +192,8 @@ export function createMedia(options: {
     if (fresh?.has(row.seq) === true) return true;
     const age = clock.wall() - row.eventWall;
     if (age < 0 || age >= lateMs) return false;
-    run(enqueue({ ...row, items: [row], committed: Promise.resolve() }, { ...row, offsetMs: 0 }, clock.monotonic()));
+    const job = { ...row, items: [row], committed: Promise.resolve() };
+    run(enqueue(job, { ...row, offsetMs: 0 }, clock.monotonic()), row.silent);
     return true;
   }
 
@@ -240,24 +243,29 @@ export function createMedia(options: {
 
     async stop() {
       abort.abort(new SitewardError('stopped', 'media is stopping'));
-      await Promise.allSettled(jobs);
+      await Promise.allSettled(jobs.keys());
     },
 
     capture(job) {
       const started = clock.monotonic();
       if (job.items.length > 0) fresh?.add(job.seq);
       for (const item of job.items) {
-        if (jobs.size < jobCap) run(enqueue(job, item, started));
-        else run(refuse(job, item));
+        if (jobs.size < jobCap) run(enqueue(job, item, started), job.silent);
+        else run(refuse(job, item), job.silent);
       }
     },
 
     discard: (file) => spool.remove(file),
-    forget: (files) => run(Promise.all(files.map((file) => spool.remove(file))).then(() => undefined)),
+    forget: (files) =>
+      run(
+        Promise.all(files.map((file) => spool.remove(file))).then(() => undefined),
+        true,
+      ),
     path: (file) => spool.path(file),
 
     health(): Health {
-      const facts = { spoolBytes: spool.usedBytes, waiting: jobs.size };
+      const waiting = [...jobs.values()].filter((isShown) => isShown).length;
+      const facts = { spoolBytes: spool.shownBytes, waiting };
       return problem === undefined
         ? ok(facts)
         : { state: 'degraded', reason: `last picture failed: ${problem}`, facts };
@@ -265,7 +273,7 @@ export function createMedia(options: {
   };
 
   async function refuse(job: CaptureJob, item: MediaItem): Promise<void> {
-    captures.inc({ result: 'refused' });
+    if (job.silent !== true) captures.inc({ result: 'refused' });
     await job.committed;
     const reason = 'too many pictures were asked for at once';
     await record({ seq: job.seq, lane: job.lane, index: item.index, at: clock.wall(), state: 'failed', reason });

@@ -32,7 +32,12 @@ export interface Spool {
   /** Size and contents of a file as they are now; undefined when it is gone or empty. */
   inspect(file: string): Promise<StoredFile | undefined>;
   path(file: string): string;
+  /** The picture is of an event that may be known of: `shownBytes` counts it from now on. */
+  show(file: string, bytes: number): void;
+  /** Everything in the folder. */
   readonly usedBytes: number;
+  /** Without pictures of silent events, nor those nobody has said anything of (safety 4). */
+  readonly shownBytes: number;
 }
 
 const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
@@ -40,6 +45,8 @@ const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
 export function createSpool(options: { dir: string; budgetBytes: number }): Spool {
   const { dir, budgetBytes } = options;
   let used = 0;
+  /** Bytes by name; never more entries than files in the folder. */
+  const shown = new Map<string, number>();
 
   const sizeOf = (name: string): Promise<number | undefined> =>
     stat(join(dir, name)).then(
@@ -51,6 +58,7 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
     const size = (await sizeOf(name)) ?? 0;
     await unlink(join(dir, name)).catch(ignoreMissing);
     used = Math.max(0, used - size);
+    shown.delete(name);
   }
 
   return {
@@ -58,6 +66,7 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await syncFolder(dirname(dir));
       used = 0;
+      shown.clear();
       return readdir(dir);
     },
 
@@ -103,8 +112,14 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
     path: (file) => join(dir, file),
 
+    show: (file, bytes) => void shown.set(file, bytes),
+
     get usedBytes() {
       return used;
+    },
+
+    get shownBytes() {
+      return [...shown.values()].reduce((sum, bytes) => sum + bytes, 0);
     },
   };
 }

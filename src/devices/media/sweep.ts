@@ -62,16 +62,21 @@ async function check(row: PlannedMedia, options: SweepOptions): Promise<void> {
   else if (row.bytes !== undefined && bytes !== row.bytes) {
     await fail(row, `lost: the file has ${bytes} bytes, not the ${row.bytes} that were recorded`, options);
     await options.spool.remove(nameOf(row));
-  }
+  } else show(row, bytes, options);
 }
 
 /** The process ended between the file and its row. */
 async function adopt(row: PlannedMedia, options: SweepOptions): Promise<void> {
   const found = await options.spool.inspect(nameOf(row));
   if (found === undefined) return fail(row, 'lost: the file is empty or gone', options);
+  show(row, found.bytes, options);
   await options.record({ ...place(row), at: options.wall(), state: 'ready', ...found, mime: 'image/jpeg' });
   options.onReady();
 }
+
+const show = (row: PlannedMedia, bytes: number, { spool }: SweepOptions): void => {
+  if (row.silent !== true) spool.show(nameOf(row), bytes);
+};
 
 const fail = (row: PlannedMedia, reason: string, { record, wall }: SweepOptions): Promise<void> =>
   record({ ...place(row), at: wall(), state: 'failed', reason });

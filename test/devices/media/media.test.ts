@@ -17,12 +17,14 @@ let media: Media | undefined;
 let outcomes: MediaOutcome[];
 let planned: PlannedMedia[];
 let ready: number;
+let metrics: Registry;
 
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'siteward-media-'));
   outcomes = [];
   planned = [];
   ready = 0;
+  metrics = new Registry();
 });
 
 afterEach(async () => {
@@ -49,7 +51,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000, storage = () =
     storage,
     clock: systemClock(),
     log: pino({ level: 'silent' }),
-    metrics: new Registry(),
+    metrics,
   });
   await media.start(new AbortController().signal);
   return media;
@@ -186,6 +188,51 @@ describe('media', () => {
     for (let seq = 1; seq <= 130; seq += 1) one.capture(job(seq, [item(0, `camera-${seq}`)]));
     await expect.poll(() => outcomes.length).toBeGreaterThanOrEqual(2);
     expect(outcomes.every((outcome) => outcome.state === 'failed')).toBe(true);
+  });
+});
+
+/** What a person at the machine can read of the pictures. */
+const figures = async (one: Media) => [one.health().facts, await metrics.metrics()];
+
+describe('the pictures of a silent event', () => {
+  it('change no figure while they are taken, wait, are refused or go', async () => {
+    const gate = Promise.withResolvers<void>();
+    const one = await start(async () => gate.promise.then(() => picture), 20);
+    await expect.poll(() => one.health().facts).toMatchObject({ waiting: 0 });
+    const before = await figures(one);
+    one.capture({ ...job(7, [item(0)]), silent: true });
+    expect(await figures(one)).toEqual(before);
+    gate.resolve();
+    await expect.poll(() => ready).toBe(1);
+    expect(await figures(one)).toEqual(before);
+    for (let index = 1; index <= 130; index += 1) one.capture({ ...job(8, [item(index)]), silent: true });
+    await expect.poll(() => outcomes.length).toBe(131);
+    expect(await figures(one)).toEqual(before);
+    await one.discard('7-0.jpg');
+    expect(await figures(one)).toEqual(before);
+  });
+
+  it('use the budget all the same', async () => {
+    const one = await start(async () => picture, 2 * picture.length - 1);
+    one.capture({ ...job(7, [item(0)]), silent: true });
+    await expect.poll(() => ready).toBe(1);
+    one.capture(job(8, [item(0)]));
+    await expect.poll(() => outcomes.length).toBe(2);
+    expect(outcomes[1]).toMatchObject({ seq: 8, state: 'failed' });
+  });
+
+  it('stand in no figure after a restart either, while those of others do', async () => {
+    for (const name of ['1-0.jpg', '2-0.jpg', '3-0.jpg']) writeFileSync(join(dir, name), picture);
+    planned = [
+      row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: picture.length }),
+      row({ seq: 2, state: 'ready', file: '2-0.jpg', bytes: picture.length, silent: true }),
+      row({ seq: 3, silent: true }),
+    ];
+    const one = await start(async () => picture);
+    await expect.poll(() => one.health().facts).toEqual({ spoolBytes: picture.length, waiting: 0 });
+    expect(await metrics.metrics()).toContain(`siteward_media_spool_bytes ${picture.length}`);
+    one.forget(['1-0.jpg']);
+    await expect.poll(() => one.health().facts).toEqual({ spoolBytes: 0, waiting: 0 });
   });
 });
 
