@@ -1,4 +1,4 @@
-import type { Database } from 'better-sqlite3';
+import Sqlite, { type Database } from 'better-sqlite3';
 import { SitewardError } from '#errors.ts';
 import type { FileName } from './protocol.ts';
 
@@ -66,5 +66,43 @@ export function migrate(db: Database, file: FileName, steps: readonly string[] =
       db.exec(sql);
       db.pragma(`user_version = ${index + 1}`);
     }).immediate();
+  }
+}
+
+/** What SQLite knows a table or an index by. */
+export interface SchemaEntry {
+  readonly name: string;
+  readonly root: number;
+  readonly sql: string | null;
+}
+
+/** In the order they were made. */
+export const schemaOf = (db: Database): SchemaEntry[] =>
+  db.prepare<[], SchemaEntry>('SELECT name, rootpage AS root, sql FROM sqlite_schema ORDER BY rowid').all();
+
+/** A new, empty database in memory, made by the same steps as every file; to be closed. */
+export function emptyDatabase(file: FileName): Database {
+  const db = new Sqlite(':memory:');
+  try {
+    db.pragma('page_size = 4096');
+    migrate(db, file);
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+/**
+ * The table or index of the newest version that the file lacks or words differently; undefined when there is none. Its
+ * text lies in the file, and a flipped bit in it leaves a sound database without that column.
+ */
+export function alteredEntry(db: Database, file: FileName): string | undefined {
+  const empty = emptyDatabase(file);
+  try {
+    const found = new Map(schemaOf(db).map(({ name, sql }) => [name, sql]));
+    return schemaOf(empty).find(({ name, sql }) => found.get(name) !== sql)?.name;
+  } finally {
+    empty.close();
   }
 }

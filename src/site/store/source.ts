@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import type { FileName } from './protocol.ts';
-import { migrate } from './schema.ts';
+import { emptyDatabase, schemaOf } from './schema.ts';
 
 const pageBytes = 4096;
 
@@ -24,12 +24,12 @@ export function openSource(path: string): Database {
 }
 
 /**
- * Gives a file that was set aside a new first page if its own cannot be read: that of a new file, made by the same
+ * Gives a file that was set aside a new first page if its own cannot be read or names things differently: that of a new file, made by the same
  * steps, so that its tables begin on the same pages. The old one is kept beside it (`.page1`). True when the file can
  * be opened now.
  */
 export function openable(path: string, file: FileName): boolean {
-  if (opens(path)) return true;
+  if (opens(path) && !isAltered(path, file)) return true;
   try {
     const old = firstPage(path);
     if (old.length < pageBytes) return false;
@@ -55,12 +55,27 @@ function opens(path: string): boolean {
   }
 }
 
+/** One entry of its schema, not more, is not as it was made: everything else lies where a new file has it. */
+function isAltered(path: string, file: FileName): boolean {
+  let db: Database | undefined;
+  const empty = emptyDatabase(file);
+  try {
+    db = openSource(path);
+    const [found, made] = [schemaOf(db), schemaOf(empty)];
+    const isSame = (index: number) => JSON.stringify(found[index]) === JSON.stringify(made[index]);
+    return found.length === made.length && made.filter((_, index) => !isSame(index)).length === 1;
+  } catch {
+    return false;
+  } finally {
+    db?.close();
+    empty.close();
+  }
+}
+
 /** Never read from a file in use: to close it would drop SQLite's own locks on it. */
 function freshPage(file: FileName): Buffer {
-  const db = new Sqlite(':memory:');
+  const db = emptyDatabase(file);
   try {
-    db.pragma(`page_size = ${pageBytes}`);
-    migrate(db, file);
     const page = Buffer.from(db.serialize().subarray(0, pageBytes));
     // With a write-ahead log, as ours are.
     page.fill(2, 18, 20);

@@ -2,7 +2,7 @@ import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { describe, SitewardError } from '#errors.ts';
 import type { FileName } from './protocol.ts';
-import { migrate } from './schema.ts';
+import { alteredEntry, migrate } from './schema.ts';
 
 /** The file is damaged: to be set aside, never to be used. */
 export class Damaged extends Error {}
@@ -42,6 +42,8 @@ export function openDatabase(options: { path: string; file: FileName; maxBytes: 
       if (verdict !== 'ok') throw new Damaged(verdict.slice(0, 200));
     }
     migrate(db, file);
+    const altered = alteredEntry(db, file);
+    if (altered !== undefined) throw new Damaged(`what it says of its ${altered} is not what siteward wrote`);
     return db;
   } catch (error) {
     db?.close();

@@ -205,6 +205,81 @@ describe('site.db found damaged at start', () => {
   });
 });
 
+/** Puts `after` in place of `before`, which must stand in the file exactly once. */
+function alter(path: string, before: string, after: string): void {
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf(before);
+  expect([at > 0, bytes.indexOf(before, at + 1), after.length]).toEqual([true, -1, before.length]);
+  overwrite(path, at, Buffer.from(after));
+}
+
+describe('a flipped bit in what a file says of its own tables', () => {
+  it.each([
+    [
+      'a column of done',
+      'CREATE TABLE done(seq INTEGER PRIMARY KEY, at',
+      'CREATE TABLE done(seq INTEGER PRIMARY KEY, it',
+    ],
+    ['a column of the events', 'boot TEXT NOT NULL, clock TEXT', 'boot TEXT NOT NULL, cloak TEXT'],
+    [
+      'a column of gap',
+      'why TEXT NOT NULL, at REAL NOT NULL, reported',
+      'why TEXT NOT NULL, au REAL NOT NULL, reported',
+    ],
+  ])('counts as damage of site.db, and nothing is lost: %s', async (_, before, after) => {
+    const dir = temporaryDir();
+    await filled(dir);
+    alter(join(dir, 'site.db'), before, after);
+    const store = await startStore(dir, { limits: { alarmCopy: 'off' } });
+    await store.commit(commitOf([row(store.recovery().nextSeq)]));
+    await mended(store);
+    expect(store.recovery().lost).toBe(true);
+    expect(await waiting(store)).toEqual(expect.arrayContaining(range(52, 400)));
+    expect((await store.take('alarm', 99, 1))[0]).toMatchObject({ seq: 100, body: row(100).body });
+    expect((await store.parked({ limit: 100 })).map(({ seq }) => seq)).toEqual([51]);
+    expect(await lostOf(store)).toBe(0);
+    expect(readdirSync(dir)).toContain('site.db.corrupt-1');
+  });
+
+  it('does not keep the second copy from being taken', async () => {
+    const dir = temporaryDir();
+    await filled(dir, { alarmCopy: 'written' });
+    const path = join(dir, 'site.db');
+    alter(path, 'CREATE TABLE done(seq INTEGER PRIMARY KEY, at', 'CREATE TABLE done(seq INTEGER PRIMARY KEY, it');
+    const store = await startStore(dir);
+    await mended(store);
+    // The refused one too: the second copy does not know of that, and to send it once more is harmless.
+    expect(await waiting(store)).toEqual(range(51, 400));
+  });
+
+  it('counts as damage of site.db when a table is gone', async () => {
+    const dir = temporaryDir();
+    await filled(dir);
+    withFile(join(dir, 'site.db'), (db) => db.exec('DROP TABLE gap'));
+    const store = await startStore(dir, { limits: { alarmCopy: 'off' } });
+    await mended(store);
+    expect(await waiting(store)).toEqual(range(52, 400));
+    expect(await lostOf(store)).toBe(0);
+  });
+
+  it('counts as damage of bulk.db', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    await first.commit(commitOf(range(1, 100).map((seq) => row(seq, { lane: 'activity' }))));
+    await first.stop();
+    alter(
+      join(dir, 'bulk.db'),
+      'CREATE TABLE inputs(id INTEGER PRIMARY KEY, line',
+      'CREATE TABLE inputs(id INTEGER PRIMARY KEY, lije',
+    );
+    const store = await startStore(dir);
+    await mended(store);
+    expect(await waiting(store, 'activity')).toEqual(range(1, 100));
+    expect(await lostOf(store)).toBe(0);
+    expect(readdirSync(dir)).toContain('bulk.db.corrupt-1');
+  });
+});
+
 describe('damage met while running', () => {
   it('sets site.db aside, keeps the state, and brings the waiting events back', async () => {
     const dir = temporaryDir();
