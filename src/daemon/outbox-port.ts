@@ -68,13 +68,13 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
       return { ...parkedEntry(record), cloud_event: row === undefined ? null : sentNow(row, options) };
     },
 
-    async retry(seqs) {
+    async retry({ seqs }) {
       const retried = await store().retryParked(await allParked(seqs));
       house.delivery?.retried();
       return retried;
     },
 
-    drop: async (seqs) => store().dropParked(await allParked(seqs)),
+    drop: async ({ seqs }) => store().dropParked(await allParked(seqs)),
 
     async gaps(limit) {
       const found = await store().gaps({ limit });

@@ -155,9 +155,9 @@ describe('retry, drop and export', () => {
   test('--all goes over requests of a thousand', async () => {
     const asked: number[] = [];
     const box = fakeOutbox(2100);
-    const drop: OutboxPort['drop'] = (seqs) => {
-      asked.push(seqs.length);
-      return box.drop(seqs);
+    const drop: OutboxPort['drop'] = (change) => {
+      asked.push(change.seqs.length);
+      return box.drop(change);
     };
     await serve({ ...box, drop });
     expect(JSON.parse((await outbox('drop', '--all', '--yes', '--json')).out)).toEqual({ dropped: 2100 });
@@ -167,7 +167,10 @@ describe('retry, drop and export', () => {
   test('a failure half-way says what was done', async () => {
     const box = fakeOutbox(1500);
     let calls = 0;
-    await serve({ ...box, retry: (seqs) => (++calls === 2 ? Promise.reject(new Error('inner')) : box.retry(seqs)) });
+    await serve({
+      ...box,
+      retry: (change) => (++calls === 2 ? Promise.reject(new Error('inner')) : box.retry(change)),
+    });
     const { code, err } = await outbox('retry', '--all');
     expect(code).toBe(1);
     expect(err).toContain('1000 events done; then');

@@ -10,6 +10,8 @@ import { type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 import { outboxPort } from '../../src/daemon/outbox-port.ts';
 import { row } from '../site/store/rows.ts';
 
+const actor = 'technician';
+
 interface Started {
   readonly store: Store;
   readonly port: OutboxPort;
@@ -81,8 +83,8 @@ test('a parked event is shown with what would be sent, and can be dropped once',
   await store.settle([{ ...verdict, seq: 1 }]);
   expect(await port.parkedOne(1)).toMatchObject({ seq: 1, reason, cloud_event: { event_id: 'event-1' } });
   await expect(port.parkedOne(2)).rejects.toMatchObject({ code: 'not_parked' });
-  expect(await port.drop([1, 1])).toBe(1);
-  await expect(port.drop([1])).rejects.toMatchObject({ code: 'not_parked' });
+  expect(await port.drop({ seqs: [1, 1], actor })).toBe(1);
+  await expect(port.drop({ seqs: [1], actor })).rejects.toMatchObject({ code: 'not_parked' });
   expect(await port.gaps(10)).toMatchObject([{ seq_from: 1, seq_to: 1, count: 1, why: 'technician' }]);
 });
 
@@ -97,12 +99,12 @@ test('one event that is not parked keeps all the others as they are', async () =
     reason: '422 refused as invalid',
   } as const;
   await store.settle(range(1, 100).map((seq) => ({ ...verdict, seq })));
-  await expect(port.retry(range(1, 120))).rejects.toMatchObject({
+  await expect(port.retry({ seqs: range(1, 120), actor })).rejects.toMatchObject({
     code: 'not_parked',
     message: expect.stringContaining('101, 102, 103'),
   });
   expect((await store.stats()).parked).toBe(100);
-  expect(await port.retry(range(1, 100))).toBe(100);
+  expect(await port.retry({ seqs: range(1, 100), actor })).toBe(100);
   expect((await store.stats()).parked).toBe(0);
 });
 

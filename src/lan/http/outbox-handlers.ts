@@ -31,12 +31,12 @@ export function outboxHandlers(
     getParked: async ({ params, signal }) =>
       json(await within(signal, () => port.parkedOne(Number(params.seq)), 'reading a parked event')),
     async retryParked({ body: { seqs }, signal }) {
-      const retried = await within(signal, () => port.retry(seqs), 'putting events back in line');
+      const retried = await within(signal, () => port.retry({ seqs, actor }), 'putting events back in line');
       note(seqs, retried, 'parked events were put back in line');
       return json({ retried });
     },
     async dropParked({ body: { seqs }, signal }) {
-      const dropped = await within(signal, () => port.drop(seqs), 'dropping events');
+      const dropped = await within(signal, () => port.drop({ seqs, actor }), 'dropping events');
       note(seqs, dropped, 'parked events were given up');
       return json({ dropped });
     },

@@ -154,8 +154,8 @@ export function fakeOutbox(count = 3, replaced: Partial<OutboxPort> = {}): Outbo
       if (!parked.has(seq)) throw new SitewardError('not_parked', `not parked: ${seq}`);
       return fakeParked(seq);
     },
-    retry: async (seqs) => take(seqs),
-    async drop(seqs) {
+    retry: async ({ seqs }) => take(seqs),
+    async drop({ seqs }) {
       const dropped = take(seqs);
       for (const seq of seqs) {
         const range = { seq_from: seq, seq_to: seq, count: 1 };

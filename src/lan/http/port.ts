@@ -21,6 +21,12 @@ export interface LanPort {
   readonly outbox: OutboxPort;
 }
 
+/** Parked events to be changed, and who asked for it. */
+export interface ParkedChange {
+  readonly seqs: readonly number[];
+  readonly actor: string;
+}
+
 /** The outbox as a technician sees and mends it. Silent events do not exist here (safety 4). */
 export interface OutboxPort {
   /** Never rejects for a store that cannot be read: that is what it shows then. */
@@ -31,9 +37,9 @@ export interface OutboxPort {
   /** Rejects with `not_parked`. */
   parkedOne(seq: number): Promise<ParkedDetail>;
   /** Puts events back in line; resolves with how many. Rejects with `not_parked`, naming them, and does nothing then. */
-  retry(seqs: readonly number[]): Promise<number>;
+  retry(change: ParkedChange): Promise<number>;
   /** Gives events up for good; as `retry`. */
-  drop(seqs: readonly number[]): Promise<number>;
+  drop(change: ParkedChange): Promise<number>;
   /** Newest first. */
   gaps(limit: number): Promise<readonly GapEntry[]>;
 }

@@ -43,6 +43,18 @@ test('retry and drop answer how many, and gaps list what was dropped', async () 
   expect((await ask(outbox, '/gaps')).json).toMatchObject({ items: [{ seq_from: 3 }, { seq_from: 2 }] });
 });
 
+test('the outbox is told who asked for a change', async () => {
+  const actors: string[] = [];
+  const note: OutboxPort['retry'] = async ({ seqs, actor }) => {
+    actors.push(actor);
+    return seqs.length;
+  };
+  const outbox = fakeOutbox(1, { retry: note, drop: note });
+  await ask(outbox, '/parked/retry', { seqs: [1] });
+  await ask(outbox, '/parked/drop', { seqs: [1] });
+  expect(actors).toEqual(['control socket', 'control socket']);
+});
+
 test.each([
   ['/parked/retry', {}],
   ['/parked/retry', { seqs: [] }],
@@ -59,7 +71,7 @@ test.each([
 
 test('as many events as may be named fit into one request', async () => {
   const seqs = Array.from({ length: maxSeqs }, (_, index) => Number.MAX_SAFE_INTEGER - index);
-  const retry = async (named: readonly number[]) => named.length;
+  const retry: OutboxPort['retry'] = async ({ seqs: named }) => named.length;
   expect((await ask(fakeOutbox(0, { retry }), '/parked/retry', { seqs })).json).toEqual({ retried: maxSeqs });
 });
 
