@@ -44,7 +44,7 @@ describe('a line that comes back after long', () => {
       // By now the waits between tries are several minutes.
       await outage(900_000);
       expect(seqs()).not.toContain(2);
-      expect(Number(h.delivery.health().facts?.nextTryMs)).toBeGreaterThan(6_000);
+      await h.passTime('the next try is far off', () => Number(h.delivery.health().facts?.nextTryMs) > 6_000);
       await h.line.mend();
       expect(await timeUntil('the event has arrived', () => seqs().includes(2))).toBeLessThanOrEqual(5_000);
       await until('the event is delivered', empty);
@@ -108,12 +108,12 @@ describe('after an outage of more than a minute', () => {
     await h.commit([...rows, rowOf(h.clock, 5, { lane: 'trouble', orderKey: 'p5' })]);
     await outage(120_000);
     await h.line.mend();
-    await timeUntil('the first is delivered', () => h.posts.length === 1);
+    await timeUntil('the first is delivered', () => h.posts.length >= 1);
     // One half of each span: the harness's dice are loaded.
-    expect(await timeUntil('the alarms are delivered', () => h.posts.length === 4)).toBeLessThanOrEqual(1_500);
+    expect(await timeUntil('the alarms are delivered', () => h.posts.length >= 4)).toBeLessThanOrEqual(1_500);
     await h.commit([rowOf(h.clock, 6, { orderKey: 'p6' })]);
-    await until('an alarm of this moment is delivered at once', () => h.posts.length === 5);
-    expect(seqs().at(-1)).toBe(6);
+    await until('an alarm of this moment is delivered at once', () => seqs().includes(6));
+    expect(seqs()).not.toContain(5);
     expect(await timeUntil('everything is delivered', empty)).toBeGreaterThan(10_000);
   });
 
@@ -123,7 +123,7 @@ describe('after an outage of more than a minute', () => {
     await h.commit([1, 2].map((seq) => rowOf(h.clock, seq, { lane: 'trouble', orderKey: `p${seq}` })));
     await outage(120_000);
     await h.line.mend();
-    await timeUntil('the first is delivered', () => h.posts.length === 1);
+    await timeUntil('the first is delivered', () => h.posts.length >= 1);
     h.delivery.retryNow();
     await until('everything is delivered', empty);
   });

@@ -204,6 +204,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const { signal } = stopping;
     feed.markFresh();
     while (!signal.aborted) {
+      // Asked before looking at what may go: what becomes due meanwhile must not be slept through.
+      const due = nextDueMono();
       feed.kick();
       if (queue.waiting('alarm') > 0) breaker.hurry();
       await pump();
@@ -211,7 +213,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       watch.poll(state, signal);
       watchdog.check({ waiting: queue.undecided > queue.asideCount, maySend: state.state !== 'open' });
       if (queue.size === 0) link.check(signal, wakeups.wake);
-      await wakeups.wait(pauseMs(), signal);
+      await wakeups.wait(Math.max(0, Math.min(due, nextDueMono()) - clock.monotonic()), signal);
     }
   }
 
@@ -229,12 +231,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     }
   }
 
-  /** Until the breaker or an item set aside is due; finished requests and new rows wake the loop by themselves. */
-  function pauseMs(): number {
-    const rest = breaker.waitMs();
-    const due = queue.nextDueMono() - clock.monotonic();
-    const look = watch.waitMs(breaker.state());
-    return Math.min(tickMs, ...[rest, due, look, spread.waitMs()].filter((ms) => ms > 0));
+  /** When the breaker or an item set aside is due next; finished requests and new rows wake the loop by themselves. */
+  function nextDueMono(): number {
+    const now = clock.monotonic();
+    const waits = [breaker.waitMs(), queue.nextDueMono() - now, watch.waitMs(breaker.state()), spread.waitMs()];
+    return now + Math.min(tickMs, ...waits.filter((ms) => ms > 0));
   }
 
   /** The line has just come back: what still waits on the old one would wait for its deadline. */
