@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createDelivery } from '#cloud/delivery/index.ts';
@@ -79,6 +80,36 @@ describe('pictures and clips', () => {
     }
     await until('the files are gone', () => h.files.size === 0);
     expect(h.posts).toHaveLength(1);
+  });
+
+  it('whose upload fails without a verdict are logged once each, those of silent events never', async () => {
+    const lines: string[] = [];
+    let tries = 0;
+    await setUp({
+      delivery: {
+        log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
+        files: {
+          async open() {
+            let read = 0;
+            const stream = () => {
+              read += 1;
+              if (read === 1) return Readable.from([Buffer.from('a picture')]);
+              tries += 1;
+              throw new TypeError('a mistake');
+            };
+            return { bytes: 9, stream };
+          },
+        },
+      },
+    });
+    const media = plan.slice(0, 1);
+    await h.commit([rowOf(h.clock, 1, { media }), { ...rowOf(h.clock, 2, { media }), silent: true as const }]);
+    await ready(1, [0], 'alarm', Buffer.from('a picture'));
+    await ready(2, [0], 'alarm', Buffer.from('a picture'));
+    await h.passTime('both were tried three times', () => tries >= 6, 10_000);
+    expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { index: 0, err: { message: 'a mistake' }, msg: 'an upload failed and is tried again' },
+    ]);
   });
 
   it('that become ready later are uploaded then', async () => {

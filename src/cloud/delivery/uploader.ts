@@ -72,6 +72,8 @@ export function createUploader(options: UploaderOptions): Uploader {
   const origins = new BoundedMap<string, Breaker>(16);
   /** Addresses where an upload was cut, by file: the server may hold a part of it. In memory, like all addresses. */
   const cut = new BoundedMap<string, string>(100);
+  /** Files whose failure without a verdict was logged, by file. */
+  const told = new BoundedMap<string, true>(2_000);
   const gate = createUploadGate(options);
   let scanned = perScan;
 
@@ -99,7 +101,10 @@ export function createUploader(options: UploaderOptions): Uploader {
       void handle(row, signal)
         .then(
           (again) => again && later.set(row.seq, clock.monotonic() + jobWaitMs),
-          () => later.set(row.seq, clock.monotonic() + jobWaitMs),
+          (error: unknown) => {
+            later.set(row.seq, clock.monotonic() + jobWaitMs);
+            if (!signal.aborted) tell(row, error);
+          },
         )
         .finally(() => {
           running.delete(key);
@@ -107,6 +112,13 @@ export function createUploader(options: UploaderOptions): Uploader {
         });
     }
     scanned = started > 0 || rows.length < scanned ? perScan : Math.min(scanned * 2, longestScan);
+  }
+
+  /** The file is tried for ever, so its trouble is logged once. */
+  function tell(row: MediaRow, error: unknown): void {
+    if (row.silent === true || told.get(keyOf(row)) === true) return;
+    told.set(keyOf(row), true);
+    options.log.error({ err: error, eventId: row.eventId, index: row.index }, 'an upload failed and is tried again');
   }
 
   /** Brings one file a step further; true when it is to be looked at again after a while. */
