@@ -9,14 +9,14 @@ import type { Store } from '#site/store/index.ts';
 
 /** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
 export interface House {
-  store?: Store;
-  controller?: Controller;
-  losses?: LossReport;
-  media?: Media;
-  delivery?: Delivery;
+  store?: Store | undefined;
+  controller?: Controller | undefined;
+  losses?: LossReport | undefined;
+  media?: Media | undefined;
+  delivery?: Delivery | undefined;
   broker?: Broker | undefined;
-  lan?: LanMqtt;
-  panels?: Panels;
-  cameras?: Cameras;
-  cloudUp?: boolean;
+  lan?: LanMqtt | undefined;
+  panels?: Panels | undefined;
+  cameras?: Cameras | undefined;
+  cloudUp?: boolean | undefined;
 }

@@ -50,8 +50,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'store',
       vital: true,
       wants: ({ store }) => store,
-      create: ({ store }, metrics) =>
-        (house.store = openStore({
+      ...placed(house, 'store', ({ store }, metrics) =>
+        openStore({
           dir: store.dir,
           clock,
           log: part('store'),
@@ -63,15 +63,15 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             house.losses?.wake();
             house.media?.relieve();
           },
-        })),
+        }),
+      ),
     },
     {
       name: 'broker',
       wants: ({ mqtt, site }) => [mqtt, site.external_id],
-      create(next, metrics) {
-        house.broker = next.mqtt.broker === 'embedded' ? embeddedBroker(next, part('broker'), metrics) : undefined;
-        return house.broker;
-      },
+      ...placed(house, 'broker', (next, metrics) =>
+        next.mqtt.broker === 'embedded' ? embeddedBroker(next, part('broker'), metrics) : undefined,
+      ),
     },
     {
       name: 'controller',
@@ -81,8 +81,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         wants: (next) => sitePlan(next),
         to: (next) => must(house.controller, 'controller').reconfigure(sitePlan(next)),
       },
-      create: (next, metrics) =>
-        (house.controller = createController({
+      ...placed(house, 'controller', (next, metrics) =>
+        createController({
           plan: sitePlan(next),
           bridgeId: nameUuid(nameUuid(namespace, next.site.external_id), next.bridge.external_id),
           store: must(house.store, 'store'),
@@ -103,18 +103,21 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           quality: quality.current,
           log: part('controller'),
           metrics,
-        })),
+        }),
+      ),
     },
     {
       name: 'losses',
       wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
-      create: () => (house.losses = createLossReport({ store: must(house.store, 'store'), emit, log: part('losses') })),
+      ...placed(house, 'losses', () =>
+        createLossReport({ store: must(house.store, 'store'), emit, log: part('losses') }),
+      ),
     },
     {
       name: 'media',
       wants: ({ media, store }) => [media.budget, store],
-      create: ({ media, store }, metrics) =>
-        (house.media = createMedia({
+      ...placed(house, 'media', ({ media, store }, metrics) =>
+        createMedia({
           dir: join(store.dir, 'spool'),
           budgetBytes: media.budget,
           pictures: { snapshot: (camera, signal) => must(house.cameras, 'cameras').snapshot(camera, signal) },
@@ -127,12 +130,13 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('media'),
           metrics,
-        })),
+        }),
+      ),
     },
     {
       name: 'delivery',
       wants: ({ cloud, store, media }) => [cloud, store, media.upload_rate],
-      create(next, metrics) {
+      ...placed(house, 'delivery', (next, metrics) => {
         const trouble = createCloudTrouble({ emit: async (signals) => emit(signals), now: clock.monotonic });
         if (next.cloud === undefined) {
           trouble.onLink(true, 'there is no cloud in the configuration');
@@ -159,22 +163,23 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             trouble.onLink(up, reason, kind);
           },
         });
-        house.delivery = delivery;
         return {
           ...delivery,
           async stop() {
             trouble.stop();
             await delivery.stop();
             await cloud.close();
+            house.cloudUp = undefined;
+            house.lan?.setCloudLink(false);
           },
         };
-      },
+      }),
     },
     {
       name: 'mqtt',
       wants: ({ mqtt, site, users }) => [mqtt, site.external_id, users],
-      create: (next, metrics) =>
-        (house.lan = createLanMqtt({
+      ...placed(house, 'lan', (next, metrics) =>
+        createLanMqtt({
           connect: brokerConnect(next, house.broker),
           slug: slugOf(next.site.external_id),
           site: sitePort({ house, codes: createCodeBook(next.users), clock }),
@@ -184,13 +189,14 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('mqtt'),
           metrics,
-        })),
+        }),
+      ),
     },
     {
       name: 'panels',
       wants: ({ panels, mqtt, site }) => [panels, mqtt, site.external_id],
-      create: (next, metrics) =>
-        (house.panels = createPanels({
+      ...placed(house, 'panels', (next, metrics) =>
+        createPanels({
           panels: next.panels.map(({ code: _, ...panel }) => panel),
           code: (id) => next.panels.find((panel) => panel.id === id)?.code,
           profiles: options.profiles,
@@ -200,20 +206,22 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           log: part('panels'),
           metrics,
           emit,
-        })),
+        }),
+      ),
     },
     {
       name: 'cameras',
       wants: ({ cameras, store }) => [cameras, store],
-      create: ({ cameras }, metrics) =>
-        (house.cameras = createCameras({
+      ...placed(house, 'cameras', ({ cameras }, metrics) =>
+        createCameras({
           cameras,
           clock,
           log: part('cameras'),
           metrics,
           memory: must(house.store, 'store').memory('onvif'),
           emit,
-        })),
+        }),
+      ),
     },
     {
       name: 'control',
@@ -227,6 +235,20 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       create: () => clockWatch(quality),
     },
   ];
+}
+
+/** A part that stands in the house from its making to its end. */
+function placed<K extends Exclude<keyof House, 'cloudUp'>>(
+  house: House,
+  key: K,
+  make: (settings: Settings, metrics: Registry) => House[K],
+): Pick<Slot<Settings>, 'create' | 'ended'> {
+  return {
+    create: (settings, metrics) => (house[key] = make(settings, metrics)),
+    ended: () => {
+      house[key] = undefined;
+    },
+  };
 }
 
 /** The members of a cloud event that the configuration gives. Camera ids are ours: the place keeps its id. */

@@ -17,6 +17,8 @@ export interface Slot<Settings> {
   wants(settings: Settings): unknown;
   /** Undefined: these settings need no such part. */
   create(settings: Settings, metrics: Registry): Part | undefined;
+  /** The part was stopped: nobody may reach it any more. */
+  ended?(): void;
   /** For a part that can take new settings while it runs: what it then takes, and how. */
   readonly adapts?: { wants(settings: Settings): unknown; to(settings: Settings): Promise<void> };
 }
@@ -81,6 +83,7 @@ export function createSlots<Settings>(options: {
     } catch (error) {
       log.warn({ part: slot.name, err: error }, 'a part did not stop cleanly');
     }
+    slot.ended?.();
   }
 
   async function adapt(slot: Slot<Settings>, settings: Settings): Promise<void> {
