@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import type { WireRow } from './protocol.ts';
@@ -58,6 +58,18 @@ export class AlarmLog {
     this.#rests = performance.now() + restMs;
     this.#isWhole = false;
     return true;
+  }
+
+  /** Its file is not ours any more: it is made anew from what waits. */
+  renew(): void {
+    try {
+      this.close();
+      rmSync(join(this.#dir, fileName), { force: true });
+      this.#bytes = 0;
+      this.#isWhole = this.#mode === 'off';
+    } catch (error) {
+      this.#drop(error);
+    }
   }
 
   /** Never throws: without its second copy an alarm is still to be stored. */

@@ -15,6 +15,9 @@ const failedMs = 5000;
 const carefulMs = 600_000;
 /** The side file is written anew after so many events. */
 const sideEvents = 1000;
+/** Whether the files still lie at their paths; a copy that failed is tried again after the longer time. */
+const followMs = 2000;
+const followAgainMs = 30_000;
 const quietMs = 30_000;
 const quietWalBytes = 1024 ** 2;
 
@@ -30,10 +33,20 @@ export class Chores {
   readonly #walks = new Map<FileName, Walk>();
   #notBefore: Record<FileName, number>;
   #lastWork = performance.now();
+  readonly #follow: (name: FileName) => boolean;
+  #followAt = 0;
 
-  /** `failed` is told of an error that makes a connection worthless, before the file is opened again. */
-  constructor(options: { files: Files; failed: (error: unknown, name: FileName) => void }) {
+  /**
+   * `follow` looks whether a file still lies at its path; false when it cannot be brought there again. `failed` is told
+   * of an error that makes a connection worthless, before the file is opened again.
+   */
+  constructor(options: {
+    files: Files;
+    follow: (name: FileName) => boolean;
+    failed: (error: unknown, name: FileName) => void;
+  }) {
     this.#files = options.files;
+    this.#follow = options.follow;
     this.#failed = options.failed;
     const start = options.files.isCareful ? performance.now() + carefulMs : 0;
     this.#notBefore = { site: start, bulk: start };
@@ -47,6 +60,7 @@ export class Chores {
   /** Does one slice; returns after how many milliseconds the next is due. */
   step(): number {
     const began = performance.now();
+    if (began >= this.#followAt) this.#keepPlace(began);
     for (const name of names) {
       const file = this.#files.opened(name);
       if (file === undefined || began < this.#notBefore[name]) continue;
@@ -75,6 +89,19 @@ export class Chores {
       this.#walks.delete(file.name);
     }
     return true;
+  }
+
+  #keepPlace(now: number): void {
+    let wait = followMs;
+    for (const name of names) {
+      const before = this.#files.opened(name);
+      this.#attempt(name, () => {
+        if (!this.#follow(name)) wait = followAgainMs;
+        return false;
+      });
+      if (this.#files.opened(name) !== before) this.#walks.delete(name);
+    }
+    this.#followAt = now + wait;
   }
 
   #keepCopies(): boolean {

@@ -155,6 +155,13 @@ export class Engine {
     this.#failed(error, file);
   }
 
+  /** Looks whether a file still lies at its path; false when it does not and cannot be brought there. */
+  follow(name: FileName): boolean {
+    const followed = this.#files.follow(name);
+    if (followed !== 'in place') this.#pressure.moved(name, followed);
+    return followed !== false;
+  }
+
   get inputsWait(): boolean {
     return this.#inputs.length > 0;
   }

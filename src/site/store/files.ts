@@ -7,26 +7,33 @@ import { AlarmLog } from './alarm-log.ts';
 import { BulkFile } from './bulk-file.ts';
 import { Mending, planIn, undelivered } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
+import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
 import { type Peek, peek } from './peek.ts';
 import type { FileName, FileStates, WorkerData } from './protocol.ts';
 import { interrupted, interruption, quarantine, unreadAside } from './quarantine.ts';
-import { attempt, closeQuietly, succeeds } from './quiet.ts';
+import { attempt, closeQuietly, failureOf, succeeds } from './quiet.ts';
 import { newSalvage } from './salvage.ts';
 import { SideKeeper } from './side-keeper.ts';
 import { SiteFile } from './site-file.ts';
 import type { Carried, Opening, Slot } from './slot.ts';
-import { assertFull, checkedAtOpenBytes, Damaged, isDamage, openDatabase, sizeOf, walBytesOf } from './sqlite.ts';
+import {
+  assertFull,
+  checkedAtOpenBytes,
+  Damaged,
+  isDamage,
+  openDatabase,
+  Sizes,
+  sizeOf,
+  walBytesOf,
+} from './sqlite.ts';
 import { makeStateDir } from './state-dir.ts';
 import type { Recovery } from './types.ts';
 import { lanePick } from './writes.ts';
 
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
 const reopenAfterMs = 5000;
-const sizesForMs = 1000;
 
 export type Note = (level: 'info' | 'warn' | 'error', text: string, facts: Record<string, string | number>) => void;
-
-const none: Readonly<Record<FileName, number>> = { site: 0, bulk: 0 };
 
 /** Both database files of a state directory: opens, checks, sets aside, opens again. Lives in the worker. */
 export class Files {
@@ -41,8 +48,9 @@ export class Files {
   /** What the epoch rules found when `site.db` was opened last. */
   #found: { epoch: number; lastBoot: string | undefined; id: string } | undefined;
   #carried: Carried | undefined;
-  #sizes = { until: 0, bytes: none, wal: none };
+  readonly #sizes = new Sizes((name) => this.#path(name));
   #synced = new WeakSet<SiteFile | BulkFile>();
+  readonly #places = new Places();
   /** What each file held when it was opened, before anything was added. */
   #before: Readonly<Record<FileName, Before>> = { site: nothingBefore, bulk: nothingBefore };
   #replayed = 0;
@@ -105,8 +113,7 @@ export class Files {
   }
 
   states(): FileStates {
-    this.bytes();
-    const { site, bulk } = this.#sizes.wal;
+    const { site, bulk } = this.#sizes.now().wal;
     const each = (name: FileName, walBytes: number) => ({ walBytes, mending: this.mending.isAtWork(name) });
     return {
       site: { ...this.#site.state, ...each('site', site) },
@@ -116,14 +123,7 @@ export class Files {
 
   /** Sizes as of the last second. */
   bytes(): Readonly<Record<FileName, number>> {
-    const now = performance.now();
-    if (now < this.#sizes.until) return this.#sizes.bytes;
-    const each = (size: (path: string) => number) => ({
-      site: size(this.#path('site')),
-      bulk: size(this.#path('bulk')),
-    });
-    this.#sizes = { until: now + sizesForMs, bytes: each(sizeOf), wal: each(walBytesOf) };
-    return this.#sizes.bytes;
+    return this.#sizes.now().bytes;
   }
 
   walBytes(name: FileName): number {
@@ -146,6 +146,26 @@ export class Files {
     if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
     attempt(() => (name === 'site' ? this.#openSite(damage) : this.#openBulk(damage)));
+  }
+
+  /**
+   * Looks whether the open file still lies at its path. If not, all that can be read of it is written there and used
+   * from then on. False when the disk did not take that: the file stays in use as long as the process lives.
+   */
+  follow(name: FileName): 'in place' | boolean {
+    const slot = name === 'site' ? this.#site : this.#bulk;
+    const { file } = slot;
+    if (file === undefined || !this.#places.isMoved(file)) return 'in place';
+    const failure = failureOf(() => copyBeside(file));
+    const damage = movedText(name, failure);
+    if (failure === undefined) {
+      if (name === 'site') this.alarms.renew();
+      this.reopen(name);
+      this.#note('error', damage, { file: `${name}.db` });
+      attempt(() => this.writeSide());
+    }
+    slot.state = { ...slot.state, damage };
+    return failure === undefined;
   }
 
   /** See `Emergency.deleteBulk`. */
@@ -186,6 +206,7 @@ export class Files {
 
   /** Checkpoints and closes. `maxSeq` is the last number anybody used. */
   close(maxSeq: number): void {
+    for (const name of ['site', 'bulk'] as const) attempt(() => this.follow(name));
     const { file: site } = this.#site;
     this.mending.close();
     if (site !== undefined) {
@@ -223,6 +244,7 @@ export class Files {
     try {
       const { file, damage = slot.state.damage } = open();
       this.checkFull(file);
+      this.#places.note(file);
       slot.file = file;
       slot.state = damage === undefined ? { open: true } : { open: true, damage };
     } catch (error) {
@@ -241,6 +263,7 @@ export class Files {
     damage?: string,
   ): Opening<F> {
     const path = this.#path(name);
+    adoptCopy(path);
     const why = damage ?? interruption(path);
     if (why !== undefined) return this.#replace(name, make, why);
     const maxBytes = this.#data.limits[`${name}Bytes`];

@@ -138,6 +138,13 @@ export class Pressure {
     this.#faults.set(name, { level, at: performance.now(), over: false });
   }
 
+  /** The file no longer lay at its path. `isMended`: it does again, with all it held. */
+  moved(name: FileName, isMended: boolean): void {
+    this.#reserve.look();
+    const level = !isMended && isReadOnly(this.#options.dir) ? 'readonly' : 'failing';
+    this.#faults.set(name, { level, at: performance.now(), over: isMended });
+  }
+
   /**
    * After a write of `file` that did not fit: one thing gives way. False when nothing may. `rank` comes from
    * `importance`.

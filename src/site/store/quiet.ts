@@ -1,4 +1,4 @@
-import { SitewardError } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { SiteFile } from './site-file.ts';
 
@@ -23,5 +23,15 @@ export function succeeds(step: () => unknown): boolean {
   } catch (error) {
     if (error instanceof SitewardError) throw error;
     return false;
+  }
+}
+
+/** The reason, our own errors included; undefined when it succeeded. */
+export function failureOf(step: () => unknown): string | undefined {
+  try {
+    step();
+    return undefined;
+  } catch (error) {
+    return describe(error);
   }
 }

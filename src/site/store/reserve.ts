@@ -28,6 +28,11 @@ export class Reserve {
     return this.#bytes;
   }
 
+  /** Somebody else may have deleted it. */
+  look(): void {
+    this.#bytes = sizeOf(this.#path);
+  }
+
   /** Gives its room back at once; true when there was any. */
   release(): boolean {
     this.#cancelled = true;

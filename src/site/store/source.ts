@@ -62,8 +62,8 @@ function isAltered(path: string, file: FileName): boolean {
   try {
     db = openSource(path);
     const [found, made] = [schemaOf(db), schemaOf(empty)];
-    const isSame = (index: number) => JSON.stringify(found[index]) === JSON.stringify(made[index]);
-    return found.length === made.length && made.filter((_, index) => !isSame(index)).length === 1;
+    if (found.length !== made.length || made.some(({ root }, index) => root !== found[index]?.root)) return false;
+    return made.filter(({ name, sql }, index) => name !== found[index]?.name || sql !== found[index].sql).length === 1;
   } catch {
     return false;
   } finally {

@@ -1,6 +1,6 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { describe, SitewardError } from '#errors.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import type { FileName } from './protocol.ts';
 import { alteredEntry, migrate } from './schema.ts';
 
@@ -27,8 +27,9 @@ export const isFileFault = (error: unknown): boolean =>
 export const checkedAtOpenBytes = 32 * 1024 ** 2;
 
 /**
- * Opens one database file, checks it if `check` says so and brings it to the newest version. Throws `Damaged`, or
- * `store_unavailable` for a file of a newer siteward, or what the file system says.
+ * Opens one database file, checks it if `check` says so and brings it to the newest version. Throws `Damaged`, also
+ * for a file of a newer siteward (a site without protection is worse than a history set aside, and one bit may have
+ * made it look so), or what the file system says.
  */
 export function openDatabase(options: { path: string; file: FileName; maxBytes: number; check?: boolean }): Database {
   const { path, file } = options;
@@ -47,7 +48,7 @@ export function openDatabase(options: { path: string; file: FileName; maxBytes: 
     return db;
   } catch (error) {
     db?.close();
-    if (isDamage(error) || isWrongSchema(error)) throw new Damaged(describe(error), { cause: error });
+    if (isDamage(error) || isWrongSchema(error) || isCode(error, 'store_unavailable')) throw new Damaged(describe(error), { cause: error });
     throw error;
   }
 }
@@ -107,3 +108,26 @@ export function sizeOf(path: string): number {
 }
 
 export const walBytesOf = (path: string): number => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+
+/** Sizes of both files and their logs as of the last second. */
+export class Sizes {
+  readonly #pathOf: (name: FileName) => string;
+  #last: { readonly until: number; readonly bytes: BytesOf; readonly wal: BytesOf } | undefined;
+
+  constructor(pathOf: (name: FileName) => string) {
+    this.#pathOf = pathOf;
+  }
+
+  now(): { readonly bytes: BytesOf; readonly wal: BytesOf } {
+    const now = performance.now();
+    if (this.#last !== undefined && now < this.#last.until) return this.#last;
+    const each = (size: (path: string) => number) => ({
+      site: size(this.#pathOf('site')),
+      bulk: size(this.#pathOf('bulk')),
+    });
+    this.#last = { until: now + 1000, bytes: each(sizeOf), wal: each(walBytesOf) };
+    return this.#last;
+  }
+}
+
+type BytesOf = Readonly<Record<FileName, number>>;

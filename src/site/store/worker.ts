@@ -28,7 +28,11 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
     return;
   }
 
-  const chores = new Chores({ files, failed: (error, name) => engine.failed(error, name) });
+  const chores = new Chores({
+    files,
+    follow: (name) => engine.follow(name),
+    failed: (error, name) => engine.failed(error, name),
+  });
   let chore = setTimeout(work, 0);
   let look = setTimeout(tend, data.limits.firstLookMs);
 
