@@ -78,7 +78,8 @@ export const statusTable: readonly StatusRow[] = [
   { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: lineDown('intercepted') },
   { name: 'proxy or portal wants a login', when: { status: [407, 511] }, action: lineDown('intercepted') },
   { name: 'known under another id', when: { status: [409], echo: 'other' }, action: again },
-  { name: 'known already', when: { status: [409], body: ['empty', 'json'] }, action: { do: 'accept' } },
+  // Only what names our event shows that it is there; another conflict is no acceptance.
+  { name: 'known already', when: { status: [409], echo: 'same' }, action: { do: 'accept' } },
   { name: 'refused as invalid', when: { status: [400, 422] }, action: again },
   { name: 'too large for the cloud', when: { status: [413] }, action: again },
   {

@@ -48,7 +48,8 @@ export function openDatabase(options: { path: string; file: FileName; maxBytes: 
     return db;
   } catch (error) {
     db?.close();
-    if (isDamage(error) || isWrongSchema(error) || isCode(error, 'store_unavailable')) throw new Damaged(describe(error), { cause: error });
+    if (isDamage(error) || isWrongSchema(error) || isCode(error, 'store_unavailable'))
+      throw new Damaged(describe(error), { cause: error });
     throw error;
   }
 }

@@ -94,16 +94,18 @@ describe('migrations', () => {
     db.close();
   });
 
-  it('refuse a file of a newer siteward and leave it as it is', async () => {
+  it.each(['site', 'bulk'] as const)('set a %s.db of a newer siteward aside and go on', async (file) => {
     const dir = temporaryDir();
-    await (await startStore(dir)).stop();
-    withFile(join(dir, 'site.db'), (db) => db.pragma('user_version = 99'));
-    await expect(makeStore(dir).start(signal)).rejects.toMatchObject({
-      code: 'store_unavailable',
-      message: expect.stringContaining('newer siteward'),
-      facts: { file: 'site.db', found: 99 },
-    });
-    expect(withFile(join(dir, 'site.db'), (db) => db.pragma('user_version', { simple: true }))).toBe(99);
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })]));
+    await first.stop();
+    withFile(join(dir, `${file}.db`), (db) => db.pragma('user_version = 65537'));
+    const store = await startStore(dir);
+    expect(store.health().reason).toContain('newer siteward');
+    await until(
+      async () => (await store.take('alarm', 0, 9)).length + (await store.take('activity', 0, 9)).length === 2,
+    );
+    expect(readdirSync(dir)).toContain(`${file}.db.corrupt-1`);
   });
 });
 
