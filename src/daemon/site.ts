@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
 import { encodeEvent } from '#cloud/contract/index.ts';
 import { createDelivery, mediaFilesOf } from '#cloud/delivery/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
@@ -11,14 +9,17 @@ import { createCameras } from '#devices/onvif/index.ts';
 import { createPanels } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
-import { type Broker, createBroker, createLanMqtt } from '#lan/mqtt/index.ts';
+import { createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import { createTicks } from '#lib/ticks.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type Controller, createController } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
+import { brokerConnect, embeddedBroker, slugOf } from './broker.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
+import { cloudClient, identityOf } from './cloud.ts';
 import { createCloudTrouble } from './cloud-trouble.ts';
 import { createCodeBook } from './codes.ts';
 import type { House } from './house.ts';
@@ -44,6 +45,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const { clock, quality, settings } = options;
   const part = (name: string) => options.log.child({ part: name });
   const emit: Controller['signals'] = (signals) => must(house.controller, 'controller').signals(signals);
+
+  /** Once an hour, so that a journal without it shows since when siteward was silent. */
+  function signOfLife(): void {
+    part('daemon').info({ cloud: house.cloudUp === true ? 'up' : 'down' }, 'siteward runs');
+  }
 
   return [
     {
@@ -234,6 +240,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: () => undefined,
       create: () => clockWatch(quality),
     },
+    {
+      name: 'ticks',
+      wants: () => undefined,
+      create: () =>
+        createTicks({ ticks: [{ name: 'sign of life', cron: '0 * * * *', run: signOfLife }], log: part('ticks') }),
+    },
   ];
 }
 
@@ -249,84 +261,6 @@ function placed<K extends Exclude<keyof House, 'cloudUp'>>(
       house[key] = undefined;
     },
   };
-}
-
-/** The members of a cloud event that the configuration gives. Camera ids are ours: the place keeps its id. */
-function identityOf({ site, bridge, cloud, cameras }: Settings) {
-  return {
-    locationId: cloud?.events.location_id ?? site.external_id,
-    recorderId: bridge.external_id,
-    cameraIds: Object.fromEntries(cameras.map(({ id }) => [id, id])),
-    version: cloud?.dialect.event_version ?? '1.0',
-    statuses: {
-      restored: cloud?.dialect.restored_status ?? 'restored',
-      cancelled: cloud?.dialect.cancelled_status ?? 'restored',
-    },
-  };
-}
-
-function cloudClient(
-  cloud: NonNullable<Settings['cloud']>,
-  { clock, quality, log, metrics }: { clock: Clock; quality: ClockQualityWatch; log: Logger; metrics: Registry },
-): CloudClient {
-  const { events, partner } = cloud;
-  return createCloudClient({
-    baseUrl: cloud.base_url,
-    authUrl: cloud.auth_url,
-    ...(cloud.ext_base_url !== undefined && { extBaseUrl: cloud.ext_base_url }),
-    ...(cloud.audience !== undefined && { audience: cloud.audience }),
-    clientId: events.client_id,
-    keys: {
-      current: { pem: events.private_key, ...(events.key_id !== undefined && { keyId: events.key_id }) },
-      ...(events.next_private_key !== undefined && {
-        next: { pem: events.next_private_key, ...(events.next_key_id !== undefined && { keyId: events.next_key_id }) },
-      }),
-    },
-    ...(partner !== undefined && { partner: { clientId: partner.client_id, secret: partner.client_secret } }),
-    ...(cloud.api_key !== undefined && { apiKey: cloud.api_key }),
-    dialect: cloud.dialect,
-    metrics,
-    clock,
-    log,
-    http: {
-      userAgent: `siteward/${version}`,
-      onDate({ origin, offsetMs, roundTripMs }) {
-        // Only a verified server may tell the time.
-        if (origin.startsWith('https:')) quality.compare(offsetMs, roundTripMs);
-      },
-    },
-  });
-}
-
-function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: Registry): Broker {
-  const colon = mqtt.listen.lastIndexOf(':');
-  const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
-  return createBroker({
-    slug: slugOf(site.external_id),
-    listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
-    users: mqtt.clients,
-    log,
-    metrics,
-  });
-}
-
-/** The daemon's own way to the broker: the embedded one knows it by credentials of its own. */
-function brokerConnect({ mqtt }: Settings, broker: Broker | undefined) {
-  if (broker !== undefined) return { url: broker.url(), ...broker.credentials, protocolVersion: 4 as const };
-  return {
-    url: mqtt.broker,
-    ...(mqtt.username !== undefined && { username: mqtt.username }),
-    ...(mqtt.password !== undefined && { password: mqtt.password }),
-    ...(mqtt.ca !== undefined && { ca: readFileSync(mqtt.ca, 'utf8') }),
-  };
-}
-
-/** `<site>` in MQTT topics: the external id in lower case, everything else a hyphen, at most 32 characters. */
-function slugOf(externalId: string): string {
-  return externalId
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9-]+/g, '-')
-    .slice(0, 32);
 }
 
 function must<T>(value: T | undefined, name: string): T {

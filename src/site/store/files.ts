@@ -5,6 +5,7 @@ import { crashPoint } from '#lib/crash-point.ts';
 import { Emergency } from './abandon.ts';
 import { AlarmLog } from './alarm-log.ts';
 import { BulkFile } from './bulk-file.ts';
+import { claimEpoch, type FoundEpoch } from './epoch.ts';
 import { Mending, planIn, undelivered } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
@@ -46,7 +47,7 @@ export class Files {
   readonly #site: Slot<SiteFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   readonly #bulk: Slot<BulkFile> = { file: undefined, state: { open: false }, nextTry: 0 };
   /** What the epoch rules found when `site.db` was opened last. */
-  #found: { epoch: number; lastBoot: string | undefined; id: string } | undefined;
+  #found: FoundEpoch | undefined;
   #carried: Carried | undefined;
   readonly #sizes = new Sizes((name) => this.#path(name));
   #synced = new WeakSet<SiteFile | BulkFile>();
@@ -306,36 +307,9 @@ export class Files {
     return { file, damage: `${name}.db was damaged (${why}); it is kept as ${basename(kept)}` };
   }
 
-  /**
-   * The epoch rules: a new or set-aside file takes the side file's epoch + 1, a file older than the side file (put
-   * back from a copy) too; a side file that is behind is written again. The database goes first: if the power fails
-   * between the two, the database's higher epoch wins at the next start. A file that takes the place of one that was in use goes on
-   * with its epoch, numbers and state: the core never stopped.
-   */
   #claimEpoch(site: SiteFile, damaged: boolean): void {
-    const { side } = this.#keeper;
-    const carried = damaged && this.#found !== undefined ? this.#carried : undefined;
-    const own = carried === undefined ? site.meta('epoch') : String(this.#found?.epoch);
-    const known = own === undefined ? undefined : Number(own);
-    const keeps = known !== undefined && known >= (side?.epoch ?? 0);
-    const epoch = keeps ? known : Math.max(side?.epoch ?? 0, known ?? 0) + 1;
-    const lost = site.meta('epoch') === undefined && (side !== undefined || damaged) && carried?.newest === undefined;
-    const lastBoot = site.meta('boot');
-    const id = site.meta('id') ?? side?.id ?? randomUUID();
-    const write = site.db.transaction(() => {
-      site.setMeta('epoch', String(epoch));
-      site.setMeta('id', id);
-      site.setMeta('boot', this.#data.bootId);
-      if (carried !== undefined) site.setReserved(carried.reserved);
-      if (carried?.newest !== undefined) site.setState(carried.newest.order, carried.newest.state);
-      // Stays until the core has written a state again: a second start must not take an empty store for a new site.
-      if (lost) site.setMeta('lost', '1');
-    });
-    // A full disk must not keep an existing store from starting; a new one has nothing to start with.
-    if (keeps && carried === undefined) attempt(() => write.immediate());
-    else write.immediate();
-    if (side?.epoch !== epoch || side.id !== id) this.#keeper.write({ epoch, id });
-    this.#found = { epoch, lastBoot, id };
+    const [found, carried] = [this.#found, this.#carried];
+    this.#found = claimEpoch({ site, damaged, found, carried, keeper: this.#keeper, bootId: this.#data.bootId });
     this.#carried = undefined;
   }
 
