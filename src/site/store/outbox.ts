@@ -1,7 +1,7 @@
+import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { crashPoint } from '#lib/crash-point.ts';
 import { lanes } from '#site/model/index.ts';
-import { EventInsert } from './insert.ts';
 import type { WireRow } from './protocol.ts';
 import type { GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
 
@@ -31,13 +31,11 @@ export class Outbox {
   /** Pictures of events given up in the transaction under way. */
   #forgotten: string[] = [];
   #gapSums: { lost: number[]; open: number } | undefined;
-  readonly #insert: EventInsert;
   readonly #sql: ReturnType<typeof prepare>;
 
   constructor(db: Database) {
     this.db = db;
     this.#sql = prepare(db);
-    this.#insert = new EventInsert(db);
     this.recount();
   }
 
@@ -47,7 +45,6 @@ export class Outbox {
       pending: lanes.map((_, lane) => this.#sql.countPending.get(lane) ?? 0),
       done: this.#sql.countDone.get() ?? 0,
     };
-    this.#insert.top = this.maxSeq();
     this.#gapSums = undefined;
     this.#forgotten = [];
     // A record of a transaction that was rolled back is no record.
@@ -55,11 +52,50 @@ export class Outbox {
   }
 
   insert(rows: readonly WireRow[]): void {
-    for (const [seq, lane, , , , , , , , , , , toCloud, silent, media] of this.#insert.write(rows)) {
-      if (!toCloud) {
+    for (const row of rows) {
+      const [
+        seq,
+        lane,
+        eventId,
+        orderKey,
+        mono,
+        wall,
+        boot,
+        clock,
+        body,
+        event,
+        eventClass,
+        part,
+        toCloud,
+        silent,
+        media,
+      ] = row;
+      const crc = crc32(body);
+      const { changes } = this.#sql.insert.run(
+        seq,
+        lane,
+        eventId,
+        orderKey,
+        mono,
+        wall,
+        boot,
+        clock,
+        crc,
+        eventClass,
+        part,
+        body,
+        event,
+        Number(silent),
+      );
+      // The row is there already: a repeat after an unknown commit. What became of it since must not be undone.
+      if (changes === 0) continue;
+      if (toCloud) {
+        this.#sql.pend.run(lane, seq, orderKey, Number(silent));
+        if (!silent) this.#move(lane, 1);
+      } else {
         this.#sql.done.run(seq, null, 0);
         this.counts.done += 1;
-      } else if (!silent) this.#move(lane, 1);
+      }
       for (const item of media ?? []) this.#sql.insertMedia.run(seq, ...item);
     }
   }
@@ -263,6 +299,10 @@ export function pluck<P extends unknown[], R>(db: Database, sql: string): Statem
 
 function prepare(db: Database) {
   return {
+    insert: db.prepare(
+      `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event, silent)
+       VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+    ),
     pend: db.prepare('INSERT INTO pend(lane, seq, okey, silent) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
     unpend: pluck<[number, number], number>(db, 'DELETE FROM pend WHERE lane = ? AND seq = ? RETURNING silent'),
     done: db.prepare('INSERT INTO done(seq, at, tries) VALUES(?, ?, ?) ON CONFLICT DO NOTHING'),

@@ -10,7 +10,7 @@ import type { Recovery } from './types.ts';
 const maxDeaths = 3;
 const closeMs = 5000;
 /** Requests in one message. */
-const part = 8;
+const part = 16;
 
 export interface Opened {
   readonly recovery: Recovery;

@@ -1,7 +1,7 @@
 import { type Lane, lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { StoreLimits } from './limits.ts';
-import type { FileName, StoreAnswers, StoreOp, StoreRequest, WireRow } from './protocol.ts';
+import type { FileName, StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
 import type { SiteFile } from './site-file.ts';
 
 interface Writing {
@@ -55,27 +55,19 @@ export function touchesBulk(request: StoreRequest): boolean {
   }
 }
 
-/**
- * Inside one transaction of `site.db`. Of several states only the newest is written. Rows of commits that follow each
- * other are written together.
- */
+/** Inside one transaction of `site.db`. Of several states only the newest is written. */
 export function applyToSite(file: SiteFile, works: readonly Writing[]): void {
   let newest: { order: number; state: string } | undefined;
-  const rows: WireRow[] = [];
   for (const work of works) {
     const { request } = work;
     if (request.op === 'commit') {
       const [order, , site, , arming, state] = request.commit;
-      if (site !== null) rows.push(...site);
+      if (site !== null) file.outbox.insert(site);
       if (arming !== null) file.addArming(arming);
       if (state !== null && order >= (newest?.order ?? 0)) newest = { order, state };
-      continue;
-    }
-    file.outbox.insert(rows.splice(0));
-    if (request.op === 'addAnchor') file.addAnchor(request.anchor);
+    } else if (request.op === 'addAnchor') file.addAnchor(request.anchor);
     else applyOutbox(file, work);
   }
-  file.outbox.insert(rows);
   if (newest === undefined) return;
   file.setState(newest.order, newest.state);
   if (file.meta('lost') === '1') file.setMeta('lost', '0');
@@ -83,19 +75,13 @@ export function applyToSite(file: SiteFile, works: readonly Writing[]): void {
 
 /** Inside one transaction of `bulk.db`. */
 export function applyToBulk(file: BulkFile, works: readonly Writing[], limits: StoreLimits): void {
-  const rows: WireRow[] = [];
   for (const work of works) {
     const { request } = work;
-    if (request.op === 'commit') {
-      rows.push(...(request.commit[3] ?? []));
-      continue;
-    }
-    file.outbox.insert(rows.splice(0));
-    if (request.op === 'remember') file.remember(request.room, request.key, request.value, limits);
+    if (request.op === 'commit') file.outbox.insert(request.commit[3] ?? []);
+    else if (request.op === 'remember') file.remember(request.room, request.key, request.value, limits);
     else if (request.op === 'forget') file.forget(request.room, request.key);
     else applyOutbox(file, work);
   }
-  file.outbox.insert(rows);
 }
 
 function applyOutbox(file: SiteFile | BulkFile, work: Writing): void {
