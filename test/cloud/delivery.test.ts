@@ -86,7 +86,7 @@ describe('an event', () => {
     ['an empty 200', (_p, _n, response) => json(response, 200, undefined)],
     ['202 without a body', (_p, _n, response) => json(response, 202, undefined)],
     ['204', (_p, _n, response) => json(response, 204, undefined)],
-    ['409 for an event it knows', (_p, _n, response) => json(response, 409, { error: 'duplicate' })],
+    ['409 that names it', (post, _n, response) => json(response, 409, { error: 'duplicate', event_id: post.id })],
   ] as [string, OnEvent][])('is accepted by %s', async (_what, onEvent) => {
     await setUp({ onEvent });
     await h.commit([rowOf(h.clock, 1)]);
