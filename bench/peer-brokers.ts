@@ -85,11 +85,14 @@ function nats(): Peer {
       const stream = { name: 'S', subjects: ['s'], storage: 'file', retention: 'limits', num_replicas: 1 };
       await request(socket, '$JS.API.STREAM.CREATE.S', JSON.stringify(stream));
       const waiting = new Map<string, () => void>();
+      let inbox = '';
       onLines(socket, (line) => {
-        const [, inbox = ''] = /^MSG (in\.\d+) /.exec(line) ?? [];
-        waiting.get(inbox)?.();
-        waiting.delete(inbox);
         if (line === 'PING') socket.write('PONG\r\n');
+        else if (line.startsWith('MSG ')) inbox = line.split(' ')[1] ?? '';
+        else if (/"seq":/.test(line)) {
+          waiting.get(inbox)?.();
+          waiting.delete(inbox);
+        } else if (line.includes('"error"')) throw new Error(line);
       });
       const put = (n: number) =>
         new Promise<void>((resolve) => {
@@ -120,7 +123,10 @@ function redis(): Peer {
       const server = await start(dir);
       const socket = await open(server.port);
       const waiting: (() => void)[] = [];
-      onLines(socket, () => waiting.shift()?.());
+      onLines(socket, (line) => {
+        if (!line.startsWith(':')) throw new Error(line);
+        waiting.shift()?.();
+      });
       const put = (n: number) =>
         new Promise<void>((resolve) => {
           waiting.push(resolve);
@@ -131,7 +137,7 @@ function redis(): Peer {
     async kept(dir) {
       const server = await start(dir);
       const socket = await open(server.port);
-      const text = await answerOf(socket, '*2\r\n$4\r\nLLEN\r\n$1\r\nq\r\n', /:\d+|-ERR/);
+      const text = await answerOf(socket, '*2\r\n$4\r\nLLEN\r\n$1\r\nq\r\n', /:\d+/);
       socket.destroy();
       await server.kill();
       return Number(/:(\d+)/.exec(text)?.[1] ?? 0);
@@ -208,16 +214,19 @@ function freePort(): Promise<number> {
   });
 }
 
-/** What comes back until it matches, for ten seconds at most. */
+/** Asks again each second until what comes back matches (a server that still reads its files says so), at most a minute. */
 async function answerOf(socket: Socket, text: string, match: RegExp): Promise<string> {
   let received = '';
   const collect = (data: Buffer) => {
     received += data.toString();
   };
   socket.on('data', collect);
-  socket.write(text);
-  for (let tries = 0; tries < 100 && !match.test(received); tries += 1) await sleep(100);
+  for (let tries = 0; tries < 600 && !match.test(received); tries += 1) {
+    if (tries % 10 === 0) socket.write(text);
+    await sleep(100);
+  }
   socket.off('data', collect);
+  if (!match.test(received)) throw new Error(`no answer that fits: ${received.slice(0, 200)}`);
   return received;
 }
 

@@ -8,7 +8,7 @@ import type { Figure, Measurement } from './figure.ts';
 import { brokers } from './peer-brokers.ts';
 import { inFlight, inProcess, type Peer } from './peer-process.ts';
 
-const warmMs = 500;
+const warmMs = 1500;
 const windowMs = 2000;
 const slowMs = 700;
 
@@ -18,7 +18,8 @@ export const peers: Measurement = {
   title: 'Others on the same disk, and a power cut',
   about: `Messages of 600 bytes, ${inFlight} in flight, each counted when it is acknowledged; one after the other on an ext4 of its own
 over a loop device, each at full speed for ${windowMs / 1000} s, then one message at a time for ${slowMs / 1000} s. Then the disk's power is cut (ext4's shutdown:
-what was not synced is gone), it is mounted again, and what was acknowledged is looked for. The ratio is the rate beside siteward's.
+what was not synced is gone), it is mounted again, and what was acknowledged is looked for. The ratio is the rate beside siteward's, whose
+messages are alarms with their second copy.
 Debian's packages with their own settings except where named; the libraries come from the npm registry, with better-sqlite3 of this
 repository.`,
   async run(tell) {
