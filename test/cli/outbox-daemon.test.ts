@@ -110,7 +110,7 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
   const [first, second, third] = waiting.map(({ seq }) => seq);
   if (first === undefined || second === undefined || third === undefined) throw new Error('no alarms wait');
   const refusal = { lane: 'alarm', verdict: 'parked', at: Date.now(), tries: 2 } as const;
-  const reason = '422 refused as invalid: camera_id unknown, sent with Bearer abc.def.ghi';
+  const reason = '422 refused as invalid: camera_id unknown, sent with Bearer [secret]';
   await withStore((store) =>
     store.settle([first, second, third].map((seq) => ({ ...refusal, seq, status: 422, reason }))),
   );

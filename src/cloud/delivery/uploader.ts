@@ -176,9 +176,9 @@ export function createUploader(options: UploaderOptions): Uploader {
     const wasCut = canResume && cut.get(keyOf(row)) === address.url;
     const question = { range: `bytes */${file.bytes}`, bytes: 0 };
     let tried = wasCut ? await put(row, address, signal, { file, ...question }) : undefined;
-    // A success either means that all is there, or that a server without the protocol has stored nothing as the file:
-    // the whole goes up once more, which harms neither.
-    if (tried === undefined || tried.decided.action === 'uploaded')
+    // A success either means that all is there, or that a server without the protocol has stored nothing as the file
+    // (and may say so): the whole goes up once more, which harms neither.
+    if (tried === undefined || tried.decided.action === 'uploaded' || tried.decided.action === 'ask')
       tried = await put(row, address, signal, { file, bytes: file.bytes, body: file.stream() });
     for (let parts = 0; tried.decided.action === 'resume' && parts < maxParts; parts += 1) {
       const from = Math.min(heldBytes(tried.range), file.bytes - 1);
