@@ -63,7 +63,7 @@ const what = ({ kind, status }: SiteEvent): string => (status === 'active' ? kin
 const where = ({ partition, zone, camera }: SiteEvent): string =>
   [partition, zone === undefined ? undefined : `zone ${zone}`, camera].filter((part) => part !== undefined).join(' ');
 
-function explained({ seq, lane, event, at, tries, reason, means, todo, cloud_event }: ParkedDetail): string {
+function explained({ seq, lane, event, at, tries, reason, means, remedy, cloud_event }: ParkedDetail): string {
   const body =
     cloud_event === null
       ? 'the stored event cannot be read'
@@ -76,7 +76,7 @@ function explained({ seq, lane, event, at, tries, reason, means, todo, cloud_eve
       ['refused', `${at} after ${tries} tries`],
       ['reason', reason],
       ['means', means],
-      ['to do', todo],
+      ['to do', remedy],
     ]),
     '',
     'as it would be sent',

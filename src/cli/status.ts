@@ -76,6 +76,7 @@ function zonesLine(zones: StatusDocument['zones']): string {
 }
 
 function outboxLine({ outbox }: StatusDocument): string {
+  if (outbox === null) return 'outbox: cannot be counted now, the disk does not answer';
   const waiting = Object.entries(outbox.waiting).filter(([, count]) => count > 0);
   const sum = waiting.reduce((total, [, count]) => total + count, 0);
   const lanes = sum === 0 ? '' : ` (${waiting.map(([lane, count]) => `${count} ${lane}`).join(', ')})`;

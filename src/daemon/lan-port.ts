@@ -12,32 +12,23 @@ import { storageHints } from './storage-hints.ts';
 
 const statsDeadlineMs = 1000;
 
-const nothing = { oldest: undefined, parked: 0, lost: 0 };
-const noStats: OutboxStats = {
-  pending: { alarm: 0, arming: 0, trouble: 0, activity: 0 },
-  parked: 0,
-  oldest: undefined,
-  lanes: {
-    alarm: nothing,
-    arming: nothing,
-    trouble: nothing,
-    activity: nothing,
-  },
-  mediaPending: 0,
-  mediaFailed: 0,
-  lost: 0,
-  bytes: { site: 0, bulk: 0 },
-};
-
 /** Parts without which an alarm would not be decided, kept or taken note of. */
 const vital = ['store', 'controller'];
 
-/** A disk that hangs must not hang the answer that tells of it. */
-async function outboxStats({ store }: House): Promise<OutboxStats> {
-  if (store === undefined) return noStats;
+/** A disk that hangs must not hang the answer that tells of it; what is not known then is not called zero. */
+export async function outboxStatus({ store }: House): Promise<StatusDocument['outbox']> {
+  if (store === undefined) return null;
   const never = new AbortController().signal;
-  return withDeadline(statsDeadlineMs, never, () => store.stats(), 'counting the outbox').catch(() => noStats);
+  const counting = withDeadline(statsDeadlineMs, never, () => store.stats(), 'counting the outbox');
+  return counting.then(shown, () => null);
 }
+
+const shown = (stats: OutboxStats): StatusDocument['outbox'] => ({
+  waiting: { ...stats.pending },
+  oldest: stats.oldest === undefined ? null : isoTime(stats.oldest),
+  parked: stats.parked,
+  media_waiting: stats.mediaPending,
+});
 
 /** The daemon as the LAN API sees it. */
 export function lanPort(options: {
@@ -61,7 +52,7 @@ export function lanPort(options: {
 
   return {
     async status() {
-      const stats = await outboxStats(house);
+      const outbox = await outboxStatus(house);
       const { path, lastGood, error } = options.config();
       const mqtt = house.lan?.health();
       return statusOf({
@@ -79,12 +70,7 @@ export function lanPort(options: {
             ...(mqtt?.reason !== undefined && { reason: mqtt.reason }),
           },
         ],
-        outbox: {
-          waiting: { ...stats.pending },
-          oldest: stats.oldest === undefined ? null : isoTime(stats.oldest),
-          parked: stats.parked,
-          media_waiting: stats.mediaPending,
-        },
+        outbox,
         hints: [
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...panelHints(house),

@@ -33,6 +33,13 @@ async function serve(port: LanPort): Promise<void> {
   await daemon.start(new AbortController().signal);
 }
 
+test('status says so when the outbox cannot be counted', async () => {
+  const port = fakeLanPort();
+  await serve({ ...port, status: async () => ({ ...(await port.status()), outbox: null }) });
+  const { code, out } = await siteward(['status', '--socket', socket]);
+  expect([code, out.includes('outbox: cannot be counted now')]).toEqual([0, true]);
+});
+
 test('status shows the site on a page', async () => {
   await serve(fakeLanPort());
   const { code, out } = await siteward(['status', '--socket', socket]);

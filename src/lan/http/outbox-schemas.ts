@@ -94,7 +94,7 @@ const parkedEntry = z.object({
   status: z.int().optional(),
   reason: z.string(),
   means: z.string(),
-  todo: z.string(),
+  remedy: z.string(),
 });
 export type ParkedEntry = z.output<typeof parkedEntry>;
 

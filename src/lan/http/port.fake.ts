@@ -114,7 +114,7 @@ export function fakeParked(seq: number): ParkedDetail {
     status: 422,
     reason: '422 refused as invalid: unknown camera',
     means: 'The cloud does not take this event.',
-    todo: 'Read what the cloud said.',
+    remedy: 'Read what the cloud said.',
     cloud_event: {
       event_time: event.at,
       sent_at: '2026-11-27T22:03:00.000Z',

@@ -84,7 +84,8 @@ export const statusDocument = z.object({
   panels: z.array(linkStatus),
   /** Everything else that is connected: the cloud, the broker. */
   links: z.array(linkStatus),
-  outbox: outboxStatus,
+  /** Null while it cannot be counted: the disk does not answer. */
+  outbox: outboxStatus.nullable(),
   clock: z.object({ quality: clockQuality, now: time }),
   config: z.object({
     path: z.string(),

@@ -193,7 +193,8 @@ export class Outbox {
     const seqs = this.#sql.oldestDone.all(over);
     for (const seq of seqs) {
       this.#sql.forgetDone.run(seq);
-      this.#drop(seq);
+      // A kill between the record of an upload and the removal of its file leaves one that no row would know.
+      this.#giveUp(seq);
     }
     this.counts.done -= seqs.length;
     return seqs.length;
@@ -345,7 +346,7 @@ function prepare(db: Database) {
     // One that was on disk when a run ended and is not on record has the name the spool gives it.
     picturesOf: pluck<[number], string>(
       db,
-      `SELECT coalesce(file, seq || '-' || idx || '.jpg') FROM media WHERE seq = ? AND state <> 2`,
+      `SELECT coalesce(file, seq || '-' || idx || '.jpg') FROM media WHERE seq = ?`,
     ),
     readyPictures: db.prepare<[number], { seq: number; idx: number; file: string }>(
       `SELECT seq, idx, file FROM media JOIN ev USING(seq) WHERE media.state = 1 AND file IS NOT NULL

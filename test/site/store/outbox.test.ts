@@ -269,6 +269,22 @@ describe('bounds', () => {
     expect(seqs(await store.events({ limit: 1000 }))).toEqual([302, 301, 300, 299, 298, 297, 296, 295, 294, 2, 1]);
   });
 
+  it('name the pictures of what is trimmed, since a kill may have left an uploaded one in its folder', async () => {
+    const forgotten: string[] = [];
+    const onForgotten = (files: readonly string[]) => void forgotten.push(...files);
+    const store = await startStore(temporaryDir(), { limits: { siteHistory: 1 }, onForgotten });
+    const media: MediaItem[] = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }];
+    await store.commit(commitOf([row(1, { media }), row(2), row(3)]));
+    const picture = { seq: 1, lane: 'alarm', index: 0, at: 1 } as const;
+    const file = { file: '1-0.jpg', bytes: 3, sha256: 'ab', mime: 'image/jpeg' };
+    await store.updateMedia([{ ...picture, state: 'ready', ...file }]);
+    await store.updateMedia([{ ...picture, state: 'uploaded' }]);
+    await store.settle([settled(1), settled(2), settled(3)]);
+    await store.settle([settled(1000)]);
+    await until(() => forgotten.includes('1-0.jpg'));
+    expect(seqs(await store.events({ limit: 9 }))).toEqual([3]);
+  });
+
   it('make finished history and then old activity give way when a file has reached its size, and never an alarm', async () => {
     const store = await startStore(temporaryDir(), { limits: { bulkBytes: 400_000, siteBytes: 400_000 } });
     const body = 'x'.repeat(2000);
