@@ -11,8 +11,6 @@ const sliceMs = 8;
 const pauseMs = 5;
 const idleMs = 1000;
 const failedMs = 5000;
-/** In a crash loop nothing of this happens before. */
-const carefulMs = 600_000;
 /** The side file is written anew after so many events. */
 const sideEvents = 1000;
 /** Whether the files still lie at their paths; a copy that failed is tried again after the longer time. */
@@ -42,13 +40,15 @@ export class Chores {
    */
   constructor(options: {
     files: Files;
+    /** See `StoreLimits`. */
+    carefulMs: number;
     follow: (name: FileName) => boolean;
     failed: (error: unknown, name: FileName) => void;
   }) {
     this.#files = options.files;
     this.#follow = options.follow;
     this.#failed = options.failed;
-    const start = options.files.isCareful ? performance.now() + carefulMs : 0;
+    const start = options.files.isCareful ? performance.now() + options.carefulMs : 0;
     this.#notBefore = { site: start, bulk: start };
   }
 

@@ -28,6 +28,8 @@ export interface StoreLimits {
   /** How often free space is looked at, and how soon after the start for the first time, milliseconds. */
   readonly lookEveryMs: number;
   readonly firstLookMs: number;
+  /** After a third start within two minutes: how long nothing optional is done, salvage included, milliseconds. */
+  readonly carefulMs: number;
   /** Waiting alarms at either end of the line that are never given up. */
   readonly keepAlarms: number;
   /** How long pictures get to give way on a full disk before events of `site.db` do, milliseconds. */
@@ -52,6 +54,7 @@ export const defaultLimits: StoreLimits = {
   reserveBytes: 4 * 1024 ** 2,
   lookEveryMs: 30_000,
   firstLookMs: 1000,
+  carefulMs: 600_000,
   keepAlarms: 1000,
   mediaGraceMs: 1000,
   alarmCopy: 'written',

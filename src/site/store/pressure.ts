@@ -7,6 +7,7 @@ import { Reserve } from './reserve.ts';
 import type { SiteFile } from './site-file.ts';
 import {
   freePages,
+  isNearBound,
   isReadOnly,
   mib,
   pageBytes,
@@ -32,6 +33,8 @@ const logPages: Readonly<Record<SpaceLevel, number>> = { ok: 1000, soft: 100, ha
 /** Pages of a file that are in its log alone, before the disk is looked at out of turn; half of what the reserve holds. */
 const unmovedPagesMost = 128;
 const lookAgainMs = 100;
+/** A refusal that lasts so long is believed, whatever the file system says of its room (a quota). */
+const refusedMs = 2000;
 const smallDisk = 1024 * mib;
 /** Free pages a file has for what comes, while history still pays for it. */
 const roomBytes = 8 * mib;
@@ -68,6 +71,8 @@ export class Pressure {
   #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
   #lookAgainAt = 0;
+  /** Since when writes do not fit although nothing tells why; monotonic. */
+  #refusedSince: number | undefined;
   #siteBound = Number.POSITIVE_INFINITY;
   #capped: { level: SpaceLevel; site: SiteFile | undefined; bulk: BulkFile | undefined } | undefined;
 
@@ -109,6 +114,7 @@ export class Pressure {
   }
 
   wrote(file: SiteFile | BulkFile): void {
+    this.#refusedSince = undefined;
     const fault = this.#faults.get(file.name);
     if (fault !== undefined && !fault.over) this.#faults.set(file.name, { ...fault, over: true });
     this.#watchLog(file);
@@ -157,15 +163,19 @@ export class Pressure {
     // The reserve is for alarms too; what pays for it afterwards goes in the background.
     if (file.name === 'site' && (released || mayGrow)) return true;
     if (this.#yielding.trim(file, 'history') === 'done') return true;
+    // A disk with room that refuses one write may take the next: no event is lost for that.
+    this.#refusedSince ??= performance.now();
+    const mayLose = isLow || isNearBound(file) || performance.now() - this.#refusedSince >= refusedMs;
     if (file.name === 'bulk') {
-      return this.#yielding.trim(file, 'inputs') === 'done' || this.#yielding.evict(file, activity, rank) === 'done';
+      if (this.#yielding.trim(file, 'inputs') === 'done') return true;
+      return mayLose && this.#yielding.evict(file, activity, rank) === 'done';
     }
     if (isLow && this.#yielding.bulkYields(rank)) {
       this.#look();
       this.#cap();
       return true;
     }
-    if (isLow && !this.#mediaHadTime()) return false;
+    if (!mayLose || (isLow && !this.#mediaHadTime())) return false;
     return this.#yielding.siteYields(file, rank, isLow);
   }
 

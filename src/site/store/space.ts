@@ -63,3 +63,9 @@ export const unmovedPages = (file: SiteFile | BulkFile): number =>
   pages(file) - (statSync(file.db.name, { throwIfNoEntry: false })?.size ?? 0) / pageBytes;
 export const freePages = (file: SiteFile | BulkFile): number =>
   Number(file.db.pragma('freelist_count', { simple: true }));
+
+/** Pages below its largest size at which a file counts as being there: more than one group of writes adds. */
+const nearBoundPages = 2048;
+
+export const isNearBound = (file: SiteFile | BulkFile): boolean =>
+  Number(file.db.pragma('max_page_count', { simple: true })) - pages(file) <= nearBoundPages;

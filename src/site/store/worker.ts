@@ -30,6 +30,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
 
   const chores = new Chores({
     files,
+    carefulMs: data.limits.carefulMs,
     follow: (name) => engine.follow(name),
     failed: (error, name) => engine.failed(error, name),
   });

@@ -17,5 +17,7 @@ export const keptRuns: readonly { readonly plan: Plan; readonly found: string }[
     },
     found: 'a pause that was forgotten because another request of the same moment had failed before',
   },
+  { plan: planOf(103), found: 'a picture of a trimmed event that a kill had left in the spool' },
+  { plan: planOf(213), found: 'nothing in the end: damage on a full disk, brought back when there is room' },
   { plan: planOf(13), found: 'nothing: bursts and kills, with the most events of all' },
 ];

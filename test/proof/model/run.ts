@@ -23,6 +23,9 @@ export async function play(plan: Plan, stage: Stage): Promise<History> {
     await world.start();
     for (const [index, step] of plan.steps.entries()) await world.step(index, step);
     await world.calm();
+    // A file that could not be opened on a full disk is tried again every five seconds.
+    await eventually('open files', () => world.box.ask<Look>('look'), { timeoutMs: 15_000, everyMs: 250 });
+    await eventually('the end of all salvage', () => world.isSalvaged() || undefined, { timeoutMs: 20_000 });
     await drain(world);
     await world.end('stop');
     await world.start();

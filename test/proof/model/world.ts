@@ -57,7 +57,7 @@ export class World {
       wallOffsetMs: this.#skippedMs,
       wallErrorMs: this.#wallErrorMs,
       limits: {
-        ...{ lookEveryMs: 300, firstLookMs: 100, keepAlarms: 20 },
+        ...{ lookEveryMs: 300, firstLookMs: 100, carefulMs: 500, keepAlarms: 20 },
         ...(this.#plan.bulkBytes !== undefined && { bulkBytes: this.#plan.bulkBytes }),
       },
     };
@@ -324,6 +324,16 @@ export class World {
   files(): string[] {
     mkdirSync(this.#disk.dir, { recursive: true });
     return readdirSync(this.#disk.dir, { recursive: true, encoding: 'utf8' }).filter((name) => !name.endsWith('-shm'));
+  }
+
+  /** The newest set of each database that was put aside has been read to its end. */
+  isSalvaged(): boolean {
+    const names = this.files();
+    return ['site.db', 'bulk.db'].every((name) => {
+      const sets = names.flatMap((file) => new RegExp(`^${name}\\.corrupt-(\\d+)`).exec(file)?.[1] ?? []);
+      const newest = Math.max(0, ...sets.map(Number));
+      return newest === 0 || names.includes(`${name}.corrupt-${newest}.read`);
+    });
   }
 
   /** Keeps the largest size of each database file and log. */
