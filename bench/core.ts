@@ -1,10 +1,21 @@
-import { decide, type Input, initialState, type SiteState, siteView, writeState } from '#site/core/index.ts';
+import {
+  type Decision,
+  decide,
+  type Input,
+  initialState,
+  type SiteState,
+  siteView,
+  writeState,
+} from '#site/core/index.ts';
 import type { Command, Signal, SitePlan, Stamp, ZonePlan, ZoneType } from '#site/model/index.ts';
 import { type Figure, type Measurement, percentile, rounded } from './figure.ts';
 
 const zoneCount = 1000;
 const warmRounds = 500;
 const rounds = 3000;
+const goalMs = 1;
+const storeText = 'state as text for the store';
+const lanView = 'view for the LAN';
 const types: readonly ZoneType[] = ['perimeter', 'entry_exit_1', 'interior_follower', 'day_trouble', '24h_burglary'];
 const panel = { kind: 'panel', id: 'main' } as const;
 
@@ -13,7 +24,7 @@ export const core: Measurement = {
   name: 'core',
   title: `Decisions of the core, ${zoneCount} zones`,
   about: `The pure function \`decide\` on a site with ${zoneCount} zones, 8 partitions and 16 cameras, ${rounds} inputs of each kind in turns on one
-growing state; then what the controller does around it with the whole site: the state as text for the store (once per
+growing state, each checked to have done what its name says; then what the controller does around it with the whole site: the state as text for the store (once per
 commit) and the picture for the LAN. The state is at its fullest: it remembers the answers to 1,000 commands (C2).`,
   remark: `p99 is mostly the machine: the same decision waits for a processor that does other work. The state goes into every commit
 as a whole, so on a site of this size it is the dearest part of an event by far; on a usual site (32 zones, a few
@@ -23,6 +34,10 @@ commands) it is some KiB.`,
     const plan = makePlan();
     const times = new Map<string, number[]>();
     let state = initialState(plan, stamp(0), { storeLost: false });
+    for (const { number } of plan.zones) {
+      const closed = { kind: 'zone', source: panel, zone: number, open: false, replay: false } as const;
+      state = decide(plan, state, { kind: 'signal', signal: closed, at: stamp(0) }).state;
+    }
     const timed = <T>(name: string, isCounted: boolean, work: () => T): T => {
       const began = performance.now();
       const result = work();
@@ -38,28 +53,50 @@ commands) it is some KiB.`,
       const isCounted = round >= warmRounds;
       const at = stamp(round * 1000);
       for (const [name, input] of inputs(round, at, state)) {
-        state = timed(name, isCounted, () => decide(plan, state, input)).state;
+        const decision = timed(name, isCounted, () => decide(plan, state, input));
+        mustBeReal(name, decision);
+        state = decision.state;
       }
       if (round % 10 !== 0) continue;
-      timed('state as text for the store', isCounted, () => writeState(state));
-      timed('view for the LAN', isCounted, () => siteView(plan, state, at, { epoch: 1, seq: round }));
+      timed(storeText, isCounted, () => writeState(state));
+      timed(lanView, isCounted, () => siteView(plan, state, at, { epoch: 1, seq: round }));
     }
+    const around = [storeText, lanView];
+    const decisions = [...times].flatMap(([name, values]) => (around.includes(name) ? [] : values));
+    const p99Ms = percentile(decisions, 0.99);
     const figures = [...times].flatMap(([name, values]): Figure[] => [
       { name: `${name}, median`, value: rounded(percentile(values, 0.5) * 1000), unit: 'µs' },
       { name: `${name}, p99`, value: rounded(percentile(values, 0.99) * 1000), unit: 'µs' },
     ]);
     const stateKiB = rounded(writeState(state).length / 1024);
-    return [...figures, { name: 'state as text for the store, size', value: stateKiB, unit: 'KiB' }];
+    return [
+      ...figures,
+      { name: `${storeText}, size`, value: stateKiB, unit: 'KiB' },
+      { name: 'any decision, p99', value: rounded(p99Ms), unit: 'ms', goal: `under ${goalMs} ms`, met: p99Ms < goalMs },
+    ];
   },
 };
 
+/** A measurement of something else than its name says is worse than none. */
+function mustBeReal(name: string, { effects }: Decision): void {
+  const isReal = {
+    'command arm': () => effects.some((effect) => effect.kind === 'reply' && effect.result.outcome === 'done'),
+    'command disarm': () => effects.some((effect) => effect.kind === 'reply' && effect.result.outcome === 'done'),
+    'zone opens, alarm': () => effects.some((effect) => effect.kind === 'event' && effect.event.class === 'alarm'),
+    'zone closes, restore': () =>
+      effects.some((effect) => effect.kind === 'event' && effect.event.status === 'restored'),
+  }[name];
+  if (isReal?.() === false) throw new Error(`"${name}" was not what it should be: ${JSON.stringify(effects)}`);
+}
+
 function inputs(round: number, at: Stamp, state: SiteState): (readonly [string, Input])[] {
-  const pick = (type: number) => String((((round * 5) % zoneCount) + type) % zoneCount || 5);
+  // Zones of p1 are left alone: an alarm of theirs would keep it from being armed.
+  const pick = (type: number) => String(((round * 5) % (zoneCount - 25)) + 20 + type);
   const signal = (name: string, given: Signal) => [name, { kind: 'signal', signal: given, at }] as const;
   const zone = (number: string, open: boolean) =>
     ({ kind: 'zone', source: panel, zone: number, open, replay: false }) as const;
   const armed = state.partitions.p1?.state !== 'disarmed';
-  const timer = Object.keys(state.timers)[0];
+  const timer = Object.values(state.timers).find(({ due }) => due.mono <= at.mono)?.id;
   return [
     signal('zone opens, nothing armed', zone(pick(1), true)),
     signal('zone closes, nothing armed', zone(pick(1), false)),
@@ -117,6 +154,11 @@ function makePlan(): SitePlan {
       authority: 'engine',
       exitDelayMs: 500,
       entryDelayMs: 30_000,
+      abortDelayMs: 15_000,
+      cancelWindowMs: 300_000,
+      confirmationMs: 1_800_000,
+      exitRestart: true,
+      autoStay: true,
     })),
     zones: Array.from(
       { length: zoneCount },
@@ -136,6 +178,12 @@ function makePlan(): SitePlan {
       name: `Camera ${index + 1}`,
       partitions: ['p2'],
       pictures: 'alarm',
+    })),
+    // Every rule is on, but no zone is ever shut: each opening is to be an alarm.
+    swingerTrips: 1_000_000,
+    crossZones: Array.from({ length: 64 }, (_, index) => ({
+      zones: [String(index * 5 + 1), String(index * 5 + 3)],
+      windowMs: 60_000,
     })),
     media: { snapshots: 3, intervalMs: 2000, maxPerEvent: 6 },
     disarmNeedsCode: true,

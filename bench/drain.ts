@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { Pool } from 'undici';
 import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
 import { encodeEvent, withTimes } from '#cloud/contract/index.ts';
-import { createDelivery } from '#cloud/delivery/index.ts';
+import { createDelivery, type Delivery } from '#cloud/delivery/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import { sleep } from '#lib/wait.ts';
@@ -16,7 +16,7 @@ import { isoTime, type Lane, type SiteEvent } from '#site/model/index.ts';
 import { type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 import { type Figure, type Measurement, median, percentile, rounded } from './figure.ts';
 
-const backlog = 100_000;
+export const backlog = 100_000;
 const partitions = 32;
 const bareEvents = 20_000;
 const rounds = 3;
@@ -77,6 +77,24 @@ interface Round {
 }
 
 async function oneRound(slots: number): Promise<Round> {
+  return withBacklog(async ({ store, cloud, url, nextSeq }) => {
+    const before = await bare(url, cloud, slots);
+    const { rate, alarmMs } = await drainOf(store, cloud, { slots, nextSeq });
+    const after = await bare(url, cloud, slots);
+    return { bare: (before + after) / 2, drained: rate, alarmMs };
+  });
+}
+
+/** A store with a full outbox, and the sandbox cloud it is for. */
+export interface Backlog {
+  readonly store: Store;
+  readonly cloud: CloudClient;
+  readonly url: string;
+  /** The first number above the backlog. */
+  readonly nextSeq: number;
+}
+
+export async function withBacklog<T>(work: (backlog: Backlog) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
   const pair = generateKeyPairSync('rsa', {
     modulusLength: 2048,
@@ -96,11 +114,9 @@ async function oneRound(slots: number): Promise<Round> {
     await store.start(never);
     const first = store.recovery().nextSeq;
     await fill(store, first);
-    const before = await bare(url, cloud, slots);
-    const { rate, alarmMs } = await drainOf(store, cloud, { slots, nextSeq: first + backlog });
-    const after = await bare(url, cloud, slots);
+    const result = await work({ store, cloud, url, nextSeq: first + backlog });
     await cloud.close();
-    return { bare: (before + after) / 2, drained: rate, alarmMs };
+    return result;
   } finally {
     await store.stop();
     await sandbox.stop();
@@ -153,29 +169,12 @@ async function drainOf(
 ): Promise<{ rate: number; alarmMs: number[] }> {
   const alarmMs: number[] = [];
   const since = new Map<string, number>();
-  let accepted = 0;
-  let backlogDone: () => void = () => {};
-  const done = new Promise<void>((resolve) => {
-    backlogDone = resolve;
-  });
-  const postEvent: CloudClient['api']['postEvent'] = async (input) => {
-    const answer = await cloud.api.postEvent(input);
-    accepted += 1;
-    const id = input.headers?.['x-partner-trace-id'] ?? '';
-    const begun = since.get(id);
-    if (begun !== undefined) alarmMs.push(performance.now() - begun);
-    if (accepted === backlog) backlogDone();
-    return answer;
-  };
-  const delivery = createDelivery({
-    store,
-    cloud: { ...cloud, api: { ...cloud.api, postEvent } },
-    files: { open: () => Promise.reject(new Error('there are no files')) },
-    clock,
-    log,
-    metrics: new Registry(),
+  const { delivery, done } = delivering(store, cloud, {
     slots,
-    allowLoopbackHttp: true,
+    onAccepted(id) {
+      const begun = since.get(id);
+      if (begun !== undefined) alarmMs.push(performance.now() - begun);
+    },
   });
   const end = new AbortController();
   const began = performance.now();
@@ -195,6 +194,36 @@ async function drainOf(
   await alarms;
   await delivery.stop();
   return { rate, alarmMs };
+}
+
+/** The delivery of a backlog, not started; `done` when the cloud has taken as many events as the backlog had. */
+export function delivering(
+  store: Store,
+  cloud: CloudClient,
+  options: { slots: number; onAccepted?: (eventId: string) => void },
+): { delivery: Delivery; done: Promise<void> } {
+  const { promise: done, resolve } = Promise.withResolvers<void>();
+  let accepted = 0;
+  const postEvent: CloudClient['api']['postEvent'] = async (input) => {
+    const answer = await cloud.api.postEvent(input);
+    accepted += 1;
+    options.onAccepted?.(input.headers?.['x-partner-trace-id'] ?? '');
+    if (accepted === backlog) resolve();
+    return answer;
+  };
+  const delivery = createDelivery({
+    store,
+    cloud: { ...cloud, api: { ...cloud.api, postEvent } },
+    files: { open: () => Promise.reject(new Error('there are no files')), discard: async () => undefined },
+    clock,
+    log,
+    metrics: new Registry(),
+    slots: options.slots,
+    allowLoopbackHttp: true,
+    uploadResume: 'off',
+    onLink: () => undefined,
+  });
+  return { delivery, done };
 }
 
 const clock = systemClock();

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { codes } from './codes.ts';
 import { core } from './core.ts';
 import { drain } from './drain.ts';
 import type { Measurement } from './figure.ts';
@@ -10,13 +11,14 @@ import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { panels } from './panels.ts';
 import { peers } from './peers.ts';
+import { protect } from './protect.ts';
 import { page, type Result, textTable } from './report.ts';
 import { slowDisk } from './slow-disk.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
 import { wear } from './wear.ts';
 
-/** Runs the measurements one after the other. A full run writes docs/performance.md. */
+/** Runs the measurements one after the other. A full run writes docs/performance.md, `--write` the sections chosen. */
 const measurements: readonly Measurement[] = [
   latency,
   store,
@@ -24,10 +26,12 @@ const measurements: readonly Measurement[] = [
   wear,
   peers,
   drain,
+  protect,
   memory,
   start,
   million,
   core,
+  codes,
   panels,
 ];
 
@@ -35,6 +39,7 @@ const { values: options } = parseArgs({
   options: {
     json: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true, default: [] },
+    write: { type: 'boolean', default: false },
   },
 });
 const names = measurements.map(({ name }) => name);
@@ -60,6 +65,7 @@ if (options.json) {
   const plain = results.map(({ measurement: { name, title }, figures, load }) => ({ name, title, load, figures }));
   console.log(JSON.stringify({ machine, results: plain }, null, 2));
 }
-if (options.only.length === 0) {
-  writeFileSync(join(import.meta.dirname, '..', 'docs', 'performance.md'), page({ machine, results }));
+if (options.only.length === 0 || options.write) {
+  const path = join(import.meta.dirname, '..', 'docs', 'performance.md');
+  writeFileSync(path, page({ machine, results, all: measurements, before: readFileSync(path, 'utf8') }));
 }

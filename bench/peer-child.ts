@@ -45,10 +45,15 @@ function fsyncMs(): number {
 async function slow(): Promise<void> {
   const syncMs = fsyncMs();
   const store = await openOurs();
-  const warm = await writeAtOnce(store, { writers: 64, ms: 300, firstSeq: store.recovery().nextSeq });
+  const warm = await writeAtOnce(store, { writers: 64, ms: 300, lane: 'trouble', firstSeq: store.recovery().nextSeq });
   const loop = monitorEventLoopDelay({ resolution: 1 });
   loop.enable();
-  const { perSecond, acceptMs } = await writeAtOnce(store, { writers: 64, ms: 4000, firstSeq: warm.nextSeq });
+  const { perSecond, acceptMs } = await writeAtOnce(store, {
+    writers: 64,
+    ms: 4000,
+    lane: 'trouble',
+    firstSeq: warm.nextSeq,
+  });
   loop.disable();
   await store.stop();
   const figures = { syncMs, perSecond, acceptMs: percentile(acceptMs, 0.99), loopMs: loop.percentile(99) / 1e6 };

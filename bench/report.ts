@@ -18,17 +18,29 @@ export function textTable({ measurement, figures, load }: Result): string {
   return `\n${measurement.title} (load ${load[0]} to ${load[1]})\n${lines.join('\n')}\n`;
 }
 
-/** docs/performance.md as a whole. */
-export function page({ machine, results }: { machine: Machine; results: readonly Result[] }): string {
-  const { cpu, cores, memoryGiB, kernel, disk, node } = machine;
+/** docs/performance.md: what was measured now, and of the page `before` the sections of other measurements. */
+export function page(options: {
+  machine: Machine;
+  results: readonly Result[];
+  all: readonly Measurement[];
+  before: string;
+}): string {
+  const { cpu, cores, memoryGiB, kernel, disk, node } = options.machine;
+  const kept = new Map(
+    options.before.split(/^(?=## )/m).map((text) => [/^## (.*)$/m.exec(text)?.[1], `\n${text.trimEnd()}\n`]),
+  );
+  const sections = options.all.map(({ title, name }) => {
+    const result = options.results.find(({ measurement }) => measurement.name === name);
+    return result === undefined ? (kept.get(title) ?? '') : section(result);
+  });
   return `# Performance
 
-Written by \`npm run bench\`, which measures all of this anew in about four minutes; do not edit. \`npm run bench -- --only NAME\`
-measures one section and writes nothing, \`--json\` prints JSON.
+Written by \`npm run bench\`, which measures all of this anew in about half an hour; do not edit. \`npm run bench -- --only NAME\`
+measures one section and writes nothing, with \`--write\` that section; \`--json\` prints JSON.
 
 Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB; ${kernel}; ${disk}; Node ${node}. It is shared with other work, so each section
 names the load average before and after it; ratios compare things measured in turns in the same run.
-${results.map(section).join('')}`;
+${sections.join('')}`;
 }
 
 function section({ measurement, figures, load }: Result): string {

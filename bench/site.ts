@@ -12,6 +12,8 @@ const cameraPassword = 'bench-camera-password';
 export interface BenchSite {
   readonly mqttUrl: string;
   readonly cloudUrl: string;
+  /** The daemon's control socket. */
+  readonly socket: string;
   /** Starts the daemon; resolves with it and the milliseconds from exec to its line `ready`. */
   daemon(): Promise<{ running: Running; readyMs: number }>;
   close(): Promise<void>;
@@ -50,6 +52,7 @@ export async function openSite(options: {
     return {
       mqttUrl: `mqtt://127.0.0.1:${mqttPort}`,
       cloudUrl,
+      socket: join(folder, 'control.sock'),
       async daemon() {
         const began = performance.now();
         const running = launch('siteward', [options.program ?? sources, 'run', '--config', config]);

@@ -22,7 +22,8 @@ export const wear: Measurement = {
   name: 'wear',
   title: 'Bytes written per event',
   about: `Sectors that reach the block device of a private ext4, its own journal included, per event of 600 bytes: ${lone} alarms one
-after the other, each with its second copy, and the records of their delivery, one after the other too; then ${groups} groups of
+after the other, each with its second copy, and the records of their delivery, one after the other too; ${lone} alarms with the record
+of each one's delivery in the transaction of the next, as the delivery asks for; then ${groups} groups of
 ${perGroup} activity events, and the records of their delivery in the same groups. Before, the write-ahead log was filled once, since it
 grows only in a store's first minutes. A failed try and an idle store write nothing; a test holds that.`,
   remark: `A commit of one alarm is three pages in SQLite's log and three or four blocks in the journal of ext4, 4 kB each; that
@@ -54,8 +55,11 @@ async function measure(store: Store, mount: string): Promise<Figure[]> {
     await Promise.all(rows.map((row) => store.commit({ rows: [row], arming: [], inputs: [] })));
     return rows.map((row) => row.seq);
   };
-  const settle = (seqs: readonly number[], lane: Lane) =>
-    store.settle(seqs.map((one) => ({ seq: one, lane, verdict: 'delivered', at: Date.now(), tries: 1 })));
+  const settle = (seqs: readonly number[], lane: Lane, until?: AbortSignal) =>
+    store.settle(
+      seqs.map((one) => ({ seq: one, lane, verdict: 'delivered', at: Date.now(), tries: 1 })),
+      until === undefined ? {} : { until },
+    );
   for (let warm = 0; warm < warmAlarms; warm += 1) await settle(await put(1, 'alarm'), 'alarm');
 
   const alarms: number[][] = [];
@@ -65,6 +69,13 @@ async function measure(store: Store, mount: string): Promise<Figure[]> {
   const alone = await perEvent(mount, lone, async () => {
     for (const seqs of alarms) await settle(seqs, 'alarm');
   });
+  const riding = await perEvent(mount, lone, async () => {
+    const end = new AbortController();
+    const rides: Promise<void>[] = [];
+    for (let index = 0; index < lone; index += 1) rides.push(settle(await put(1, 'alarm'), 'alarm', end.signal));
+    end.abort();
+    await Promise.all(rides);
+  });
   const waiting: number[][] = [];
   const activity = await perEvent(mount, groups * perGroup, async () => {
     for (let index = 0; index < groups; index += 1) waiting.push(await put(perGroup, 'activity'));
@@ -73,8 +84,9 @@ async function measure(store: Store, mount: string): Promise<Figure[]> {
     for (const seqs of waiting) await settle(seqs, 'activity');
   });
   return [
-    budget('a lone alarm', alarm, loneGoal),
-    { name: 'the record of a lone delivery', value: rounded(alone), unit: 'kB' },
+    { name: 'a lone alarm', value: rounded(alarm), unit: 'kB' },
+    { name: 'the record of a lone delivery, written alone', value: rounded(alone), unit: 'kB' },
+    budget('a lone alarm, its delivery written with the next', riding, loneGoal),
     budget(`an event in a group of ${perGroup}`, activity, groupGoal),
     { name: `the record of a delivery in a group of ${perGroup}`, value: rounded(settled), unit: 'kB' },
     budget(`both in groups of ${perGroup}`, activity + settled, groupGoal),

@@ -1,4 +1,3 @@
-import { collectDefaultMetrics, Registry } from 'prom-client';
 import {
   ConfigError,
   formatProblem,
@@ -14,13 +13,18 @@ import { createLog } from '#lib/log.ts';
 import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
 import { redactor } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
-import { sleep, withDeadline } from '#lib/wait.ts';
+import { never, sleep, withDeadline } from '#lib/wait.ts';
+import { auditNotes } from '#site/audit-notes.ts';
+import { noteIn } from './daemon/audit-wiring.ts';
 import { watchClock } from './daemon/clock-quality.ts';
+import { filesAnswer } from './daemon/files-answer.ts';
 import { panelProblems, profileFolders } from './daemon/folders.ts';
 import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
 import { claimStateDir } from './daemon/lock.ts';
+import { outboxCount } from './daemon/outbox-count.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
+import { processMetrics } from './daemon/process-metrics.ts';
 import { siteSlots } from './daemon/site.ts';
 import { createSlots, type Slots } from './daemon/slots.ts';
 
@@ -49,10 +53,10 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   if (configError !== undefined)
     log.error({ reason: configError }, 'the configuration has errors; running on the last good copy');
 
-  const processMetrics = new Registry();
-  collectDefaultMetrics({ register: processMetrics, prefix: 'siteward_' });
+  const metrics = processMetrics();
   const house: House = {};
-  outboxMetrics({ house, clock, metrics: processMetrics });
+  const count = outboxCount(house);
+  outboxMetrics({ count, clock, metrics });
   const quality = watchClock({
     clock,
     log,
@@ -68,19 +72,25 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       clock,
       quality,
       log,
+      count,
       settings: () => loaded.settings,
       profiles: profileFolders(options.configPath),
       lan: lanPort({
         house,
+        count,
+        log: log.child({ part: 'control' }),
         slots: { health: () => slots.health(), metrics: () => slots.metrics() },
         clock,
         stateDir: () => loaded.settings.store.dir,
         uptimeMs: () => clock.monotonic() - startedMono,
+        settings: () => loaded.settings,
+        quality,
         hasCloud: () => loaded.settings.cloud !== undefined,
+        timezone: () => loaded.settings.site.timezone,
         config: () => ({ path: options.configPath, lastGood: loaded.lastGood, error: configError }),
       }),
     }),
-    processMetrics,
+    processMetrics: metrics,
     log,
   });
 
@@ -109,12 +119,8 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     log.fatal({ err: error }, 'siteward cannot run');
     return exitCodes.failed;
   } finally {
-    await withDeadline(
-      stopDeadlineMs,
-      new AbortController().signal,
-      () => slots.stop().then(() => notifier.flush()),
-      'stopping',
-    ).catch((error: unknown) =>
+    const stopped = () => slots.stop().then(() => notifier.flush());
+    await withDeadline(stopDeadlineMs, never(), stopped, 'stopping').catch((error: unknown) =>
       log.warn({ err: error }, 'not everything stopped in time; it is picked up at the next start'),
     );
   }
@@ -123,6 +129,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   async function reload(): Promise<void> {
     notifier.reloading();
     try {
+      await filesAnswer(options.configPath, profileFolders(options.configPath));
       const next = loadConfig(options.configPath, { ...environment, alsoCheck: panelProblems(options.configPath) });
       for (const warning of next.warnings) log.warn({ file: next.file }, warning);
       loaded = next;
@@ -130,12 +137,17 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       log.level = next.settings.log.level;
       const swapped = await slots.reload(next.settings);
       log.info({ swapped }, 'configuration read again');
+      await noteIn(house)(auditNotes.reloaded({ swapped }));
       await keepCopy(next);
       // Whoever sends SIGHUP may have mended something outside the file: no wait lasts longer than that.
       house.delivery?.retryNow();
+      house.answers?.retryNow();
+      house.arming?.retryNow();
     } catch (error) {
       configError = reasonOf(error);
       log.error({ reason: configError }, 'the configuration was not taken; the running one stays');
+      const code = error instanceof SitewardError ? error.code : 'failed';
+      await noteIn(house)(auditNotes.reloaded({ reason: code }));
     }
     notifier.ready();
   }

@@ -3,6 +3,9 @@
  * Callers switch on `code`, never on message text. Keep the list sorted.
  */
 export const errorCodes = {
+  audit_discontinued:
+    'The audit log does not hold the entry an export shall go on from: it was changed or replaced. Verify it, and begin a new export.',
+  auditor_needed: 'This takes the code of an auditor, or the session of one has ended. Ask again with the code.',
   camera_auth:
     'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
   camera_bad_answer: 'The camera answered with something that is not ONVIF. Check the address and path.',
@@ -19,23 +22,41 @@ export const errorCodes = {
   cloud_unauthorized:
     'The cloud did not accept the credentials, even with a fresh token. Check key, client id and clock.',
   cloud_unreachable: 'No connection to the cloud. Events wait in the outbox.',
+  code_refused: 'The code of a user is not taken; the message says why. It is never told whose code it is.',
+  config_fixed: 'The configuration file decides this; change it there and reload.',
   config_invalid: 'The configuration file has errors; each is listed with its line.',
   config_unreadable: 'The configuration file cannot be read. Check path and permissions.',
-  control_refused: 'The daemon answered, but refused what was asked; the message says why.',
+  control_refused:
+    'The daemon answered, but refused what was asked, or in a way this version does not know; the message says why.',
   control_unreachable:
     'No daemon answers on the control socket. Is siteward running, and may this user open the socket?',
   deadline: 'The work did not finish within its time.',
+  file_unusable:
+    'A file that was named cannot be read or written, or is not what the verb takes; the message says why.',
+  internal: 'siteward made a mistake; the log of the daemon says more.',
+  last_owner: 'The user is the last owner of the site and is removed only when that is said in so many words.',
+  mqtt_unauthorized: 'The MQTT broker does not accept the user name and password. Correct them in the configuration.',
   mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
+  no_terminal: 'There is no terminal to ask for a code on. Say --code-stdin.',
   node_too_old: 'siteward needs Node 24 or newer. Run it with "npm run", which brings its own.',
   not_parked: 'None of the named events was touched, because some are not parked; the message names them.',
   picture_invalid: 'What the camera sent is not a usable JPEG picture.',
+  postpone_refused: 'The arming of a schedule is not put off; the message says why.',
   profile_invalid: 'A panel profile is not valid; the place is in the facts.',
   queue_full: 'A bounded queue is full; the work was refused, nothing was lost.',
+  request_invalid: 'What was asked does not fit the operation; the message names what is wrong.',
+  schedule_unknown: 'There is no schedule of this id.',
   secret_unreadable: 'A secret named in the configuration cannot be read. Check the file, credential or variable.',
   state_dir_unusable: 'The state directory cannot be used. Check that it exists and belongs to the siteward user.',
   stopped: 'The part was stopped while the work was under way.',
   store_failed: 'The database did not confirm a write. It is sent again under the same number.',
   store_unavailable: 'The database cannot be opened or written.',
+  user_refused: 'The change of a user is not taken; the message says why.',
+  user_unknown: 'There is no user of this id.',
+  users_unusable:
+    'The list of users or its key cannot be used, so no code of it counts. Mend what the message names; nothing was written over.',
+  verification_refused: 'The request to verify an alarm is not taken; the message says why.',
+  verification_unknown: 'There is no alarm verification of this id; "siteward verification list" lists them.',
   xml_invalid: 'A text that should be XML is cut, malformed, too large or a web page; the reason is in the facts.',
 } as const;
 
@@ -54,6 +75,9 @@ export class SitewardError extends Error {
     this.facts = options.facts ?? {};
   }
 }
+
+/** Whether a text, such as what a daemon of another version says, is one of these codes. */
+export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(errorCodes, text);
 
 export function isCode(error: unknown, code: ErrorCode): boolean {
   return error instanceof SitewardError && error.code === code;

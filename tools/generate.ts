@@ -8,6 +8,7 @@ import { lanApi } from './pages/lan-api.ts';
 import { mqttPage } from './pages/mqtt.ts';
 import { mqttSchemas } from './pages/mqtt-schemas.ts';
 import { outboxPage } from './pages/outbox.ts';
+import { panelsPage } from './pages/panels.ts';
 import { sandboxApi } from './pages/sandbox-api.ts';
 
 /** Files made from the sources. `npm run generate` writes them, `-- --check` fails when one is out of step. */
@@ -24,6 +25,7 @@ const generators: readonly Generator[] = [
   { path: 'docs/errors.md', text: errorsPage },
   { path: 'docs/mqtt.md', text: mqttPage },
   { path: 'docs/outbox.md', text: outboxPage },
+  { path: 'docs/panels.md', text: panelsPage },
   { path: 'docs/openapi/cloud.yaml', text: cloudApi },
   { path: 'docs/openapi/lan.yaml', text: lanApi },
   { path: 'docs/openapi/sandbox.yaml', text: sandboxApi },

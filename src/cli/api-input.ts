@@ -73,6 +73,29 @@ export async function bodyOf({ body }: Operation, given: Readonly<Record<string,
   return parsed;
 }
 
+/** The members of a body, one a line, for the help of its verb; empty for one the contract does not describe. */
+export function bodyMembers({ body }: Operation): readonly (readonly [name: string, said: string])[] {
+  const shape = shapeOf(body?.items ?? body?.schema);
+  return Object.entries(shape).map(([name, schema]) => {
+    const needed = schema.safeParse(undefined).success ? '' : 'needed';
+    const words = [formOf(schema), needed, schema.description ?? ''].filter((word) => word !== '');
+    return [name, words.join('; ')];
+  });
+}
+
+/** What may be written behind `name=`. */
+function formOf(schema: z.ZodType): string {
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodDefault)
+    return formOf(schema.unwrap() as z.ZodType);
+  if (schema instanceof z.ZodEnum) return schema.options.join(', ');
+  if (schema instanceof z.ZodLiteral) return [...schema.values].join(', ');
+  const { type } = schema._zod.def;
+  if (type === 'string') return 'text';
+  if (type === 'number' || type === 'int') return 'number';
+  if (type === 'boolean') return 'true or false';
+  return type === 'array' || type === 'object' || type === 'record' ? `JSON (${type})` : 'JSON';
+}
+
 /** One object; for a bulk call a list of that one item. */
 function fromSets(body: BodySpec, sets: readonly string[]): unknown {
   const shape = shapeOf(body.items ?? body.schema);

@@ -3,9 +3,9 @@ import { describe, SitewardError } from '#errors.ts';
 import type { Operation } from '#lib/contract/operation.ts';
 import { type Access, openAccess } from './api-access.ts';
 import { agreed, isDestructive } from './api-consent.ts';
-import { bodyOf, kebab, operations, pathNames, queryOf, queryOptions, takesSecret } from './api-input.ts';
+import { bodyMembers, bodyOf, kebab, operations, pathNames, queryOf, queryOptions, takesSecret } from './api-input.ts';
 import { failedItems, isForeign, shown } from './api-output.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { type ExitCode, exitCodes, exitOfError } from './exit-codes.ts';
 import { printable, table } from './table.ts';
 
 export interface ApiOptions {
@@ -64,6 +64,9 @@ function buildApi(run: Run): Command {
     if (operation.body !== undefined) {
       command.option('--set <name=value>', 'member of the body; may stand several times', append);
       command.option('--body <file>', 'JSON file with the body; - is standard input');
+      const members = bodyMembers(operation);
+      const item = operation.body.items === undefined ? 'the body' : 'one item of the body';
+      if (members.length > 0) command.addHelpText('after', `\nMembers of ${item}:\n${table(members, '  ')}`);
     }
     command.action(async (...all: unknown[]) => {
       const places = all.slice(0, pathNames(operation).length).map(String);
@@ -152,26 +155,7 @@ function failedCall(error: SitewardError, { json }: ApiOptions): ExitCode {
     const { code, message } = error;
     console.log(JSON.stringify({ error: { code, message, status, field, trace_id: traceId } }));
   }
-  return exitOf(error);
-}
-
-function exitOf({ code, facts: { status } }: SitewardError): ExitCode {
-  switch (code) {
-    case 'cloud_refused':
-    case 'cloud_forbidden':
-      return exitCodes.refused;
-    case 'cloud_not_found':
-      return exitCodes.notFound;
-    case 'cloud_unauthorized':
-      return exitCodes.unauthorized;
-    case 'cloud_unreachable':
-      return status === 429 ? exitCodes.refused : exitCodes.unreachable;
-    case 'config_invalid':
-    case 'config_unreadable':
-      return exitCodes.configuration;
-    default:
-      return exitCodes.failure;
-  }
+  return exitOfError(error);
 }
 
 const append = (text: string, list: readonly string[] = []): readonly string[] => [...list, text];

@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
-import { SitewardError } from '#errors.ts';
-import { lanOperations, problem } from '#lan/http/index.ts';
+import { isErrorCode, SitewardError } from '#errors.ts';
+import { controlOperations, problem } from '#lan/http/index.ts';
 import {
   type Answer,
   bindClient,
@@ -14,14 +14,14 @@ const deadlineMs = 10_000;
 const bodyCapBytes = 8 * 1024 * 1024;
 
 export interface Control extends AsyncDisposable {
-  readonly client: Client<typeof lanOperations>;
+  readonly client: Client<typeof controlOperations>;
 }
 
-/** The LAN API over the control socket. A daemon that does not answer is `control_unreachable`, with what to do. */
+/** What the control socket serves. A daemon that does not answer is `control_unreachable`, with what to do. */
 export function openControl(socket: string): Control {
   const agent = new Agent({ connect: { socketPath: socket, timeout: deadlineMs }, connections: 1 });
   return {
-    client: bindClient(lanOperations, (wire) => send(agent, socket, wire)),
+    client: bindClient(controlOperations, (wire) => send(agent, socket, wire)),
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
 }
@@ -74,15 +74,19 @@ function unreachable(socket: string, cause: unknown): SitewardError {
   });
 }
 
-/** The answer of a call that succeeded; anything else becomes the error the daemon named. */
+/** The answer of a call that succeeded; anything else is thrown as the error the daemon named, under its own code. */
 export function answered<O>(result: Result<O>): Answer<O> {
   if (result.kind === 'failure') throw new SitewardError('control_unreachable', result.message);
   if (result.status === 200) return result;
   const known = problem.safeParse(result.json);
-  const said = known.success
-    ? `${known.data.title}: ${known.data.detail ?? known.data.code}`
-    : `status ${result.status}`;
-  throw new SitewardError('control_refused', `the daemon refused: ${said}`, {
-    facts: { status: result.status, ...(known.success && { code: known.data.code }) },
-  });
+  const { status } = result;
+  if (!known.success)
+    throw new SitewardError('control_refused', `the daemon refused with status ${status}`, { facts: { status } });
+  const { code, detail, errors, title } = known.data;
+  const said = detail ?? wrongMembers(errors) ?? title;
+  if (isErrorCode(code)) throw new SitewardError(code, said, { facts: { status } });
+  throw new SitewardError('control_refused', `the daemon refused: ${said}`, { facts: { status, code } });
 }
+
+const wrongMembers = (errors: readonly { readonly field: string; readonly detail: string }[] | undefined) =>
+  errors?.map(({ field, detail }) => `${field} ${detail}`).join('; ');

@@ -58,11 +58,18 @@ function print(entries: readonly EventEntry[], options: Options): void {
   console.log(options.json ? entries.map((entry) => JSON.stringify(entry)).join('\n') : table(entries.map(row)));
 }
 
+/** Zones that were in the way of an arming, or that it is armed without. */
+function zonesOf(evidence: EventEntry['event']['data']['evidence'] = []): string | undefined {
+  const about = evidence.find(({ type }) => type === 'not_ready' || type === 'zones_left_out');
+  return about === undefined ? undefined : `${about.type === 'not_ready' ? '' : 'without '}zones ${about.zones}`;
+}
+
 function row({ seq, event, delivery, tries, reason, media }: EventEntry): string[] {
   const where = [
     event.partition,
     event.zone === undefined ? undefined : `zone ${event.zone}`,
     event.data.zone_name,
+    zonesOf(event.data.evidence),
     event.camera,
   ];
   const made = media.filter(({ state }) => state === 'uploaded').length;

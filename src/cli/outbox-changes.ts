@@ -22,7 +22,9 @@ export async function drop(options: Chosen & { json: boolean; yes: boolean }): P
   await using control = openControl(options.socket);
   const seqs = await chosen(control, options);
   if (!options.yes && seqs.length > 0) {
-    const answer = await agreed(`Give ${events(seqs.length)} up for good? The cloud will never have them.`);
+    await mustBeParked(control, options.all ? [] : seqs);
+    const them = seqs.length === 1 ? 'it' : 'them';
+    const answer = await agreed(`Give ${events(seqs.length)} up for good? The cloud will never have ${them}.`);
     if (answer === 'nobody to ask') return answer;
     if (answer === 'no') {
       console.error('siteward: nothing was dropped');
@@ -35,6 +37,12 @@ export async function drop(options: Chosen & { json: boolean; yes: boolean }): P
   });
   console.log(options.json ? JSON.stringify({ dropped }) : `${events(dropped)} dropped, each kept as a gap record`);
   return exitCodes.ok;
+}
+
+/** Before anybody is asked or shown anything: all of them are there. Throws `not_parked`. */
+export async function mustBeParked(control: Control, seqs: readonly number[]): Promise<void> {
+  for (const seq of seqs)
+    answered(await control.client.getParked({ params: { seq: String(seq) }, signal: patience() }));
 }
 
 export const chosen = (control: Control, { all, seqs }: Chosen): Promise<readonly number[]> =>

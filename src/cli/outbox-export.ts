@@ -3,8 +3,9 @@ import { parkedDetail } from '#lan/http/index.ts';
 import { answered, type Control, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import type { Chosen } from './outbox.ts';
-import { chosen, events } from './outbox-changes.ts';
+import { chosen, events, mustBeParked } from './outbox-changes.ts';
 import { patience } from './outbox-pages.ts';
+import { fileFailure, unusable, withFile } from './user-file.ts';
 
 /**
  * `siteward outbox export`: parked events as they would be sent now, one JSON object per line, to standard output or a
@@ -23,6 +24,8 @@ export async function exportParked(options: Chosen & { out?: string; force: bool
 
 async function each(control: Control, options: Chosen, write: (line: string) => Promise<void>): Promise<number> {
   const seqs = await chosen(control, options);
+  // What was printed cannot be taken back: before the first line all that were named must be there.
+  if (!options.all) await mustBeParked(control, seqs);
   for (const seq of seqs) {
     const params = { seq: String(seq) };
     const { json } = answered(await control.client.getParked({ params, signal: patience() }));
@@ -35,27 +38,33 @@ async function each(control: Control, options: Chosen, write: (line: string) => 
 
 /**
  * A file that is there is replaced as a whole or, without `force`, not touched; a device or a link never is. What failed
- * half-way leaves nothing.
+ * half-way leaves nothing. Throws `file_unusable`, and what `fill` does.
  */
-async function intoFile(out: string, force: boolean, fill: (file: FileHandle) => Promise<number>): Promise<number> {
+export async function intoFile(
+  out: string,
+  force: boolean,
+  fill: (file: FileHandle) => Promise<number>,
+): Promise<number> {
   const there = await lstat(out).catch(() => undefined);
   if (there !== undefined && !there.isFile()) {
-    throw new Error(`${out} is no regular file; name a file, or leave --out away to write to standard output`);
+    throw unusable(`${out} is no regular file; name a file, or leave --out away to write to standard output`);
   }
   const path = force ? `${out}.${process.pid}.part` : out;
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-    throw new Error(`${path} is there already; name another file, or replace it with --force`);
+    if (error.code !== 'EEXIST') throw fileFailure(path, error);
+    throw unusable(`${path} is there already; name another file, or replace it with --force`);
   });
   try {
     const count = await fill(file);
-    await file.sync();
-    await file.close();
-    if (force) await rename(path, out);
+    await withFile(out, async () => {
+      await file.sync();
+      await file.close();
+      if (force) await rename(path, out);
+    });
     return count;
   } catch (error) {
     await file.close().catch(() => undefined);
     await rm(path, { force: true });
-    throw error;
+    throw fileFailure(out, error);
   }
 }

@@ -26,7 +26,7 @@ export async function parked(options: Listing): Promise<ExitCode> {
   for await (const page of parkedPages(control, options.limit)) {
     print(page, options, ({ seq, event, status, tries, reason }) => [
       ...[String(seq), event.at, what(event), where(event) || '-', status === undefined ? '-' : String(status)],
-      ...[`${tries} tries`, reason],
+      ...[`${tries} ${tries === 1 ? 'try' : 'tries'}`, reason.replace(`${status} `, '')],
     ]);
   }
   return exitCodes.ok;

@@ -13,7 +13,6 @@ export async function show(options: { json: boolean; socket: string }): Promise<
 }
 
 function page(outbox: OutboxDocument): string {
-  const hints = hintsOf(outbox);
   return [
     lanesTable(outbox),
     '',
@@ -24,7 +23,7 @@ function page(outbox: OutboxDocument): string {
       ['disk', diskLine(outbox)],
       ['store', `${outbox.store.state}${outbox.store.reason === undefined ? '' : ` ${outbox.store.reason}`}`],
     ]),
-    ...(hints.length === 0 ? [] : ['', 'what to do', ...hints.map((hint) => `  ${hint}`)]),
+    ...(outbox.hints.length === 0 ? [] : ['', 'what to do', ...outbox.hints.map((hint) => `  ${printable(hint)}`)]),
   ].join('\n');
 }
 
@@ -58,7 +57,7 @@ function linkLine({ link, at }: OutboxDocument): string {
 }
 
 const sendingLine = ({ sending }: OutboxDocument): string =>
-  `${sending.in_flight} under way, ${sending.aside} set aside for another try` +
+  `${sending.per_min} a minute, ${sending.in_flight} under way, ${sending.aside} set aside for another try` +
   (sending.memory_only === 0 ? '' : `, ${sending.memory_only} IN MEMORY ONLY`);
 
 function diskLine({ disk }: OutboxDocument): string {
@@ -71,43 +70,3 @@ function diskLine({ disk }: OutboxDocument): string {
       : `${formatBytes(disk.free_bytes)} of ${formatBytes(disk.total_bytes)} free`;
   return [...files, room, ...(disk.level === undefined ? [] : [`level ${disk.level}`])].join(', ');
 }
-
-/** One line for each thing that is wrong, worst first. */
-function hintsOf({ lanes, media, store, disk, link, sending }: OutboxDocument): string[] {
-  const total = (of: 'waiting' | 'parked' | 'lost') => lanes.reduce((sum, lane) => sum + lane[of], 0);
-  const hints: [applies: boolean, text: string][] = [
-    [
-      lanes.length === 0 || store.state === 'down',
-      `The store does not work: check the disk ("df -h ${disk.dir}", "journalctl -u siteward").`,
-    ],
-    [
-      sending.memory_only > 0,
-      `${sending.memory_only} events are only in memory and are lost with the power: make room on the disk, or replace it.`,
-    ],
-    [
-      disk.level !== undefined && !['ok', 'soft'].includes(disk.level),
-      `Room is short (${disk.level}): free some under ${disk.dir}. What gives way meanwhile: docs/outbox.md.`,
-    ],
-    [link.state === 'down', linkHint(link)],
-    [
-      total('parked') > 0,
-      `${total('parked')} refused: "siteward outbox parked" lists them, "siteward outbox parked SEQ" says why.`,
-    ],
-    [total('lost') > 0, `${total('lost')} were given up: "siteward outbox gaps" says when and why.`],
-    [media.failed > 0, `${media.failed} pictures failed: "siteward events" says why for each.`],
-  ];
-  return hints.flatMap(([applies, text]) => (applies ? [text] : []));
-}
-
-const linkHints: Readonly<Record<string, string>> = {
-  unreachable: 'Check the line, cloud.base_url and cloud.auth_url. siteward tries again by itself.',
-  intercepted: 'Something answers in place of the cloud, such as a captive portal or a proxy: take it away.',
-  busy: 'The cloud is busy or asks for a pause: nothing to do, siteward tries again by itself.',
-  clock: 'Set the clock of this machine ("timedatectl"); if it is right, the certificate of the cloud has expired.',
-  unauthorized: 'Correct the credentials, as the reason says, then "systemctl reload siteward".',
-  forbidden:
-    'Check cloud.base_url and that the operator lets this client send events, then "systemctl reload siteward".',
-};
-
-const linkHint = (link: OutboxDocument['link']): string =>
-  linkHints[link.trouble ?? 'unreachable'] ?? 'The reason beside the link says what is wrong.';

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { lanes } from '#site/model/index.ts';
-import { exitCodes } from './exit-codes.ts';
+import { wrong } from './code-option.ts';
 
 /** Which parked events: their numbers, or all there are when the command begins. */
 export interface Chosen {
@@ -84,10 +84,6 @@ const choosing = (command: Command): Command =>
 function needsChoice(chosen: readonly number[], all: boolean, command: Command): void {
   if (all && chosen.length > 0) wrong(command, 'name events or say --all, not both');
   if (!all && chosen.length === 0) wrong(command, 'name the events, or say --all; "siteward outbox parked" lists them');
-}
-
-function wrong(command: Command, message: string): never {
-  return command.error(`siteward: ${message}`, { exitCode: exitCodes.usage });
 }
 
 function seq(text: string): number {

@@ -1,16 +1,24 @@
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
-import { describe, isCode, SitewardError } from '#errors.ts';
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { addAudit } from './audit.ts';
+import { refuseTypedCode, takesCode } from './code-option.ts';
+import { addCommands } from './commands.ts';
+import { exitCodes, exitOfError } from './exit-codes.ts';
 import { addOutbox } from './outbox.ts';
+import { addPanel } from './panel.ts';
+import { addReplay } from './replay-verbs.ts';
+import { addSchedule } from './schedule.ts';
+import { addUser } from './user.ts';
+import { addVerification } from './verification.ts';
 
 const defaultConfig = '/etc/siteward/siteward.yaml';
 const defaultSocket = '/run/siteward/control.sock';
 
 /** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
 export async function runProgram(args: readonly string[]): Promise<number> {
-  endQuietlyWhenNobodyReads();
+  endWhenNobodyReads();
   let exitCode: number = exitCodes.ok;
   const program = buildProgram((code) => {
     exitCode = code;
@@ -21,16 +29,8 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
     console.error(`siteward: ${describe(error)}${error instanceof SitewardError ? ` (${error.code})` : ''}`);
-    return exitCodeOf(error);
+    return exitOfError(error);
   }
-}
-
-function exitCodeOf(error: unknown): ExitCode {
-  if (isCode(error, 'control_unreachable')) return exitCodes.unreachable;
-  if (isCode(error, 'config_invalid') || isCode(error, 'config_unreadable')) return exitCodes.configuration;
-  if (isCode(error, 'control_refused') && error instanceof SitewardError && error.facts.code === 'not_parked')
-    return exitCodes.notFound;
-  return exitCodes.failure;
 }
 
 /** The table of verbs. Each is a file of its own, loaded when it is called. */
@@ -39,6 +39,8 @@ function buildProgram(done: (code: number) => void): Command {
     .description('Controller of one security site: cameras, alarm panels and a durable outbox to the cloud.')
     .version(version)
     .exitOverride()
+    // What stands after a verb is that verb's own: "schedule" and "schedule postpone" have options of one name.
+    .enablePositionalOptions()
     .showHelpAfterError('Run "siteward --help" for what there is.')
     .addHelpText(
       'after',
@@ -75,7 +77,29 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--follow', 'stay and print new events as they come, oldest first', false)
     .addOption(socket())
     .action(async (options) => done(await (await import('./events.ts')).events(options)));
+  addCommands(program, { socket, done });
+  takesCode(
+    program
+      .command('security-type')
+      .description('say which security system handles the site: 1 or 2 a panel, 3 siteward, 4 another one')
+      .addArgument(new Argument('<type>', 'the security type').choices(['1', '2', '3', '4']))
+      .option('--while-armed', 'in force at once, also while a partition is armed; takes a code', false)
+      .option('--yes', 'do not ask before 4', false),
+    'read the code of an owner or installer from standard input',
+  )
+    .option('--json', 'print what is in force and what waits', false)
+    .addOption(socket())
+    .action(async (type, options, command: Command) => {
+      refuseTypedCode(command, options);
+      done(await (await import('./security-type.ts')).securityType(Number(type) as 1 | 2 | 3 | 4, options));
+    });
   addOutbox(program, { socket, done });
+  addSchedule(program, { socket, done });
+  addUser(program, { socket, done });
+  addAudit(program, { socket, done });
+  addVerification(program, { socket, done });
+  addReplay(program, { socket, done });
+  addPanel(program, { done });
   program
     .command('sandbox')
     .description('run a stand-in for the cloud service, for trials and tests')
@@ -113,10 +137,14 @@ function count(text: string): number {
   return value;
 }
 
-/** `siteward events | head` ends without a complaint when head has seen enough. */
-function endQuietlyWhenNobodyReads(): void {
+/**
+ * `siteward events | head` ends without a complaint when head has seen enough; what cannot be written for another reason,
+ * such as a full disk, is said in one sentence.
+ */
+function endWhenNobodyReads(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(exitCodes.ok);
-    throw error;
+    console.error(`siteward: standard output cannot be written: ${describe(error)}`);
+    process.exit(exitCodes.failure);
   });
 }

@@ -2,6 +2,7 @@ import { SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { partitionLines } from './status-partitions.ts';
 import { formatSpan, printable, table } from './table.ts';
 
 /** `siteward status`: the status document for people, or as it is with `--json`. */
@@ -30,11 +31,11 @@ function page(status: StatusDocument): string {
     configLine(status.config),
     `clock ${status.clock.quality}, ${status.clock.now}`,
     '',
-    'partitions',
-    table(status.partitions.map(partitionRow), '  '),
+    ...partitionLines(status),
     '',
     zonesLine(status.zones),
     outboxLine(status),
+    ...armingSyncLines(status.arming_sync),
     ...section(
       'parts',
       status.parts.map((part) => [part.name, part.state, part.reason ?? '']),
@@ -55,22 +56,13 @@ const configLine = (config: StatusDocument['config']): string =>
     ? `configuration ${config.path} HAS ERRORS, running on the last good copy: ${printable(config.error ?? '')}`
     : `configuration ${config.path}${config.error === undefined ? '' : `, last reload refused: ${printable(config.error)}`}`;
 
-function partitionRow(partition: StatusDocument['partitions'][number]): string[] {
-  const delay =
-    partition.exit_left_s !== undefined
-      ? `exit delay ${Math.ceil(partition.exit_left_s)} s`
-      : partition.entry_left_s !== undefined
-        ? `entry delay ${Math.ceil(partition.entry_left_s)} s`
-        : '';
-  const state = `${partition.state}${partition.stale ? ' (stale)' : ''}`;
-  return [partition.id, partition.name, state, `since ${partition.since}`, delay];
-}
+const zoneWords: Readonly<Record<string, string>> = { alarm: 'in alarm', low_battery: 'low battery' };
 
 function zonesLine(zones: StatusDocument['zones']): string {
   const { total, ...lists } = zones;
   if (total === 0) return 'no zones';
   const notes = Object.entries(lists).flatMap(([what, numbers]) =>
-    numbers.length === 0 ? [] : [`${what.replace('_', ' ')}: ${numbers.map(printable).join(' ')}`],
+    numbers.length === 0 ? [] : [`${zoneWords[what] ?? what}: ${numbers.map(printable).join(' ')}`],
   );
   return `${total} zones${notes.length === 0 ? ', all closed' : `; ${notes.join('; ')}`}`;
 }
@@ -84,6 +76,34 @@ function outboxLine({ outbox }: StatusDocument): string {
   return `outbox: ${sum} waiting${lanes}${oldest}, ${outbox.parked} parked, ${outbox.media_waiting} pictures waiting`;
 }
 
+/** The cloud's word on the arming, the site's own, and what stands between them. */
+export function armingSyncLines(sync: StatusDocument['arming_sync']): string[] {
+  if (sync === undefined) return [];
+  const { mode, cloud, site, agreed, security_type: type, security_type_asked: asked } = sync;
+  const wish = asked === undefined ? '' : `, ${asked} waits until every partition is disarmed`;
+  const words =
+    mode === 'off'
+      ? 'arming: not told to the cloud (cloud.partner is not set)'
+      : mode === 'mirror'
+        ? `arming: the cloud says ${cloud}, which is only shown here`
+        : `arming: site ${site}, cloud ${cloud}${agreed ? ', in step' : ', NOT IN STEP'}`;
+  return [
+    `${words}; security type ${type}${wish}`,
+    ...(sync.activated === false
+      ? [
+          '  THE SITE IS NOT ACTIVATED IN THE CLOUD; it is protected on the spot as before. Who runs the cloud activates it, or:',
+          `  siteward api change-activation ${argument(sync.dealer_id, 'DEALER')} ${argument(sync.site_id, 'SITE')}`,
+          '  Once: each call turns the activation round, a second one takes it back. It is seen here within two minutes.',
+        ]
+      : []),
+    ...sync.reasons.map((reason) => `  ${printable(reason)}`),
+  ];
+}
+
+/** Only what a shell takes as it is stands in a line to copy. */
+const argument = (id: string | undefined, otherwise: string): string =>
+  id !== undefined && /^[\w.-]+$/.test(id) ? id : otherwise;
+
 const linkRow = (link: StatusDocument['links'][number]): string[] => [
   link.id,
   link.up === null ? (link.reason === undefined ? 'not heard yet' : '') : link.up ? 'up' : 'DOWN',
@@ -92,8 +112,9 @@ const linkRow = (link: StatusDocument['links'][number]): string[] => [
 
 const troubleRow = (trouble: StatusDocument['troubles'][number]): string[] => [
   trouble.kind,
-  trouble.zone === undefined ? trouble.device : `${trouble.device} zone ${trouble.zone}`,
+  [trouble.device, trouble.partition, trouble.zone && `zone ${trouble.zone}`].filter(Boolean).join(' '),
   `since ${trouble.since}`,
+  trouble.losses === undefined ? '' : `unstable, lost ${trouble.losses} times`,
 ];
 
 const hintRow = (hint: StatusDocument['hints'][number]): string[] => [

@@ -16,10 +16,11 @@ export function table(rows: readonly (readonly string[])[], indent = ''): string
     .join('\n');
 }
 
-/** Names come from devices: what could move the cursor or change colours is taken out. */
+/** Names come from devices: what could move the cursor, change colours or turn the order of letters is taken out. */
 export const printable = (text: string): string =>
   stripVTControlCharacters(text)
-    .replaceAll(/\p{Cc}+/gu, ' ')
+    .replaceAll(/\p{Bidi_Control}/gu, '')
+    .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
 
 /** "512 B", "4.0 KiB", "1.2 GiB". */

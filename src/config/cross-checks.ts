@@ -1,8 +1,23 @@
-import { deviceId } from '#site/model/index.ts';
+import { crossZoneTypes, zoneNumber, zoneType } from '#site/model/index.ts';
+import { dc09Checks } from './dc09-checks.ts';
 import type { ConfigDocument } from './document.ts';
-import { valueAt } from './issues.ts';
+import {
+  at,
+  duplicateIds,
+  type Entry,
+  idsOf,
+  items,
+  panelPartitions,
+  panelZones,
+  repeated,
+  unknown,
+  unknownNames,
+} from './entries.ts';
 import { nearest } from './nearest.ts';
-import type { Path, Problem } from './problem.ts';
+import type { Problem } from './problem.ts';
+import { scheduleChecks } from './schedule-checks.ts';
+import { supervisionChecks } from './supervision-checks.ts';
+import { verificationChecks } from './verification-checks.ts';
 
 /**
  * Rules that no single section can check: what is named must exist, and what is unique must be. They read the value
@@ -10,26 +25,21 @@ import type { Path, Problem } from './problem.ts';
  */
 export function crossChecks(document: ConfigDocument): Problem[] {
   return [
-    ...['partitions', 'panels', 'cameras', 'users'].flatMap((section) => duplicateIds(document, section)),
+    ...['partitions', 'panels', 'cameras', 'users', 'schedules'].flatMap((section) => duplicateIds(document, section)),
     ...zoneNumbers(document),
     ...partitionClaims(document),
     ...unknownPartitions(document),
     ...unknownCameras(document),
+    ...crossZones(document),
+    ...apartZones(document),
+    ...rulesOfPanels(document),
     ...timezone(document),
     ...panelWithoutPartition(document),
+    ...scheduleChecks(document),
+    ...verificationChecks(document),
+    ...supervisionChecks(document),
+    ...dc09Checks(document),
   ];
-}
-
-interface Entry {
-  readonly path: Path;
-  readonly value: unknown;
-}
-
-function duplicateIds(document: ConfigDocument, section: string): Problem[] {
-  const ids = items(document, section).map(({ path }) => at(document, [...path, 'id']));
-  return repeated(ids).map(({ path }) =>
-    document.problem(path, { message: `another entry of ${section} has this id` }),
-  );
 }
 
 /** A zone number means one thing on the whole site: the station knows nothing but the number. */
@@ -73,10 +83,82 @@ function unknownCameras(document: ConfigDocument): Problem[] {
   return unknownNames(document, named, 'camera', idsOf(document, 'cameras'));
 }
 
-function unknownNames(document: ConfigDocument, named: readonly Entry[], what: string, known: string[]): Problem[] {
-  return named.flatMap(({ path, value }) =>
-    typeof value !== 'string' || known.includes(value) ? [] : [document.problem(path, unknown(what, value, known))],
-  );
+/** Both zones of a pair exist, differ, and are burglary zones; life safety never waits for a second zone (safety 1). */
+function crossZones(document: ConfigDocument): Problem[] {
+  const types = zoneTypesOf(document);
+  return items(document, 'cross_zones').flatMap(({ path }) => {
+    const zones = items(document, ...path, 'zones');
+    const twice = repeated(zones).map((entry) =>
+      document.problem(entry.path, { message: 'is the same zone', expected: 'two zones' }),
+    );
+    return [...twice, ...zones.flatMap((entry) => crossZone(document, entry, types))];
+  });
+}
+
+function crossZone(document: ConfigDocument, { path, value }: Entry, types: ReadonlyMap<string, unknown>): Problem[] {
+  if (typeof value !== 'string') return [];
+  if (!types.has(value)) return [document.problem(path, unknown('zone', value, [...types.keys()]))];
+  const type = zoneType.safeParse(types.get(value));
+  if (!type.success || crossZoneTypes.includes(type.data)) return [];
+  return [
+    document.problem(path, {
+      message: `is of type ${type.data}, which never waits for a second zone`,
+      expected: `a zone of type ${crossZoneTypes.join(', ')}`,
+    }),
+  ];
+}
+
+/** A pair decides within one partition; over two it would never trip. */
+function apartZones(document: ConfigDocument): Problem[] {
+  const ofPanels = panelZones(document).map(({ path }): [unknown, unknown[]] => [
+    path.at(-1),
+    [at(document, [...path, 'partition']), ...items(document, ...path, 'partitions')].map(({ value }) => value),
+  ]);
+  const ofCameras = items(document, 'cameras').map(({ path }): [unknown, unknown[]] => [
+    at(document, [...path, 'zone']).value,
+    [at(document, [...path, 'partition']).value],
+  ]);
+  const partitions = new Map([...ofPanels, ...ofCameras]);
+  const named = (zone: unknown) => (partitions.get(zone) ?? []).filter((id) => typeof id === 'string');
+  return items(document, 'cross_zones').flatMap(({ path }) => {
+    const [one, two] = items(document, ...path, 'zones').map(({ value }) => named(value));
+    if (one === undefined || two === undefined || one.length === 0 || two.length === 0) return [];
+    if (one.some((id) => two.includes(id))) return [];
+    const expected = 'two zones of one partition';
+    return [document.problem([...path, 'zones'], { message: 'no partition holds both zones', expected })];
+  });
+}
+
+const engineRules = ['abort_delay', 'cancel_window', 'confirmation', 'exit_restart', 'auto_stay'] as const;
+
+/** A panel decides its partitions by itself: what is written here would not hold, and nobody would know. */
+function rulesOfPanels(document: ConfigDocument): Problem[] {
+  const owned = panelPartitions(document).map(({ path }) => String(path.at(-1)));
+  return items(document, 'partitions')
+    .filter(({ path }) => owned.includes(String(at(document, [...path, 'id']).value)))
+    .flatMap(({ path }) => engineRules.map((key) => at(document, [...path, key])))
+    .filter(({ value }) => value !== undefined)
+    .map(({ path }) => {
+      const what = {
+        message: 'has no effect: a panel decides this partition',
+        expected: 'the rule in the panel itself',
+      };
+      return document.problem(path, what, 'key');
+    });
+}
+
+/** The type as written of every zone, by number. */
+function zoneTypesOf(document: ConfigDocument): ReadonlyMap<string, unknown> {
+  const ofPanels = panelZones(document).map(({ path }): [string, unknown] => [
+    String(path.at(-1)),
+    at(document, [...path, 'type']).value,
+  ]);
+  const ofCameras = items(document, 'cameras').flatMap(({ path }): [string, unknown][] => {
+    const number = at(document, [...path, 'zone']).value;
+    const type = at(document, [...path, 'zone_type']).value ?? 'video_person_perimeter';
+    return typeof number === 'string' ? [[number, type]] : [];
+  });
+  return new Map([...ofPanels, ...ofCameras].filter(([number]) => zoneNumber.safeParse(number).success));
 }
 
 function timezone(document: ConfigDocument): Problem[] {
@@ -109,49 +191,4 @@ function panelWithoutPartition(document: ConfigDocument): Problem[] {
         expected: 'the partition of the zone, since the site has more than one',
       }),
     );
-}
-
-function unknown(what: string, name: string, known: readonly string[]) {
-  const near = nearest(name, known);
-  return {
-    message: `there is no such ${what}`,
-    expected: known.length === 0 ? `a ${what} that is described` : `one of ${known.join(', ')}`,
-    ...(near !== undefined && { nearest: near }),
-  };
-}
-
-/** Every entry whose value stood there before. */
-function repeated(entries: readonly Entry[]): Entry[] {
-  const seen = new Set<string>();
-  return entries.filter(({ value }) => {
-    if (typeof value !== 'string') return false;
-    if (seen.has(value)) return true;
-    seen.add(value);
-    return false;
-  });
-}
-
-const at = (document: ConfigDocument, path: Path): Entry => ({ path, value: valueAt(document.value, path) });
-
-function items(document: ConfigDocument, ...path: Path): Entry[] {
-  const list = valueAt(document.value, path);
-  return Array.isArray(list) ? list.map((value, index) => ({ path: [...path, index], value })) : [];
-}
-
-function members(document: ConfigDocument, path: Path): Entry[] {
-  const map = valueAt(document.value, path);
-  if (typeof map !== 'object' || map === null || Array.isArray(map)) return [];
-  return Object.entries(map).map(([key, value]) => ({ path: [...path, key], value }));
-}
-
-const panelZones = (document: ConfigDocument): Entry[] =>
-  items(document, 'panels').flatMap(({ path }) => members(document, [...path, 'zones']));
-
-const panelPartitions = (document: ConfigDocument): Entry[] =>
-  items(document, 'panels').flatMap(({ path }) => members(document, [...path, 'partitions']));
-
-function idsOf(document: ConfigDocument, section: string): string[] {
-  const ids = items(document, section).map(({ path }) => at(document, [...path, 'id']).value);
-  // An id is shown as a choice, so it must be one, not something that was written in its place by mistake.
-  return [...new Set(ids.filter((id) => deviceId.safeParse(id).success))] as string[];
 }

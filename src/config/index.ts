@@ -7,6 +7,7 @@ export {
   type LoadedConfig,
   loadConfig,
   type OtherProblem,
+  referencedFiles,
 } from './load.ts';
 export { ConfigError, formatProblem, type Problem } from './problem.ts';
 export { type Config, configSchema, type Settings } from './schema.ts';

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { isAbsolute } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import type { Redactor, Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
@@ -47,12 +48,28 @@ export interface CheckedConfig {
 
 /**
  * Reads and checks the configuration. Throws `config_unreadable`, or `config_invalid` (a `ConfigError` with every
- * problem). Synchronous: a few small files, at start and at reload only.
+ * problem). Synchronous: a few small files, at the start, and at a reload after `referencedFiles` were seen to answer.
  */
 export function loadConfig(file: string, environment: ConfigEnvironment = {}): LoadedConfig {
   const { loaded, problems } = checkConfig(file, environment);
   if (loaded === undefined) throw new ConfigError(file, problems);
   return loaded;
+}
+
+/** The files a configuration names, whatever else is wrong with it: secrets, certificate authorities. */
+export function referencedFiles(text: string): readonly string[] {
+  const found = new Set<string>();
+  const seen = new Set<object>();
+  const walk = (value: unknown, key: string): void => {
+    if (typeof value === 'string') {
+      if ((key === 'file' || key === 'ca') && isAbsolute(value)) found.add(value);
+    } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
+      seen.add(value);
+      for (const [name, member] of Object.entries(value)) walk(member, name);
+    }
+  };
+  walk(parseConfig('', text).value, '');
+  return [...found];
 }
 
 /** The same without throwing for what is wrong inside the file. */

@@ -2,21 +2,25 @@ import { z } from 'zod';
 import { cloudOptions } from '#cloud/client/options.ts';
 import { mediaOptions } from '#devices/media/options.ts';
 import { cameraOptions } from '#devices/onvif/options.ts';
-import { panelOptions } from '#devices/panels/options.ts';
+import { dc09Options, panelOptions } from '#devices/panels/options.ts';
 import { httpOptions } from '#lan/http/options.ts';
 import { mqttOptions } from '#lan/mqtt/options.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { SecretRef } from '#lib/secret-ref.ts';
 import { storeOptions } from '#site/store/options.ts';
+import { verificationOptions } from '#site/verification/options.ts';
+import { holidayOptions, scheduleOptions } from './schedule-options.ts';
 import {
   armingOptions,
   bridgeOptions,
+  crossZonesOptions,
   logOptions,
   notYet,
   partitionOptions,
   siteOptions,
   userOptions,
 } from './sections.ts';
+import { supervisionOptions } from './supervision.ts';
 
 /** The configuration file. Each room describes its own section in its `options.ts`. */
 export const configSchema = z.strictObject({
@@ -27,15 +31,26 @@ export const configSchema = z.strictObject({
   http: httpOptions.prefault({}).describe('The control socket.'),
   partitions: z.array(partitionOptions).min(1).max(32).describe('The parts of the site that are armed on their own.'),
   panels: z.array(panelOptions).max(16).default([]).describe('Alarm panels, each read by a profile.'),
+  dc09: dc09Options
+    .optional()
+    .describe('The receiver of panels that report by SIA DC-09 themselves; without this section nothing listens.'),
   cameras: z.array(cameraOptions).max(64).default([]).describe('ONVIF cameras.'),
+  cross_zones: z
+    .array(crossZonesOptions)
+    .max(64)
+    .default([])
+    .describe('Pairs of zones that make an alarm only together.'),
+  schedules: z.array(scheduleOptions).max(64).default([]).describe('What is done by the clock (docs/schedules.md).'),
+  holidays: z.array(holidayOptions).max(366).default([]).describe('Days on which schedules have rules of their own.'),
   users: z.array(userOptions).max(500).default([]).describe('People who may disarm with a code.'),
   arming: armingOptions.prefault({}).describe('How arming and disarming work.'),
+  verification: verificationOptions.prefault({}).describe('Who answers requests to verify an alarm.'),
   media: mediaOptions.prefault({}).describe('Pictures that go with alarms.'),
   store: storeOptions.prefault({}).describe('Where events are kept.'),
+  supervision: supervisionOptions.prefault({}).describe('How losses of links and devices are noticed and told.'),
   log: logOptions.prefault({}).describe('The log on standard output.'),
   nvrs: notYet(),
   speakers: notYet(),
-  schedules: notYet(),
   rules: notYet(),
 });
 

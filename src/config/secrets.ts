@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
 import { resolveSecret, SecretRef, type SecretSources } from '#lib/secret-ref.ts';
+import { codePattern } from '#site/model/index.ts';
 import type { ConfigDocument } from './document.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
 import type { Config, Settings } from './schema.ts';
@@ -50,7 +51,7 @@ export function resolveSecrets(config: Config, document: ConfigDocument, sources
   return { settings: walk(config, []) as Settings, secrets, unreadable, warnings };
 }
 
-/** Codes are 4 to 12 digits, and no two are the same: one of them would open as somebody else. */
+/** Codes are digits (`codePattern`), and no two are the same: one of them would open as somebody else. */
 export function codeProblems(settings: Settings, unreadable: readonly Problem[], document: ConfigDocument): Problem[] {
   const known = new Set(unreadable.map(({ path }) => path));
   const seen = new Set<string>();
@@ -59,7 +60,7 @@ export function codeProblems(settings: Settings, unreadable: readonly Problem[],
       const path = ['users', index, key];
       const code = user[key]?.reveal();
       if (code === undefined || known.has(formatPath(path))) return [];
-      if (!/^\d{4,12}$/.test(code))
+      if (!codePattern.test(code))
         return [document.problem(path, { message: 'is no code', expected: '4 to 12 digits' })];
       if (seen.has(code))
         return [document.problem(path, { message: 'another code is the same', expected: 'a code of its own' })];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 import { version } from '#lib/version.ts';
-import { partitionId } from '#site/model/index.ts';
+import { partitionId, zoneNumber } from '#site/model/index.ts';
 
 /** The sections that belong to no room of their own. */
 
@@ -27,7 +27,9 @@ export const siteOptions = z.strictObject({
   security_type: z
     .literal([1, 2, 3, 4])
     .optional()
-    .describe('1 beside a panel, 2 panel with own reporting, 3 siteward decides alone, 4 siteward only watches.'),
+    .describe(
+      '1 beside a panel, 2 panel with own reporting, 3 siteward decides alone, 4 another system decides: siteward only watches, and every burglary signal goes to the station.',
+    ),
 });
 
 export const bridgeOptions = z.strictObject({
@@ -38,11 +40,48 @@ export const bridgeOptions = z.strictObject({
     .describe('primary speaks for the site; individual is a further bridge of it.'),
 });
 
-export const partitionOptions = z.strictObject({
-  id: partitionId.describe('p1, p2, ...'),
-  name: name.describe('Name of the partition for people.'),
-  exit_delay: duration({ min: '0s', max: '255s' }).default(60_000).describe('Time to leave after arming.'),
-  entry_delay: duration({ min: '0s', max: '240s' }).default(30_000).describe('Time to disarm after coming in.'),
+/** Entry delay and abort window together (alarm-domain 2); milliseconds. */
+const entryAndAbortMs = 60_000;
+
+export const partitionOptions = z
+  .strictObject({
+    id: partitionId.describe('p1, p2, ...'),
+    name: name.describe('Name of the partition for people.'),
+    exit_delay: duration({ min: '0s', max: '255s' }).default(60_000).describe('Time to leave after arming.'),
+    entry_delay: duration({ min: '0s', max: '240s' }).default(30_000).describe('Time to disarm after coming in.'),
+    abort_delay: duration({ min: '0s', max: '45s' })
+      .refine((ms) => ms === 0 || ms >= 15_000, 'must be 0s for none, or 15s to 45s')
+      .prefault('0s')
+      .describe('How long a burglary alarm sounds before the station is told; a disarm meanwhile stops that.'),
+    cancel_window: duration({ min: '5m', max: '24h' })
+      .default(300_000)
+      .describe('How long after an alarm a disarm also takes it back at the station.'),
+    confirmation: z
+      .strictObject({
+        window: duration({ min: '30m', max: '60m' }).describe('Time from the first detector to the second.'),
+      })
+      .optional()
+      .describe('Sequential confirmation: a second detector confirms the alarm of the first.'),
+    exit_restart: z
+      .boolean()
+      .default(true)
+      .describe('Whether coming back through the exit door begins the exit delay anew, once.'),
+    auto_stay: z
+      .boolean()
+      .default(false)
+      .describe('Whether arming away arms home when nobody has left through an exit door.'),
+  })
+  .refine(({ entry_delay, abort_delay }) => abort_delay === 0 || entry_delay + abort_delay <= entryAndAbortMs, {
+    path: ['abort_delay'],
+    error: 'is longer than 60s together with entry_delay; make one of them shorter',
+  });
+
+/** Burglary zones of which both must trip before the station is called. */
+export const crossZonesOptions = z.strictObject({
+  zones: z
+    .tuple([zoneNumber, zoneNumber])
+    .describe('Two zones of one partition, such as ["2", "3"]; not of entry doors, and not 24-hour zones.'),
+  window: duration({ min: '30s', max: '300s' }).default(60_000).describe('Time within which both must trip.'),
 });
 
 export const userOptions = z.strictObject({
@@ -64,6 +103,12 @@ export const armingOptions = z.strictObject({
     .boolean()
     .default(false)
     .describe('Whether the end of an alarm is signalled to the station too.'),
+  swinger_trips: z
+    .int()
+    .min(0)
+    .max(10)
+    .default(2)
+    .describe('After so many alarms a zone is shut until the disarm or for 48 hours; 0: never.'),
 });
 
 export const logOptions = z.strictObject({

@@ -1,5 +1,7 @@
-import type { CameraPlan, PartitionId, PartitionPlan, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { CameraPlan, CrossZones, PartitionId, PartitionPlan, SitePlan, ZonePlan } from '#site/model/index.ts';
+import { schedulesPlan } from './schedule-plan.ts';
 import type { Settings } from './schema.ts';
+import { supervisionPlan } from './supervision.ts';
 
 /** The site as the core decides with it. Pure. Expects checked settings: every partition and camera named exists. */
 export function sitePlan(settings: Settings): SitePlan {
@@ -7,6 +9,7 @@ export function sitePlan(settings: Settings): SitePlan {
   return {
     siteId: settings.site.id,
     securityType,
+    ...(settings.site.security_type !== undefined && { securityTypeFixed: true }),
     partitions: settings.partitions.map((partition) => partitionPlan(settings, partition, securityType)),
     zones: [...panelZones(settings), ...cameraZones(settings)],
     cameras: settings.cameras.map((camera) => cameraPlan(settings, camera)),
@@ -18,8 +21,18 @@ export function sitePlan(settings: Settings): SitePlan {
     disarmNeedsCode: settings.arming.disarm_code === 'required',
     confirmMs: settings.arming.confirm_timeout,
     signalRestores: settings.arming.restores_to_station,
+    swingerTrips: settings.arming.swinger_trips,
+    crossZones: settings.cross_zones.map(crossZones),
+    ...(settings.schedules.length > 0 && { schedules: schedulesPlan(settings) }),
+    panels: settings.panels.map(({ id }) => id),
+    supervision: supervisionPlan(settings.supervision),
   };
 }
+
+const crossZones = ({ zones: [one, other], window }: Settings['cross_zones'][number]): CrossZones => ({
+  zones: [one ?? '', other ?? ''],
+  windowMs: window,
+});
 
 type Panel = Settings['panels'][number];
 type Camera = Settings['cameras'][number];
@@ -40,6 +53,11 @@ function partitionPlan(
     ...(panel !== undefined && { panel: panel.id }),
     exitDelayMs: partition.exit_delay,
     entryDelayMs: partition.entry_delay,
+    abortDelayMs: partition.abort_delay,
+    cancelWindowMs: partition.cancel_window,
+    ...(partition.confirmation !== undefined && { confirmationMs: partition.confirmation.window }),
+    exitRestart: partition.exit_restart,
+    autoStay: partition.auto_stay,
   };
 }
 
@@ -53,6 +71,8 @@ function panelZones(settings: Settings): ZonePlan[] {
       source: { kind: 'panel' as const, id: panel.id },
       cameras: zone.cameras ?? [],
       detections: [],
+      ...(zone.chime && { chime: true }),
+      ...(zone.confirms === false && { confirms: false }),
     })),
   );
 }
@@ -69,6 +89,8 @@ function cameraZones(settings: Settings): ZonePlan[] {
       source: { kind: 'camera' as const, id: camera.id },
       cameras: [camera.id],
       detections: camera.detections ?? [],
+      ...(camera.chime && { chime: true }),
+      ...(camera.confirms === false && { confirms: false }),
     };
   });
 }

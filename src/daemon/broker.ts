@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
 import { type Broker, createBroker } from '#lan/mqtt/index.ts';
+import type { Connect } from '#lib/mqtt.ts';
 
 /** The broker siteward runs itself, on `mqtt.listen`. */
 export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: Registry): Broker {
@@ -17,13 +18,14 @@ export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: R
   });
 }
 
-/** The daemon's own way to the broker: the embedded one knows it by credentials of its own. */
-export function brokerConnect({ mqtt }: Settings, broker: Broker | undefined) {
-  if (broker !== undefined) return { url: broker.url(), ...broker.credentials, protocolVersion: 4 as const };
+/** The daemon's own way to the broker. To the embedded one it leads inside the process, never over the port. */
+export function brokerConnect({ mqtt }: Settings, broker: Broker | undefined): Connect {
+  if (broker !== undefined) return { url: broker.url(), dial: broker.dial, protocolVersion: 4 };
   return {
     url: mqtt.broker,
     ...(mqtt.username !== undefined && { username: mqtt.username }),
     ...(mqtt.password !== undefined && { password: mqtt.password }),
+    // Read at one go: at a reload `filesAnswer` has seen that its disk answers.
     ...(mqtt.ca !== undefined && { ca: readFileSync(mqtt.ca, 'utf8') }),
   };
 }

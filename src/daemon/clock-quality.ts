@@ -7,7 +7,10 @@ import type { ClockQuality, TrustedMoment } from '#site/model/index.ts';
 
 /** No moment before this can be true: the source is younger. */
 const writtenAt = Date.UTC(2026, 10, 1);
-/** systemd-timesyncd makes this file when the kernel's clock is synchronised. */
+/**
+ * systemd-timesyncd makes this file when the kernel's clock is synchronised. /run is memory on every system with
+ * systemd, so that looking for it waits for no disk and may be done at each input.
+ */
 const timesyncMark = '/run/systemd/timesync/synchronized';
 const stepMs = 2000;
 const confirmedForMs = 24 * 3_600_000;

@@ -23,7 +23,7 @@ export function identityOf({ site, bridge, cloud, cameras }: Settings) {
 /** The cloud of the configuration, not yet asked anything. */
 export function cloudClient(
   cloud: NonNullable<Settings['cloud']>,
-  { clock, quality, log, metrics }: { clock: Clock; quality: ClockQualityWatch; log: Logger; metrics: Registry },
+  { clock, quality, log, metrics }: { clock: Clock; quality: ClockQualityWatch; log: Logger; metrics?: Registry },
 ): CloudClient {
   const { events, partner } = cloud;
   return createCloudClient({
@@ -41,7 +41,7 @@ export function cloudClient(
     ...(partner !== undefined && { partner: { clientId: partner.client_id, secret: partner.client_secret } }),
     ...(cloud.api_key !== undefined && { apiKey: cloud.api_key }),
     dialect: cloud.dialect,
-    metrics,
+    ...(metrics !== undefined && { metrics }),
     clock,
     log,
     http: {

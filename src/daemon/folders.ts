@@ -1,6 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
 import type { OtherProblem, Settings } from '#config/index.ts';
-import { buildPanels } from '#devices/panels/index.ts';
+import { bridgedPanels, buildPanels, codeUse, confirmMsOf, dc09Profile, keyProblem } from '#devices/panels/index.ts';
+import type { SitePlan } from '#site/model/index.ts';
 
 /** Folders with panel profiles: the site's own beside its configuration, then those that come with siteward. */
 export function profileFolders(configPath: string): readonly string[] {
@@ -8,16 +9,41 @@ export function profileFolders(configPath: string): readonly string[] {
   return [join(dirname(resolve(configPath)), 'panels'), join(import.meta.dirname, shipped)];
 }
 
-/** Panels of the configuration whose profile is not there or does not fit: they would not be read. */
+/** Panels of the configuration whose profile is not there or does not fit: they would not be read. And codes without use. */
 export function panelProblems(configPath: string): (settings: Settings) => readonly OtherProblem[] {
   return ({ panels }) => {
-    const { problems } = buildPanels(
-      panels.map(({ code: _, ...panel }) => panel),
-      profileFolders(configPath),
+    const { built, problems } = buildPanels(bridgedPanels(panels), profileFolders(configPath));
+    const calling = panels.flatMap((panel, index) => {
+      const problem = panel.profile === dc09Profile ? keyProblem(panel) : undefined;
+      return problem === undefined ? [] : [{ path: ['panels', index, ...problem.at], message: problem.message }];
+    });
+    const place = (id: string, key: string) => ['panels', panels.findIndex((panel) => panel.id === id), key];
+    const idle = built.filter(
+      ({ options, compiled }) =>
+        panels.some(({ id, code }) => id === options.id && code !== undefined) && codeUse(compiled) === 'none',
     );
-    return [...problems].map(([id, { message }]) => ({
-      path: ['panels', panels.findIndex((panel) => panel.id === id), 'profile'],
-      message,
-    }));
+    return [
+      ...calling,
+      ...[...problems].map(([id, { message }]) => ({ path: place(id, 'profile'), message })),
+      ...idle.map(({ options }) => ({
+        path: place(options.id, 'code'),
+        message: `has no effect: the profile ${options.profile} sends no code; leave it out`,
+      })),
+    ];
+  };
+}
+
+/**
+ * The plan with the time each panel may take for a command (arming-sync 5): what its profile says, never less than the
+ * configuration's `arming.confirm_timeout`.
+ */
+export function withConfirmTimes(plan: SitePlan, { panels }: Settings, folders: readonly string[]): SitePlan {
+  const times = new Map(panels.map(({ id, profile }) => [id, confirmMsOf(profile, folders)]));
+  return {
+    ...plan,
+    partitions: plan.partitions.map((partition) => {
+      const ms = partition.panel === undefined ? undefined : times.get(partition.panel);
+      return ms === undefined || ms <= plan.confirmMs ? partition : { ...partition, confirmMs: ms };
+    }),
   };
 }

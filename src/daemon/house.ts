@@ -1,22 +1,31 @@
 import type { Delivery } from '#cloud/delivery/index.ts';
+import type { AnswerSender } from '#cloud/verification/index.ts';
 import type { Media } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
-import type { Panels } from '#devices/panels/index.ts';
+import type { Panels, Receiver } from '#devices/panels/index.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { Controller } from '#site/controller.ts';
 import type { LossReport } from '#site/loss-report.ts';
 import type { Store } from '#site/store/index.ts';
+import type { Users } from '#site/users/index.ts';
+import type { Verifications } from '#site/verification/index.ts';
+import type { CloudArming } from './arming-sync.ts';
 
 /** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
 export interface House {
   store?: Store | undefined;
   controller?: Controller | undefined;
+  codes?: Users | undefined;
   losses?: LossReport | undefined;
+  verifications?: Verifications | undefined;
+  answers?: AnswerSender | undefined;
   media?: Media | undefined;
   delivery?: Delivery | undefined;
+  arming?: CloudArming | undefined;
   broker?: Broker | undefined;
   lan?: LanMqtt | undefined;
   panels?: Panels | undefined;
+  receiver?: Receiver | undefined;
   cameras?: Cameras | undefined;
   cloudUp?: boolean | undefined;
 }

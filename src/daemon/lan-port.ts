@@ -1,29 +1,34 @@
+import type { Logger } from 'pino';
+import type { Settings } from '#config/index.ts';
 import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
-import { withDeadline } from '#lib/wait.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
+import { activityPort } from './activity-port.ts';
+import { armingSyncStatus } from './arming-sync.ts';
+import { auditPort } from './audit-port.ts';
+import { checkWith, noteIn } from './audit-wiring.ts';
+import { createAuditors } from './auditors.ts';
+import { callForHelp } from './call-for-help.ts';
+import type { ClockQualityWatch } from './clock-quality.ts';
+import { commandsPort } from './commands-port.ts';
+import { storageHints, verificationHints } from './hints.ts';
 import type { House } from './house.ts';
-import { outboxPort } from './outbox-port.ts';
+import { inputsPort } from './inputs-port.ts';
+import type { OutboxCount } from './outbox-count.ts';
+import { outboxPort, storeOf } from './outbox-port.ts';
+import { schedulesPort } from './schedules-port.ts';
+import { securityTypePort } from './security-type-port.ts';
 import { viewOf } from './site-port.ts';
 import type { PartReport } from './slots.ts';
-import { storageHints } from './storage-hints.ts';
-
-const statsDeadlineMs = 1000;
+import { usersPort } from './users-port.ts';
+import { verificationsPort } from './verification.ts';
 
 /** Parts without which an alarm would not be decided, kept or taken note of. */
 const vital = ['store', 'controller'];
 
-/** A disk that hangs must not hang the answer that tells of it; what is not known then is not called zero. */
-export async function outboxStatus({ store }: House): Promise<StatusDocument['outbox']> {
-  if (store === undefined) return null;
-  const never = new AbortController().signal;
-  const counting = withDeadline(statsDeadlineMs, never, () => store.stats(), 'counting the outbox');
-  return counting.then(shown, () => null);
-}
-
-const shown = (stats: OutboxStats): StatusDocument['outbox'] => ({
+const outboxStatus = (stats: OutboxStats): StatusDocument['outbox'] => ({
   waiting: { ...stats.pending },
   oldest: stats.oldest === undefined ? null : isoTime(stats.oldest),
   parked: stats.parked,
@@ -33,16 +38,28 @@ const shown = (stats: OutboxStats): StatusDocument['outbox'] => ({
 /** The daemon as the LAN API sees it. */
 export function lanPort(options: {
   house: House;
+  count: OutboxCount;
   slots: { health(): readonly PartReport[]; metrics(): Promise<string> };
   clock: Clock;
+  log: Logger;
   uptimeMs: () => number;
   /** The state directory. */
   stateDir: () => string;
   config: () => { path: string; lastGood: boolean; error: string | undefined };
+  /** The settings in force. */
+  settings: () => Settings;
+  quality: ClockQualityWatch;
   /** Whether the configuration names a cloud. */
   hasCloud: () => boolean;
+  /** IANA name of the site's zone. */
+  timezone: () => string;
 }): LanPort {
   const { house, slots } = options;
+  const note = noteIn(house);
+  const auditors = createAuditors({
+    ...{ check: checkWith(house), note, clock: options.clock },
+    onDuress: (actor) => callForHelp(house, actor, 'audit'),
+  });
   const reasons = () =>
     slots
       .health()
@@ -52,7 +69,7 @@ export function lanPort(options: {
 
   return {
     async status() {
-      const outbox = await outboxStatus(house);
+      const counted = await options.count();
       const { path, lastGood, error } = options.config();
       const mqtt = house.lan?.health();
       return statusOf({
@@ -70,8 +87,11 @@ export function lanPort(options: {
             ...(mqtt?.reason !== undefined && { reason: mqtt.reason }),
           },
         ],
-        outbox,
+        outbox: typeof counted === 'string' ? null : outboxStatus(counted),
+        armingSync: armingSyncStatus(viewOf(house), house.arming?.shown(), options.settings().site),
+        brokenPanels: brokenPanels(house),
         hints: [
+          ...verificationHints(house.verifications?.list() ?? []),
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...panelHints(house),
           ...cameraHints(house),
@@ -81,12 +101,13 @@ export function lanPort(options: {
     },
 
     async events(query) {
-      const records = await house.store?.events({
+      const store = storeOf(house);
+      const records = await store.events({
         limit: query.limit,
-        ...(query.before !== undefined && { beforeSeq: query.before }),
+        ...(query.before !== undefined && { beforeSeq: await store.rowOf(query.before) }),
         ...(query.class !== undefined && { class: query.class }),
       });
-      return (records ?? []).map(entryOf);
+      return records.map(entryOf);
     },
 
     ready() {
@@ -96,9 +117,27 @@ export function lanPort(options: {
 
     metrics: () => slots.metrics(),
 
+    users: usersPort({ house, log: options.log, note }),
+
+    audit: auditPort({ store: () => storeOf(house), auditors, note }),
+
+    activity: activityPort({ ...options, auditors }),
+
+    inputs: inputsPort({ store: () => storeOf(house) }),
+
+    commands: commandsPort({ house }),
+
+    schedules: schedulesPort({ house, clock: options.clock, log: options.log, timezone: options.timezone }),
+
+    verifications: verificationsPort(house),
+    securityType: securityTypePort({ house, clock: options.clock }),
+
     outbox: outboxPort({
       house,
+      count: options.count,
       clock: options.clock,
+      log: options.log,
+      note,
       health: slots.health,
       dir: options.stateDir,
       hasCloud: options.hasCloud,
@@ -112,15 +151,21 @@ function cloudLink(up: boolean | null | undefined): StatusDocument['links'][numb
   return { ...link, up };
 }
 
+/** Panels that are not read, with the reason; the list of all profiles stands in the hints below. */
+const brokenPanels = ({ panels }: House): ReadonlyMap<string, string> =>
+  new Map((panels?.hints() ?? []).flatMap(({ kind, panel, text }) => (kind === 'not_running' ? [[panel, text]] : [])));
+
 function panelHints(house: House): StatusDocument['hints'] {
-  return (house.panels?.hints() ?? []).map(({ panel, about, text, values, count, lastAt }) => ({
-    device: `panel ${panel}`,
-    about,
-    text,
-    values: [...values],
-    count,
-    last: isoTime(lastAt),
-  }));
+  return [...(house.panels?.hints() ?? []), ...(house.receiver?.hints() ?? [])].map(
+    ({ panel, about, text, values, count, lastAt }) => ({
+      device: `panel ${panel}`,
+      about,
+      text,
+      values: [...values],
+      count,
+      last: isoTime(lastAt),
+    }),
+  );
 }
 
 function cameraHints(house: House): StatusDocument['hints'] {
@@ -138,7 +183,7 @@ function cameraHints(house: House): StatusDocument['hints'] {
 
 function entryOf(record: EventRecord): EventEntry {
   return {
-    seq: record.seq,
+    seq: record.event.seq,
     event: record.event,
     delivery: record.delivery,
     ...(record.deliveredAt !== undefined && { delivered_at: isoTime(record.deliveredAt) }),

@@ -1,19 +1,27 @@
 import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { withTimes } from '#cloud/contract/index.ts';
-import { helpFor } from '#cloud/delivery/index.ts';
-import { describe, SitewardError } from '#errors.ts';
+import { type DeliveryState, helpFor } from '#cloud/delivery/index.ts';
+import { SitewardError } from '#errors.ts';
 import type { OutboxDocument, OutboxPort, ParkedEntry, WaitingEntry, WaitingQuery } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { never, withDeadline } from '#lib/wait.ts';
+import { auditNotes } from '#site/audit-notes.ts';
 import { isoTime, lanes, type SiteEvent } from '#site/model/index.ts';
 import type { OutboxStats, ParkedRecord, PendingRow, Store } from '#site/store/index.ts';
+import type { Note } from './audit-wiring.ts';
+import { outboxHints } from './hints.ts';
 import type { House } from './house.ts';
+import type { OutboxCount } from './outbox-count.ts';
 import type { PartReport } from './slots.ts';
 
 export interface OutboxPortOptions {
   readonly house: House;
+  readonly count: OutboxCount;
   readonly clock: Clock;
+  readonly log: Logger;
+  readonly note: Note;
   readonly health: () => readonly PartReport[];
   /** The state directory. */
   readonly dir: () => string;
@@ -29,26 +37,38 @@ const maxTakes = 20;
 /** Questions to the store at the same time, so that its queue stays free for events. */
 const atOnce = 32;
 
+/** Numbers that stand in one log line. */
+const logged = 50;
+
+/** Throws `store_unavailable`: what cannot be looked up is not called empty. */
+export function storeOf({ store }: Pick<House, 'store'>): Store {
+  if (store === undefined) throw new SitewardError('store_unavailable', 'The store is not running.');
+  return store;
+}
+
 /** The outbox as the control socket shows and changes it. */
 export function outboxPort(options: OutboxPortOptions): OutboxPort {
   const { house } = options;
-
-  function store(): Store {
-    if (house.store === undefined) throw new SitewardError('store_unavailable', 'The store is not running.');
-    return house.store;
-  }
+  const store = () => storeOf(house);
 
   /** All of them, or `not_parked` with the numbers of those that are not. */
-  async function allParked(seqs: readonly number[]): Promise<readonly number[]> {
+  async function allParked(seqs: readonly number[]): Promise<readonly ParkedRecord[]> {
     const wanted = [...new Set(seqs)];
+    const records: ParkedRecord[] = [];
     const missing: number[] = [];
     for (let from = 0; from < wanted.length; from += atOnce) {
       const some = wanted.slice(from, from + atOnce);
       const found = await Promise.all(some.map((seq) => parkedAt(store(), seq)));
+      records.push(...found.filter((record) => record !== undefined));
       missing.push(...some.filter((_, index) => found[index] === undefined));
     }
     if (missing.length > 0) throw notParked(missing);
-    return wanted;
+    return records;
+  }
+
+  /** Here, not where it was asked for: who asked may have gone when the disk has done it. */
+  function note(actor: string, events: readonly ParkedRecord[], count: number, text: string): void {
+    options.log.warn({ actor, count, seqs: numbersOf(events.slice(0, logged)) }, text);
   }
 
   return {
@@ -56,7 +76,8 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
     waiting: (query) => waitingPage(store(), query),
 
     async parked({ limit, before }) {
-      const records = await store().parked({ limit, ...(before !== undefined && { beforeSeq: before }) });
+      const beforeSeq = before === undefined ? {} : { beforeSeq: await store().rowOf(before) };
+      const records = await store().parked({ limit, ...beforeSeq });
       return records.map(parkedEntry);
     },
 
@@ -68,28 +89,45 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
       return { ...parkedEntry(record), cloud_event: row === undefined ? null : sentNow(row, options) };
     },
 
-    async retry({ seqs }) {
-      const retried = await store().retryParked(await allParked(seqs));
-      house.delivery?.retried();
+    async retry({ seqs, actor }) {
+      const wanted = await allParked(seqs);
+      // Whether a failed one reached the disk is not known; to read anew costs nothing.
+      const retried = await store()
+        .retryParked(wanted)
+        .finally(() => house.delivery?.retried());
+      note(actor, wanted, retried, 'parked events were put back in line');
+      await options.note(auditNotes.outbox('outbox_retry', numbersOf(wanted), retried));
       return retried;
     },
 
-    drop: async ({ seqs }) => store().dropParked(await allParked(seqs)),
+    async drop({ seqs, actor }) {
+      const wanted = await allParked(seqs);
+      const dropped = await store().dropParked(wanted);
+      note(actor, wanted, dropped, 'parked events were given up');
+      await options.note(auditNotes.outbox('outbox_drop', numbersOf(wanted), dropped));
+      return dropped;
+    },
 
     async gaps(limit) {
       const found = await store().gaps({ limit });
-      return found.map(({ lane, seqFrom, seqTo, count, why, at, reported }) => ({
+      const numbers = await store().numbersOf(found.flatMap(({ seqFrom, seqTo }) => [seqFrom, seqTo]));
+      return found.map(({ lane, seqFrom, seqTo, count, why, at, reported }, index) => ({
         lane,
-        ...{ seq_from: seqFrom, seq_to: seqTo, count, why, at: isoTime(at), reported },
+        ...{ seq_from: numbers[2 * index] ?? seqFrom, seq_to: numbers[2 * index + 1] ?? seqTo },
+        ...{ count, why, at: isoTime(at), reported },
       }));
     },
   };
 }
 
+const numbersOf = (records: readonly ParkedRecord[]): readonly number[] => records.map(({ event }) => event.seq);
+
 /** The parked event of exactly this number; a silent one is never found (safety 4). */
-async function parkedAt(store: Store, seq: number): Promise<ParkedRecord | undefined> {
-  const [record] = await store.parked({ limit: 1, beforeSeq: seq + 1 });
-  return record?.seq === seq ? record : undefined;
+async function parkedAt(store: Store, number: number): Promise<ParkedRecord | undefined> {
+  // A silent event that shares the number comes after it.
+  const row = await store.rowOf(number);
+  const [record] = await store.parked({ limit: 1, beforeSeq: row + 1 });
+  return record?.seq === row && record.event.seq === number ? record : undefined;
 }
 
 const named = 20;
@@ -104,9 +142,9 @@ function notParked(seqs: readonly number[]): SitewardError {
   );
 }
 
-function parkedEntry({ seq, lane, event, at, tries, status, reason }: ParkedRecord): ParkedEntry {
+function parkedEntry({ lane, event, at, tries, status, reason }: ParkedRecord): ParkedEntry {
   return {
-    ...{ seq, lane, event, at: isoTime(at), tries },
+    ...{ seq: event.seq, lane, event, at: isoTime(at), tries },
     ...(status !== undefined && { status }),
     reason,
     ...helpFor(status, reason),
@@ -122,7 +160,9 @@ function sentNow(row: PendingRow, { house, clock }: OutboxPortOptions): Record<s
 async function waitingPage(store: Store, query: WaitingQuery): ReturnType<OutboxPort['waiting']> {
   const from = query.lane === undefined ? lanes : [query.lane];
   const items: WaitingEntry[] = [];
-  let cursor = query.after;
+  // Rows up to the one before the first with a higher number were seen.
+  let cursor = query.after === 0 ? 0 : (await store.rowOf(query.after + 1)) - 1;
+  const shown = async (row: number) => (await store.numbersOf([row]))[0] ?? row;
   for (let takes = 0; takes < maxTakes; takes += 1) {
     const slices = await Promise.all(from.map((lane) => store.take(lane, cursor, perTake)));
     const ends = slices.flatMap((rows) => rows.at(-1)?.seq ?? []);
@@ -135,44 +175,39 @@ async function waitingPage(store: Store, query: WaitingQuery): ReturnType<Outbox
       cursor = row.seq;
       const { payload } = JSON.parse(row.body) as { payload: SiteEvent };
       if (query.partition !== undefined && payload.partition !== query.partition) continue;
-      items.push({ seq: row.seq, lane: row.lane, event: payload });
-      if (items.length === query.limit) return { items, next_after: cursor };
+      items.push({ seq: payload.seq, lane: row.lane, event: payload });
+      if (items.length === query.limit) return { items, next_after: payload.seq };
     }
     cursor = end;
   }
-  return { items, next_after: cursor };
+  return { items, next_after: await shown(cursor) };
 }
 
 async function outboxDocument(options: OutboxPortOptions): Promise<OutboxDocument> {
   const { house, clock } = options;
-  const [stats, disk] = await Promise.all([statsOf(house.store), diskOf(options.dir())]);
-  const parts = options.health();
-  const store = parts.find(({ name }) => name === 'store');
-  const delivery = parts.find(({ name }) => name === 'delivery');
+  const [stats, disk] = await Promise.all([options.count(), diskOf(options.dir())]);
+  const reportOf = (part: string) => options.health().find(({ name }) => name === part);
+  const found = reportOf('store');
   const unreadable = typeof stats === 'string' ? { state: 'down' as const, reason: stats } : undefined;
-  return {
+  const state = house.delivery?.state();
+  const document = {
     at: isoTime(clock.wall()),
     lanes: typeof stats === 'string' ? [] : lanes.map((lane) => laneOf(stats, lane)),
     media: typeof stats === 'string' ? { waiting: 0, failed: 0 } : mediaOf(stats),
     store: {
-      state: unreadable?.state ?? store?.state ?? 'down',
-      ...reasonOf(store?.reason ?? unreadable?.reason),
+      state: unreadable?.state ?? found?.state ?? 'down',
+      ...reasonOf(found?.reason ?? unreadable?.reason),
     },
     disk: { ...disk, ...levelOf(house.store) },
-    link: options.hasCloud() ? linkOf(delivery, clock) : { state: 'none' },
+    link: options.hasCloud() ? linkOf(state ?? reportOf('delivery')?.reason, clock) : { state: 'none' as const },
     sending: {
-      in_flight: count(delivery, 'inFlight'),
-      aside: count(delivery, 'aside'),
-      memory_only: count(delivery, 'direct'),
+      in_flight: state?.inFlight ?? 0,
+      aside: state?.aside ?? 0,
+      memory_only: state?.direct ?? 0,
+      per_min: state?.perMin ?? 0,
     },
   };
-}
-
-/** The counts, or why there are none. */
-async function statsOf(store: Store | undefined): Promise<OutboxStats | string> {
-  if (store === undefined) return 'The store is not running.';
-  const never = new AbortController().signal;
-  return withDeadline(askMs, never, () => store.stats(), 'counting the outbox').catch(describe);
+  return { ...document, hints: outboxHints(document) };
 }
 
 function laneOf({ pending, lanes: byLane }: OutboxStats, lane: PendingRow['lane']): OutboxDocument['lanes'][number] {
@@ -187,25 +222,21 @@ const mediaOf = ({ mediaPending, mediaFailed }: OutboxStats) => ({ waiting: medi
 
 const reasonOf = (reason: string | undefined) => (reason === undefined ? {} : { reason });
 
-const count = (part: PartReport | undefined, fact: string): number => Number(part?.facts?.[fact] ?? 0);
-
-function linkOf(delivery: PartReport | undefined, clock: Clock): OutboxDocument['link'] {
-  const facts = delivery?.facts;
-  if (delivery === undefined || facts === undefined) return { state: 'unknown', ...reasonOf(delivery?.reason) };
-  const { breaker, trouble, heldMs, nextTryMs } = facts;
-  const isHeld = breaker === 'open' || breaker === 'half-open';
+/** Of a delivery that could not be made only the reason is known, if that. */
+function linkOf(delivery: DeliveryState | string | undefined, clock: Clock): OutboxDocument['link'] {
+  if (typeof delivery !== 'object') return { state: 'unknown', ...reasonOf(delivery) };
+  const { link, breaker, trouble, reason, heldMs, nextTryMs } = delivery;
   return {
-    state: isHeld || facts.link === 'down' ? 'down' : facts.link === 'up' ? 'up' : 'unknown',
-    ...reasonOf(delivery.reason),
-    ...(typeof trouble === 'string' && { trouble }),
-    ...((isHeld || breaker === 'closed') && { breaker }),
-    ...(typeof heldMs === 'number' && { since: isoTime(clock.wall() - heldMs) }),
-    ...(typeof nextTryMs === 'number' && { next_try_s: Math.ceil(nextTryMs / 1000) }),
+    state: link,
+    ...reasonOf(reason),
+    ...(trouble !== undefined && { trouble }),
+    breaker,
+    ...(heldMs !== undefined && { since: isoTime(clock.wall() - heldMs) }),
+    ...(nextTryMs !== undefined && { next_try_s: Math.ceil(nextTryMs / 1000) }),
   };
 }
 
 async function diskOf(dir: string): Promise<OutboxDocument['disk']> {
-  const never = new AbortController().signal;
   const bytes = (name: string) =>
     stat(join(dir, name))
       .then(({ size }) => size)
@@ -216,7 +247,7 @@ async function diskOf(dir: string): Promise<OutboxDocument['disk']> {
     ),
     system: await statfs(dir),
   });
-  const found = await withDeadline(askMs, never, read, 'looking at the disk').catch(() => undefined);
+  const found = await withDeadline(askMs, never(), read, 'looking at the disk').catch(() => undefined);
   return {
     dir,
     files: found?.files ?? [],

@@ -2,29 +2,36 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { encodeEvent } from '#cloud/contract/index.ts';
-import { createDelivery, mediaFilesOf } from '#cloud/delivery/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { createMedia } from '#devices/media/index.ts';
 import { createCameras } from '#devices/onvif/index.ts';
-import { createPanels } from '#devices/panels/index.ts';
+import { bridgedPanels, createPanels, createReceiver, dc09Profile } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
 import { createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import { secretSources } from '#lib/secret-ref.ts';
 import { createTicks } from '#lib/ticks.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type Controller, createController } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
+import { createUsers } from '#site/users/index.ts';
+import { cloudArming } from './arming-sync.ts';
+import { noteUnfit } from './audit-wiring.ts';
 import { brokerConnect, embeddedBroker, slugOf } from './broker.ts';
+import { brokerTrouble } from './broker-trouble.ts';
+import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
-import { cloudClient, identityOf } from './cloud.ts';
-import { createCloudTrouble } from './cloud-trouble.ts';
-import { createCodeBook } from './codes.ts';
+import { identityOf } from './cloud.ts';
+import { cloudDelivery } from './cloud-delivery.ts';
+import { withConfirmTimes } from './folders.ts';
 import type { House } from './house.ts';
+import type { OutboxCount } from './outbox-count.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
+import { answerSender, siteVerifications, verificationWants } from './verification.ts';
 
 /** Namespace of the ids siteward makes; the bridge's own namespace lies below it. */
 const namespace = '3a0e2f5c-8f57-4c0e-9b0a-2d6b2f1f6a11';
@@ -33,6 +40,7 @@ export interface SiteOptions {
   readonly clock: Clock;
   readonly quality: ClockQualityWatch;
   readonly log: Logger;
+  readonly count: OutboxCount;
   /** The settings in force; changes at a reload before any part is made. */
   readonly settings: () => Settings;
   readonly lan: LanPort;
@@ -42,9 +50,14 @@ export interface SiteOptions {
 
 /** Every part of the daemon in the order of its start. What a part is made of stands beside it. */
 export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] {
-  const { clock, quality, settings } = options;
+  const { clock, quality, count, settings } = options;
   const part = (name: string) => options.log.child({ part: name });
+  const surroundings = { house, clock, quality, log: part };
+  const planOf = (next: Settings) => withConfirmTimes(sitePlan(next), next, options.profiles);
   const emit: Controller['signals'] = (signals) => must(house.controller, 'controller').signals(signals);
+
+  /** Who was given the newest rows that could not be written: asked once more when it has stopped. */
+  let sender: House['delivery'];
 
   /** Once an hour, so that a journal without it shows since when siteward was silent. */
   function signOfLife(): void {
@@ -65,10 +78,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           limits: { alarmCopy: store.alarm_copy },
           onRestored: () => house.delivery?.retried(),
           onForgotten: (files) => house.media?.forget(files),
-          onNews() {
-            house.losses?.wake();
-            house.media?.relieve();
-          },
+          onNews: () => house.losses?.wake(),
         }),
       ),
     },
@@ -84,24 +94,31 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       vital: true,
       wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
       adapts: {
-        wants: (next) => sitePlan(next),
-        to: (next) => must(house.controller, 'controller').reconfigure(sitePlan(next)),
+        wants: planOf,
+        to: (next) => must(house.controller, 'controller').reconfigure(planOf(next)),
       },
       ...placed(house, 'controller', (next, metrics) =>
         createController({
-          plan: sitePlan(next),
-          bridgeId: nameUuid(nameUuid(namespace, next.site.external_id), next.bridge.external_id),
+          plan: planOf(next),
+          bridgeId: bridgeIdOf(next),
           store: must(house.store, 'store'),
           ports: {
             publish: {
-              state: (view, changes) => house.lan?.publishState(view, changes),
+              state(view, changes) {
+                house.lan?.publishState(view, changes);
+                house.arming?.siteChanged(view);
+              },
               event: (event) => house.lan?.publishEvent(event),
             },
             panels: { send: (command) => house.panels?.send(command) },
             capture: { capture: (job) => house.media?.capture(job) },
             delivery: {
               wake: () => house.delivery?.wake(),
-              direct: (rows) => house.delivery?.direct(rows.filter((row) => row.toCloud)),
+              direct(rows) {
+                sender = house.delivery;
+                sender?.direct(rows.filter((row) => row.toCloud));
+              },
+              wasAccepted: (seq) => sender?.wasAccepted(seq) === true,
             },
             encode: (event, draft) => encodeEvent(event, draft, identityOf(settings())),
           },
@@ -113,11 +130,42 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ),
     },
     {
+      name: 'codes',
+      wants: ({ store }) => store.dir,
+      adapts: {
+        wants: ({ users }) => users,
+        to: async ({ users }) => must(house.codes, 'codes').replace(users),
+      },
+      ...placed(house, 'codes', ({ users, store }, metrics) =>
+        createUsers({
+          dir: store.dir,
+          credential: credentialFile('user-key'),
+          configured: users,
+          timezone: () => settings().site.timezone,
+          clock,
+          quality: quality.current,
+          onUnfit: noteUnfit(house, clock),
+          metrics,
+          onDuress: (actor) => callForHelp(house, actor, 'users'),
+        }),
+      ),
+    },
+    {
       name: 'losses',
       wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
       ...placed(house, 'losses', () =>
-        createLossReport({ store: must(house.store, 'store'), emit, log: part('losses') }),
+        createLossReport({
+          store: must(house.store, 'store'),
+          tell: (news, reported) => must(house.controller, 'controller').tell(news, reported),
+          clock,
+          log: part('losses'),
+        }),
       ),
+    },
+    {
+      name: 'verifications',
+      wants: (next) => verificationWants(next).verifications,
+      ...placed(house, 'verifications', (next, metrics) => siteVerifications(next, metrics, surroundings)),
     },
     {
       name: 'media',
@@ -132,7 +180,6 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             list: (states, limit) => must(house.store, 'store').media(states, limit),
           },
           onReady: () => house.delivery?.wake(),
-          storage: () => must(house.store, 'store').storage().level,
           clock,
           log: part('media'),
           metrics,
@@ -141,55 +188,62 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'delivery',
-      wants: ({ cloud, store, media }) => [cloud, store, media.upload_rate],
-      ...placed(house, 'delivery', (next, metrics) => {
-        const trouble = createCloudTrouble({ emit: async (signals) => emit(signals), now: clock.monotonic });
-        if (next.cloud === undefined) {
-          trouble.onLink(true, 'there is no cloud in the configuration');
-          return undefined;
-        }
-        const cloud = cloudClient(next.cloud, { clock, quality, log: part('cloud'), metrics });
-        const delivery = createDelivery({
+      wants: ({ cloud, store, media, supervision }) => [cloud, store, media.upload_rate, supervision.cloud.heartbeat],
+      ...placed(house, 'delivery', (next, metrics) =>
+        cloudDelivery(next, {
           store: must(house.store, 'store'),
-          cloud,
-          files: mediaFilesOf({
+          spool: {
             path: (file) => must(house.media, 'media').path(file),
             discard: (file) => must(house.media, 'media').discard(file),
-          }),
-          uploadResume: next.cloud.dialect.upload_resume,
-          ...(next.media.upload_rate !== undefined && { uploadRate: next.media.upload_rate }),
-          // A cloud on this machine (the sandbox) has its upload addresses here too.
-          allowLoopbackHttp: next.cloud.base_url.startsWith('http:'),
-          clock,
-          log: part('delivery'),
-          metrics,
-          onLink(up, reason, kind) {
+          },
+          emit,
+          onUp(up) {
             house.cloudUp = up;
-            house.lan?.setCloudLink(up);
-            trouble.onLink(up, reason, kind);
+            house.lan?.setCloudLink(up === true);
+            if (up === true) house.answers?.retryNow();
           },
-        });
-        return {
-          ...delivery,
-          async stop() {
-            trouble.stop();
-            await delivery.stop();
-            await cloud.close();
-            house.cloudUp = undefined;
-            house.lan?.setCloudLink(false);
+          clock,
+          quality,
+          log: part,
+          metrics,
+        }),
+      ),
+    },
+    {
+      name: 'answers',
+      wants: (next) => verificationWants(next).answers,
+      ...placed(house, 'answers', (next, metrics) => answerSender(next, metrics, surroundings)),
+    },
+    {
+      name: 'arming',
+      wants: ({ cloud, store, site, bridge }) => [cloud, store, site.id, site.dealer_id, site.external_id, bridge],
+      ...placed(house, 'arming', (next, metrics) =>
+        cloudArming(next, {
+          site: {
+            view: () => must(house.controller, 'controller').view(),
+            submit: (command, reply) => must(house.controller, 'controller').submit(command, reply),
+            tell: async (news) => must(house.controller, 'controller').tell(news),
+            signals: async (signals) => emit(signals),
           },
-        };
-      }),
+          store: must(house.store, 'store'),
+          idSpace: bridgeIdOf(next),
+          clock,
+          quality,
+          log: part('arming'),
+          metrics,
+        }),
+      ),
     },
     {
       name: 'mqtt',
-      wants: ({ mqtt, site, users }) => [mqtt, site.external_id, users],
+      wants: ({ mqtt, site }) => [mqtt, site.external_id],
       ...placed(house, 'lan', (next, metrics) =>
         createLanMqtt({
           connect: brokerConnect(next, house.broker),
           slug: slugOf(next.site.external_id),
-          site: sitePort({ house, codes: createCodeBook(next.users), clock }),
+          site: sitePort({ house, count, clock }),
           version,
+          onLink: brokerTrouble(async (signals) => emit(signals)),
           bootId: clock.bootId,
           senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
           clock,
@@ -200,12 +254,13 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'panels',
-      wants: ({ panels, mqtt, site }) => [panels, mqtt, site.external_id],
+      wants: ({ panels, mqtt, site, arming }) => [panels, mqtt, site.external_id, arming.confirm_timeout],
       ...placed(house, 'panels', (next, metrics) =>
         createPanels({
-          panels: next.panels.map(({ code: _, ...panel }) => panel),
+          panels: bridgedPanels(next.panels),
           code: (id) => next.panels.find((panel) => panel.id === id)?.code,
           profiles: options.profiles,
+          confirmMs: next.arming.confirm_timeout,
           connect: brokerConnect(next, house.broker),
           siteSlug: slugOf(next.site.external_id),
           clock,
@@ -214,6 +269,25 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           emit,
         }),
       ),
+    },
+    {
+      name: 'receiver',
+      wants: ({ dc09, panels, partitions }) => dc09 && [dc09, panels, partitions.map(({ id }) => id)],
+      ...placed(house, 'receiver', (next, metrics) => {
+        if (next.dc09 === undefined) return undefined;
+        const zones = new Map(sitePlan(next).zones.map((zone) => [zone.number, zone.partitions]));
+        return createReceiver({
+          dc09: next.dc09,
+          panels: next.panels.filter(({ profile }) => profile === dc09Profile),
+          partitionsOf: (zone) => zones.get(zone) ?? [],
+          knowsTime: () => quality.current() !== 'doubtful',
+          timezone: () => settings().site.timezone,
+          clock,
+          log: part('receiver'),
+          metrics,
+          emit,
+        });
+      }),
     },
     {
       name: 'cameras',
@@ -242,12 +316,23 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'ticks',
-      wants: () => undefined,
+      // The last part: schedules look at the clock when everything they need is there, and anew when they change.
+      wants: ({ schedules, holidays, site }) => [schedules, holidays, site.timezone],
       create: () =>
-        createTicks({ ticks: [{ name: 'sign of life', cron: '0 * * * *', run: signOfLife }], log: part('ticks') }),
+        createTicks({
+          ticks: [
+            { name: 'sign of life', cron: '0 * * * *', run: signOfLife },
+            { name: 'schedules', cron: '*/10 * * * * *', run: () => house.controller?.tick(), atOnce: true },
+          ],
+          log: part('ticks'),
+        }),
     },
   ];
 }
+
+/** Namespace of the ids this bridge makes. */
+const bridgeIdOf = ({ site, bridge }: Settings): string =>
+  nameUuid(nameUuid(namespace, site.external_id), bridge.external_id);
 
 /** A part that stands in the house from its making to its end. */
 function placed<K extends Exclude<keyof House, 'cloudUp'>>(
@@ -261,6 +346,12 @@ function placed<K extends Exclude<keyof House, 'cloudUp'>>(
       house[key] = undefined;
     },
   };
+}
+
+/** Where systemd puts a credential of this service; it need not be there. */
+function credentialFile(name: string): string | undefined {
+  const { credentialsDirectory } = secretSources();
+  return credentialsDirectory === undefined ? undefined : join(credentialsDirectory, name);
 }
 
 function must<T>(value: T | undefined, name: string): T {

@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import type { Health, Part } from '#lib/health.ts';
 import { Secret } from '#lib/secret.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 
 /**
  * A place for one part. `wants` is the part of the settings it is made of: when that changes at a reload, the part is
@@ -77,9 +77,8 @@ export function createSlots<Settings>(options: {
     running.delete(slot.name);
     const part = found?.part;
     if (part === undefined) return;
-    const never = new AbortController();
     try {
-      await withDeadline(stopDeadlineMs, never.signal, () => part.stop(), `stopping ${slot.name}`);
+      await withDeadline(stopDeadlineMs, never(), () => part.stop(), `stopping ${slot.name}`);
     } catch (error) {
       log.warn({ part: slot.name, err: error }, 'a part did not stop cleanly');
     }

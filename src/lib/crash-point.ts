@@ -11,6 +11,8 @@ export const crashPoints = [
   'published',
   'send.before',
   'send.after',
+  'answer.before',
+  'answer.after',
   'settle.before',
   'settle.committed',
   'park.decided',

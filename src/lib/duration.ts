@@ -24,6 +24,7 @@ export function duration(bounds: { min?: string; max?: string } = {}) {
   return z
     .string()
     .regex(/^\d+(\.\d+)?\s*(ms|s|m|h|d)$/, 'must be a duration with a unit, such as 30s, 5m or 2h')
+    .meta(bounds.max === undefined ? {} : { $comment: `${bounds.min ?? '0s'} to ${bounds.max}` })
     .transform((text) => must(parseDuration(text), text))
     .refine((ms) => ms >= min && ms <= max, {
       message: `must be between ${bounds.min ?? '0s'} and ${bounds.max ?? 'any length'}`,

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net';
-import { ErrorWithSubackPacket, type IClientOptions, type MqttClient } from 'mqtt';
+import type { Duplex } from 'node:stream';
+import { ErrorWithSubackPacket, type IClientOptions, MqttClient, connect as mqttConnect } from 'mqtt';
 import { SitewardError } from '#errors.ts';
 import type { Secret } from './secret.ts';
 
@@ -13,6 +14,19 @@ export interface Connect {
   readonly ca?: string;
   /** 4 is MQTT 3.1.1, which every broker speaks; what stands for its absence is the room's choice. */
   readonly protocolVersion?: 4 | 5;
+  /**
+   * The way to a broker that is known by more than its address, in place of a connection to `url`: called for each try,
+   * rejects while the broker is not there.
+   */
+  readonly dial?: () => Promise<Duplex>;
+}
+
+/** A new client. Handlers set right behind the await miss nothing. Rejects where the address or `dial` allows no try. */
+export async function openClient({ url, dial }: Connect, options: IClientOptions): Promise<MqttClient> {
+  const stream = await dial?.();
+  const client = stream === undefined ? mqttConnect(url, options) : new MqttClient(() => stream, options);
+  sendAtOnce(client);
+  return client;
 }
 
 /**

@@ -47,6 +47,19 @@ export async function withDeadline<T>(
   }
 }
 
+/** As `work`; rejects with the signal's reason as soon as it aborts, whatever becomes of the work. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const aborted = () => reject(signal.reason);
+    signal.addEventListener('abort', aborted, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', aborted));
+  });
+}
+
+/** A signal that never aborts, for work that nothing but its own deadline ends. */
+export const never = (): AbortSignal => new AbortController().signal;
+
 /** A latch that wakes whoever waits on it; several calls before the wait count as one. */
 export interface Wakeup {
   wake(): void;

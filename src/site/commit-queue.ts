@@ -2,16 +2,26 @@ import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import { sleep } from '#lib/wait.ts';
+import { never, sleep, withDeadline } from '#lib/wait.ts';
+import { commitLine, type Line, tells } from './commit-line.ts';
+import { lossLedger } from './loss-ledger.ts';
 import type { Lane } from './model/index.ts';
-import type { Commit, Gap, OutboxRow, Store } from './store/index.ts';
+import {
+  type Commit,
+  type FileName,
+  fileOf,
+  type GapMark,
+  type NewGap,
+  type OutboxRow,
+  type Store,
+} from './store/index.ts';
 
 /** What waits for one decision to be on disk. */
 export interface Waiting {
   readonly commit: Commit;
   /**
-   * Called once, in the order of `add`: when the commit is on disk, or when it was not within two seconds and the
-   * world must not wait longer. `isDurable` tells which of both holds for the rows of a lane.
+   * Called once, in the order of `add`: when the commit is on disk, or when it was not within two seconds (at
+   * once when its file is known to fail) and the world must not wait longer. `isDurable` tells which of both holds for the rows of a lane.
    */
   publish(isDurable: (lane: Lane) => boolean): void;
 }
@@ -28,6 +38,10 @@ const memoryCap = 1200;
  * how it stands, and the newest state holds all of it. Its rows are counted in a gap record.
  */
 const commitCap = 10_000;
+/** Bytes of the same, about, without the state: only one is kept for all of them. At the cap as above. */
+const byteCap = 32 * 1024 ** 2;
+/** What a stop waits for the disk to take what is left, milliseconds: less than any part of the daemon gets for it. */
+const lastTryMs = 1500;
 
 /**
  * The one line of commits. Every commit is sent at once, so that the store can group them; they are published in
@@ -35,13 +49,17 @@ const commitCap = 10_000;
  */
 export interface CommitQueue {
   add(waiting: Waiting): Added;
-  /** Event rows in memory that are not on disk yet. */
+  /** Event rows in memory that are not on disk yet, without silent ones (safety 4). */
   readonly waitingRows: number;
   /** The last try to write `site.db` failed, or a commit to it is overdue. */
   readonly failing: boolean;
   /** The same of `bulk.db`: activity waits, everything else goes on. */
   readonly bulkFailing: boolean;
-  stop(): void;
+  /**
+   * What waits is tried once more at once: the disk may have room again, and after the stop nobody has it. What is not on
+   * disk by then, at most 1.5 s later, rejects with `stopped`.
+   */
+  stop(): Promise<void>;
 }
 
 /** No promise rejects before `stop`. */
@@ -61,22 +79,22 @@ interface Part {
   readonly durable: Promise<void>;
 }
 
-/** A commit to `site.db` that is not on disk yet. */
-interface Line {
-  readonly givenUp: AbortController;
-}
-type FileName = 'site' | 'bulk';
-
-const fileOf = (lane: Lane): FileName => (lane === 'activity' ? 'bulk' : 'site');
-
 function split(commit: Commit): { file: FileName; commit: Commit }[] {
   const { rows, arming } = commit;
-  const [site, bulk] = [rows.filter(({ lane }) => lane !== 'activity'), rows.filter(({ lane }) => lane === 'activity')];
+  const of = (file: FileName) => rows.filter(({ lane }) => fileOf(lane) === file);
+  const [site, bulk] = [of('site'), of('bulk')];
   const parts: { file: FileName; commit: Commit }[] = [];
-  const isOnlyActivity = site.length === 0 && arming.length === 0 && commit.state === undefined && bulk.length > 0;
+  const isOnlyActivity =
+    site.length === 0 &&
+    arming.length === 0 &&
+    (commit.audit ?? []).length === 0 &&
+    commit.state === undefined &&
+    bulk.length > 0;
   if (isOnlyActivity) return [{ file: 'bulk', commit }];
   parts.push({ file: 'site', commit: bulk.length === 0 ? commit : { ...commit, rows: site } });
-  if (bulk.length > 0) parts.push({ file: 'bulk', commit: { rows: bulk, arming: [], inputs: [] } });
+  const { silent } = commit;
+  if (bulk.length > 0)
+    parts.push({ file: 'bulk', commit: { rows: bulk, arming: [], inputs: [], ...(silent === true && { silent }) } });
   return parts;
 }
 
@@ -84,29 +102,41 @@ export function commitQueue(options: {
   store: Store;
   /** Rows that could not be written in time; they are offered to the cloud from memory. */
   direct: (rows: readonly OutboxRow[]) => void;
+  /** One of these that the cloud has. Asked after the stop of delivery too. */
+  wasAccepted?: (seq: number) => boolean;
   log: Logger;
   metrics: Registry;
   /** For tests. */
   commitCap?: number;
+  byteCap?: number;
 }): CommitQueue {
-  const { store, log } = options;
+  const { store, log, wasAccepted = () => false } = options;
   const abort = new AbortController();
+  /** Aborts before `abort` does: the next try of each commit is its last. */
+  const ending = new AbortController();
+  /** Parts that are not on disk yet. */
+  const open = new Set<Promise<void>>();
+  let stopped: Promise<void> | undefined;
+  /** A commit to `bulk.db` never gives way as a whole: its rows have a cap of their own. */
+  const bulkStays = never();
   let tail: Promise<void> = Promise.resolve();
   let waitingRows = 0;
+  let waitingSilent = 0;
+  const shownRows = () => waitingRows - waitingSilent;
   const failing: Record<FileName, boolean> = { site: false, bulk: false };
   /** Commits that were not on disk in time and still are not. */
   const overdue: Record<FileName, number> = { site: 0, bulk: 0 };
-  const losses = lossLedger({ store, signal: abort.signal });
-  /** Oldest first. */
-  const line: Line[] = [];
-  const most = options.commitCap ?? commitCap;
+  const losses = lossLedger({ store, wasAccepted, signal: abort.signal });
+  /** Rows of commits that are neither on disk nor given up. */
+  const unsaved = new Set<readonly OutboxRow[]>();
+  const line = commitLine({ most: options.commitCap ?? commitCap, mostBytes: options.byteCap ?? byteCap });
 
   new Gauge({
     name: 'siteward_commit_waiting_rows',
     help: 'Event rows in memory that are not on disk yet',
     registers: [options.metrics],
     collect() {
-      this.set(waitingRows);
+      this.set(shownRows());
     },
   });
   const notDurable = new Counter({
@@ -121,69 +151,114 @@ export function commitQueue(options: {
     registers: [options.metrics],
   });
 
-  async function persist(file: FileName, commit: Commit, givenUp: AbortSignal): Promise<void> {
+  /** By itself, since an error keeps what was on the stack when it was made: whoever waits must not hold one. */
+  async function isTaken(file: FileName, commit: Commit): Promise<boolean> {
+    try {
+      await store.commit(commit);
+      failing[file] = false;
+      return true;
+    } catch (error) {
+      if (abort.signal.aborted) return false;
+      const isNews = !failing[file] && !ending.signal.aborted;
+      if (isNews) log.error({ err: error, file }, 'a commit failed; it is sent again under the same numbers');
+      failing[file] = true;
+      return false;
+    }
+  }
+
+  /** Resolves true when the commit is on disk, false when it gave way. */
+  async function persist(file: FileName, commit: Commit, givenUp: AbortSignal, one?: Line): Promise<boolean> {
     const pause = backoff({ baseMs: 100, capMs: 5000 });
     for (;;) {
       // Only between two tries: one that is under way may succeed, and then nothing is lost.
-      if (givenUp.aborted) return giveUp(commit.rows);
-      try {
-        await store.commit(commit);
-        failing[file] = false;
-        return;
-      } catch (error) {
-        abort.signal.throwIfAborted();
-        if (!failing[file]) log.error({ err: error, file }, 'a commit failed; it is sent again under the same numbers');
-        failing[file] = true;
-        await sleep(pause.next(), AbortSignal.any([abort.signal, givenUp])).catch(() => abort.signal.throwIfAborted());
+      if (givenUp.aborted) {
+        giveUp(commit.rows);
+        return false;
       }
+      const isLast = ending.signal.aborted;
+      if (await isTaken(file, commit)) {
+        if (one !== undefined) line.written(one);
+        return true;
+      }
+      abort.signal.throwIfAborted();
+      if (isLast) throw ending.signal.reason;
+      const nap = new AbortController();
+      const hurry = AbortSignal.any([abort.signal, ending.signal, givenUp, nap.signal]);
+      if (one !== undefined) one.nap = nap;
+      const waitMs = Math.max(pause.next(), one === undefined ? 0 : line.turnMs());
+      await sleep(waitMs, hurry).catch(() => abort.signal.throwIfAborted());
+      if (one !== undefined) one.nap = undefined;
     }
   }
 
   function giveUp(rows: readonly OutboxRow[]): void {
-    for (const row of rows) {
+    for (const row of rows.filter(isShown)) {
       dropped.inc({ lane: row.lane });
-      if (row.toCloud && row.silent !== true) losses.add(row);
+      if (row.toCloud && !wasAccepted(row.seq)) losses.add(row);
     }
   }
 
-  /** Resolves when the commit is on disk, or when it gave way. */
-  async function inLine(commit: Commit): Promise<void> {
-    const one: Line = { givenUp: new AbortController() };
-    line.push(one);
-    if (line.length > most) line.splice(Math.floor(most / 2), 1)[0]?.givenUp.abort();
+  /** To `site.db`; resolves when the commit is on disk, or when it gave way. */
+  async function inLine(one: Line): Promise<void> {
     try {
-      await persist('site', commit, one.givenUp.signal);
+      const isWritten = await persist('site', one.commit, one.givenUp.signal, one);
+      if (isWritten) markInBulk(one.marks);
     } finally {
-      const place = line.indexOf(one);
-      if (place >= 0) line.splice(place, 1);
+      line.leave(one);
     }
   }
 
-  /** Under memory pressure the less important rows give way, each counted in a gap record. */
+  /** Only after the event: a run that ends in between tells of these records once more, never not at all. */
+  function markInBulk(reported: readonly GapMark[]): void {
+    if (reported.length === 0) return;
+    void persist('bulk', { rows: [], arming: [], inputs: [], reported }, bulkStays).catch(() => undefined);
+  }
+
+  /**
+   * Under memory pressure the less important rows give way, each counted in a gap record. An event that tells of losses
+   * stays: there is at most one per open gap record, and each of these is told once.
+   */
   function admit(commit: Commit): Commit {
     const rows = waitingRows + commit.rows.length;
-    if (rows <= memoryCap) return commit;
+    if (rows <= memoryCap || tells(commit)) return commit;
     const keeps = ({ lane }: OutboxRow) => lane !== 'activity' && (lane !== 'trouble' || rows <= 2 * memoryCap);
+    const kept = commit.rows.filter(keeps);
     giveUp(commit.rows.filter((row) => !keeps(row)));
-    return { ...commit, rows: commit.rows.filter(keeps) };
+    return { ...commit, rows: kept };
   }
 
-  function write(file: FileName, commit: Commit): Part {
-    const { length } = commit.rows;
+  function write(file: FileName, given: Commit): Part {
+    const { rows } = given;
+    const { length } = rows;
+    const silent = length - rows.filter(isShown).length;
     waitingRows += length;
-    const durable = (file === 'site' ? inLine(commit) : persist(file, commit, never)).finally(() => {
+    waitingSilent += silent;
+    if (length > 0) unsaved.add(rows);
+    const one = file === 'site' ? line.enter(given) : undefined;
+    const commit = one?.commit ?? given;
+    const work = one === undefined ? persist(file, commit, bulkStays).then(() => undefined) : inLine(one);
+    void work.then(
+      () => unsaved.delete(rows),
+      () => undefined,
+    );
+    const durable = work.finally(() => {
       waitingRows -= length;
+      waitingSilent -= silent;
+      open.delete(durable);
     });
+    open.add(durable);
     durable.catch(() => undefined);
     return { file, commit, durable };
   }
+
+  const writeAll = (all: Commit): Part[] => split(admit(all)).map(({ file, commit }) => write(file, commit));
 
   /** False when the part was not on disk in time; its rows are sent from memory then. */
   async function settle({ file, commit, durable }: Part, inTime: ReturnType<typeof withinTime>): Promise<boolean> {
     const result = await inTime;
     if (result === 'stopped') throw new SitewardError('stopped', 'siteward stopped before the commit was on disk');
     if (result === 'durable') return true;
-    notDurable.inc();
+    if (commit.silent !== true) notDurable.inc();
     overdue[file] += 1;
     void durable
       .catch(() => undefined)
@@ -194,12 +269,39 @@ export function commitQueue(options: {
     return false;
   }
 
+  async function end(): Promise<void> {
+    const reason = new SitewardError('stopped', 'siteward is stopping');
+    ending.abort(reason);
+    await withDeadline(lastTryMs, never(), () => Promise.allSettled(open)).catch(() => undefined);
+    // A try that is under way may succeed until the store has stopped.
+    if (unsaved.size > 0 || losses.open().length > 0) store.leave(lost);
+    abort.abort(reason);
+  }
+
+  /** What this run takes with it, counted by lane. */
+  function lost(): readonly NewGap[] {
+    const rows = [...unsaved].flat().filter(({ toCloud, silent, seq }) => toCloud && !silent && !wasAccepted(seq));
+    const byLane = Map.groupBy(rows, ({ lane }) => lane);
+    const gone = [...byLane].map(([lane, some]) => ({
+      lane,
+      seqFrom: some.reduce((low, { seq }) => Math.min(low, seq), Number.MAX_SAFE_INTEGER),
+      seqTo: some.reduce((high, { seq }) => Math.max(high, seq), 0),
+      count: some.length,
+      why: 'memory_full' as const,
+      at: some.reduce((last, { wall }) => Math.max(last, wall), 0),
+    }));
+    const counts = Object.fromEntries(gone.map(({ lane, count }) => [lane, count]));
+    if (gone.length > 0)
+      log.error(counts, 'events in memory only are lost with this stop; the next start tells the cloud');
+    return [...losses.open(), ...gone];
+  }
+
   return {
     add(waiting) {
-      const parts = split(admit(waiting.commit)).map(({ file, commit }) => write(file, commit));
-      // Nothing else waits for a bulk.db that is known to fail.
+      const parts = writeAll(waiting.commit);
+      // Nothing waits for a file that is known to fail: each alarm would be late, and what follows it behind it.
       const times = parts.map(({ file, durable }) =>
-        withinTime(durable, abort.signal, file === 'bulk' && failing.bulk ? 0 : publishAfterMs),
+        withinTime(durable, abort.signal, failing[file] ? 0 : publishAfterMs),
       );
       const published = tail.then(async () => {
         const done = new Map<FileName, boolean>();
@@ -209,9 +311,9 @@ export function commitQueue(options: {
         }
         waiting.publish((lane) => done.get(fileOf(lane)) ?? true);
       });
-      tail = published.catch(() => undefined);
-      const durable = Promise.all(parts.map((part) => part.durable)).then(() => undefined);
-      durable.catch(() => undefined);
+      tail = published.catch(nothing);
+      const durable = Promise.all(parts.map((part) => part.durable)).then(nothing);
+      durable.catch(nothing);
       return {
         durable,
         durableIn: (lane) => parts.find(({ file }) => file === fileOf(lane))?.durable ?? durable,
@@ -219,7 +321,7 @@ export function commitQueue(options: {
       };
     },
     get waitingRows() {
-      return waitingRows;
+      return shownRows();
     },
     get failing() {
       return failing.site || overdue.site > 0;
@@ -228,49 +330,16 @@ export function commitQueue(options: {
       return failing.bulk || overdue.bulk > 0;
     },
     stop() {
-      abort.abort(new SitewardError('stopped', 'siteward is stopping'));
+      stopped ??= end();
+      return stopped;
     },
   };
 }
 
-/** Rows given up in memory, one record per lane until the store takes it. */
-function lossLedger({ store, signal }: { store: Pick<Store, 'addGap'>; signal: AbortSignal }): {
-  add(row: OutboxRow): void;
-} {
-  const open = new Map<Lane, Omit<Gap, 'id' | 'reported'>>();
-  let writing = false;
+const isShown = ({ silent }: OutboxRow): boolean => silent !== true;
 
-  async function write(): Promise<void> {
-    writing = true;
-    for (let gap = take(); gap !== undefined; gap = take()) {
-      const pause = backoff({ baseMs: 500, capMs: 5000 });
-      // Repeated as it is until the store has it: an unknown outcome must not count twice.
-      while (!(await store.addGap(gap).then(isTrue, isFalse))) await sleep(pause.next(), signal);
-    }
-    writing = false;
-  }
-
-  function take(): Omit<Gap, 'id' | 'reported'> | undefined {
-    const [gap] = open.values();
-    if (gap !== undefined) open.delete(gap.lane);
-    return gap;
-  }
-
-  return {
-    add({ lane, seq, wall }) {
-      const { seqFrom = seq, seqTo = seq, count = 0 } = open.get(lane) ?? {};
-      const range = { seqFrom: Math.min(seqFrom, seq), seqTo: Math.max(seqTo, seq), count: count + 1 };
-      open.set(lane, { lane, ...range, why: 'memory_full', at: wall });
-      if (!writing) void write().catch(() => undefined);
-    },
-  };
-}
-
-/** A commit to `bulk.db` never gives way as a whole: its rows have a cap of their own. */
-const never = new AbortController().signal;
-
-const isTrue = (): boolean => true;
-const isFalse = (): boolean => false;
+/** A function made where a commit is in reach would keep it in memory, state and all, for as long as it waits. */
+const nothing = (): void => undefined;
 
 async function withinTime(
   durable: Promise<void>,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
@@ -6,23 +7,29 @@ import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { nameUuid } from '#lib/uuid.ts';
+import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
 import { type Added, type CommitQueue, commitQueue } from './commit-queue.ts';
 import {
   adoptPlan,
+  type BridgeNews,
   changesBetween,
   type Decision,
   decide,
   type Effect,
   type Input,
   initialState,
-  readState,
+  nextRuns,
   type SiteState,
   siteView,
-  writeState,
+  type UpcomingRun,
+  visibleDecision,
 } from './core/index.ts';
 import { type NumberedEvent, numberEvents } from './events.ts';
+import { inputLog } from './input-log.ts';
 import type {
+  AuditDraft,
+  AuditRecord,
   Changes,
   ClockQuality,
   Command,
@@ -34,23 +41,38 @@ import type {
   Stamp,
 } from './model/index.ts';
 import type { Ports } from './ports.ts';
-import type { Commit, Store } from './store/index.ts';
+import { quietWrites } from './quiet-writes.ts';
+import { sealState, unsealState } from './sealed-state.ts';
+import type { Commit, GapMark, Store } from './store/index.ts';
 import { timerWheel } from './timers.ts';
 
 /** The one place where inputs meet the core. */
 export interface Controller extends Part {
   /** Takes what adapters understood; resolves when what it caused is on disk, or after 2 s without a disk. */
   signals(signals: readonly Signal[]): Promise<void>;
+  /** Takes what the bridge found out about itself; `reported`: the gap records it tells of. Resolves as `signals` does. */
+  tell(news: BridgeNews, reported?: readonly GapMark[]): Promise<void>;
   /** `reply` is called with the first answer and, after the commit, with the final one (which may be the same). */
   submit(command: Command, reply: (result: CommandResult) => void): void;
   view(): SiteView;
+  /** Lets the schedules look at the clock; resolves as `signals` does. */
+  tick(): Promise<void>;
+  /** What the schedules do next, at most so many; at most 100. */
+  nextRuns(count: number): readonly UpcomingRun[];
+  /** Adds what no decision tells the audit log, such as a login; resolves as `signals` does. At most 64 at once. */
+  audit(entries: readonly AuditDraft[]): Promise<void>;
   /** Takes a new plan between two decisions. What stayed keeps its state. */
   reconfigure(plan: SitePlan): Promise<void>;
 }
 
-interface QuietBatch {
-  readonly views: { readonly view: SiteView; readonly changes: Changes }[];
-  readonly done: PromiseWithResolvers<void>;
+/** What a decision is recorded with. */
+interface Recorded {
+  readonly at: Stamp;
+  readonly numbered: readonly NumberedEvent[];
+  readonly changes: Changes;
+  readonly reported: readonly GapMark[];
+  /** Nothing of the decision may be seen (safety 4). */
+  readonly silent: boolean;
 }
 
 /** A command to a panel waits at most so long for its `accepted` row. */
@@ -80,12 +102,14 @@ export function createController(options: {
   let epoch = 0;
   let idSpace = options.bridgeId;
   let nextSeq = 1;
+  let hidden = 0;
   let commits: CommitQueue | undefined;
-  /** Input log lines that ride with the next commit. */
-  let inputLog: string[] = [];
-  /** Changes of state that no event carries: they wait for the write under way and then share one. */
-  let quiet: QuietBatch | undefined;
-  let quietWriting = false;
+  const history = inputLog({ metrics: options.metrics, version });
+  const quiet = quietWrites({
+    show: ({ view, changes }) => ports.publish.state(view, changes),
+    write: () => add({ rows: [], arming: [] }, () => undefined).durable,
+    isFailing: () => queue().failing,
+  });
 
   const inputs = new Counter({
     name: 'siteward_inputs_total',
@@ -99,11 +123,6 @@ export function createController(options: {
     labelNames: ['class'],
     registers: [options.metrics],
   });
-  const logDropped = new Counter({
-    name: 'siteward_input_log_dropped_total',
-    help: 'Input log lines given up because no commit took them',
-    registers: [options.metrics],
-  });
 
   function stamp(): Stamp {
     return { mono: clock.monotonic(), wall: clock.wall(), boot: clock.bootId, clock: options.quality() };
@@ -115,12 +134,15 @@ export function createController(options: {
   }
 
   /** One input, from decision to publication; resolves when what it caused is on disk and shown. */
-  function apply(input: Input): Promise<void> {
+  function apply(input: Input, reported: readonly GapMark[] = []): Promise<void> {
     const before = current();
     const decision = decide(plan, before, input);
     state = decision.state;
-    inputs.inc({ kind: input.kind });
-    remember(input, decision);
+    const seen = visibleDecision(plan, before, { input, decision });
+    // Calls for help and silent buttons show in no metric (safety 4).
+    if (seen !== undefined) inputs.inc({ kind: input.kind });
+    // Most ticks find nothing to do.
+    if (seen !== undefined && (input.kind !== 'tick' || decision.state !== before)) history.add(plan, before, seen);
     for (const effect of decision.effects) {
       if (effect.kind === 'timer.set') timers.set(effect.timer);
       if (effect.kind === 'timer.clear') timers.clear(effect.timer);
@@ -130,29 +152,35 @@ export function createController(options: {
       at: input.at,
       epoch,
       idSpace,
-      firstSeq: nextSeq,
+      ...{ firstSeq: nextSeq, hidden },
       encode: ports.encode,
       log,
     });
     nextSeq += numbered.length;
+    hidden += numbered.filter(({ silent }) => silent).length;
     const changes = changesBetween(before, decision.state);
-    if (isRecord(decision.effects)) return commit(decision, numbered, changes);
+    const silent = seen === undefined || changesNothing(seen);
+    if (isRecord(decision.effects)) return commit(decision, { at: input.at, numbered, changes, reported, silent });
     if (decision.state === before) return Promise.resolve();
-    return commitQuiet(changes);
+    return quiet.add({ view: snapshotView(), changes });
   }
 
   /** A decision with something to record: one transaction of its own. */
-  function commit(decision: Decision, numbered: readonly NumberedEvent[], changes: Changes): Promise<void> {
+  function commit(decision: Decision, { at, numbered, changes, reported, silent }: Recorded): Promise<void> {
     const arming = decision.effects.flatMap((effect) =>
       effect.kind === 'transition' ? [{ ...effect.record, epoch }] : [],
     );
+    const audit = decision.effects.flatMap((effect) =>
+      effect.kind === 'audit' ? [auditRecord(effect.entry, at, epoch)] : [],
+    );
     const view = snapshotView();
     const rows = numbered.map((entry) => entry.row);
-    const { durable, durableIn, published } = add({ rows, arming }, (isDurable) => {
+    const records = { rows, arming, audit, reported, ...(silent && { silent }) };
+    const { durable, durableIn, published } = add(records, (isDurable) => {
       publish(decision.effects, numbered, view, changes, isDurable);
       // Also when the commit comes late: what was sent from memory meanwhile is settled then.
       for (const lane of new Set(rows.map((row) => row.lane))) {
-        void durableIn(lane).then(ports.delivery.wake, () => undefined);
+        void durableIn(lane).then(ports.delivery.wake, nothing);
       }
     });
     for (const { row, captured } of numbered) {
@@ -170,51 +198,30 @@ export function createController(options: {
     return published;
   }
 
-  /** A change of state without an event. While nothing can be written it is shown at once and written later. */
-  function commitQuiet(changes: Changes): Promise<void> {
-    const view = snapshotView();
-    if (quietWriting && queue().failing) {
-      ports.publish.state(view, changes);
-      return Promise.resolve();
-    }
-    quiet ??= { views: [], done: Promise.withResolvers<void>() };
-    quiet.views.push({ view, changes });
-    const done = quiet.done.promise;
-    if (!quietWriting) writeQuiet();
-    return done;
-  }
-
-  function writeQuiet(): void {
-    if (quiet === undefined) return;
-    quietWriting = true;
-    const { durable } = add({ rows: [], arming: [] }, () => undefined);
-    void durable
-      .catch(() => undefined)
-      .then(() => {
-        quietWriting = false;
-        writeQuiet();
-      });
-  }
-
   /**
-   * Every commit carries the newest state and with it the quiet changes before it, so that nothing older is ever
-   * shown after something newer.
+   * Every commit carries the newest state, and with it the quiet changes before it. A silent one leaves the lines of the input log to
+   * the next, and stops being silent when quiet changes go with it (safety 4).
    */
-  function add(records: Pick<Commit, 'rows' | 'arming'>, show: (isDurable: (lane: Lane) => boolean) => void): Added {
-    const batch = quiet;
-    quiet = undefined;
+  function add(
+    { silent, ...records }: Omit<Commit, 'state' | 'inputs'>,
+    show: (isDurable: (lane: Lane) => boolean) => void,
+  ): Added {
+    const before = quiet.take();
+    const unseen = silent === true && before.isEmpty;
     const added = queue().add({
-      commit: { ...records, state: sealState(current(), epoch), inputs: takeInputLog() },
+      commit: {
+        ...records,
+        state: sealState(current(), epoch),
+        inputs: unseen ? [] : history.take(),
+        ...(unseen && { silent: true }),
+      },
       publish(isDurable) {
-        for (const { view, changes } of batch?.views ?? []) ports.publish.state(view, changes);
+        before?.show();
         show(isDurable);
       },
     });
     added.published.catch(() => undefined);
-    if (batch !== undefined) {
-      batch.done.promise.catch(() => undefined);
-      added.published.then(batch.done.resolve, batch.done.reject);
-    }
+    before?.follow(added.published);
     return added;
   }
 
@@ -253,26 +260,13 @@ export function createController(options: {
     }
   }
 
-  function remember(input: Input, decision: Decision): void {
-    inputLog.push(JSON.stringify({ ...input, rules: decision.rules }));
-    if (inputLog.length <= 1000) return;
-    inputLog = inputLog.slice(-500);
-    logDropped.inc(500);
-  }
-
-  function takeInputLog(): string[] {
-    const lines = inputLog;
-    inputLog = [];
-    return lines;
-  }
-
   function queue(): CommitQueue {
     if (commits === undefined) throw new TypeError('the controller was used before it was started');
     return commits;
   }
 
   function snapshotView(): SiteView {
-    return siteView(plan, current(), stamp(), { epoch, seq: nextSeq - 1 });
+    return siteView(plan, current(), stamp(), { epoch, seq: nextSeq - 1 - hidden });
   }
 
   return {
@@ -283,12 +277,14 @@ export function createController(options: {
       epoch = found.epoch;
       idSpace = nameUuid(options.bridgeId, found.storeId);
       nextSeq = found.nextSeq;
-      commits = commitQueue({ store, direct: ports.delivery.direct, log, metrics: options.metrics });
+      hidden = found.hidden;
+      commits = commitQueue({ store, ...ports.delivery, log, metrics: options.metrics });
       const at = stamp();
       const stored = found.state === undefined ? undefined : unsealState(found.state, epoch);
       const storeLost = found.lost || (found.state !== undefined && stored === undefined);
       const first = stored === undefined ? initialState(plan, at, { storeLost }) : adoptPlan(plan, stored, at);
       state = first;
+      history.begin('start', plan, first, at);
       for (const timer of Object.values(first.timers)) timers.set(timer);
       await apply({ kind: 'started', sameBoot: found.lastBoot === clock.bootId, storeLost, at });
     },
@@ -296,14 +292,16 @@ export function createController(options: {
     async stop() {
       timers.stop();
       abort.abort(new SitewardError('stopped', 'the controller is stopping'));
-      if (inputLog.length > 0 && commits !== undefined && !commits.failing)
+      if (!history.isEmpty && commits !== undefined && !commits.failing)
         await add({ rows: [], arming: [] }, () => undefined).durable.catch(() => undefined);
-      commits?.stop();
+      await commits?.stop();
     },
 
     async signals(signals) {
       await Promise.all(signals.map((signal) => apply({ kind: 'signal', signal, at: stamp() })));
     },
+
+    tell: (news, reported) => apply({ ...news, at: stamp() }, reported),
 
     submit(command, reply) {
       replies.set(`${command.client} ${command.id}`, reply);
@@ -312,12 +310,36 @@ export function createController(options: {
 
     view: snapshotView,
 
+    tick: () => apply({ kind: 'tick', at: stamp() }),
+
+    nextRuns(count) {
+      if (plan.schedules === undefined) return [];
+      const memory = current().schedules?.memory;
+      return nextRuns(plan.schedules, { afterWall: clock.wall(), count, ...(memory !== undefined && { memory }) });
+    },
+
+    audit(entries) {
+      const at = stamp();
+      const audit = entries.map((entry) => auditRecord(entry, at, epoch));
+      return add({ rows: [], arming: [], audit }, () => undefined).published;
+    },
+
     async reconfigure(next) {
       const before = current();
-      const after = adoptPlan(next, before, stamp());
+      const at = stamp();
+      const after = adoptPlan(next, before, at);
+      const told = { before: planDigest(plan), after: planDigest(next) };
       plan = next;
       state = after;
-      await commitQuiet(changesBetween(before, after));
+      history.begin('plan', plan, after, at);
+      const [view, changes] = [snapshotView(), changesBetween(before, after)];
+      const audit =
+        told.before === told.after
+          ? []
+          : [auditRecord({ kind: 'config', source: 'config', target: 'site', action: 'plan', ...told }, at, epoch)];
+      const adopted = add({ rows: [], arming: [], audit }, () => ports.publish.state(view, changes)).published;
+      // Another security type takes effect now, unless something is armed; what waited in a partition that is gone is told.
+      await Promise.all([adopted, apply({ kind: 'replanned', at })]);
     },
 
     health(): Health {
@@ -336,20 +358,28 @@ export function createController(options: {
   };
 }
 
-/**
- * The stored state carries the epoch it was written in. An older copy of the database that was put back has a new
- * epoch: what it says of the arming is history, and history never disarms a site (I3).
- */
-const sealState = (state: SiteState, epoch: number): string => `${epoch}\n${writeState(state)}`;
+/** A function made in `publish` would keep the decision and its view in memory until the disk takes them. */
+const nothing = (): void => undefined;
 
-function unsealState(text: string, epoch: number): SiteState | undefined {
-  const end = text.indexOf('\n');
-  return Number(text.slice(0, end)) === epoch ? readState(text.slice(end + 1)) : undefined;
-}
+const auditRecord = (entry: AuditDraft, at: Stamp, epoch: number): AuditRecord => ({
+  ...entry,
+  at_wall: at.wall,
+  at_mono: at.mono,
+  clock: at.clock,
+  epoch,
+});
+
+/** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
+const planDigest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
 /** Whether the decision must be on disk by itself: it made an event, a transition, a timer or an answer. */
 function isRecord(effects: readonly Effect[]): boolean {
   return effects.length > 0;
+}
+
+/** What of a decision may be seen is neither recorded nor a change of state: without what may not, there were no commit. */
+function changesNothing({ before, decision }: { readonly before: SiteState; readonly decision: Decision }): boolean {
+  return !isRecord(decision.effects) && decision.state === before;
 }
 
 /** Rule C9: a refused command shows the true state again, so that clients that switched early fall back. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { nameUuid } from '#lib/uuid.ts';
 import type { Effect } from './core/index.ts';
-import { type EventDraft, isoTime, type SiteEvent, type Stamp, siteEvent } from './model/index.ts';
+import { type EventDraft, isoTime, type ScheduleNote, type SiteEvent, type Stamp, siteEvent } from './model/index.ts';
 import type { OutboxRow } from './store/index.ts';
 
 export interface NumberedEvent {
@@ -14,8 +14,9 @@ export interface NumberedEvent {
 }
 
 /**
- * Gives the events of one decision their numbers and ids. The id is a name-based UUID of (bridge, store, epoch, seq):
- * it needs no clock, and the same row sent again is the same event.
+ * Gives the events of one decision their numbers and ids. The id is a name-based UUID of (bridge, store, epoch, number):
+ * it needs no clock, and the same row sent again is the same event. A silent event takes no number, it shares that of the
+ * event before it; its id is made of its row's seq, which nobody sees (safety 4, ADR 12).
  */
 export function numberEvents(options: {
   effects: readonly Effect[];
@@ -23,18 +24,26 @@ export function numberEvents(options: {
   epoch: number;
   /** Namespace of the ids: this bridge and this store. */
   idSpace: string;
+  /** Of the rows; every event takes one. */
   firstSeq: number;
+  /** Silent events before: how much a number is below the seq of its row. */
+  hidden: number;
   encode: (event: SiteEvent, draft: EventDraft) => string;
   log: Logger;
 }): NumberedEvent[] {
   const { effects, at, epoch } = options;
   const captured = new Set(effects.flatMap((effect) => (effect.kind === 'capture' ? [effect.ref] : [])));
   const result: NumberedEvent[] = [];
+  let { hidden } = options;
   for (const effect of effects) {
     if (effect.kind !== 'event') continue;
     const seq = options.firstSeq + result.length;
     const draft = effect.event;
-    const event = publicEvent(draft, { seq, epoch, at, eventId: nameUuid(options.idSpace, `${epoch}/${seq}`) });
+    const stamp = draft.at ?? at;
+    if (draft.silent === true) hidden += 1;
+    const number = seq - hidden;
+    const name = draft.silent === true ? `${epoch}/${seq}/silent` : `${epoch}/${number}`;
+    const event = publicEvent(draft, { seq: number, epoch, at: stamp, eventId: nameUuid(options.idSpace, name) });
     const checked = siteEvent.safeParse(event);
     // An event that breaks its own schema is our defect; it must still reach the people it is for.
     if (!checked.success)
@@ -48,10 +57,10 @@ export function numberEvents(options: {
         lane: draft.lane,
         eventId: event.event_id,
         orderKey: draft.partition ?? (draft.camera === undefined ? 'site' : `camera:${draft.camera}`),
-        mono: at.mono,
-        wall: at.wall,
-        boot: at.boot,
-        clock: at.clock,
+        mono: stamp.mono,
+        wall: stamp.wall,
+        boot: stamp.boot,
+        clock: stamp.clock,
         body: options.encode(event, draft),
         event,
         media: draft.media,
@@ -92,6 +101,12 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       ...(draft.evidence !== undefined &&
         draft.evidence.length > 0 && { evidence: draft.evidence.map((item) => ({ ...item })) }),
       ...(draft.detail !== undefined && { detail: draft.detail }),
+      ...(draft.schedule !== undefined && { schedule: scheduleOf(draft.schedule) }),
     },
   };
 }
+
+const scheduleOf = ({ at, ...note }: ScheduleNote): NonNullable<SiteEvent['data']['schedule']> => ({
+  ...note,
+  ...(at !== undefined && { at: isoTime(at) }),
+});

@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
 import { describe } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { wakeup } from '#lib/wait.ts';
-import { bridgeItself, type LostEvents, type Signal, type StorageCondition } from './model/index.ts';
-import type { Gap, StorageLevel, Store } from './store/index.ts';
+import type { BridgeNews } from './core/index.ts';
+import type { LostEvents, StorageCondition } from './model/index.ts';
+import type { Gap, GapMark, StorageLevel, Store } from './store/index.ts';
 
 /** Records one event tells of, as many as its evidence holds. */
 const perEvent = 16;
 /** While losses go on they are told together: an event about each would itself fill the disk. */
 const pauseMs = 60_000;
 const againMs = 5000;
-/** Newest trouble events that are searched for one that tells of a record already. */
-const lookBack = 500;
 
 const conditions: Readonly<Record<StorageLevel, StorageCondition>> = {
   ok: 'ok',
@@ -28,25 +28,27 @@ export interface LossReport extends Part {
 }
 
 /**
- * Turns what the store had to give up, and the state of its disk, into events. A gap record counts as reported only
- * when an event that tells of it was read back from the disk; after a crash in between nothing is told twice.
+ * Turns what the store had to give up, and the state of its disk, into events. The commit of the event marks the gap
+ * records it tells of (`Commit.reported`); only one of `bulk.db` may be told twice, when siteward ends between the files.
  */
 export function createLossReport(options: {
-  store: Pick<Store, 'gaps' | 'gapsReported' | 'events' | 'storage'>;
-  emit: (signals: readonly Signal[]) => Promise<void>;
+  store: Pick<Store, 'gaps' | 'gapsReported' | 'numbersOf' | 'storage'>;
+  /** Resolves when the news is on disk, or after two seconds without one and stays in line then. */
+  tell: (news: BridgeNews, reported?: readonly GapMark[]) => Promise<void>;
+  clock: Pick<Clock, 'monotonic'>;
   log: Logger;
   /** For tests. */
   pauseMs?: number;
   againMs?: number;
 }): LossReport {
-  const { store, log } = options;
+  const { store, clock, log } = options;
   const stopping = new AbortController();
   const wakeups = wakeup();
   const betweenMs = options.pauseMs ?? pauseMs;
-  /** Records this run has made an event of that was not found on disk yet. */
+  /** Records this run has told of; the commit of the event marks them. */
   const underWay = new Set<string>();
   let told: StorageCondition | undefined;
-  let nextMono = 0;
+  let nextMono = Number.NEGATIVE_INFINITY;
   let trouble: string | undefined;
   let work: Promise<unknown> = Promise.resolve();
 
@@ -56,39 +58,32 @@ export function createLossReport(options: {
     if (level === 'ok' && freeBytes === undefined) return;
     const condition = conditions[level];
     if (condition === told) return;
+    // Only what was taken counts as told: after an error the next round tells it again, which changes nothing (I1).
+    await options.tell({ kind: 'storage', condition });
     told = condition;
-    await options.emit([{ kind: 'storage', source: bridgeItself, condition }]);
   }
 
   async function tellLosses(): Promise<void> {
-    if (performance.now() < nextMono) return;
+    if (clock.monotonic() < nextMono) return;
     const gaps = await store.gaps({ limit: 1000, unreported: true });
-    if (gaps.length === 0) return underWay.clear();
-    const rest = await confirm(gaps);
-    const next = rest.filter((gap) => !underWay.has(keyOf(evidenceOf(gap)))).slice(-perEvent);
+    const open = new Set(gaps.map(keyOf));
+    for (const key of underWay) if (!open.has(key)) underWay.delete(key);
+    const noLoss = gaps.filter(({ count }) => count === 0);
+    if (noLoss.length > 0) await store.gapsReported(noLoss);
+    const next = gaps.filter((gap) => gap.count > 0 && !underWay.has(keyOf(gap))).slice(-perEvent);
     if (next.length === 0) return;
-    nextMono = performance.now() + betweenMs;
-    for (const gap of next) underWay.add(keyOf(evidenceOf(gap)));
-    // Resolves after two seconds without a disk too; then the event is found at a later look.
-    await options.emit([{ kind: 'loss', source: bridgeItself, losses: next.map(lostEvents).reverse() }]);
-    await confirm(next);
-  }
-
-  /** Marks as reported what an event on disk tells of, and what turned out to be no loss; returns the others. */
-  async function confirm(gaps: readonly Gap[]): Promise<Gap[]> {
-    const known = await toldAlready(gaps);
-    const done = gaps.filter((gap) => gap.count === 0 || known.includes(gap));
-    if (done.length > 0) await store.gapsReported(done);
-    for (const gap of done) underWay.delete(keyOf(evidenceOf(gap)));
-    return gaps.filter((gap) => !done.includes(gap));
-  }
-
-  async function toldAlready(gaps: readonly Gap[]): Promise<Gap[]> {
-    const events = await store.events({ limit: lookBack, class: 'trouble' });
-    const told = new Set(
-      events.flatMap(({ event }) => (event.kind === 'events_lost' ? (event.data.evidence ?? []).map(keyOf) : [])),
-    );
-    return gaps.filter((gap) => told.has(keyOf(evidenceOf(gap))));
+    nextMono = clock.monotonic() + betweenMs;
+    for (const gap of next) underWay.add(keyOf(gap));
+    try {
+      const oldestFirst = next.toReversed();
+      const numbers = await store.numbersOf(oldestFirst.flatMap(({ seqFrom, seqTo }) => [seqFrom, seqTo]));
+      const losses = oldestFirst.map((gap, index) => lostEvents(gap, numbers.slice(2 * index)));
+      await options.tell({ kind: 'loss', losses }, oldestFirst.map(markOf));
+    } catch (error) {
+      // Better told twice than not at all.
+      for (const gap of next) underWay.delete(keyOf(gap));
+      throw error;
+    }
   }
 
   async function run(): Promise<void> {
@@ -123,19 +118,12 @@ export function createLossReport(options: {
   };
 }
 
-const lostEvents = ({ id, lane, count, seqFrom, seqTo, why, at }: Gap): LostEvents => ({
-  record: id,
-  lane,
-  count,
-  seqFrom,
-  seqTo,
-  why,
-  at,
-});
-
-const evidenceOf = ({ id, lane, seqFrom, seqTo }: Gap) => ({ record: id, lane, seq_from: seqFrom, seq_to: seqTo });
-
-function keyOf(evidence: Readonly<Record<string, string | number | boolean>>): string {
-  const { record, lane, seq_from, seq_to } = evidence;
-  return [record, lane, seq_from, seq_to].join(' ');
+/** With the numbers that everybody knows the events by. */
+function lostEvents({ id, lane, count, why, at, ...rows }: Gap, numbers: readonly number[]): LostEvents {
+  const [seqFrom = rows.seqFrom, seqTo = rows.seqTo] = numbers;
+  return { record: id, lane, count, seqFrom, seqTo, why, at };
 }
+
+const markOf = ({ id, lane, seqFrom, seqTo }: Gap): GapMark => ({ id, lane, seqFrom, seqTo });
+
+const keyOf = ({ id, lane, seqFrom, seqTo }: Gap): string => [id, lane, seqFrom, seqTo].join(' ');

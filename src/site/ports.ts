@@ -62,4 +62,6 @@ export interface DeliveryPort {
   wake(): void;
   /** Rows that could not be written: sent from memory, at most 1,200 of them; the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** The cloud has this one of them. Answers after the stop of delivery too. */
+  wasAccepted?(seq: number): boolean;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '#lib/clock.ts';
 import type { TimerState } from './core/index.ts';
 
-/** Fires the core's timers on the monotonic clock. Bounded by the core: three kinds per partition. */
+/** Fires the core's timers on the monotonic clock. Bounded by the core: one of each kind per owner. */
 export interface TimerWheel {
   set(timer: TimerState): void;
   clear(id: string): void;

@@ -75,6 +75,16 @@ describe('what it sends', () => {
     expect(JSON.parse(server.seen[1]?.body ?? '')).toEqual({ monitoring_station_id: null });
   });
 
+  test('the help of an operation lists the members of its body, and says which are needed', async () => {
+    const one = await siteward(['api', 'update-arming-settings', '--help']);
+    expect(one).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/Members of the body:\n {2}security_type +number; needed; 1 /),
+    });
+    const bulk = await siteward(['api', 'create-devices', '--help']);
+    expect(bulk.out).toMatch(/Members of one item of the body:\n[\s\S]*device_type +camera, bridge; needed\n/);
+  });
+
   test('a bulk call by --set is a list of one item; a failed item is told and is exit code 1', async () => {
     const results = [{ is_successful: false, status_code: 400, error_message: 'zone_number: is required', req: {} }];
     answer = (_, response) => json(response, 201, { success_count: 0, failure_count: 1, results });

@@ -85,6 +85,16 @@ test('a panel profile that is not there is an error at its line, with those that
   expect(out).toMatch(/profile\.yaml:6:14 panels\[0\]\.profile: .*zigbee.*zigbee2mqtt/);
 });
 
+test('a panel code that no command of the profile holds is an error at its line', async () => {
+  const panel = (profile: string) =>
+    `${base}panels:\n  - id: main\n    profile: ${profile}\n    code: { env: PANEL_CODE }\n`;
+  const environment = { PANEL_CODE: '7421' };
+  const idle = await siteward(['check', put('idle-code.yaml', panel('pai'))], environment);
+  expect(idle.code).toBe(78);
+  expect(idle.out).toMatch(/idle-code\.yaml:7:11 panels\[0\]\.code: has no effect: the profile pai sends no code/);
+  expect((await siteward(['check', put('used-code.yaml', panel('alarmo'))], environment)).code).toBe(0);
+});
+
 test('what is no regular file is 78 at once, however much it would give', async () => {
   for (const path of ['/dev/zero', dir]) {
     const { code, err } = await siteward(['check', path]);

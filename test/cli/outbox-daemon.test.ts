@@ -118,7 +118,7 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
 
   const list = await outbox('parked');
   expect(list.out.split('\n')).toHaveLength(4);
-  expect(list.out).toContain('422  2 tries  422 refused as invalid: camera_id unknown');
+  expect(list.out).toContain('422  2 tries  refused as invalid: camera_id unknown');
   const one = await outbox('parked', String(first));
   expect(one.out).toContain('The cloud understood the request and does not take this event');
   expect(one.out).toContain(`"event_id": "${waiting[0]?.event.event_id}"`);
@@ -170,43 +170,51 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
   expect(running().daemon.lines().join('\n')).toContain('parked events were given up');
 });
 
-test('a silent event is neither listed nor touched', async () => {
-  let seq = 0;
+test('a silent event is neither listed nor touched, and the numbers after it go on as if it were not there', async () => {
+  let silent = 0;
+  let number = 0;
   await withStore(async (store) => {
-    const { epoch, nextSeq } = store.recovery();
-    seq = nextSeq;
-    const source = {
-      eventId: 'silent-1',
-      orderKey: 'p1',
-      mono: 1,
-      wall: Date.now(),
-      boot: 'x',
-      clock: 'synced',
-    } as const;
-    const event = {
-      ...{ event_id: 'silent-1', event_type: 'holdup', kind: 'holdup', class: 'alarm', status: 'active' },
-      ...{ partition: 'p1', seq, source: 'panel:sensors', at: new Date().toISOString() },
-      data: { version: 1, epoch, clock: 'synced' },
-    } as SiteEvent;
-    const body = JSON.stringify({ event_id: 'silent-1', payload: event });
-    const row = { ...source, seq, lane: 'alarm', body, event, media: [], toCloud: true, silent: true } as const;
-    await store.commit({ rows: [row], arming: [], inputs: [] });
-    await store.settle([
-      {
-        seq,
-        lane: 'alarm',
-        verdict: 'parked',
-        at: Date.now(),
-        tries: 2,
-        status: 422,
-        reason: '422 refused as invalid',
-      },
-    ]);
+    const { epoch, nextSeq, hidden } = store.recovery();
+    silent = nextSeq - hidden - 1;
+    number = nextSeq - hidden;
+    const rowOf = (seq: number, kind: string, shown: number) => {
+      const at = { orderKey: 'p1', mono: 1, wall: Date.now(), boot: 'x', clock: 'synced' } as const;
+      const eventId = `numbers-${seq}`;
+      const event = {
+        ...{ event_id: eventId, event_type: kind, kind, class: 'alarm', status: 'active' },
+        ...{ partition: 'p1', seq: shown, source: 'panel:sensors', at: new Date().toISOString() },
+        data: { version: 1, epoch, clock: 'synced' },
+      } as SiteEvent;
+      const body = JSON.stringify({ event_id: eventId, payload: event });
+      return { ...at, seq, eventId, lane: 'alarm', body, event, media: [], toCloud: true } as const;
+    };
+    const rows = [
+      { ...rowOf(nextSeq, 'panic_silent', silent), silent: true as const },
+      rowOf(nextSeq + 1, 'burglary', number),
+      rowOf(nextSeq + 2, 'burglary', number + 1),
+    ];
+    await store.commit({ rows, arming: [], inputs: [] });
+    const refusal = { lane: 'alarm', verdict: 'parked', at: Date.now(), tries: 2, status: 422 } as const;
+    await store.settle(rows.map(({ seq }) => ({ ...refusal, seq, reason: '422 refused as invalid' })));
   });
   await running().daemon.restart();
-  expect(await lines('parked', '--json')).toEqual([]);
+  const parked = async () => (await lines<{ seq: number }>('parked', '--json')).map(({ seq }) => seq);
+  expect(await parked()).toEqual([number + 1, number]);
+  // The silent one has the number of an event that is not parked.
   for (const verb of [['retry'], ['drop', '--yes'], ['export'], ['parked']]) {
-    expect((await outbox(...verb, String(seq))).code).toBe(66);
+    expect((await outbox(...verb, String(silent))).code).toBe(66);
   }
+  expect((await outbox('parked', String(number))).out).toContain(`siteward outbox drop ${number}`);
+  expect(await json('drop', String(number), '--yes')).toEqual({ dropped: 1 });
+  expect((await lines<object>('gaps', '--json'))[0]).toMatchObject({ seq_from: number, seq_to: number, count: 1 });
+  expect(await json('retry', String(number + 1))).toEqual({ retried: 1 });
+  expect(await parked()).toEqual([]);
   expect(((await json('show')) as OutboxDocument).lanes[0]).toMatchObject({ parked: 0 });
+  const told = await eventually(
+    'the cloud is told of the dropped one by its number',
+    async () =>
+      (await running().cloud.events()).find(({ body }) => body.payload.data.evidence?.[0]?.seq_from === number),
+    slow,
+  );
+  expect(told.body.payload).toMatchObject({ kind: 'events_lost', data: { evidence: [{ seq_to: number }] } });
 });

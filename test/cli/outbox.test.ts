@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  closeSync,
   existsSync,
   lstatSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   rmSync,
   statSync,
@@ -10,22 +14,22 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createControlSocket, type OutboxPort } from '#lan/http/index.ts';
 import { fakeLanPort, fakeOutbox, fakeOutboxDocument, fakeParked } from '#lan/http/port.fake.ts';
 import type { Part } from '#lib/health.ts';
-import { siteward } from './run-cli.ts';
+import { main, siteward } from './run-cli.ts';
 
 let dir: string;
 let socket: string;
 let daemon: Part | undefined;
-const log: string[] = [];
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'siteward-outbox-'));
   socket = join(dir, 'control.sock');
-  log.length = 0;
 });
 afterEach(async () => {
   await daemon?.stop();
@@ -34,9 +38,8 @@ afterEach(async () => {
 });
 
 async function serve(outbox: OutboxPort): Promise<void> {
-  const logger = pino({ base: null }, { write: (line) => void log.push(line) });
   const port = fakeLanPort(0, { outbox });
-  daemon = createControlSocket({ path: socket, port, log: logger, metrics: new Registry() });
+  daemon = createControlSocket({ path: socket, port, log: pino({ level: 'silent' }), metrics: new Registry() });
   await daemon.start(new AbortController().signal);
 }
 const outbox = (...args: string[]) => siteward(['outbox', ...args, '--socket', socket]);
@@ -57,29 +60,24 @@ describe('show', () => {
     );
     expect(out).toContain('site.db 512.0 KiB + 4.0 KiB log');
     expect(out).toContain('10.0 GiB of 20.0 GiB free, level ok');
-    expect(out).toContain('1 refused: "siteward outbox parked" lists them');
-    expect(out).toContain('40 were given up: "siteward outbox gaps"');
-    expect(out).toContain('1 pictures failed');
+    expect(out).toMatch(/^sending +12.5 a minute, 0 under way, 0 set aside for another try$/m);
+    expect(out).toMatch(/what to do\n {2}Check the line\.\n {2}1 refused: "siteward outbox parked" lists them\.\n$/);
   });
 
   test('has nothing to do when nothing is wrong', async () => {
-    const lanes = fakeOutboxDocument.lanes.map((lane) => ({ ...lane, parked: 0, lost: 0 }));
-    const media = { waiting: 0, failed: 0 };
-    await serve(
-      fakeOutbox(0, { show: async () => ({ ...fakeOutboxDocument, lanes, media, link: { state: 'up' } as const }) }),
-    );
+    await serve(fakeOutbox(0, { show: async () => ({ ...fakeOutboxDocument, hints: [] }) }));
     expect((await outbox('show')).out).not.toContain('what to do');
   });
 
   test('says what is wrong when the store cannot be counted and events are only in memory', async () => {
     const store = { state: 'down', reason: 'site.db cannot be used: EIO' } as const;
-    const sending = { in_flight: 1, aside: 0, memory_only: 3 };
-    const disk = { ...fakeOutboxDocument.disk, level: 'full', free_bytes: null };
+    const sending = { in_flight: 1, aside: 0, memory_only: 3, per_min: 0 };
+    const disk = { ...fakeOutboxDocument.disk, level: 'full' as const, free_bytes: null };
     await serve(fakeOutbox(0, { show: async () => ({ ...fakeOutboxDocument, lanes: [], store, sending, disk }) }));
     const { out } = await outbox('show');
     expect(out).toContain('the outbox cannot be counted: site.db cannot be used: EIO');
     expect(out).toContain('3 IN MEMORY ONLY');
-    expect(out).toContain('Room is short (full)');
+    expect(out).toContain('level full');
     expect(out).toContain('/var/lib/siteward does not answer');
   });
 
@@ -114,7 +112,7 @@ describe('lists', () => {
     await serve(fakeOutbox(2));
     const { out } = await outbox('parked');
     expect(out.split('\n')[0]).toBe(
-      '2  2026-11-27T22:01:00.000Z  burglary  p1 zone 2  422  2 tries  422 refused as invalid: unknown camera',
+      '2  2026-11-27T22:01:00.000Z  burglary  p1 zone 2  422  2 tries  refused as invalid: unknown camera',
     );
     expect(lines((await outbox('parked', '--json', '--limit', '1')).out)).toMatchObject([{ seq: 2, status: 422 }]);
   });
@@ -188,21 +186,66 @@ describe('retry, drop and export', () => {
     expect(lines((await outbox('gaps', '--json')).out)).toMatchObject([{ seq_from: 2, count: 1 }]);
   });
 
-  test('what was changed is logged with who asked', async () => {
-    await serve(fakeOutbox(3));
-    await outbox('drop', '2', '--yes');
-    await outbox('retry', '1');
-    expect(log.map((line) => JSON.parse(line))).toMatchObject([
-      { level: 40, actor: 'control socket', seqs: [2], count: 1, msg: 'parked events were given up' },
-      { level: 40, actor: 'control socket', seqs: [1], count: 1, msg: 'parked events were put back in line' },
-    ]);
+  describe.skipIf(!existsSync('/usr/bin/script'))('drop on a terminal', () => {
+    /** Runs it as a person would: on a terminal of its own, answering when it asks. */
+    async function dropOnTerminal(
+      answer: string | undefined,
+      ...args: string[]
+    ): Promise<{ code: number; out: string }> {
+      const command = [process.execPath, main, 'outbox', 'drop', '2', ...args, '--socket', socket].join(' ');
+      const env = { PATH: process.env.PATH, SHELL: '/bin/sh', TERM: 'dumb' };
+      const child = spawn('/usr/bin/script', ['-qec', command, '/dev/null'], {
+        env,
+        stdio: ['pipe', 'pipe', 'ignore'],
+      });
+      let out = '';
+      let isAsked = false;
+      child.stdout.on('data', (chunk: Buffer) => {
+        out += chunk.toString();
+        if (isAsked || answer === undefined || !out.includes('[yes/no]')) return;
+        isAsked = true;
+        child.stdin.write(`${answer}\n`);
+      });
+      const [code] = (await once(child, 'close')) as [number];
+      return { code, out };
+    }
+    const left = async () => lines((await outbox('parked', '--json')).out).length;
+
+    test.each(['no', 'y', ''])('asks, and the answer "%s" drops nothing', async (answer) => {
+      await serve(fakeOutbox(3));
+      const { code, out } = await dropOnTerminal(answer);
+      expect(out).toContain('Give 1 event up for good? The cloud will never have it. [yes/no]');
+      expect(out).toContain('siteward: nothing was dropped');
+      expect([code, await left()]).toEqual([1, 3]);
+    });
+
+    test('does not ask about what is not parked', async () => {
+      await serve(fakeOutbox(1));
+      const { code, out } = await dropOnTerminal(undefined);
+      expect(out).toBe('siteward: not parked: 2 (not_parked)\r\n');
+      expect(code).toBe(66);
+    });
+
+    test('asks, and "yes" drops', async () => {
+      await serve(fakeOutbox(3));
+      const { code, out } = await dropOnTerminal('yes');
+      expect(out).toContain('1 event dropped, each kept as a gap record');
+      expect([code, await left()]).toEqual([0, 2]);
+    });
+
+    test('does not ask with --yes', async () => {
+      await serve(fakeOutbox(3));
+      const { code, out } = await dropOnTerminal(undefined, '--yes');
+      expect(out).toBe('1 event dropped, each kept as a gap record\r\n');
+      expect([code, await left()]).toEqual([0, 2]);
+    });
   });
 
   test.each(['retry', 'export', 'drop'])('%s of what is not parked names it and does nothing', async (verb) => {
     await serve(fakeOutbox(3));
-    const { code, err } = await outbox(verb, '2', '77', ...(verb === 'drop' ? ['--yes'] : []));
-    expect(code).toBe(66);
-    expect(err).toContain('No such parked event: not parked: 77');
+    const { code, out, err } = await outbox(verb, '2', '77', ...(verb === 'drop' ? ['--yes'] : []));
+    expect([code, out]).toEqual([66, '']);
+    expect(err).toContain('not parked: 77 (not_parked)');
     expect(lines((await outbox('parked', '--json')).out)).toHaveLength(3);
   });
 
@@ -238,6 +281,21 @@ describe('retry, drop and export', () => {
     }
     expect([readFileSync(target, 'utf8'), lstatSync(link).isSymbolicLink()]).toEqual(['mine', true]);
   });
+
+  test.each([[['export', '--all']], [['parked']], [['show', '--json']]])(
+    '%j onto a full disk is one sentence and exit code 1',
+    async (args) => {
+      await serve(fakeOutbox(2));
+      const full = openSync('/dev/full', 'w');
+      const child = spawn(process.execPath, [main, 'outbox', ...args, '--socket', socket], {
+        stdio: ['ignore', full, 'pipe'],
+      });
+      closeSync(full);
+      const err = await text(child.stderr ?? Readable.from([]));
+      expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(1);
+      expect(err).toMatch(/^siteward: standard output cannot be written: .*ENOSPC.*\n$/);
+    },
+  );
 
   test('an export that fails leaves no file', async () => {
     await serve(fakeOutbox(2));

@@ -51,3 +51,24 @@ test('a pause that is asked for holds, though another request of the same outage
   breaker.succeeded(sentMono);
   expect(breaker.waitMs()).toBe(3_000);
 });
+
+test.each(['succeeds', 'fails'] as const)(
+  'a pause that an older request is asked for holds, though the probe sent before it %s',
+  (probe) => {
+    const clock = manualClock();
+    const breaker = createBreaker({ clock, slots: 4, random: () => 0 });
+    const line = rest({ fromMs: 1_000, endsWithLink: true });
+    const olderMono = clock.monotonic();
+    clock.advance(10);
+    breaker.failed(line, olderMono);
+    clock.advance(breaker.waitMs());
+    const probeMono = clock.monotonic();
+    clock.advance(10);
+    breaker.failed({ ...line, retryAfterMs: 30_000 }, olderMono);
+    clock.advance(10);
+    if (probe === 'succeeds') breaker.succeeded(probeMono);
+    else breaker.failed(line, probeMono);
+    expect(breaker.waitMs()).toBe(30_000 - 10);
+    expect(breaker.limit()).toBe(0);
+  },
+);

@@ -30,9 +30,12 @@ const chainOf = (row: { lane: Lane; orderKey: string }) =>
   `${row.lane === 'activity' ? 'activity' : 'site'} ${row.orderKey}`;
 
 describe('whatever the lanes, keys, faults and outages', () => {
-  it('every event is accepted, each key in the order of seq, with one body', async () => {
+  it('every event is accepted, each key in the order of seq but for alarms that were held up, with one body', async () => {
     await fc.assert(
       fc.asyncProperty(events, fc.array(fault, { maxLength: 60 }), fc.nat(), async (made, script, split) => {
+        const isCalm = script.every((one) => one === 'none');
+        /** A fresh alarm that is held up for three seconds. Time makes long steps here. */
+        const mayGoAlone = (seq: number) => made[seq - 1]?.lane === 'alarm';
         const accepted: number[] = [];
         const bodies = new Map<number, Set<string>>();
         const sending = new Map<string, number>();
@@ -43,7 +46,8 @@ describe('whatever the lanes, keys, faults and outages', () => {
             bodies.set(post.seq, (bodies.get(post.seq) ?? new Set()).add(fixed));
             const chain = chainOf(made[post.seq - 1]!);
             sending.set(chain, (sending.get(chain) ?? 0) + 1);
-            if ((sending.get(chain) ?? 0) > 1) broken += 1;
+            // A repeat of what was accepted only tells whether another is at fault.
+            if ((sending.get(chain) ?? 0) > 1 && !accepted.includes(post.seq) && !mayGoAlone(post.seq)) broken += 1;
             response.once('close', () => sending.set(chain, (sending.get(chain) ?? 1) - 1));
             const next = script.shift() ?? 'none';
             if (next === 'none' || next === 'applied') accepted.push(post.seq);
@@ -60,7 +64,7 @@ describe('whatever the lanes, keys, faults and outages', () => {
           const firsts = [...new Set(accepted)];
           expect([...firsts].sort((a, b) => a - b)).toEqual(rows.map(({ seq }) => seq));
           for (const chain of new Set(made.map(chainOf))) {
-            const order = firsts.filter((seq) => chainOf(made[seq - 1]!) === chain);
+            const order = firsts.filter((seq) => chainOf(made[seq - 1]!) === chain && (isCalm || !mayGoAlone(seq)));
             expect(order).toEqual([...order].sort((a, b) => a - b));
           }
           for (const variants of bodies.values()) expect(variants.size).toBe(1);

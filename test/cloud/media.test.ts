@@ -82,18 +82,20 @@ describe('pictures and clips', () => {
     expect(h.posts).toHaveLength(1);
   });
 
-  it('whose upload fails without a verdict are logged once each, those of silent events never', async () => {
+  it('that meet a fault of ours are logged once each and seen in the health, those of silent events never', async () => {
     const lines: string[] = [];
     let tries = 0;
+    let isMended = false;
     await setUp({
       delivery: {
         log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
         files: {
+          discard: async () => undefined,
           async open() {
             let read = 0;
             const stream = () => {
               read += 1;
-              if (read === 1) return Readable.from([Buffer.from('a picture')]);
+              if (read === 1 || isMended) return Readable.from([Buffer.from('a picture')]);
               tries += 1;
               throw new TypeError('a mistake');
             };
@@ -110,6 +112,59 @@ describe('pictures and clips', () => {
     expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
       { index: 0, err: { message: 'a mistake' }, msg: 'an upload failed and is tried again' },
     ]);
+    expect(h.delivery.health()).toMatchObject({
+      state: 'degraded',
+      reason: '1 pictures or clips fail by a fault of siteward and are tried again: a mistake',
+    });
+    isMended = true;
+    await h.passTime('both are uploaded', allAre(1, 'uploaded'), 10_000);
+    await h.passTime('nothing is wrong any more', () => h.delivery.health().state === 'ok', 10_000);
+  });
+
+  it('that cannot be read for a while are neither failed nor destroyed, but uploaded later', async () => {
+    let opens = 0;
+    const discarded: string[] = [];
+    await setUp({
+      delivery: {
+        files: {
+          discard: async (file) => void discarded.push(file),
+          async open() {
+            opens += 1;
+            if (opens <= 2) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+            return { bytes: 9, stream: () => Readable.from([Buffer.from('a picture')]) };
+          },
+        },
+      },
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0], 'alarm', Buffer.from('a picture'));
+    await until('it was opened', () => opens === 1);
+    expect([await states(1), discarded]).toEqual([['ready'], []]);
+    await h.passTime('it is uploaded', allAre(1, 'uploaded'), 10_000);
+    expect(opens).toBe(3);
+  });
+
+  it('are uploaded once though the disk takes no record of it for a while', async () => {
+    let records = 0;
+    await setUp({
+      withStore: (store) =>
+        new Proxy(store, {
+          get(target, member) {
+            const value: unknown = Reflect.get(target, member, target);
+            if (typeof value !== 'function') return value;
+            if (member !== 'updateMedia') return value.bind(target);
+            return (...given: unknown[]) => {
+              records += 1;
+              return records <= 3 ? Promise.reject(new Error('the disk is read-only')) : value.apply(target, given);
+            };
+          },
+        }),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await h.passTime('it is on record', allAre(1, 'uploaded'), 10_000);
+    await until('the file is gone', () => h.files.size === 0);
+    expect([records, h.puts.length]).toEqual([4, 1]);
   });
 
   it('that become ready later are uploaded then', async () => {
@@ -130,6 +185,24 @@ describe('pictures and clips', () => {
     await h.commit(Array.from({ length: 50 }, (_, i) => rowOf(h.clock, i + 2)));
     await until('the events are delivered', async () => (await h.waiting()) === 0);
     expect(h.puts).toHaveLength(2);
+  });
+
+  it('of an alarm of this moment do not wait for those that waited through an outage', async () => {
+    // Nothing of the backlog ever ends.
+    await setUp({
+      start: false,
+      onPut: (seen, response) => (seen.path.startsWith('/up/51/') ? json(response, 200, undefined) : undefined),
+    });
+    const media = plan.slice(0, 1);
+    await h.commit(Array.from({ length: 50 }, (_, i) => rowOf(h.clock, i + 1, { media })));
+    for (let seq = 1; seq <= 50; seq += 1) await ready(seq, [0]);
+    h.clock.advance(61_000);
+    await h.delivery.start(new AbortController().signal);
+    await until('both slots are taken', () => h.puts.length === 2);
+    await h.commit([rowOf(h.clock, 51, { media })]);
+    await ready(51, [0]);
+    await until('the picture of the fresh alarm is uploaded', allAre(51, 'uploaded'));
+    expect(h.puts).toHaveLength(3);
   });
 
   it('leave the line to an event that is under way, and have it back after it', async () => {
@@ -297,7 +370,12 @@ describe('pictures and clips', () => {
       log: quiet,
       metrics: new Registry(),
       allowLoopbackHttp: true,
-      files: { open: async () => ({ bytes: 11, stream: () => Readable.from([Buffer.from('picture 1/0')]) }) },
+      uploadResume: 'off',
+      onLink: () => undefined,
+      files: {
+        open: async () => ({ bytes: 11, stream: () => Readable.from([Buffer.from('picture 1/0')]) }),
+        discard: async () => undefined,
+      },
     });
     await again.start(new AbortController().signal);
     await until('it is uploaded', allAre(1, 'uploaded'));
@@ -326,6 +404,20 @@ describe('pictures and clips', () => {
     expect(h.posts).toHaveLength(posts);
     await h.passTime('the event is delivered', async () => (await h.waiting()) === 0, 60_000);
     await h.passTime('the picture is uploaded', allAre(1, 'uploaded'), 60_000);
+  });
+
+  it('are uploaded after a pause though no event comes to find out that it is over', async () => {
+    await setUp({
+      onEvent: (post, nth, response, socket) =>
+        nth === 2 ? json(response, 429, {}, { 'retry-after': '600' }) : withAddresses()(post, nth, response, socket),
+      onPut: (_seen, response, nth) => json(response, nth === 1 ? 403 : 200, undefined),
+    });
+    await h.commit([rowOf(h.clock, 1, { media: plan.slice(0, 1) })]);
+    await ready(1, [0]);
+    await until('the repeat is refused', () => h.links.some(([up, trouble]) => !up && trouble === 'busy'));
+    await h.passTime('the picture is uploaded', allAre(1, 'uploaded'), 60_000);
+    expect(h.posts).toHaveLength(3);
+    expect(h.links.at(-1)?.[0]).toBe(true);
   });
 
   it.each<[string, Parameters<typeof json>[2], Record<string, string>]>([
@@ -360,7 +452,7 @@ describe('pictures and clips', () => {
     expect(await states(2)).toEqual(['ready']);
     expect(h.puts).toHaveLength(0);
     isRefused = false;
-    await h.store.retryParked([2]);
+    await h.store.retryParked([{ seq: 2, lane: 'alarm' }]);
     h.delivery.retried();
     await h.passTime('its picture is uploaded', allAre(2, 'uploaded'), 10_000);
   });

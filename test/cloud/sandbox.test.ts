@@ -36,7 +36,9 @@ it('events and pictures reach the strict sandbox in order, once, through a revok
     log: quiet,
     metrics: new Registry(),
     allowLoopbackHttp: true,
-    files: mediaFilesOf({ path: (file) => join(spool, file) }),
+    uploadResume: 'off',
+    onLink: () => undefined,
+    files: mediaFilesOf({ path: (file) => join(spool, file), discard: async () => undefined }),
   });
   try {
     await delivery.start(new AbortController().signal);

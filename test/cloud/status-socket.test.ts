@@ -5,9 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { createCloudClient, createHttp } from '#cloud/client/index.ts';
+import { cloudOperations } from '#cloud/contract/index.ts';
 import { statusTable } from '#cloud/delivery/index.ts';
+import { systemClock } from '#lib/clock.ts';
+import { bindClient } from '#lib/contract/client.ts';
 import { accept, type Harness, type HarnessOptions, harness, type OnEvent } from './delivery-harness.ts';
-import { eventIdOf, html, json, rowOf, until } from './support.ts';
+import { eventIdOf, html, json, keyPair, quiet, rowOf, until } from './support.ts';
 
 const closing: (() => Promise<unknown> | unknown)[] = [];
 let h: Harness;
@@ -25,6 +29,8 @@ async function decided(): Promise<Record<string, number>> {
   const found = await h.metrics.getSingleMetric('siteward_delivery_tries_total')?.get();
   return Object.fromEntries(found?.values.map(({ labels, value }) => [String(labels.outcome), value]) ?? []);
 }
+
+const unknownStatus = 'HTTP/1.1 999 Request denied\r\ncontent-length: 0\r\nconnection: close\r\n\r\n';
 
 const answers: [name: string, what: string, answer: OnEvent][] = [
   ['accepted, but for another event', '200 for another id', (_p, _n, r) => json(r, 200, { event_id: eventIdOf(9) })],
@@ -50,6 +56,7 @@ const answers: [name: string, what: string, answer: OnEvent][] = [
   ['another refusal', '418', (_p, _n, r) => json(r, 418, {})],
   ['somebody else answers', 'what is not HTTP', (_p, _n, _r, socket) => void socket.end('SSH-2.0-OpenSSH_9.2\r\n')],
   ['line down', 'a reset', (_p, _n, _r, socket) => void socket.resetAndDestroy()],
+  ['anything else', 'a status nobody knows', (_p, _n, _r, socket) => void socket.end(unknownStatus)],
   ['answer too large', 'more than 10 MiB', (_p, _n, r) => void r.end(Buffer.alloc(11 * 1024 * 1024))],
 ];
 const twice: ReadonlySet<string> = new Set(['line down', 'refused with a fresh token']);
@@ -79,6 +86,25 @@ describe('over a real socket', () => {
     expect(ports).toHaveLength(2);
     expect(ports[0]).not.toBe(ports[1]);
     expect(h.links.filter(([up]) => !up)).toEqual([]);
+  });
+
+  it('421 is not tried again while a pause runs that another request was asked for meanwhile', async () => {
+    const misdirected = Promise.withResolvers<void>();
+    await setUp({
+      async onEvent(post, nth, response, socket) {
+        if (nth > 1) return accept(post, nth, response, socket);
+        if (post.seq === 2) await misdirected.promise;
+        else await until('both are under way', () => h.posts.length === 2);
+        if (post.seq === 2) json(response, 421, undefined, { connection: 'close' });
+        else json(response, 429, {}, { 'retry-after': '90' });
+      },
+    });
+    await h.commit([rowOf(h.clock, 1, { orderKey: 'p1' }), rowOf(h.clock, 2, { orderKey: 'p2' })]);
+    await until('the pause runs', () => h.delivery.state().breaker === 'open');
+    misdirected.resolve();
+    await until('both have been answered', () => h.delivery.state().inFlight === 0);
+    expect(h.posts).toHaveLength(2);
+    await h.passTime('both are delivered', async () => (await h.waiting()) === 0, 30_000);
   });
 
   it('a token server that refuses holds everything back and says so', async () => {
@@ -118,6 +144,23 @@ describe('over a real socket', () => {
     server.closeAllConnections();
   });
 
+  it('an operation for which the configuration has no address holds everything back and is asked for seldom', async () => {
+    const url = 'http://127.0.0.1:1';
+    const clock = systemClock();
+    const http = createHttp({ clock, bases: { auth: { url, key: 'cloud.auth_url' } } });
+    const pair = keyPair();
+    const cloud = createCloudClient({
+      ...{ baseUrl: url, authUrl: url, clientId: 'bridge-1', keys: { current: { pem: pair.pem } }, clock, log: quiet },
+    });
+    closing.push(() => Promise.all([http.close(), cloud.close()]));
+    await setUp({ delivery: { cloud: { ...cloud, api: bindClient(cloudOperations, http.transport) } } });
+    await h.commit([rowOf(h.clock, 1)]);
+    await until('the event has met it', async () => (await decided())['address not allowed'] === 1);
+    expect(h.links.at(-1)).toEqual([false, 'forbidden']);
+    expect(h.delivery.state().nextTryMs).toBeGreaterThan(150_000);
+    expect(await h.waiting()).toBe(1);
+  });
+
   it('has met every row of the table here, but those that no answer can bring about', () => {
     const elsewhere = [
       'wrong connection',
@@ -125,9 +168,7 @@ describe('over a real socket', () => {
       'certificate not valid at this time',
       // In line.test.ts.
       'token server away',
-      // Addresses are refused with the configuration.
       'address not allowed',
-      'anything else',
     ];
     const met = new Set([...answers.map(([name]) => name), ...elsewhere]);
     expect(statusTable.map(({ name }) => name).filter((name) => !met.has(name))).toEqual([]);

@@ -87,7 +87,9 @@ async function cutUpload(resume: { server: UploadResume; bridge: UploadResume })
   const delivery = createDelivery({
     ...{ store, cloud: client, clock, log: quiet, metrics: new Registry(), allowLoopbackHttp: true },
     uploadResume: resume.bridge,
+    onLink: () => undefined,
     files: {
+      discard: async () => undefined,
       open: async () => ({
         bytes: clip.length,
         stream: (from = 0) => Readable.from(slices(clip.subarray(from))),

@@ -23,6 +23,61 @@ describe('one mistake is reported at its line and column, with what was expected
       `site: { id: "1", timezone: UTC }\n${bridge}${p1}`,
       '1:7 site.external_id: is missing, expected text',
     ],
+    [
+      'an entry delay and an abort window that are too long together',
+      `${site}${bridge}partitions: [ { id: p1, name: A, entry_delay: 40s, abort_delay: 30s } ]`,
+      '3:65 partitions[0].abort_delay: is longer than 60s together with entry_delay; make one of them shorter',
+    ],
+    [
+      'an abort window that is too short to be one',
+      `${site}${bridge}partitions: [ { id: p1, name: A, abort_delay: 5s } ]`,
+      '3:47 partitions[0].abort_delay: must be 0s for none, or 15s to 45s',
+    ],
+    [
+      'life safety in a pair of zones that wait for each other',
+      `${minimal}panels: [ { id: m, profile: pai, zones: { "1": { type: fire }, "2": { type: perimeter } } } ]\ncross_zones: [ { zones: ["1", "2"] } ]\n`,
+      '5:26 cross_zones[0].zones[0]: is of type fire, which never waits for a second zone, expected a zone of type perimeter',
+    ],
+    [
+      'supervision of a cloud that is not there',
+      `${minimal}supervision: { cloud: { heartbeat: 30s } }\n`,
+      '4:16 supervision.cloud: has no effect here, expected a section cloud, or leave this out',
+    ],
+    [
+      'supervision of cameras that are not there',
+      `${minimal}supervision: { cameras: { report_after: 0s } }\n`,
+      '4:16 supervision.cameras: has no effect here, expected an entry of cameras, or leave this out',
+    ],
+    [
+      'a quiet time that is none',
+      `${minimal}supervision: { unstable: { quiet: 1s } }\n`,
+      'supervision.unstable.quiet: must be between 1m and 24h',
+    ],
+    [
+      'a key switch that is to speak now and then',
+      `${minimal}panels: [ { id: m, profile: pai, zones: { "1": { type: key_switch_momentary, supervised: 4h } } } ]\n`,
+      '4:78 panels[0].zones.1.supervised: a key switch is silent by nature; it cannot be supervised',
+    ],
+    [
+      'a pair of one zone',
+      `${minimal}panels: [ { id: m, profile: pai, zones: { "2": { type: perimeter } } } ]\ncross_zones: [ { zones: ["2", "2"] } ]\n`,
+      '5:31 cross_zones[0].zones[1]: is the same zone, expected two zones',
+    ],
+    [
+      'a pair with a zone that is none',
+      `${minimal}panels: [ { id: m, profile: pai, zones: { "2": { type: perimeter } } } ]\ncross_zones: [ { zones: ["2", "3"] } ]\n`,
+      '5:31 cross_zones[0].zones[1]: there is no such zone, expected one of 2',
+    ],
+    [
+      'a pair over two partitions',
+      `${site}${bridge}partitions: [ { id: p1, name: A }, { id: p2, name: B } ]\npanels: [ { id: m, profile: pai, zones: { "1": { type: perimeter, partition: p1 }, "2": { type: perimeter, partition: p2 } } } ]\ncross_zones: [ { zones: ["1", "2"] } ]\n`,
+      'cross_zones[0].zones: no partition holds both zones, expected two zones of one partition',
+    ],
+    [
+      'a rule of the engine for a partition that a panel decides',
+      `${site}${bridge}partitions: [ { id: p1, name: A, auto_stay: true } ]\npanels: [ { id: m, profile: pai, partitions: { p1: "1" } } ]\n`,
+      'partitions[0].auto_stay: has no effect: a panel decides this partition, expected the rule in the panel itself',
+    ],
     ['a missing section', `${site}${p1}`, '1:1 bridge: is missing, expected keys with values'],
     ['an empty section', `${minimal}mqtt:\n`, '4:6 mqtt: is empty, expected keys with values'],
     [

@@ -18,10 +18,40 @@ cameras:
   - { id: hall, url: "http://192.0.2.2/", name: Hall }
 `;
 
+const rules = { abortDelayMs: 0, cancelWindowMs: 300_000, exitRestart: true, autoStay: false };
+
 test("a partition mapped by a panel is the panel's, the others are the engine's", () => {
   expect(sitePlan(settings(`${two}${panel}`)).partitions).toEqual([
-    { id: 'p1', name: 'Offices', authority: 'panel', panel: 'main', exitDelayMs: 45_000, entryDelayMs: 30_000 },
-    { id: 'p2', name: 'Store', authority: 'engine', exitDelayMs: 60_000, entryDelayMs: 0 },
+    {
+      ...{ id: 'p1', name: 'Offices', authority: 'panel', panel: 'main', exitDelayMs: 45_000, entryDelayMs: 30_000 },
+      ...rules,
+    },
+    { id: 'p2', name: 'Store', authority: 'engine', exitDelayMs: 60_000, entryDelayMs: 0, ...rules },
+  ]);
+});
+
+test('the rules of alarms are off or as the field has them until somebody chooses', () => {
+  expect(sitePlan(settings(minimal))).toMatchObject({ swingerTrips: 2, crossZones: [] });
+  const chosen = minimal.replace(
+    'name: Offices',
+    'name: Offices, abort_delay: 30s, cancel_window: 10m, confirmation: { window: 45m }, auto_stay: true',
+  );
+  const rest = `${panel}cross_zones: [ { zones: ["3", "21"] } ]\narming: { swinger_trips: 1 }\n`
+    .replace('    partitions: { p1: Area_1 }\n', '')
+    .replace('partition: p1, ', '')
+    .replace(', p2]', ']')
+    .replace('partition: p2, ', 'chime: true, ')
+    .replace('"2": {', '"3": { type: perimeter, confirms: false }\n      "2": {');
+  const plan = sitePlan(settings(`${chosen}${rest}`));
+  expect(plan.partitions).toMatchObject([
+    { abortDelayMs: 30_000, cancelWindowMs: 600_000, confirmationMs: 2_700_000, exitRestart: true, autoStay: true },
+  ]);
+  expect(plan).toMatchObject({ swingerTrips: 1, crossZones: [{ zones: ['3', '21'], windowMs: 60_000 }] });
+  expect(plan.zones.map(({ number, chime, confirms }) => [number, chime, confirms])).toEqual([
+    ['1', undefined, undefined],
+    ['2', undefined, undefined],
+    ['3', undefined, false],
+    ['21', true, undefined],
   ]);
 });
 

@@ -1,57 +1,48 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { createCloudTrouble } from '#daemon/cloud-trouble.ts';
-import type { Signal } from '#site/model/index.ts';
+import { expect, it } from 'vitest';
+import { brokerTrouble } from '#daemon/broker-trouble.ts';
+import { cloudTrouble } from '#daemon/cloud-trouble.ts';
+import { bridgeItself, type Signal } from '#site/model/index.ts';
 
-let told: [active: boolean, detail: string | undefined][];
-let trouble: ReturnType<typeof createCloudTrouble>;
-beforeEach(() => {
-  vi.useFakeTimers();
-  told = [];
-  trouble = createCloudTrouble({
-    now: () => performance.now(),
-    emit: async (signals: readonly Signal[]) => {
-      for (const signal of signals) if (signal.kind === 'trouble') told.push([signal.active, signal.detail]);
-    },
-  });
-});
-afterEach(() => {
-  trouble.stop();
-  vi.useRealTimers();
-});
-
-const minute = 60_000;
-
-it.each(['unauthorized', 'forbidden'] as const)('%s is a trouble at once', (kind) => {
-  trouble.onLink(false, 'refused', kind);
-  expect(told).toEqual([[true, 'refused']]);
-});
+function heard() {
+  const signals: Signal[] = [];
+  const emit = async (more: readonly Signal[]) => void signals.push(...more);
+  return { signals, emit };
+}
 
 it.each([
-  ['intercepted', 2 * minute],
-  ['unreachable', 3 * minute],
-  ['busy', 3 * minute],
-  ['clock', 3 * minute],
-] as const)('%s is a trouble when it has lasted', (kind, ms) => {
-  trouble.onLink(false, 'held', kind);
-  vi.advanceTimersByTime(ms - 1);
-  expect(told).toEqual([]);
-  vi.advanceTimersByTime(1);
-  expect(told).toEqual([[true, 'held']]);
-  trouble.onLink(true, 'open');
-  expect(told.at(-1)).toEqual([false, 'open']);
+  ['unauthorized', true],
+  ['forbidden', true],
+  ['intercepted', undefined],
+  ['unreachable', undefined],
+  ['busy', undefined],
+  ['clock', undefined],
+] as const)('a cloud that is %s is one condition of the bridge; urgent: %s', (kind, urgent) => {
+  const { signals, emit } = heard();
+  const onLink = cloudTrouble(emit);
+  onLink(false, 'held back', kind);
+  onLink(true, 'open');
+  expect(signals).toMatchObject([
+    { kind: 'trouble', trouble: 'comm_fail', source: bridgeItself, active: true, detail: 'held back' },
+    { kind: 'trouble', trouble: 'comm_fail', source: bridgeItself, active: false, detail: 'open' },
+  ]);
+  expect(signals[0]).toEqual({ ...signals[0], ...(urgent === true && { urgent }) });
+  expect('urgent' in (signals[0] ?? {})).toBe(urgent === true);
 });
 
-it('counts from the beginning of the hold, whatever its kind becomes', () => {
-  trouble.onLink(false, 'no route', 'unreachable');
-  vi.advanceTimersByTime(2 * minute + 1);
-  trouble.onLink(false, 'a page', 'intercepted');
-  expect(told).toEqual([[true, 'a page']]);
+it('a broker that is away, and back, is one condition of the bridge', () => {
+  const { signals, emit } = heard();
+  const onLink = brokerTrouble(emit);
+  onLink(false, 'no connection');
+  onLink(true);
+  expect(signals).toMatchObject([
+    { trouble: 'broker_offline', source: bridgeItself, active: true, detail: 'no connection' },
+    { trouble: 'broker_offline', source: bridgeItself, active: false },
+  ]);
 });
 
-it('is none when the line is back in time', () => {
-  trouble.onLink(false, 'no route', 'unreachable');
-  vi.advanceTimersByTime(minute);
-  trouble.onLink(true, 'open');
-  vi.advanceTimersByTime(10 * minute);
-  expect(told).toEqual([[false, 'open']]);
+it('a controller that is ending takes nothing, and nobody is troubled by it', async () => {
+  const refuse = () => Promise.reject(new Error('stopped'));
+  cloudTrouble(refuse)(false, 'held back');
+  brokerTrouble(refuse)(false);
+  await new Promise((resolve) => setImmediate(resolve));
 });

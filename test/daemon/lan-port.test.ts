@@ -1,11 +1,57 @@
+import { tmpdir } from 'node:os';
+import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
-import type { Store } from '#site/store/index.ts';
-import { outboxStatus } from '../../src/daemon/lan-port.ts';
+import type { Settings } from '#config/index.ts';
+import { createPanels } from '#devices/panels/index.ts';
+import { manualClock } from '#lib/clock.fake.ts';
+import type { Controller } from '#site/controller.ts';
+import type { ClockQualityWatch } from '../../src/daemon/clock-quality.ts';
+import type { House } from '../../src/daemon/house.ts';
+import { lanPort } from '../../src/daemon/lan-port.ts';
+import { outboxCount } from '../../src/daemon/outbox-count.ts';
+import { quiet } from '../cloud/support.ts';
 
-const counted = (stats: Store['stats']) => outboxStatus({ store: { stats } as Store });
+function portOf(house: House) {
+  return lanPort({
+    house,
+    count: outboxCount(house),
+    slots: { health: () => [], metrics: async () => '' },
+    clock: manualClock(),
+    log: quiet,
+    uptimeMs: () => 0,
+    stateDir: tmpdir,
+    config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
+    settings: () => ({ site: { id: '101' } }) as Settings,
+    quality: {} as ClockQualityWatch,
+    hasCloud: () => false,
+    timezone: () => 'Europe/Berlin',
+  });
+}
 
-it('calls nothing zero while the disk does not answer', async () => {
-  expect(await counted(() => new Promise(() => {}))).toBeNull();
-  expect(await counted(() => Promise.reject(new Error('the disk is gone')))).toBeNull();
-  expect(await outboxStatus({})).toBeNull();
+it('says that the store is not running rather than that there were no events', async () => {
+  await expect(portOf({}).events({ limit: 10 })).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+it('gives the reason why a panel is not read beside the panel, not only among the hints', async () => {
+  const panels = createPanels({
+    panels: [{ id: 'main', profile: 'acmee', partitions: {}, zones: {} }],
+    profiles: [],
+    // Nothing is read, so nobody connects.
+    connect: undefined as never,
+    ...{ siteSlug: 'hq', clock: manualClock(), log: quiet, metrics: new Registry(), emit: async () => {} },
+  });
+  const zone = { number: '1', name: 'Door', type: 'perimeter', partitions: ['p1'], cameras: [], detections: [] };
+  const plan = {
+    securityType: 3,
+    partitions: [],
+    cameras: [],
+    zones: [{ ...zone, source: { kind: 'panel', id: 'main' } }],
+  };
+  const controller = {
+    view: () => ({ plan, partitions: [], zones: [], troubles: [], links: [], clock: 'ok', at: 0, ready: {} }),
+  } as unknown as Controller;
+  const status = await portOf({ panels, controller }).status();
+  expect(status.panels).toEqual([
+    { kind: 'panel', id: 'main', up: false, reason: expect.stringContaining('there is no such profile') },
+  ]);
 });

@@ -6,7 +6,7 @@ import { read } from './markdown.ts';
 const page = read('docs/cli.md');
 /** Verbs, and verbs of verbs, in the order of the page. */
 const sections = new Map(
-  [...page.matchAll(/^(##|###) siteward ([\w ]+)\n([\s\S]*?)(?=^###? )/gm)].map((match) => [
+  [...page.matchAll(/^(##|###) siteward ([\w -]+)\n([\s\S]*?)(?=^###? )/gm)].map((match) => [
     match[2] ?? '',
     match[3] ?? '',
   ]),
@@ -14,7 +14,7 @@ const sections = new Map(
 
 /** Names of verbs in the list of commands of `--help`. */
 const verbsIn = (help: string): string[] =>
-  [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}(\w+)/gm)]
+  [...(help.split('Commands:')[1] ?? '').matchAll(/^ {2}([\w-]+)/gm)]
     .map((match) => match[1] ?? '')
     .filter((verb) => verb !== 'help');
 

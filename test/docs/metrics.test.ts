@@ -21,7 +21,10 @@ test('the table of metrics in docs/operations.md is what a whole daemon offers, 
     cameras: ['yard'],
     yaml: ({ cameras }) => `
 partitions: [ { id: p1, name: Shop } ]
-panels: [ { id: sensors, profile: zigbee2mqtt, zones: { "1": { type: perimeter, name: Door, key: door, partition: p1 } } } ]
+dc09: { listen: "127.0.0.1:0" }
+panels:
+  - { id: sensors, profile: zigbee2mqtt, zones: { "1": { type: perimeter, name: Door, key: door, partition: p1 } } }
+  - { id: caller, profile: sia-dc09, dc09: { account: "1234" } }
 cameras:
 ${camera('yard', cameras.yard, 'partition: p1')}
 `,

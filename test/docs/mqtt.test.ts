@@ -47,8 +47,10 @@ describe('examples of docs/mqtt.md against the daemon', () => {
   });
 });
 
-test('arm, disarm and query have an example', () => {
-  expect(new Set(examples.map(({ verb }) => verb))).toEqual(new Set(['cmd/arm', 'cmd/disarm', 'cmd/query']));
+test('arm, disarm, verify and query have an example', () => {
+  expect(new Set(examples.map(({ verb }) => verb))).toEqual(
+    new Set(['cmd/arm', 'cmd/disarm', 'cmd/verify', 'cmd/query']),
+  );
 });
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -62,6 +64,13 @@ test('the published schemas accept every example and refuse a command that is wr
   }
   for (const { text } of shown.filter(({ info }) => ['json accepted', 'json final'].includes(info))) {
     expect(fits('reply', JSON.parse(text)), ajv.errorsText()).toBe(true);
+  }
+  for (const [info, name] of [
+    [/^json in\/verification$/, 'in_verification'],
+    [/^json verification\//, 'verification'],
+  ] as const) {
+    const found = shown.find((block) => info.test(block.info));
+    expect(fits(name, JSON.parse(found?.text ?? '')), ajv.errorsText()).toBe(true);
   }
   const arm = examples.find(({ verb }) => verb === 'cmd/arm')?.command;
   expect(fits('cmd_arm', { ...arm, partition: 'garage' })).toBe(false);

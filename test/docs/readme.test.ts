@@ -58,11 +58,11 @@ describe('commands of README and docs', () => {
 
   test.each(commands)('"$command" in $page names what exists', ({ command }) => {
     for (const part of command.split('&&').map((text) => text.trim())) {
-      const script = /^npm (?:run )?(\w+)/.exec(part)?.[1] ?? '';
+      const script = /^npm (?:run )?(?:-s )?(\w+)/.exec(part)?.[1] ?? '';
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
       else
         expect(part).toMatch(
-          /^(npm ci|siteward (status|events|check|outbox)|curl|journalctl|systemctl|mosquitto_(?:sub|pub)) ?/,
+          /^(npm ci|siteward (arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs)|curl|journalctl|systemctl|mosquitto_(?:sub|pub)) ?/,
         );
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);

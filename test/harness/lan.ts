@@ -47,7 +47,18 @@ export interface Lan {
 }
 
 const repeatMs = 2000;
-const patterns = ['status', 'info', 'outbox', 'partition/#', 'zone/#', 'link/#', 'camera/#', 'event/+', 'reply/+/+'];
+const patterns = [
+  'status',
+  'info',
+  'outbox',
+  'partition/#',
+  'zone/#',
+  'link/#',
+  'camera/#',
+  'event/+',
+  'reply/+/+',
+  'verification/+',
+];
 
 /** Its session outlives its connection, so that it misses nothing while the broker restarts in order. */
 export async function watchLan(options: { url: string; root: string; clientId?: string }): Promise<Lan> {

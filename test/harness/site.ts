@@ -33,9 +33,21 @@ export interface SiteOptions {
   readonly yaml: (at: Addresses) => string;
   /** Keys of the section `cloud` beside the addresses and the client, indented by two, as YAML. */
   readonly cloudYaml?: string;
+  /** Members of the section `site` beside `external_id` and `timezone`; default an id. */
+  readonly siteYaml?: string;
+  /** Members of the section `bridge`; default an external id. */
+  readonly bridgeYaml?: string;
+  /** Of another bridge: this one has the same cloud and event client, with a line of its own. Closed before it. */
+  readonly beside?: Pick<Site, 'cloud' | 'folder'>;
+  /** Done when the cloud runs and nothing speaks to it yet. */
+  readonly prepare?: (cloud: CloudProcess) => Promise<unknown>;
+  /** Further members of the section `mqtt`. */
+  readonly mqttYaml?: string;
   readonly env?: Readonly<Record<string, string>>;
   /** Script of the daemon; default the sources. */
   readonly program?: string;
+  /** Default a folder of the site's own. */
+  readonly stateDir?: string;
 }
 
 /** The daemon as a process that can be ended and started again over the same state. */
@@ -96,15 +108,23 @@ export async function startSite(options: SiteOptions): Promise<Site> {
   };
   try {
     const site = await build(options, { folder, open, pids, close });
-    // A site made for a whole file of tests has no test of its own.
-    if (expect.getState().currentTestName !== undefined)
-      onTestFailed(() => {
-        process.stderr.write(`The daemon's last log lines:\n${site.daemon.lines().slice(-60).join('\n')}\n`);
-      });
+    tellIfFailed(site);
     return site;
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+/** A site made for a whole file, or a group, of tests has no test of its own. */
+function tellIfFailed(site: Site): void {
+  if (expect.getState().currentTestName === undefined) return;
+  try {
+    onTestFailed(() => {
+      process.stderr.write(`The daemon's last log lines:\n${site.daemon.lines().slice(-60).join('\n')}\n`);
+    });
+  } catch {
+    // Made before a group that is not the first one of its file.
   }
 }
 
@@ -124,9 +144,10 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
     open.push(started.stop);
     return started;
   };
-  const keyFile = join(folder, 'event-key.pem');
+  const keyFile = join(options.beside?.folder ?? folder, 'event-key.pem');
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+  if (options.beside === undefined)
+    writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   const mqttPort = await freePort();
   const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
   const broker = options.broker === 'embedded' ? undefined : await startMosquitto({ folder, port: mqttPort });
@@ -134,9 +155,14 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
   pids.push(() => broker?.pid);
   const line = await openLine({});
   open.push(line.close);
-  const cloud = await startCloudProcess({ main, port: await freePort(), keyFile, clientId: 'bridge-1', line });
-  open.push(cloud.stop);
-  pids.push(() => cloud.pid);
+  const cloud =
+    options.beside?.cloud ??
+    (await startCloudProcess({ main, port: await freePort(), keyFile, clientId: 'bridge-1', line }));
+  if (options.beside === undefined) {
+    open.push(cloud.stop);
+    pids.push(() => cloud.pid);
+  } else await line.connect(cloud.url);
+  await options.prepare?.(cloud);
 
   const cameraEnv = { CAMERA_PASSWORD: cameraPassword };
   const cameras: Record<string, Running> = {};
@@ -152,17 +178,19 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
   mkdirSync(join(folder, 'state'), { mode: 0o700 });
   writeFileSync(
     config,
-    `site:   { id: "4711", external_id: proof, timezone: Europe/Berlin }
-bridge: { external_id: sw-proof }
+    `site:   { ${options.siteYaml ?? 'id: "4711"'}, external_id: proof, timezone: Europe/Berlin }
+bridge: { ${options.bridgeYaml ?? 'external_id: sw-proof'} }
 cloud:
   base_url: ${line.url}
   auth_url: ${line.url}
   events: { client_id: bridge-1, private_key: { file: ${keyFile} } }
 ${options.cloudYaml ?? ''}
-mqtt:   { broker: ${broker === undefined ? 'embedded' : mqttUrl}${broker === undefined ? `, listen: 127.0.0.1:${mqttPort}` : ''} }
+mqtt:   { broker: ${broker === undefined ? 'embedded' : mqttUrl}${broker === undefined ? `, listen: 127.0.0.1:${mqttPort}` : ''}${options.mqttYaml ?? ''} }
 http:   { control_socket: ${socket} }
-store:  { dir: ${folder}/state }
+store:  { dir: ${options.stateDir ?? join(folder, 'state')} }
 users:  [ { id: anna, name: Anna, code: { env: HARNESS_CODE } } ]
+# The stories make the same zone alarm many times, and count every alarm.
+arming: { swinger_trips: 0 }
 ${options.yaml({ cameras: addresses, folder })}
 `,
   );

@@ -35,7 +35,7 @@ describe('the house', () => {
   it('imports no package that package.json does not name', () => {
     const known = new Set(Object.keys(manifest.dependencies));
     const foreign = sources.flatMap((path) =>
-      [...text(path).matchAll(/(?:from|import\() ?'([^'.#][^']*)'/g)]
+      [...text(path).matchAll(/(?:from|import\() ?'([^'.#\s][^'\s]*)'/g)]
         .map((match) => match[1] ?? '')
         .filter((name) => !name.startsWith('node:'))
         .map((name) =>

@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
-import { wakeup } from '#lib/wait.ts';
+import { unlessAborted, wakeup } from '#lib/wait.ts';
 
 const never = new AbortController().signal;
 
@@ -27,5 +28,19 @@ describe('a wakeup', () => {
     const latch = wakeup();
     latch.wake();
     await expect(latch.wait(1, AbortSignal.abort(new Error('stopped')))).rejects.toThrow('stopped');
+  });
+});
+
+describe('work that may be left', () => {
+  it('gives what the work gives, or why it was left, and leaves no listener on the signal', async () => {
+    const abort = new AbortController();
+    expect(await unlessAborted(Promise.resolve(1), abort.signal)).toBe(1);
+    await expect(unlessAborted(Promise.reject(new Error('failed')), abort.signal)).rejects.toThrow('failed');
+    await Promise.resolve();
+    expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+    const left = unlessAborted(new Promise(() => undefined), abort.signal);
+    abort.abort(new Error('stopped'));
+    await expect(left).rejects.toThrow('stopped');
+    await expect(unlessAborted(Promise.resolve(1), abort.signal)).rejects.toThrow('stopped');
   });
 });

@@ -10,7 +10,9 @@ import { type CrashSite, startCrashSite } from './durable/crash-site.ts';
 const salvage = ['salvage.aside', 'salvage.begun', 'salvage.slice'] as const satisfies readonly CrashPoint[];
 /** In `crash-parked.test.ts`. */
 const parked = ['park.decided', 'retry.rows'] as const satisfies readonly CrashPoint[];
-const elsewhere: ReadonlySet<CrashPoint> = new Set([...salvage, ...parked]);
+/** In `test/proof/verification.test.ts`. */
+const answers: readonly CrashPoint[] = ['answer.before', 'answer.after'];
+const elsewhere: ReadonlySet<CrashPoint> = new Set([...salvage, ...parked, ...answers]);
 /** The first file a start writes is the last good configuration; the second is a picture. */
 const nth = (name: CrashPoint): number => (name.startsWith('file.') ? 2 : 1);
 

@@ -20,8 +20,8 @@ const againMs = 2000;
 const patienceMs = 60_000;
 
 /**
- * The events one round leaves in the cloud, as `class kind status zone`: armed, each zone opened and closed, a sensor with a low battery
- * and a fresh one, disarmed with the alarm cancelled.
+ * The events the rounds leave in the cloud, as `class kind status zone`: armed, each zone opened and closed, disarmed with the
+ * alarm cancelled; and once, since batteries are told once a day, each sensor with a low battery and a fresh one.
  */
 export function expectedOf({ partition, sensors }: Quarter, rounds: number): ReadonlyMap<string, number> {
   const expected = new Map<string, number>([
@@ -32,8 +32,8 @@ export function expectedOf({ partition, sensors }: Quarter, rounds: number): Rea
   for (const { zone } of sensors) {
     expected.set(`${partition} alarm burglary_perimeter active ${zone}`, rounds * trips);
     expected.set(`${partition} alarm burglary_perimeter restored ${zone}`, rounds * trips);
-    expected.set(`${partition} trouble sensor_battery active ${zone}`, rounds);
-    expected.set(`${partition} trouble sensor_battery restored ${zone}`, rounds);
+    expected.set(`${partition} trouble sensor_battery active ${zone}`, 1);
+    expected.set(`${partition} trouble sensor_battery restored ${zone}`, 1);
   }
   return expected;
 }
@@ -94,7 +94,8 @@ export async function playRounds(
   const rest = { open: false, low: false };
   for (const sensor of sensors) await say(sensor, rest);
   for (let round = 0; round < options.rounds; round += 1) {
-    await ask('arm', { mode: 'away' });
+    // With a code: without one a client may give five commands a minute (C8).
+    await ask('arm', { mode: 'away', code });
     for (const sensor of sensors) {
       const alarm = (status: string) => `${partition} alarm burglary_perimeter ${status} ${sensor.zone}`;
       const battery = (status: string) => `${partition} trouble sensor_battery ${status} ${sensor.zone}`;
@@ -102,6 +103,7 @@ export async function playRounds(
         await say(sensor, { open: true, low: false }, alarm('active'));
         await say(sensor, rest, alarm('restored'));
       }
+      if (round > 0) continue;
       await say(sensor, { open: false, low: true }, battery('active'));
       await say(sensor, rest, battery('restored'));
     }

@@ -59,7 +59,7 @@ export function startStream(options: {
     const partition = random.pick(options.partitions);
     if (random.chance(0.6)) {
       note('arm', partition);
-      await site.lan.send('arm', { partition, mode: 'away', force: random.chance(0.5) });
+      await site.lan.send('arm', { partition, mode: 'away', force: random.chance(0.5), code });
     } else {
       note('disarm', partition);
       await site.lan.send('disarm', { partition, code });

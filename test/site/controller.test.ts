@@ -264,6 +264,7 @@ describe('safety 4', () => {
     const before = {
       shown: site.shown.length,
       metrics: await site.metrics.getSingleMetricAsString('siteward_events_total'),
+      inputs: await site.metrics.getSingleMetricAsString('siteward_inputs_total'),
     };
     await site.open('9', true);
     expect(site.events.filter((event) => event.kind === 'panic_silent')).toEqual([]);
@@ -272,6 +273,7 @@ describe('safety 4', () => {
       expect(changes).toMatchObject({ partitions: [], zones: [], troubles: false });
     }
     expect(await site.metrics.getSingleMetricAsString('siteward_events_total')).toBe(before.metrics);
+    expect(await site.metrics.getSingleMetricAsString('siteward_inputs_total')).toBe(before.inputs);
     const waiting = await site.store.take('alarm', 0, 10);
     expect(waiting).toHaveLength(1);
     expect((await site.store.events({ limit: 10 })).map((record) => record.event.kind)).not.toContain('panic_silent');

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#lib/clock.ts';
 import { createLossReport, type LossReport } from '#site/loss-report.ts';
+import type { Lane } from '#site/model/index.ts';
 import type { StorageLevel, Store } from '#site/store/index.ts';
 import { type Rig, startRig } from './rig.ts';
 
@@ -15,17 +17,22 @@ async function rig(): Promise<Rig> {
   return started;
 }
 
-async function report(site: Rig, change: Partial<Store> = {}): Promise<LossReport> {
+async function report(
+  site: Rig,
+  change: Partial<Store> = {},
+  tell: Rig['controller']['tell'] = site.controller.tell,
+): Promise<LossReport> {
   const { store } = site;
   const made = createLossReport({
     store: {
       gaps: (query) => store.gaps(query),
       gapsReported: (gaps) => store.gapsReported(gaps),
-      events: (query) => store.events(query),
+      numbersOf: (seqs) => store.numbersOf(seqs),
       storage: () => store.storage(),
       ...change,
     },
-    emit: site.controller.signals,
+    tell,
+    clock: systemClock(),
     log: pino({ level: 'silent' }),
     pauseMs: 50,
     againMs: 20,
@@ -35,9 +42,9 @@ async function report(site: Rig, change: Partial<Store> = {}): Promise<LossRepor
   return made;
 }
 
-const gap = (seqFrom: number, count: number) =>
+const gap = (seqFrom: number, count: number, lane: Lane = 'activity') =>
   ({
-    lane: 'activity',
+    lane,
     seqFrom,
     seqTo: seqFrom + count - 1,
     count,
@@ -70,16 +77,44 @@ describe('lost events', () => {
     expect((await site.store.take('trouble', 0, 10)).map(({ seq }) => seq)).toContain(told[0]?.seq);
   });
 
-  it('are not told twice when siteward ends between the event and the mark', async () => {
+  it('of alarms are marked in the transaction of the event that tells of them', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7, 'alarm'));
+    await site.store.addGap(gap(300, 5));
+    let openAfterEvent: number | undefined;
+    // What is marked in bulk.db comes after it; by then nothing of site.db is open.
+    site.hold = async ({ rows, reported = [] }) => {
+      if (rows.length > 0 || reported.length === 0) return;
+      expect(reported).toMatchObject([{ lane: 'activity', seqFrom: 300 }]);
+      openAfterEvent = await open(site);
+    };
+    await report(site);
+    await expect.poll(() => open(site)).toBe(0);
+    expect(openAfterEvent).toBe(1);
+    expect(await lostEvents(site)).toHaveLength(1);
+  });
+
+  it('of activity are told once more, and never not at all, when siteward ends between both files', async () => {
     const site = await rig();
     await site.store.addGap(gap(100, 7));
-    const cut = await report(site, { gapsReported: () => Promise.reject(new Error('cut')) });
+    site.hold = ({ rows, reported = [] }) =>
+      rows.length === 0 && reported.length > 0 ? new Promise(() => undefined) : Promise.resolve();
+    const cut = await report(site);
     await expect.poll(async () => (await lostEvents(site)).length).toBe(1);
     await cut.stop();
     expect(await open(site)).toBe(1);
+    site.hold = undefined;
     await report(site);
     await expect.poll(() => open(site)).toBe(0);
-    expect(await lostEvents(site)).toHaveLength(1);
+    expect(await lostEvents(site)).toHaveLength(2);
+  });
+
+  it('stay open when the mark means a former record of the same number', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7));
+    const [read] = await site.store.gaps({ limit: 1 });
+    await site.store.gapsReported([{ lane: 'activity', id: read?.id ?? 0, seqFrom: 900, seqTo: 950 }]);
+    expect(await open(site)).toBe(1);
   });
 
   it('count as told only when the event is on disk', async () => {
@@ -95,6 +130,40 @@ describe('lost events', () => {
     await expect.poll(() => open(site), { timeout: 10_000 }).toBe(0);
     expect(await lostEvents(site)).toHaveLength(1);
   });
+});
+
+describe('lost events that could not be told', () => {
+  it('are told again when the telling failed', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7, 'alarm'));
+    let tries = 0;
+    await report(site, {}, (news, reported) => {
+      if (news.kind === 'loss') tries += 1;
+      return news.kind === 'loss' && tries === 1
+        ? Promise.reject(new Error('nobody listened'))
+        : site.controller.tell(news, reported);
+    });
+    await expect.poll(() => open(site)).toBe(0);
+    expect(await lostEvents(site)).toHaveLength(1);
+  });
+
+  it('are told when the disk is back, though memory was so full of other troubles that these gave way', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(900_000, 7, 'alarm'));
+    site.refuse = true;
+    for (let i = 0; i < 1500; i += 1) {
+      void site.open('9', true);
+      void site.open('9', false);
+    }
+    await report(site);
+    await expect.poll(() => site.commits.some(({ reported = [] }) => reported.length > 0)).toBe(true);
+    site.refuse = false;
+    const openOnes = () => site.store.gaps({ limit: 100, unreported: true });
+    await expect
+      .poll(async () => (await openOnes()).filter(({ seqFrom }) => seqFrom === 900_000), { timeout: 20_000 })
+      .toEqual([]);
+    expect((await lostEvents(site)).length).toBeGreaterThan(0);
+  }, 40_000);
 });
 
 describe('the disk', () => {

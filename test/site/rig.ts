@@ -5,18 +5,27 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
-import { systemClock } from '#lib/clock.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import { type Controller, createController } from '#site/controller.ts';
 import type { Changes, Command, CommandResult, SiteEvent, SitePlan, SiteView } from '#site/model/index.ts';
 import type { CaptureJob, PanelCommand } from '#site/ports.ts';
 import { type Commit, type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 
+const noRules = {
+  exitDelayMs: 0,
+  entryDelayMs: 0,
+  abortDelayMs: 0,
+  cancelWindowMs: 300_000,
+  exitRestart: false,
+  autoStay: false,
+} as const;
+
 export const plan: SitePlan = {
   siteId: '4711',
   securityType: 3,
   partitions: [
-    { id: 'p1', name: 'Shop', authority: 'engine', exitDelayMs: 0, entryDelayMs: 60_000 },
-    { id: 'p2', name: 'Warehouse', authority: 'panel', panel: 'main', exitDelayMs: 0, entryDelayMs: 0 },
+    { id: 'p1', name: 'Shop', authority: 'engine', ...noRules, entryDelayMs: 60_000 },
+    { id: 'p2', name: 'Warehouse', authority: 'panel', panel: 'main', ...noRules },
   ],
   zones: [
     {
@@ -43,6 +52,8 @@ export const plan: SitePlan = {
   disarmNeedsCode: true,
   confirmMs: 10_000,
   signalRestores: false,
+  swingerTrips: 0,
+  crossZones: [],
 };
 
 /** The real store with a hand on its commits: they can be held, or refused as a dying disk does. */
@@ -71,9 +82,9 @@ export interface Rig {
   remove(): Promise<void>;
 }
 
-export async function startRig(options: { dir?: string; plan?: SitePlan } = {}): Promise<Rig> {
+export async function startRig(options: { dir?: string; plan?: SitePlan; clock?: Clock } = {}): Promise<Rig> {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'siteward-controller-'));
-  const clock = systemClock();
+  const clock = options.clock ?? systemClock();
   const log = pino({ level: 'silent' });
   const metrics = new Registry();
   const real = openStore({ dir, clock, log, metrics: new Registry() });
@@ -162,7 +173,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan } = {}):
     },
     async remove() {
       await rig.stop();
-      rmSync(dir, { recursive: true, force: true });
+      rmSync(dir, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
     },
   };
   await controller.start(new AbortController().signal);

@@ -28,6 +28,9 @@ export interface Gate {
   /** Answers in the cloud's place; undefined lets the request through. */
   rule: (request: Passed) => Answer | undefined;
   leadTo(target: string): Promise<void>;
+  /** The line is cut: connections die, new ones are refused. */
+  cut(): Promise<void>;
+  restore(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -74,14 +77,21 @@ export async function openGate(): Promise<Gate> {
     socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
   const gate: Gate = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     passed: [],
     rule: () => undefined,
     async leadTo(target) {
       await pool?.destroy();
       pool = new Pool(target, { connections: 8 });
     },
+    async cut() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+    restore: () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve)),
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => server.close(resolve));

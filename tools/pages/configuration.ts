@@ -13,6 +13,8 @@ interface Node {
   readonly maximum?: number;
   readonly maxLength?: number;
   readonly maxItems?: number;
+  /** Bounds of a time: JSON Schema has no words for them. */
+  readonly $comment?: string;
   readonly anyOf?: readonly Node[];
   readonly not?: object;
   readonly items?: Node;
@@ -95,12 +97,13 @@ function formOf(node: Node): string {
   if (node.type === 'array') return listOf(node);
   if (node.type === 'object') return node.properties === undefined ? 'map' : 'section';
   if (node.type === 'boolean') return `${code('true')}, ${code('false')}`;
-  if (node.type === 'integer') return `${node.minimum ?? ''} to ${node.maximum ?? ''}`;
+  if (node.type === 'integer')
+    return node.maximum === undefined ? `${node.minimum ?? 0} or more` : `${node.minimum ?? ''} to ${node.maximum}`;
   return textOf(node);
 }
 
-function textOf({ pattern, format, maxLength }: Node): string {
-  if (pattern?.includes('ms|s|m|h|d') === true) return 'time';
+function textOf({ pattern, format, maxLength, $comment }: Node): string {
+  if (pattern?.includes('ms|s|m|h|d') === true) return $comment === undefined ? 'time' : `time, ${$comment}`;
   if (pattern?.includes('GiB') === true) return 'size';
   if (pattern?.startsWith('^mqtts?') === true) return `${code('mqtt://HOST:PORT')} or ${code('mqtts://HOST:PORT')}`;
   if (format === 'uri') return 'address';

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { lanOperations } from '#lan/http/index.ts';
+import { controlOperations } from '#lan/http/index.ts';
 import { openApiDocument } from '#lib/contract/openapi.ts';
 import { version } from '#lib/version.ts';
 
@@ -10,10 +10,10 @@ export function lanApi(): string {
       title: 'siteward control socket',
       version,
       description:
-        'What "siteward status", "siteward events" and "siteward outbox" ask. Members may be added within version 1; readers ignore what they do not know.',
+        'What "siteward status", "siteward events", "siteward outbox", "siteward schedule" and "siteward user" ask. Members may be added within version 1; readers ignore what they do not know.',
     },
     servers: [{ url: 'http://localhost', description: 'Over the unix socket of http.control_socket; no TCP port' }],
-    operations: Object.values(lanOperations),
+    operations: Object.values(controlOperations),
     // Whoever may open the socket file may ask.
     credentials: { local: 'connection' },
   });

@@ -50,45 +50,46 @@ const right = (role: Role, read: readonly Role[], write: readonly Role[]): strin
   `${read.includes(role) ? 'r' : ''}${write.includes(role) ? 'w' : ''}`;
 
 /** Codes kept for verbs of later versions. */
-const later: readonly ReplyCode[] = [
-  'ALREADY_ANSWERED',
-  'AUDIO_UNAVAILABLE',
-  'CAMERA_UNAVAILABLE',
-  'CLOUD_OFFLINE',
-  'FORBIDDEN',
-  'NOT_ACTIVATED',
-  'VERIFICATION_GONE',
-];
+const later: readonly ReplyCode[] = ['AUDIO_UNAVAILABLE', 'CAMERA_UNAVAILABLE', 'CLOUD_OFFLINE', 'NOT_ACTIVATED'];
 
 const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
-  BAD_CODE: 'Nobody has this code, or the panel refused it. Three within a minute lock the client for 90 s.',
+  ALREADY_ANSWERED: 'Somebody has answered `dispatch`; nothing takes that back.',
+  BAD_CODE:
+    'Nobody has this code, or the panel refused it. Three within a minute lock the client for 90 s; a good code between them does not clear the count.',
   BAD_JSON: 'The payload is not a JSON object.',
   BAD_REPLY_TOPIC:
     'The reply topic is not below `reply/<client>/`, or the client is another. The reply comes to the default topic.',
-  BUSY: 'Another command for this partition waits for the panel, or too many of this client wait. Try again.',
+  BUSY: 'Another command for this partition waits for the panel, or too many of this client, or too many codes, wait. Try again.',
   CLOCK_DOUBTFUL: 'The clock of the bridge cannot be trusted, and this command depends on it.',
-  CODE_REQUIRED: 'Disarming, or arming in a mode that protects less, needs a code.',
-  CONFLICT: 'The partition is not in the state or sequence that `expected` names.',
-  EXPIRED: 'The command came too late.',
+  CODE_REQUIRED:
+    'Disarming, arming in a mode that protects less or with `bypass` or `force`, and arming while the state is `unknown`, needs a code.',
+  CONFLICT:
+    'The partition is not in the state or sequence that `expected` names, or the schedule does not arm soon (`field: schedule`).',
+  EXPIRED: 'The command came too late, or is so old that it may be a repeat of one whose answer is no longer kept.',
+  FORBIDDEN:
+    'No contact of the service is bound to who answers a verification, or the command names another one (`verification.contacts`).',
   FUTURE: '`issued_at` lies more than 30 s in the future. Set the clock of the client.',
   ID_CONFLICT: 'This `id` was used for another command. Make a new one.',
   INTERNAL: 'siteward made a mistake; its log says more.',
   LOCKED: 'Too many wrong codes, here or at the panel. `retry_after_s` says how long.',
   NEWER_LOCAL_CHANGE: 'Somebody on the site was quicker, or a command with more weight took its place.',
   NOT_ALLOWED:
-    'Not now or not this way: arming during an alarm, or a zone that must not be bypassed (`field`, `zones`).',
+    'Not now or not this way: arming during an alarm, a zone that must not be bypassed (`field`, `zones`), a code whose role does not allow it (`field: code`), a panel whose profile has no such command (`field: profile`), or a panel that did not take it (`field: panel`).',
   NOT_CONFIGURED: 'The site has nothing of this kind.',
   NOT_CONTROLLED: 'siteward only watches this partition or site.',
-  NOT_READY: 'The zones in `zones` are open or not heard. Close them, name them in `bypass`, or use `force`.',
+  NOT_READY:
+    'The zones in `zones` are open or not heard. Close them, name them in `bypass`, or use `force`; with `field: bypass` at least one of them is never left out.',
   NOT_UTF8: 'The payload is not UTF-8.',
   PANEL_OFFLINE: 'The panel cannot be heard. Commands do not wait for it.',
-  RATE_LIMITED: 'Too many commands. Wait `retry_after_s`.',
+  RATE_LIMITED:
+    'Too many commands: at the door (figures under [limits](#limits)), or more than five without a code to one partition within a minute, which lock the client for 90 s (C8). Wait `retry_after_s`; a command with a good code is done in spite of the latter.',
   RETAINED: 'The command was retained. It was not carried out, and was cleared.',
   SCHEMA: 'The member `field` is missing, wrong or unknown.',
   TOO_LARGE: 'A limit below is exceeded; `field` names the member where one is.',
   UNCONFIRMED: 'The panel did not show the state in time. It may still do so; the state topics tell.',
-  UNKNOWN_TARGET: 'There is no such partition, or no such zone in it.',
+  UNKNOWN_TARGET: 'There is no such partition, no such zone in it, or no such schedule.',
   UNKNOWN_VERB: 'There is no such command.',
+  VERIFICATION_GONE: 'Too late: the service knows the request to verify no more.',
 };
 
 function codes(): string {
@@ -108,6 +109,7 @@ function limitsList(): string {
   return [
     `- A command is at most ${kib(limits.command_bytes)}, nested at most ${limits.json_depth} deep, with texts of at most ${limits.string_bytes} bytes.`,
     `- A client may send ${limits.commands_per_s} commands a second, all clients together 100.`,
+    '- More than five commands without a good code from one client to one partition within a minute lock that client for 90 s (`RATE_LIMITED`, rule C8). Everything that reaches the site counts, whatever came of it: `done`, `already`, refused as `NOT_READY` or `CODE_REQUIRED`, a partition that does not exist. `all` counts for each partition, a command about a zone for the first partition of the zone. Not counted are: a good code, which this lock never refuses; a wrong one, which has a lock of its own (`BAD_CODE`); a repeat under the same `id`; what is too old or refused at the door; queries; and what comes during the lock, which does not last longer for it.',
     `- A reply is at most ${kib(limits.reply_bytes)}. A query that has more says \`"truncated": true\` and \`total\`.`,
     '- The embedded broker takes 128 clients and packets of 256 KiB.',
     '- A zone publishes at most five times a second. A short opening in between is still shown as `ON`, `OFF`.',

@@ -72,7 +72,7 @@ function doing(action: Action): string {
       return 'once more at once on a new connection, then as a busy server';
     case 'rest': {
       const until = action.endsWithLink ? ', or the line' : '';
-      const blame = action.blamesEvent === true ? '; an event that alone fails while others pass is parked' : '';
+      const blame = action.blamed === 'parks' ? '; an event that alone fails while others pass is parked' : '';
       return `\`${action.trouble}\`: all wait ${span(action.fromMs)} to ${span(action.toMs)}${until}${blame}`;
     }
   }

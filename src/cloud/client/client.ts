@@ -10,6 +10,7 @@ import { createLook, type Look } from './look.ts';
 import { createManagement, type Management } from './management.ts';
 import { type ClientCredentials, clientCredentialsSource, givenToken } from './other-tokens.ts';
 import { createTokenSource, type EventTokenSource, type SigningKeys } from './token.ts';
+import type { TokenSource } from './token-source.ts';
 import { createHttp, type Http, type HttpOptions } from './transport.ts';
 
 export interface CloudClientOptions {
@@ -42,6 +43,8 @@ export interface CloudClient {
   readonly manage: Management;
   readonly http: Http;
   readonly eventTokens: EventTokenSource;
+  /** Of the partner interface; undefined without its credentials. */
+  readonly partnerTokens: TokenSource | undefined;
   /** Whether the service answers at all, whatever it says; the failure when it does not. No credentials are sent. */
   probe(signal: AbortSignal): Promise<WireFailure | undefined>;
   /** Whether a server takes connections now, looked at without a request. */
@@ -76,9 +79,11 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     audience: options.audience ?? options.authUrl,
     keys: options.keys,
   });
+  const partnerTokens =
+    options.partner === undefined ? undefined : clientCredentialsSource({ ...shared, ...options.partner });
   const sources = {
     event: eventTokens,
-    ...(options.partner === undefined ? {} : { partner: clientCredentialsSource({ ...shared, ...options.partner }) }),
+    ...(partnerTokens === undefined ? {} : { partner: partnerTokens }),
     ...(options.apiKey === undefined ? {} : { api_key: givenToken(options.apiKey, 'the API key') }),
   };
   return {
@@ -110,6 +115,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
     },
     look: createLook({ base: options.baseUrl, auth: options.authUrl }),
     eventTokens,
+    partnerTokens,
     async close() {
       stopped.abort(new Error('the cloud client was closed'));
       await http.close();

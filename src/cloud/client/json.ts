@@ -23,3 +23,7 @@ const keepDigits: Reviver = (_, value, { source }) =>
   typeof value === 'number' && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
     ? source
     : value;
+
+/** The members of a JSON object; undefined for any other value. */
+export const objectOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;

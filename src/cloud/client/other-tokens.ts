@@ -60,6 +60,7 @@ export function givenToken(value: Secret, what: string): GivenToken {
       held = undefined;
     },
     retryNow() {},
+    hurry() {},
     state: () => ({ valid: held !== undefined }),
   };
 }

@@ -7,7 +7,8 @@ export function retryAfterMs(headers: Readonly<Record<string, string>>, wallMs: 
   const value = headers['retry-after']?.trim();
   if (value === undefined || value === '') return undefined;
   if (/^\d{1,10}(\.\d+)?$/.test(value)) return Math.round(Number(value) * 1000);
-  const until = Date.parse(value);
+  // Its three forms begin with the name of a day. `Date.parse` reads a date out of almost any text.
+  const until = /^(mon|tue|wed|thu|fri|sat|sun)/i.test(value) ? Date.parse(value) : Number.NaN;
   if (Number.isNaN(until)) return undefined;
   const own = Date.parse(headers.date ?? '');
   return Math.max(0, until - (Number.isNaN(own) ? wallMs : own));

@@ -2,6 +2,7 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Answer, WireFailure } from '#lib/contract/client.ts';
 import { Secret } from '#lib/secret.ts';
+import { objectOf } from './json.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export interface Token {
@@ -19,6 +20,8 @@ export interface TokenSource {
   invalidate(generation: number): void;
   /** The line is back: a wait after a network failure ends now. Waits after a refusal, or asked for, go on. */
   retryNow(): void;
+  /** An alarm waits: after a network failure the server is asked again within a minute of it, unless it asked for more. */
+  hurry(): void;
   state(): TokenState;
 }
 
@@ -73,7 +76,14 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
   let epoch = 0;
   let flight: Flight | undefined;
   /** Nobody asks before `untilMono`; news of the line ends that, though not before `askedMono`: the server asked for it. */
-  let blocked: { readonly untilMono: number; readonly askedMono: number; readonly failure: WireFailure } | undefined;
+  let blocked:
+    | {
+        readonly sinceMono: number;
+        readonly untilMono: number;
+        readonly askedMono: number;
+        readonly failure: WireFailure;
+      }
+    | undefined;
   let refusals = 0;
 
   function startFlight(): Flight {
@@ -103,7 +113,7 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
     }
     const { failure, waitMs, askedMs } = result.kind === 'refused' ? refused(result.error) : unreachable(result);
     const now = clock.monotonic();
-    blocked = { untilMono: now + waitMs, askedMono: now + askedMs, failure };
+    blocked = { sinceMono: now, untilMono: now + waitMs, askedMono: now + askedMs, failure };
     return { ...failure, retryAfterMs: waitMs };
   }
 
@@ -164,6 +174,11 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
       networkWaits.reset();
       blocked = clock.monotonic() < blocked.askedMono ? { ...blocked, untilMono: blocked.askedMono } : undefined;
     },
+    hurry() {
+      if (blocked?.failure.failure !== 'token_unreachable') return;
+      const untilMono = Math.min(blocked.untilMono, Math.max(blocked.askedMono, blocked.sinceMono + minute));
+      blocked = { ...blocked, untilMono };
+    },
     state: () => ({
       valid: held !== undefined && clock.monotonic() < held.hardMono,
       ...(blocked === undefined ? {} : { fault: blocked.failure.message }),
@@ -173,7 +188,7 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
 
 /** Reads what a token server answered (RFC 6749 5.1 and 5.2), tolerantly. `warn` is told a life that is over already. */
 export function readGrant(answer: Answer<unknown>, clock: Clock, warn: (expiresIn: number) => void): Attempt {
-  const body = objectOf(answer.json);
+  const body = objectOf(answer.json) ?? {};
   const accepted = answer.status >= 200 && answer.status < 300;
   if (accepted && typeof body.access_token === 'string' && body.access_token !== '' && isBearer(body.token_type)) {
     return {
@@ -217,9 +232,6 @@ export const failed = (failure: WireFailure['failure'], message: string): WireFa
 
 /** The result of a refresh that began before the last invalidation: dropped, its waiters ask again. */
 const outdated: WireFailure = Object.freeze(failed('token_unreachable', 'outdated'));
-
-const objectOf = (json: unknown): Readonly<Record<string, unknown>> =>
-  typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
 
 const isBearer = (type: unknown): boolean =>
   type === undefined || (typeof type === 'string' && type.toLowerCase() === 'bearer');

@@ -25,7 +25,7 @@ export interface HttpOptions {
   readonly clock: Clock;
   /** Addresses of the configuration by the name operations use; the key in the file is named in errors. */
   readonly bases: Readonly<Record<string, { readonly url: string; readonly key: string }>>;
-  /** Connections per origin: room for 9 events, 2 uploads and a token side by side unless given. */
+  /** Connections per origin: room for 10 events, 3 uploads and a token side by side unless given. */
   readonly connections?: number;
   /** Largest answer, bytes (S-198). */
   readonly answerCap?: number;
@@ -58,7 +58,7 @@ export function createHttp(options: HttpOptions): Http {
     if (problem !== undefined) throw new SitewardError('config_invalid', `${key}: ${problem}`, { facts: { key, url } });
   }
   const pools = createPools({
-    connections: options.connections ?? 12,
+    connections: options.connections ?? 14,
     connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
     ...(options.ca === undefined ? {} : { ca: options.ca }),
   });

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
+import { type VerificationAction, verificationActions } from '#site/model/index.ts';
 import { answerTime, id, idNumber, oneOf, record, timestamp, uuid } from './fields.ts';
 import { checkedRefusals, json, partner, siteParams, sitePath } from './partner.ts';
 
-export const verificationActions = ['dispatch', 'disregard'] as const;
-export type VerificationAction = (typeof verificationActions)[number];
+export { type VerificationAction, verificationActions };
 
 /** The answer of a contact to a request to verify an alarm (S-150). */
 export const verificationResponse = record({

@@ -43,11 +43,23 @@ export interface BreakerState {
   readonly sinceMono?: number;
 }
 
+/** Moments are monotonic milliseconds. */
+interface Open {
+  readonly rest: Rest;
+  readonly triedMono: number;
+  readonly sinceMono: number;
+  /** When the server last asked for a pause: what was sent before then says nothing of it. */
+  askedMono: number;
+  /** The end of that pause. */
+  earliestMono: number;
+  untilMono: number;
+}
+
 export interface BreakerOptions {
   readonly clock: Clock;
   /** Most requests side by side. */
   readonly slots: number;
-  readonly random?: () => number;
+  readonly random: () => number;
 }
 
 const hurryMs = 60_000;
@@ -55,9 +67,8 @@ const hurryMs = 60_000;
 export const retryAfterCapMs = 24 * 3_600_000;
 
 export function createBreaker(options: BreakerOptions): Breaker {
-  const { clock, slots } = options;
-  const random = options.random ?? Math.random;
-  let open: { rest: Rest; untilMono: number; earliestMono: number; triedMono: number; sinceMono: number } | undefined;
+  const { clock, slots, random } = options;
+  let open: Open | undefined;
   let failures = 0;
   let allowed = slots;
 
@@ -79,8 +90,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
     waitMs,
     succeeded(sentMono) {
       // An answer to an earlier request does not end a pause the server has asked for since.
-      const asked = open !== undefined && clock.monotonic() < open.earliestMono;
-      if (asked && sentMono < (open?.triedMono ?? 0)) return;
+      if (open !== undefined && clock.monotonic() < open.earliestMono && sentMono < open.askedMono) return;
       if (open !== undefined) allowed = 1;
       else allowed = Math.min(slots, allowed + 1);
       open = undefined;
@@ -92,6 +102,7 @@ export function createBreaker(options: BreakerOptions): Breaker {
       // Several requests of one outage fail together: they count once, but a pause that any of them asks for is kept.
       if (open !== undefined && sentMono < open.triedMono) {
         if (pauseMs === 0) return;
+        open.askedMono = now;
         open.earliestMono = Math.max(open.earliestMono, now + pauseMs);
         open.untilMono = Math.max(open.untilMono, open.earliestMono);
         return;
@@ -99,12 +110,11 @@ export function createBreaker(options: BreakerOptions): Breaker {
       const own = rest.tokenWaitMs === undefined ? jittered(rest) : rest.tokenWaitMs + random() * 250;
       if (rest.tokenWaitMs === undefined) failures += 1;
       allowed = Math.max(1, Math.floor(allowed / 2));
+      // A probe may fail while a pause runs that an older request was asked for meanwhile.
+      const earliestMono = Math.max(open?.earliestMono ?? 0, now + pauseMs);
       open = {
-        rest,
-        untilMono: now + Math.max(own, pauseMs),
-        earliestMono: now + pauseMs,
-        triedMono: now,
-        sinceMono: open?.sinceMono ?? now,
+        ...{ rest, earliestMono, untilMono: Math.max(now + own, earliestMono) },
+        ...{ triedMono: now, askedMono: now, sinceMono: open?.sinceMono ?? now },
       };
     },
     linkUp() {

@@ -4,8 +4,8 @@ import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
-import type { TrustedMoment } from '#site/model/index.ts';
-import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
+import { lanes, type TrustedMoment } from '#site/model/index.ts';
+import { fileOf, type OutboxRow, type PendingRow, type Store } from '#site/store/index.ts';
 import { createAddressBook } from './address-book.ts';
 import { createAttempts, createSend } from './attempts.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
@@ -13,13 +13,15 @@ import { createDirect } from './direct.ts';
 import { createEventTimes } from './event-times.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { MediaFiles } from './files.ts';
-import { deliveryHealth } from './health.ts';
 import { createLineWatch } from './line-watch.ts';
 import { createLink, type OnLink } from './link.ts';
 import { deliveryMetrics } from './metrics.ts';
-import { belowAlarms, Queue } from './queue.ts';
+import { placeOf } from './place.ts';
+import { belowAlarms, belowFresh, type Item, Queue } from './queue.ts';
+import { createRate } from './rate.ts';
 import { createSettler, type Settler } from './settler.ts';
 import { createSpread } from './spread.ts';
+import { type DeliveryState, deliveryHealth, deliveryState } from './state.ts';
 import { createUploader, type UploadResume } from './uploader.ts';
 import { createWatchdog } from './watchdog.ts';
 
@@ -34,20 +36,23 @@ export interface DeliveryOptions {
   readonly log: Logger;
   readonly metrics: Registry;
   /** Told when events begin or cease to be held back, with the reason for people. */
-  readonly onLink?: OnLink;
-  /** Requests side by side; alarms have one more of their own. */
-  readonly slots?: number;
-  readonly uploadSlots?: number;
+  readonly onLink: OnLink;
+  /** How often an idle line is looked at, milliseconds; 60,000 unless set. */
+  readonly heartbeatMs?: number;
   /** See `UploaderOptions`: how a cut upload goes on, and the most uploads may send, bytes per second. */
-  readonly uploadResume?: UploadResume;
+  readonly uploadResume: UploadResume;
   readonly uploadRate?: number;
   /** See `UploaderOptions`. */
-  readonly allowLoopbackHttp?: boolean;
+  readonly allowLoopbackHttp: boolean;
+  /** For tests and the bench: requests side by side; alarms have one more of their own, and fresh ones another. */
+  readonly slots?: number;
+  /** For tests. */
   readonly random?: () => number;
 }
 
 /** Takes events out of the outbox and to the cloud, alarms first, each key in order, nothing lost. */
 export interface Delivery extends Part {
+  state(): DeliveryState;
   /** New rows are on disk, or files are ready. */
   wake(): void;
   /** The line may be back: waits end now, unless the server asked for them. */
@@ -60,18 +65,34 @@ export interface Delivery extends Part {
   retryNow(): void;
   /** Rows that could not be written: sent from memory. At 1,200 the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** One of the last 4,096 events the cloud accepted; also after the stop. */
+  wasAccepted(seq: number): boolean;
   /** The body of a try that would begin now, its time corrected by what is known. Asks and tells nobody. */
   preview(row: PendingRow): string;
   /** Parked events were put back in line: they are looked for from the beginning of their lanes, at once. */
   retried(): void;
 }
 
-/** Verdicts that may wait for the disk; above it nothing more is sent, since a restart would repeat it all. */
+/**
+ * Verdicts that may wait for a file. Above it its backlog rests, since a restart would repeat it all; fresh alarms and
+ * what is in memory only still go: on a disk that takes no writes they would wait for ever.
+ */
 const unsettledCap = 2_000;
 /** At 80 ms to the cloud, 100 events a second; more would be no gain for a site and a load for the cloud. */
 const defaultSlots = 8;
+/** Uploads side by side: the line is shared with events. */
+const uploadSlots = 2;
 const tickMs = 30_000;
-const drainMs = 2_000;
+/** What waited while nothing was accepted for so long is a backlog; of a cloud that asks for pauses, for longer. */
+const backlogMs = 10_000;
+const backlogOfBusyMs = 60_000;
+/** Pictures of events that are younger go before those that waited. */
+const freshMs = 60_000;
+/** Newest events looked through for one that was delivered. */
+const knownAmong = 500;
+const usualHeartbeatMs = 60_000;
+const drainMs = 1_400;
+const flushMs = 500;
 const restartMs = 1_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -80,7 +101,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const random = options.random ?? Math.random;
   const metrics = deliveryMetrics(options.metrics, () => ({
     ...queue.shown(),
-    unsettled: settler.size,
+    unsettled: settler.shown(),
     breaker: breaker.state().state,
   }));
   const queue = new Queue();
@@ -91,8 +112,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     cloud,
     log,
     clock,
-    ...(options.onLink === undefined ? {} : { onLink: options.onLink }),
+    heartbeatMs: options.heartbeatMs ?? usualHeartbeatMs,
+    onLink: options.onLink,
   });
+  const rate = createRate({ clock });
   const spread = createSpread({ clock, random });
   const watch = createLineWatch({ look: cloud.look, clock, metrics, onUp: () => lineIsBack() });
   const watchdog = createWatchdog({ clock, renew });
@@ -118,7 +141,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     onRepeat(row) {
       const item = queue.add(row, { direct: false, fresh: false });
       queue.decided(item);
-      settler.add(item, { seq: row.seq, lane: row.lane, verdict: 'delivered', at: clock.wall(), tries: 1 });
+      settler.add(item, { ...placeOf(row), verdict: 'delivered', at: clock.wall(), tries: 1 });
     },
   });
   const times = createEventTimes({
@@ -134,7 +157,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       const state = queue.get(seq)?.state;
       return state !== undefined && state !== 'settling';
     },
-    mayAsk: () => breaker.state().state === 'closed',
+    mayAsk: () => {
+      const { state } = breaker.state();
+      // When no event waits to be the probe, it is one: else pictures would wait for the next event, however long.
+      const isProbe = state === 'half-open' && queue.undecided === queue.asideCount && attempts.repeats === 0;
+      return state === 'closed' || isProbe;
+    },
     send: (row, signal) => attempts.repeat(row, signal),
   });
   const uploader = createUploader({
@@ -145,11 +173,11 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     log,
     metrics,
-    slots: options.uploadSlots ?? 2,
+    slots: uploadSlots,
     eventsUnderWay: () => attempts.size > 0,
-    resume: options.uploadResume ?? 'off',
+    resume: options.uploadResume,
     ...(options.uploadRate !== undefined && { bytesPerS: options.uploadRate }),
-    allowLoopbackHttp: options.allowLoopbackHttp ?? false,
+    allowLoopbackHttp: options.allowLoopbackHttp,
     random,
   });
 
@@ -163,18 +191,21 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     log,
     metrics,
     signal: cut.signal,
+    known: newestDelivered,
     onAccepted(row, { answer }) {
+      if (row.silent !== true) rate.count();
       if (answer !== undefined) book.accepted(row, answer);
-      uploader.accepted(row.seq);
+      uploader.accepted(row.seq, row.boot === clock.bootId && clock.monotonic() - row.mono < freshMs);
     },
     onTried({ judgement }) {
       watch.failed(judgement.failure);
       link.update();
     },
     onDecided: watchdog.progress,
-    onOpened(outageMs) {
+    onOpened(outageMs, trouble) {
       spread.outageEnded(outageMs);
-      feed.markFresh();
+      // A cloud that is only busy rests often: an alarm does not become a part of the backlog by that.
+      if (outageMs > (trouble === 'busy' ? backlogOfBusyMs : backlogMs)) feed.markFresh();
       uploader.linkUp();
     },
     onEnded: wakeups.wake,
@@ -183,21 +214,43 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {
-    while (!stopping.signal.aborted && settler.size < unsettledCap) {
-      const item = queue.next(clock.monotonic(), belowRank());
+    while (!stopping.signal.aborted) {
+      const item = queue.next(clock.monotonic(), belowRank(), mayGo);
       if (item === undefined) return;
-      if (feed.mustLookBefore(item)) await feed.lookBefore(item);
+      // Older events of its key that rest are not waited for, and none by an alarm that was held up long enough: the
+      // look would be repeated as long as older ones remain, and nothing else would be sent.
+      if (!isFull(item) && !queue.isOverdue(item) && feed.mustLookBefore(item)) await feed.lookBefore(item);
       else attempts.launch(item);
     }
   }
 
+  /** As many verdicts wait for the file of the event as may. */
+  function isFull({ row }: Item): boolean {
+    return settler.size(fileOf(row.lane)) >= unsettledCap;
+  }
+
+  function mayGo(item: Item): boolean {
+    return item.fresh || item.direct || !isFull(item);
+  }
+
   /** Events of ranks below this may start now; 0 for none. */
   function belowRank(): number {
-    const limit = breaker.limit();
-    // The slot that alarms have to themselves is no second probe.
-    const ofAlarms = breaker.state().state === 'closed' ? 1 : 0;
-    if (attempts.size >= limit + ofAlarms) return 0;
-    return Math.min(spread.belowRank(), attempts.size < limit ? Number.POSITIVE_INFINITY : belowAlarms);
+    const more = attempts.size - breaker.limit();
+    if (more < 0) return spread.belowRank();
+    // The slots that alarms, and of these the fresh ones, have to themselves are no second probe.
+    if (breaker.state().state !== 'closed' || more > 1) return 0;
+    return Math.min(spread.belowRank(), more === 0 ? belowAlarms : belowFresh);
+  }
+
+  /** The newest event the cloud is known to have; one whose lane is known by its class. */
+  async function newestDelivered(): Promise<PendingRow | undefined> {
+    const records = await store.events({ limit: knownAmong }).catch(() => []);
+    for (const { seq, delivery, event } of records) {
+      const lane = lanes.find((one) => one === event.class);
+      if (delivery !== 'delivered' || lane === undefined) continue;
+      return store.row({ seq, lane }).catch(() => undefined);
+    }
+    return undefined;
   }
 
   async function run(): Promise<void> {
@@ -207,7 +260,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       // Asked before looking at what may go: what becomes due meanwhile must not be slept through.
       const due = nextDueMono();
       feed.kick();
-      if (queue.waiting('alarm') > 0) breaker.hurry();
+      if (queue.waiting('alarm') > 0) {
+        breaker.hurry();
+        cloud.eventTokens.hurry();
+      }
       await pump();
       const state = breaker.state();
       watch.poll(state, signal);
@@ -235,6 +291,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function nextDueMono(): number {
     const now = clock.monotonic();
     const waits = [breaker.waitMs(), queue.nextDueMono() - now, watch.waitMs(breaker.state()), spread.waitMs()];
+    if (queue.size === 0) waits.push(link.waitMs());
     return now + Math.min(tickMs, ...waits.filter((ms) => ms > 0));
   }
 
@@ -249,6 +306,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function lineUp(): void {
     cloud.eventTokens.retryNow();
     breaker.linkUp();
+    queue.asideIsDue('failed');
     uploader.linkUp();
     link.recheck();
     wakeAll();
@@ -267,6 +325,16 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     wakeups.wake();
   }
 
+  const state = () =>
+    deliveryState({
+      ...{ breaker, link, clock, queue },
+      spreadMs: spread.waitMs(),
+      perMin: rate.perMin(),
+      storeTrouble: feed.trouble ?? settler.trouble,
+      uploadTrouble: uploader.trouble(),
+      clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
+    });
+
   return {
     name: 'delivery',
     start() {
@@ -277,24 +345,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     async stop() {
       if (cut.signal.aborted) return;
       stopping.abort(new Error('delivery was stopped'));
+      settler.hurry();
       // Requests under way get a moment to finish, so that a restart repeats little.
       const patience = AbortSignal.timeout(drainMs);
       const impatient = new Promise((resolve) => patience.addEventListener('abort', resolve, { once: true }));
       await Promise.race([attempts.ended(), impatient]);
-      await settler.flush(patience);
+      await settler.flush(AbortSignal.timeout(flushMs));
       cut.abort(new Error('delivery was stopped'));
       await Promise.allSettled([attempts.ended(), loop]);
     },
-    health: () =>
-      deliveryHealth({
-        breaker,
-        link,
-        clock,
-        queue,
-        spreadMs: spread.waitMs(),
-        trouble: feed.trouble ?? settler.trouble,
-        clockOffsetMs: cloud.eventTokens.state().clockOffsetMs,
-      }),
+    state,
+    health: () => deliveryHealth(state()),
     wake: wakeAll,
     linkUp: lineUp,
     clockTrusted: times.trusted,
@@ -302,17 +363,20 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     preview: times.preview,
     retryNow() {
       breaker.clear();
+      queue.asideIsDue('all');
       spread.end();
       cloud.eventTokens.retryNow();
       uploader.linkUp();
       link.recheck();
       wakeAll();
     },
+    wasAccepted: feed.wasAccepted,
     direct(rows) {
       direct(rows);
       wakeups.wake();
     },
     retried() {
+      queue.asideIsDue('all');
       feed.retried();
       wakeups.wake();
     },

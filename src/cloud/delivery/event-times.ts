@@ -1,6 +1,6 @@
 import { withCorrection, withTimes } from '#cloud/contract/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 import { isoTime, type TrustedMoment } from '#site/model/index.ts';
 import type { Anchor, PendingRow, Store } from '#site/store/index.ts';
 import { type EventTime, eventTime, isNews, ofOneBoot, unconfirmed } from './event-time.ts';
@@ -133,7 +133,7 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
 
   /** In passing; whoever needs it on disk waits for it. */
   function keep(): void {
-    void written(new AbortController().signal);
+    void written(never());
   }
 
   return {

@@ -1,9 +1,9 @@
 import { describe } from '#errors.ts';
-import { backoff } from '#lib/backoff.ts';
+import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
-import type { PendingRow, Store } from '#site/store/index.ts';
+import { fileOf, type PendingRow, type Store } from '#site/store/index.ts';
 import type { Item, Queue } from './queue.ts';
 
 /** Keeps the window in memory filled from the store, oldest first in each lane, fresh alarms ahead. */
@@ -38,7 +38,8 @@ export interface FeedOptions {
 
 /** Rows of each lane in memory. */
 const windows: Readonly<Record<Lane, number>> = { alarm: 768, arming: 512, trouble: 512, activity: 512 };
-const siteLanes = lanes.filter((lane) => lane !== 'activity');
+/** The lanes whose events keep one order per key. */
+const siteLanes = lanes.filter((lane) => fileOf(lane) === 'site');
 /** So many at once, and not before there is room for them: few large reads cost less than many small ones. */
 const perTake = 256;
 /** The store cuts an answer at 256 KiB; a shorter one below this many bytes means that there are no more rows. */
@@ -49,17 +50,32 @@ const lookBeforeMs = 3_000;
 const beforeLimit = 64;
 const acceptedCap = 4_096;
 
+/** What keeps a reader from the store after an error: each for itself, so that no lane waits for another's file. */
+interface Hold {
+  readonly waits: Backoff;
+  notBeforeMono: number;
+  trouble: string | undefined;
+}
+
 interface Reader {
   readonly lane: Lane;
+  readonly hold: Hold;
   /** Rows up to here were read. */
   cursor: number;
   /** The number of the read that found the lane's end; undefined while there may be more rows. */
   endedAt: number | undefined;
 }
 
+const hold = (): Hold => ({
+  waits: backoff({ baseMs: 250, capMs: 15_000 }),
+  notBeforeMono: 0,
+  trouble: undefined,
+});
+
 export function createFeed(options: FeedOptions): Feed {
   const { store, queue, clock } = options;
-  const reader = (lane: Lane, cursor = 0): Reader => ({ lane, cursor, endedAt: undefined });
+  const holds = { alarm: hold(), arming: hold(), trouble: hold(), activity: hold(), fresh: hold() };
+  const reader = (lane: Lane): Reader => ({ lane, hold: holds[lane], cursor: 0, endedAt: undefined });
   const readers: Record<Lane, Reader> = {
     alarm: reader('alarm'),
     arming: reader('arming'),
@@ -78,21 +94,21 @@ export function createFeed(options: FeedOptions): Feed {
    */
   const cameAt = new WeakMap<Item, number>();
   let reads = 0;
-  const waits = backoff({ baseMs: 250, capMs: 15_000 });
   let freshAbove = Number.MAX_SAFE_INTEGER;
   let rescannedMono = clock.monotonic();
   let running = false;
-  let notBeforeMono = 0;
-  let trouble: string | undefined;
 
   function admit(row: PendingRow): Item | undefined {
-    if (queue.get(row.seq) !== undefined) return undefined;
+    const known = queue.get(row.seq);
+    // Refused while it was in memory only, and written after all: from now on it can be parked like any other.
+    if (known?.direct === true && known.state === 'aside') queue.drop(known);
+    else if (known !== undefined) return undefined;
     if (wasAccepted(row.seq)) {
       options.onRepeat(row);
       return undefined;
     }
     const item = queue.add(row, { direct: false, fresh: row.seq > freshAbove });
-    if (row.lane !== 'activity') cameAt.set(item, reads);
+    if (siteLanes.includes(row.lane)) cameAt.set(item, reads);
     return item;
   }
 
@@ -106,10 +122,11 @@ export function createFeed(options: FeedOptions): Feed {
   }
 
   function wants(one: Reader): boolean {
-    if (one.endedAt !== undefined) return false;
+    if (one.endedAt !== undefined || clock.monotonic() < one.hold.notBeforeMono) return false;
     // Fresh alarms have room of their own, so that no backlog can keep them out.
-    if (one === freshReader) return queue.fresh <= windows.alarm - perTake;
-    return queue.waiting(one.lane) <= windows[one.lane] - perTake;
+    if (one === freshReader)
+      return queue.freshStored <= windows.alarm - perTake && queue.stored('alarm') <= 2 * windows.alarm - perTake;
+    return queue.stored(one.lane) <= windows[one.lane] - perTake;
   }
 
   async function read(one: Reader): Promise<number> {
@@ -126,7 +143,7 @@ export function createFeed(options: FeedOptions): Feed {
     one.cursor = rows.at(-1)?.seq ?? from;
     if (rows.length < perTake && bytes < surelyWhole) one.endedAt = number;
     // The ends the other lanes had before these rows came say nothing about them.
-    if (added > 0 && one.lane !== 'activity')
+    if (added > 0 && siteLanes.includes(one.lane))
       for (const lane of siteLanes) if (lane !== one.lane) readOn(readers[lane]);
     return added;
   }
@@ -136,7 +153,20 @@ export function createFeed(options: FeedOptions): Feed {
       const all = lanes.map((lane) => readers[lane]);
       const one = (freshReader === undefined ? all : [freshReader, ...all]).find(wants);
       if (one === undefined || options.signal.aborted) return;
+      await attempt(one);
+    }
+  }
+
+  /** Never throws: the error of one reader does not end the others. */
+  async function attempt(one: Reader): Promise<void> {
+    const { hold } = one;
+    try {
       if ((await read(one)) > 0) options.onRows();
+      hold.trouble = undefined;
+      hold.waits.reset();
+    } catch (error) {
+      hold.trouble = describe(error);
+      hold.notBeforeMono = clock.monotonic() + hold.waits.next();
     }
   }
 
@@ -170,28 +200,18 @@ export function createFeed(options: FeedOptions): Feed {
     retried: readAnew,
     kick() {
       if (clock.monotonic() - rescannedMono >= rescanMs) readAnew();
-      if (running || clock.monotonic() < notBeforeMono) return;
+      if (running) return;
       running = true;
-      run()
-        .then(
-          () => {
-            trouble = undefined;
-            waits.reset();
-          },
-          (error: unknown) => {
-            trouble = describe(error);
-            notBeforeMono = clock.monotonic() + waits.next();
-          },
-        )
-        .finally(() => {
-          running = false;
-        });
+      void run().finally(() => {
+        running = false;
+      });
     },
     markFresh() {
       store.events({ limit: 1 }).then(
         (newest) => {
           freshAbove = newest[0]?.seq ?? 0;
-          freshReader = reader('alarm', freshAbove);
+          queue.age(freshAbove);
+          freshReader = { ...reader('alarm'), hold: holds.fresh, cursor: freshAbove };
         },
         // Without the mark no alarm counts as fresh; order and delivery are not touched.
         () => {},
@@ -217,7 +237,7 @@ export function createFeed(options: FeedOptions): Feed {
     },
     wasAccepted,
     get trouble() {
-      return trouble;
+      return Object.values(holds).find(({ trouble }) => trouble !== undefined)?.trouble;
     },
   };
 }

@@ -7,10 +7,10 @@ import type { Contents } from './upload-answer.ts';
 
 /** Where pictures and clips lie until they are uploaded. */
 export interface MediaFiles {
-  /** Size and contents of a file; rejects when it is gone. */
+  /** Size and contents of a file; rejects with `ENOENT` when it is gone. */
   open(file: string): Promise<MediaFile>;
   /** It is of no more use: the cloud has it, or will never take it. */
-  discard?(file: string): Promise<void>;
+  discard(file: string): Promise<void>;
 }
 
 export interface MediaFile {
@@ -22,8 +22,10 @@ export interface MediaFile {
 /** Small enough that a slowed upload yields at once. */
 const chunkBytes = 8 * 1024;
 
+const gone = 'the file is gone';
+
 /** Files of a spool that tells the path of a name. */
-export function mediaFilesOf(spool: { path(file: string): string; discard?(file: string): Promise<void> }): MediaFiles {
+export function mediaFilesOf(spool: { path(file: string): string; discard(file: string): Promise<void> }): MediaFiles {
   return {
     async open(file) {
       const path = spool.path(file);
@@ -33,24 +35,29 @@ export function mediaFilesOf(spool: { path(file: string): string; discard?(file:
         stream: (from = 0) => createReadStream(path, { start: from, highWaterMark: chunkBytes }),
       };
     },
-    ...(spool.discard === undefined ? {} : { discard: (file: string) => spool.discard?.(file) ?? Promise.resolve() }),
+    discard: (file) => spool.discard(file),
   };
 }
 
 export interface VerifiedFile extends MediaFile, Contents {}
 
-/** The file of a row, if its contents are those the row was written for; otherwise what is wrong, in words. */
+/**
+ * The file of a row, if its contents are those the row was written for; otherwise what is wrong with it for good, in words.
+ * Rejects when it cannot be read now (too many open files, a card that errs): it may well be whole, and is tried again.
+ */
 export async function verifiedFile(files: MediaFiles, row: MediaRow): Promise<VerifiedFile | string> {
+  if (row.file === undefined) return gone;
   try {
-    const file = await files.open(row.file ?? '');
+    const file = await files.open(row.file);
     if (row.bytes !== undefined && file.bytes !== row.bytes)
       return `the file has ${file.bytes} bytes, not the ${row.bytes} that were recorded`;
     const digests = await digestsOf(file.stream());
     if (row.sha256 !== undefined && digests.sha256 !== row.sha256)
       return 'the file does not have the contents that were recorded';
     return { bytes: file.bytes, stream: (from) => file.stream(from), ...digests };
-  } catch {
-    return 'the file is gone';
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return gone;
+    throw error;
   }
 }
 

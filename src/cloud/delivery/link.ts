@@ -12,26 +12,28 @@ export interface Link {
   /** Looks at the breaker after a try. */
   update(): void;
   /**
-   * With nothing to send, looks once a minute whether the cloud answers and gives a token, so that a cut line or a
+   * The heartbeat: with nothing to send, looks each `heartbeatMs` whether the cloud answers and gives a token, so that a cut line or a
    * wrong key shows before the first alarm.
    */
   check(signal: AbortSignal, done: () => void): void;
+  /** Milliseconds until the next `check` does something. */
+  waitMs(): number;
   /** The next `check` asks at once. */
   recheck(): void;
   word(): 'up' | 'down' | 'unknown';
   fault(): string | undefined;
 }
 
-const checkEveryMs = 60_000;
-
 export function createLink(options: {
   breaker: Breaker;
   cloud: Pick<CloudClient, 'probe' | 'eventTokens'>;
   log: Logger;
   clock: Clock;
-  onLink?: OnLink;
+  /** Milliseconds between two looks at an idle line. */
+  heartbeatMs: number;
+  onLink: OnLink;
 }): Link {
-  const { breaker, cloud, log, clock } = options;
+  const { breaker, cloud, log, clock, heartbeatMs } = options;
   let told: string | undefined;
   let up: boolean | undefined;
   let reason = '';
@@ -45,7 +47,7 @@ export function createLink(options: {
     told = key;
     if (isUp) log.info('the cloud takes events');
     else log.warn({ trouble, reason: why }, 'events are held back');
-    options.onLink?.(isUp, why, trouble);
+    options.onLink(isUp, why, trouble);
   }
 
   async function look(signal: AbortSignal): Promise<void> {
@@ -65,13 +67,14 @@ export function createLink(options: {
       else tell(false, state.reason ?? '', state.trouble);
     },
     check(signal, done) {
-      if (clock.monotonic() - checkedMono < checkEveryMs) return;
+      if (clock.monotonic() - checkedMono < heartbeatMs) return;
       checkedMono = clock.monotonic();
       look(signal)
         .then(done)
         // Only the end of the daemon rejects.
         .catch(() => {});
     },
+    waitMs: () => Math.max(0, checkedMono + heartbeatMs - clock.monotonic()),
     recheck() {
       checkedMono = Number.NEGATIVE_INFINITY;
     },

@@ -1,4 +1,4 @@
-import { retryAfterMs } from '#cloud/client/index.ts';
+import { objectOf, retryAfterMs, shownWords } from '#cloud/client/index.ts';
 import type { postEvent } from '#cloud/contract/index.ts';
 import type { Answer, FailureKind, Result } from '#lib/contract/client.ts';
 import { withoutTokens } from '#lib/secret.ts';
@@ -41,7 +41,9 @@ export function judge(result: Result<typeof postEvent>, eventId: string, wallMs:
   };
   const row = rowFor(outcome);
   const reason = row.action.do === 'accept' ? row.name : reasonOf(result, row);
-  return { row, status: result.status, reason, retryAfterMs: wait };
+  // Who answers in place of the cloud has nothing to ask for.
+  const isCloud = row.action.do !== 'rest' || row.action.trouble !== 'intercepted';
+  return { row, status: result.status, reason, retryAfterMs: isCloud ? wait : undefined };
 }
 
 /** JSON is what reads as JSON and does not claim to be something else. */
@@ -67,12 +69,6 @@ function reasonOf(answer: Answer<typeof postEvent>, row: StatusRow): string {
     .filter((part) => typeof part === 'string')
     .join(': ');
   const detail = said !== '' ? said : bodyKind(answer) === 'other' ? 'the body is not JSON' : '';
-  // Control characters have no place in a log line or on a terminal.
-  const clean = withoutTokens(detail)
-    .replaceAll(/\p{Cc}+/gu, ' ')
-    .slice(0, 240);
+  const clean = shownWords(detail);
   return `${answer.status} ${row.name}${clean === '' ? '' : `: ${clean}`}`;
 }
-
-const objectOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;

@@ -1,5 +1,5 @@
 import { type Lane, lanes } from '#site/model/index.ts';
-import type { PendingRow } from '#site/store/index.ts';
+import { fileOf, type PendingRow } from '#site/store/index.ts';
 
 /** One event on its way out, in memory. */
 export interface Item {
@@ -9,14 +9,19 @@ export interface Item {
   /** Its place in the order of its key. */
   readonly chain: Chain;
   /** An alarm that came while others wait: it goes ahead of the backlog. */
-  readonly fresh: boolean;
+  fresh: boolean;
   state: 'waiting' | 'sending' | 'aside' | 'settling';
   tries: number;
-  /** Tries the server failed on (5xx), and how many events it had accepted before the first of them. */
+  /** Tries that failed for a reason that may be its own; how many answers were good, and events new, before the first. */
   blamed: number;
   acceptedBefore: number;
-  /** It was refused once; the next refusal parks it. */
-  refused: boolean;
+  takenBefore: number;
+  /** How often it was set aside because it alone failed. */
+  alone: number;
+  /** The last probe was not this event but one the cloud has already, to tell which of both is at fault. */
+  compared: boolean;
+  /** How often it was refused; the second time it is parked, if it has a row. */
+  refused: number;
   /** The server failed on it while others passed; the next time it is parked. */
   suspected: boolean;
   /** When an item set aside is tried again, monotonic. */
@@ -33,6 +38,10 @@ export interface Chain {
   /** Items whose fate is open, those set aside included; without any the chain is forgotten. */
   open: number;
   sending: number;
+  /** An item set aside that keeps its place: only a fresh alarm that was held up long enough passes it. */
+  blockedBy: Item | undefined;
+  /** When it had its last turn: of equal ranks the key whose turn is longest ago goes first, so that none waits for all of another. */
+  turn: number;
   /** How many of the items have each rank. */
   readonly ranks: number[];
   /** The best rank among the items: an alarm lifts the older events of its key, which must go before it. */
@@ -60,7 +69,11 @@ export class Queue {
   readonly #aside = new Set<Item>();
   readonly #perLane: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
   /** Items that are in memory only and whose fate is open. */
-  #direct = 0;
+  readonly #direct: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
+  #freshDirect = 0;
+  #turns = 0;
+  /** Of the last look for the next event. */
+  #nowMono = 0;
   /** Fresh alarms that are not yet accepted. */
   #fresh = 0;
   #silent = 0;
@@ -90,9 +103,9 @@ export class Queue {
     return lanes.reduce((sum, lane) => sum + this.#perLane[lane], 0);
   }
 
-  /** Fresh alarms that are not yet accepted. */
-  get fresh(): number {
-    return this.#fresh;
+  /** Fresh alarms that have rows and are not yet accepted. */
+  get freshStored(): number {
+    return this.#fresh - this.#freshDirect;
   }
 
   get(seq: number): Item | undefined {
@@ -102,6 +115,11 @@ export class Queue {
   /** Items of a lane that are not yet accepted. */
   waiting(lane: Lane): number {
     return this.#perLane[lane];
+  }
+
+  /** Those of them that have rows. */
+  stored(lane: Lane): number {
+    return this.#perLane[lane] - this.#direct[lane];
   }
 
   add(row: PendingRow, kind: { direct: boolean; fresh: boolean }): Item {
@@ -114,54 +132,68 @@ export class Queue {
       tries: 0,
       blamed: 0,
       acceptedBefore: 0,
-      refused: false,
+      takenBefore: 0,
+      alone: 0,
+      compared: false,
+      refused: 0,
       suspected: false,
       dueMono: 0,
       heldUpSince: undefined,
     };
     this.#items.set(row.seq, item);
-    this.#perLane[row.lane] += 1;
     item.chain.open += 1;
-    if (item.direct) this.#direct += 1;
-    if (item.fresh) this.#fresh += 1;
+    this.#count(item, 1);
     if (row.silent === true) this.#silent += 1;
     this.#link(item);
     return item;
   }
 
-  /** The event to send next among those whose rank is below `belowRank`; marks nothing. */
-  next(nowMono: number, belowRank: number): Item | undefined {
+  /**
+   * The event to send next among those whose rank is below `belowRank` and that may go; marks nothing. One that may not
+   * go holds up no other of its key.
+   */
+  next(nowMono: number, belowRank: number, mayGo: (item: Item) => boolean = () => true): Item | undefined {
     // While nothing may be sent, no alarm is held up by older events of its key.
     if (belowRank <= 0) return undefined;
+    this.#nowMono = nowMono;
     let best: Item | undefined;
     let bestRank = belowRank;
     const offer = (item: Item, rank: number) => {
-      const better = rank < bestRank || (rank === bestRank && best !== undefined && item.row.seq < best.row.seq);
-      if (better) {
+      if (rank < bestRank || (rank === bestRank && best !== undefined && goesBefore(item, best))) {
         best = item;
         bestRank = rank;
       }
     };
     for (const chain of this.#chains.values()) {
       if (chain.rank > bestRank) continue;
-      const head = chain.items[0];
-      if (head !== undefined && chain.sending === 0) offer(head, chain.rank);
+      const isFree = chain.sending === 0 && chain.blockedBy === undefined;
+      const head = isFree ? chain.items.find(mayGo) : undefined;
+      if (head !== undefined) offer(head, head === chain.items[0] || chain.rank === 0 ? chain.rank : rankOf(head));
       const alone = chain.rank === 0 ? overdueAlarm(chain, nowMono) : undefined;
-      if (alone !== undefined) offer(alone, 0);
+      // Before the older ones too: of a cloud that takes little, each turn would go to them.
+      if (alone !== undefined) offer(alone, -1);
     }
     for (const item of this.#aside) {
       // One the server fails on comes last in its rank: as a probe it would never let another show that all is well.
       const rank = rankOf(item) + (item.blamed > 0 ? 0.5 : 0);
-      if (item.dueMono <= nowMono && item.chain.sending === 0) offer(item, rank);
+      if (item.dueMono <= nowMono && item.chain.sending === 0 && mayGo(item)) offer(item, rank);
     }
     return best;
   }
 
+  /** It was offered ahead of the older events of its key, because they held it up too long. */
+  isOverdue({ heldUpSince }: Item): boolean {
+    return heldUpSince !== undefined && this.#nowMono - heldUpSince >= heldUpMs;
+  }
+
   started(item: Item): void {
     if (this.#aside.delete(item)) this.#link(item);
+    if (item.chain.blockedBy === item) item.chain.blockedBy = undefined;
     item.state = 'sending';
     item.tries += 1;
     item.chain.sending += 1;
+    this.#turns += 1;
+    item.chain.turn = this.#turns;
   }
 
   /** The try failed for a reason that is not the event's: it waits in its place. */
@@ -170,10 +202,11 @@ export class Queue {
     item.state = 'waiting';
   }
 
-  /** The event waits by itself; younger ones of its key may pass. */
-  setAside(item: Item, dueMono: number): void {
+  /** The event waits by itself; younger ones of its key may pass, unless it keeps its place. */
+  setAside(item: Item, dueMono: number, { keepsPlace = false } = {}): void {
     this.#ended(item);
     this.#unlink(item);
+    if (keepsPlace) item.chain.blockedBy = item;
     item.state = 'aside';
     item.dueMono = dueMono;
     this.#aside.add(item);
@@ -184,12 +217,11 @@ export class Queue {
     this.#ended(item);
     this.#unlink(item);
     this.#aside.delete(item);
+    if (item.chain.blockedBy === item) item.chain.blockedBy = undefined;
     item.state = 'settling';
-    this.#perLane[item.row.lane] -= 1;
     item.chain.open -= 1;
     if (item.chain.open === 0) this.#chains.delete(item.chain.key);
-    if (item.direct) this.#direct -= 1;
-    if (item.fresh) this.#fresh -= 1;
+    this.#count(item, -1);
   }
 
   forget(item: Item): void {
@@ -213,16 +245,34 @@ export class Queue {
   }
 
   directCount(): number {
-    return this.#direct;
+    return lanes.reduce((sum, lane) => sum + this.#direct[lane], 0);
   }
 
-  /** The item set aside longest ago becomes due now; for the cap on how many may be set aside. */
-  hastenOldestAside(): void {
-    for (const item of this.#aside) {
-      if (item.dueMono === 0) continue;
-      item.dueMono = 0;
-      return;
+  /** Of more than `cap` items with rows that are set aside, the one set aside longest ago becomes due now. */
+  hastenAside(cap: number): void {
+    const stored = [...this.#aside].filter(({ direct }) => !direct);
+    const oldest = stored.length > cap ? stored.find(({ dueMono }) => dueMono !== 0) : undefined;
+    if (oldest !== undefined) oldest.dueMono = 0;
+  }
+
+  /** Alarms up to this number are backlog from now on: what comes after an outage goes ahead of what came in it. */
+  age(upTo: number): void {
+    if (this.#fresh === 0) return;
+    for (const item of this.#items.values()) {
+      if (!item.fresh || item.direct || item.row.seq > upTo || item.state === 'settling') continue;
+      const isLinked = item.state !== 'aside';
+      if (isLinked) this.#unlink(item);
+      item.fresh = false;
+      item.heldUpSince = undefined;
+      this.#fresh -= 1;
+      if (isLinked) this.#link(item);
     }
+  }
+
+  /** Everything set aside is due now, what failed for a reason that may be the line's, or what failed alone. */
+  asideIsDue(which: 'all' | 'failed' | 'alone'): void {
+    for (const item of this.#aside)
+      if (which === 'all' || (which === 'failed' ? item.blamed : item.alone) > 0) item.dueMono = 0;
   }
 
   /** The origin rests: how long alarms were held up by older events of their key is measured anew afterwards. */
@@ -248,7 +298,16 @@ export class Queue {
     const key = keyOf(row);
     let chain = this.#chains.get(key);
     if (chain === undefined) {
-      chain = { key, items: [], open: 0, sending: 0, ranks: [0, 0, 0, 0, 0], rank: Number.POSITIVE_INFINITY };
+      chain = {
+        key,
+        items: [],
+        open: 0,
+        sending: 0,
+        blockedBy: undefined,
+        turn: 0,
+        ranks: [0, 0, 0, 0, 0],
+        rank: Number.POSITIVE_INFINITY,
+      };
       this.#chains.set(key, chain);
     }
     return chain;
@@ -276,17 +335,30 @@ export class Queue {
     chain.rank = next < 0 ? Number.POSITIVE_INFINITY : next;
   }
 
+  #count(item: Item, by: 1 | -1): void {
+    const { lane } = item.row;
+    this.#perLane[lane] += by;
+    if (item.fresh) this.#fresh += by;
+    if (!item.direct) return;
+    this.#direct[lane] += by;
+    if (item.fresh) this.#freshDirect += by;
+  }
+
   #ended(item: Item): void {
     if (item.state === 'sending') item.chain.sending -= 1;
   }
 }
 
-const keyOf = ({ lane, orderKey }: PendingRow): string => `${lane === 'activity' ? 'activity' : 'site'} ${orderKey}`;
+const keyOf = ({ lane, orderKey }: PendingRow): string => `${fileOf(lane)} ${orderKey}`;
+
+const goesBefore = (a: Item, b: Item): boolean =>
+  a.chain.turn === b.chain.turn ? a.row.seq < b.row.seq : a.chain.turn < b.chain.turn;
 
 /** A fresh alarm that has waited long enough for the older events of its key. */
 function overdueAlarm(chain: Chain, nowMono: number): Item | undefined {
   const alarm = chain.items.find((item) => item.fresh && item.state === 'waiting');
-  if (alarm === undefined || (alarm === chain.items[0] && chain.sending === 0)) return undefined;
+  const isHead = alarm === chain.items[0] && chain.sending === 0 && chain.blockedBy === undefined;
+  if (alarm === undefined || isHead) return undefined;
   alarm.heldUpSince ??= nowMono;
   return nowMono - alarm.heldUpSince >= heldUpMs ? alarm : undefined;
 }

@@ -30,8 +30,11 @@ export type Action =
       readonly toMs: number;
       /** Whether news of the line (`linkUp`) ends the rest at once; false where a person must change something. */
       readonly endsWithLink: boolean;
-      /** The server failed on this very event, which alone may be the cause. */
-      readonly blamesEvent?: true;
+      /**
+       * The event itself may be the cause. When it alone fails while others pass it is parked, or waits by itself and
+       * is never parked.
+       */
+      readonly blamed?: 'parks' | 'waits';
     };
 
 /** Statuses and inclusive ranges. */
@@ -52,14 +55,18 @@ export interface StatusRow {
 const second = 1_000;
 const minute = 60_000;
 
-const rest = (trouble: LinkTrouble, fromMs: number, toMs: number, endsWithLink: boolean): Action => ({
-  do: 'rest',
-  trouble,
-  fromMs,
-  toMs,
-  endsWithLink,
-});
-const lineDown = (trouble: LinkTrouble) => rest(trouble, second, 5 * minute, true);
+const rest = (
+  trouble: LinkTrouble,
+  fromMs: number,
+  toMs: number,
+  more: { endsWithLink: boolean; blamed?: 'parks' | 'waits' },
+): Action => ({ do: 'rest', trouble, fromMs, toMs, ...more });
+/** What is sent is surely not the cause. */
+const lineDown = (trouble: LinkTrouble) => rest(trouble, second, 5 * minute, { endsWithLink: true });
+/** It may be down, or something on the way, or behind the server, does not like this event. */
+const maybeDown = (trouble: LinkTrouble) => rest(trouble, second, 5 * minute, { endsWithLink: true, blamed: 'waits' });
+const needsPerson = (trouble: LinkTrouble, fromMs: number, toMs: number, blamed?: 'waits') =>
+  rest(trouble, fromMs, toMs, { endsWithLink: false, ...(blamed !== undefined && { blamed }) });
 const again: Action = { do: 'again', waitMs: minute };
 
 /**
@@ -74,9 +81,9 @@ export const statusTable: readonly StatusRow[] = [
     action: again,
   },
   { name: 'accepted', when: { status: [[200, 299]], body: ['empty', 'json'] }, action: { do: 'accept' } },
-  { name: 'success with a page: intercepted line', when: { status: [[200, 299]] }, action: lineDown('intercepted') },
-  { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: lineDown('intercepted') },
-  { name: 'proxy or portal wants a login', when: { status: [407, 511] }, action: lineDown('intercepted') },
+  { name: 'success with a page: intercepted line', when: { status: [[200, 299]] }, action: maybeDown('intercepted') },
+  { name: 'redirect: never followed', when: { status: [[300, 399]] }, action: maybeDown('intercepted') },
+  { name: 'proxy or portal wants a login', when: { status: [407, 511] }, action: maybeDown('intercepted') },
   { name: 'known under another id', when: { status: [409], echo: 'other' }, action: again },
   // Only what names our event shows that it is there; another conflict is no acceptance.
   { name: 'known already', when: { status: [409], echo: 'same' }, action: { do: 'accept' } },
@@ -85,65 +92,71 @@ export const statusTable: readonly StatusRow[] = [
   {
     name: 'refused with a fresh token',
     when: { status: [401] },
-    action: rest('unauthorized', minute, 15 * minute, false),
+    action: needsPerson('unauthorized', minute, 15 * minute, 'waits'),
   },
   {
     name: 'not permitted, or the address is wrong',
     when: { status: [403, 404, 405, 410, 501, 505] },
-    action: rest('forbidden', 5 * minute, 60 * minute, false),
+    action: needsPerson('forbidden', 5 * minute, 60 * minute, 'waits'),
   },
   {
     name: 'our request is malformed',
     when: { status: [406, 415, 431] },
-    action: rest('forbidden', 5 * minute, 60 * minute, false),
+    action: needsPerson('forbidden', 5 * minute, 60 * minute, 'waits'),
   },
   { name: 'wrong connection', when: { status: [421] }, action: { do: 'reconnect' } },
-  { name: 'too many requests', when: { status: [429] }, action: rest('busy', second, 5 * minute, true) },
+  { name: 'too many requests', when: { status: [429] }, action: lineDown('busy') },
   {
     name: 'asks for a pause',
     when: { status: [503], retryAfter: true },
-    action: rest('busy', second, 5 * minute, true),
+    action: lineDown('busy'),
   },
   {
     name: 'not now',
     when: { status: [408, 425, 502, 503, 504] },
-    action: lineDown('busy'),
+    action: maybeDown('busy'),
   },
   {
     name: 'server error',
     when: { status: [[500, 599]] },
-    action: { do: 'rest', trouble: 'busy', fromMs: second, toMs: 5 * minute, endsWithLink: true, blamesEvent: true },
+    action: rest('busy', second, 5 * minute, { endsWithLink: true, blamed: 'parks' }),
   },
   { name: 'another refusal', when: { status: [[400, 499]] }, action: again },
   {
     name: 'certificate not valid at this time',
     when: { failure: ['tls_time'] },
-    action: rest('clock', second, minute, true),
+    action: rest('clock', second, minute, { endsWithLink: true }),
   },
   {
     name: 'somebody else answers',
     when: { failure: ['tls_untrusted', 'tls_name', 'garbled'] },
-    action: lineDown('intercepted'),
+    action: maybeDown('intercepted'),
   },
   {
     name: 'line down',
     when: { failure: ['dns', 'refused', 'unreachable', 'timeout', 'reset', 'tls'] },
-    action: lineDown('unreachable'),
+    action: maybeDown('unreachable'),
   },
-  { name: 'answer too large', when: { failure: ['too_large'] }, action: lineDown('intercepted') },
+  { name: 'answer too large', when: { failure: ['too_large'] }, action: maybeDown('intercepted') },
   { name: 'token server away', when: { failure: ['token_unreachable'] }, action: lineDown('unreachable') },
   {
     name: 'token server refuses',
     when: { failure: ['token_refused'] },
-    action: rest('unauthorized', minute, 30 * minute, false),
+    action: needsPerson('unauthorized', minute, 30 * minute),
   },
   {
     name: 'address not allowed',
     when: { failure: ['forbidden_address'] },
-    action: rest('forbidden', 5 * minute, 60 * minute, false),
+    action: needsPerson('forbidden', 5 * minute, 60 * minute),
   },
-  { name: 'anything else', when: {}, action: lineDown('unreachable') },
+  { name: 'anything else', when: {}, action: maybeDown('unreachable') },
 ];
+
+/** Failures before a byte of the event has left: it cannot be their cause. */
+export const nothingSent: ReadonlySet<FailureKind> = new Set([
+  ...(['dns', 'refused', 'unreachable', 'tls', 'tls_time', 'tls_untrusted', 'tls_name'] as const),
+  ...(['token_unreachable', 'token_refused', 'forbidden_address'] as const),
+]);
 
 /** The row that decides about an outcome. */
 export function rowFor(outcome: Outcome): StatusRow {

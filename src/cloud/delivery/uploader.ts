@@ -2,6 +2,7 @@ import { pipeline, type Readable } from 'node:stream';
 import type { Logger } from 'pino';
 import { isLoopbackHost, type RawRequest, retryAfterMs } from '#cloud/client/index.ts';
 import type { Dialect } from '#cloud/contract/index.ts';
+import { describe, SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
@@ -37,16 +38,18 @@ export interface UploaderOptions {
   readonly bytesPerS?: number;
   /** Addresses may be plain http on this machine: the cloud itself is there (sandbox, tests). */
   readonly allowLoopbackHttp: boolean;
-  readonly random?: () => number;
+  readonly random: () => number;
 }
 
 export interface Uploader {
   /** Files may have become ready. */
   wake(): void;
-  /** The event was accepted, its addresses have come. */
-  accepted(seq: number): void;
+  /** The event was accepted, its addresses have come. `fresh`: it is of this moment, not one that waited long. */
+  accepted(seq: number, fresh: boolean): void;
   run(signal: AbortSignal): Promise<void>;
   linkUp(): void;
+  /** Files that fail through a fault of ours, for people; undefined when there are none. */
+  trouble(): string | undefined;
 }
 
 const perScan = 500;
@@ -58,10 +61,11 @@ const maxParts = 5;
 const idleMs = 5_000;
 const jobWaitMs = 30_000;
 const scanGapMs = 50;
+const newsGapMs = 250;
 
 /**
- * Uploads what is ready, on slots of its own, so that no event ever waits behind a picture. Alarms first, pictures
- * before clips, older events first.
+ * Uploads what is ready, on slots of its own, so that no event ever waits behind a picture. Pictures of alarms of this
+ * moment first, the newest of them, on one slot more, then alarms, pictures before clips, older events first.
  */
 export function createUploader(options: UploaderOptions): Uploader {
   const { clock, store, metrics } = options;
@@ -74,33 +78,53 @@ export function createUploader(options: UploaderOptions): Uploader {
   const cut = new BoundedMap<string, string>(100);
   /** Files whose failure without a verdict was logged, by file. */
   const told = new BoundedMap<string, true>(2_000);
+  /** Files whose last try met a fault of ours, with what went wrong, by file. */
+  const faulty = new BoundedMap<string, string>(2_000);
+  /** What became of files and is not on record yet, by file: only the record is repeated, not the upload. */
+  const unrecorded = new BoundedMap<string, MediaUpdate>(2_000);
+  /** Events of this moment whose pictures somebody may be waiting for. */
+  const fresh = new BoundedMap<number, true>(1_000);
   const gate = createUploadGate(options);
   let scanned = perScan;
+  /** Something has come since the rows were read. */
+  let hasNews = false;
 
   function breakerOf(url: string): Breaker {
     const { origin } = new URL(url);
     let breaker = origins.get(origin);
     if (breaker === undefined) {
-      const random = options.random === undefined ? {} : { random: options.random };
-      breaker = createBreaker({ clock, slots: options.slots, ...random });
+      breaker = createBreaker({ clock, slots: options.slots, random: options.random });
       origins.set(origin, breaker);
     }
     return breaker;
   }
 
-  async function scan(signal: AbortSignal): Promise<void> {
+  /** A fresh snapshot of an alarm: whoever looks at the alarm now needs it. */
+  const isUrgent = (row: MediaRow) => row.lane === 'alarm' && row.kind === 'snapshot' && fresh.get(row.seq) === true;
+  const rankOf = (row: MediaRow) => (isUrgent(row) ? -1 : importance(row));
+
+  /** True when the rows are to be read again at once: what has come may be worth more than the rest of them. */
+  async function scan(signal: AbortSignal): Promise<boolean> {
+    hasNews = false;
     const rows = await store.media(['ready'], scanned);
     let started = 0;
-    rows.sort((a, b) => importance(a) - importance(b) || a.seq - b.seq || a.index - b.index);
+    const bySeq = (a: MediaRow, b: MediaRow) => (isUrgent(a) ? b.seq - a.seq : a.seq - b.seq);
+    rows.sort((a, b) => rankOf(a) - rankOf(b) || bySeq(a, b) || a.index - b.index);
     for (const row of rows) {
-      while (running.size >= options.slots) await wakeups.wait(1_000, signal);
+      while (running.size >= options.slots + (isUrgent(row) ? 1 : 0)) {
+        await wakeups.wait(1_000, signal);
+        if (hasNews) return true;
+      }
       const key = keyOf(row);
       if (running.has(key) || (later.get(row.seq) ?? 0) > clock.monotonic()) continue;
       started += 1;
       running.add(key);
       void handle(row, signal)
         .then(
-          (again) => again && later.set(row.seq, clock.monotonic() + jobWaitMs),
+          (again) => {
+            faulty.delete(key);
+            if (again) later.set(row.seq, clock.monotonic() + jobWaitMs);
+          },
           (error: unknown) => {
             later.set(row.seq, clock.monotonic() + jobWaitMs);
             if (!signal.aborted) tell(row, error);
@@ -111,18 +135,30 @@ export function createUploader(options: UploaderOptions): Uploader {
           wakeups.wake();
         });
     }
+    if (rows.length < scanned) forgetFaulty(new Set(rows.map(keyOf)));
     scanned = started > 0 || rows.length < scanned ? perScan : Math.min(scanned * 2, longestScan);
+    return false;
+  }
+
+  /** Of those that are no longer ready nothing is to be said. */
+  function forgetFaulty(ready: ReadonlySet<string>): void {
+    for (const [key] of [...faulty.entries()]) if (!ready.has(key)) faulty.delete(key);
   }
 
   /** The file is tried for ever, so its trouble is logged once. */
   function tell(row: MediaRow, error: unknown): void {
-    if (row.silent === true || told.get(keyOf(row)) === true) return;
+    if (row.silent === true) return;
+    // What has a code is known elsewhere: a store that is away says so itself.
+    if (!(error instanceof SitewardError)) faulty.set(keyOf(row), describe(error));
+    if (told.get(keyOf(row)) === true) return;
     told.set(keyOf(row), true);
     options.log.error({ err: error, eventId: row.eventId, index: row.index }, 'an upload failed and is tried again');
   }
 
   /** Brings one file a step further; true when it is to be looked at again after a while. */
   async function handle(row: MediaRow, signal: AbortSignal): Promise<boolean> {
+    const known = unrecorded.get(keyOf(row));
+    if (known !== undefined) return finish(row, known);
     const found = await options.book.addressFor(row, signal);
     if (found.kind === 'wait') {
       if (found.tell !== undefined && row.silent !== true)
@@ -151,10 +187,7 @@ export function createUploader(options: UploaderOptions): Uploader {
         options.book.useful(row.eventId);
         if (row.silent !== true) metrics.uploadedBytes.inc(file.bytes);
         crashPoint('media.uploaded');
-        await record({ ...place(row), at: clock.wall(), state: 'uploaded' });
-        crashPoint('media.unlink');
-        await options.files.discard?.(row.file ?? '');
-        return false;
+        return finish(row, { ...place(row), at: clock.wall(), state: 'uploaded' });
       case 'ask':
         options.book.useless(row.eventId, reason);
         return false;
@@ -228,17 +261,28 @@ export function createUploader(options: UploaderOptions): Uploader {
       metrics.uploads.inc({ outcome: 'failed' });
       options.log.warn({ eventId: row.eventId, index: row.index, reason }, 'a picture or clip cannot be uploaded');
     }
-    await record({ ...place(row), at: clock.wall(), state: 'failed', reason: reason.slice(0, 300) });
-    await options.files.discard?.(row.file ?? '');
+    return finish(row, { ...place(row), at: clock.wall(), state: 'failed', reason: reason.slice(0, 300) });
+  }
+
+  /** The file goes only after its fate is on disk. */
+  async function finish(row: MediaRow, fate: MediaUpdate): Promise<false> {
+    unrecorded.set(keyOf(row), fate);
+    await store.updateMedia([fate]);
+    unrecorded.delete(keyOf(row));
+    if (fate.state === 'uploaded') crashPoint('media.unlink');
+    await options.files.discard(row.file ?? '');
     return false;
   }
 
-  const record = (update: MediaUpdate) => store.updateMedia([update]);
-
   return {
-    wake: wakeups.wake,
-    accepted(seq) {
+    wake() {
+      hasNews = true;
+      wakeups.wake();
+    },
+    accepted(seq, isFresh) {
       later.delete(seq);
+      if (isFresh) fresh.set(seq, true);
+      hasNews = true;
       wakeups.wake();
     },
     linkUp() {
@@ -246,13 +290,18 @@ export function createUploader(options: UploaderOptions): Uploader {
       later.clear();
       wakeups.wake();
     },
+    trouble() {
+      const [first] = faulty.entries();
+      if (first === undefined) return undefined;
+      return `${faulty.size} pictures or clips fail by a fault of siteward and are tried again: ${first[1]}`;
+    },
     async run(signal) {
       while (!signal.aborted) {
         try {
-          await scan(signal);
+          const isNotDone = await scan(signal);
           // Wake-ups come with every event; the store is not asked for each of them.
-          await sleep(scanGapMs, signal);
-          await wakeups.wait(idleMs, signal);
+          await sleep(isNotDone ? newsGapMs : scanGapMs, signal);
+          if (!isNotDone) await wakeups.wait(idleMs, signal);
         } catch {
           if (signal.aborted) return;
           // The store is away; its own health says so.
@@ -296,7 +345,7 @@ const heldBytes = (range: string | undefined): number => {
 };
 
 const keyOf = (row: MediaRow): string => `${row.lane}:${row.seq}:${row.index}`;
-const place = ({ seq, lane, index }: MediaRow) => ({ seq, lane, index });
+const place = ({ seq, lane, index, silent }: MediaRow) => ({ seq, lane, index, ...(silent === true && { silent }) });
 const mimeOf = (kind: MediaRow['kind']): string => (kind === 'snapshot' ? 'image/jpeg' : 'video/mp4');
 const importance = (row: MediaRow): number => lanes.indexOf(row.lane) * 2 + (row.kind === 'snapshot' ? 0 : 1);
 

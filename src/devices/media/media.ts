@@ -5,7 +5,7 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
-import { sleep, withDeadline } from '#lib/wait.ts';
+import { sleep, unlessAborted, withDeadline } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
 import type { MediaOutcome, MediaTable, PictureSource, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
@@ -26,11 +26,9 @@ export interface Media extends Part {
   capture(job: CaptureJob): void;
   /** The file's bytes are safe in the cloud; the picture leaves the disk. */
   discard(file: string): Promise<void>;
-  /** Their events were given up: they leave the disk in the background. Never throws. */
+  /** They, or their events, were given up: they leave the disk in the background. Never throws. */
   forget(files: readonly string[]): void;
   path(file: string): string;
-  /** The disk's level changed: pictures give way while it is nearly full, those of alarms last. */
-  relieve(): void;
 }
 
 const snapshotDeadlineMs = 10_000;
@@ -40,9 +38,6 @@ const camerasStoppedMs = 5000;
 /** A picture taken later than this after its event shows something else. */
 const lateMs = 30_000;
 const jobCap = 128;
-/** Pictures given up before the disk is looked at again, and how often the store looks. */
-const givenUpAtOnce = 40;
-const relieveEveryMs = 30_000;
 
 /**
  * Takes the pictures that events announced and keeps them on disk until the cloud has them. Cameras are asked side by
@@ -55,8 +50,6 @@ export function createMedia(options: {
   table: MediaTable;
   /** A picture is ready to be uploaded. */
   onReady: () => void;
-  /** The disk as the store sees it. From `hard` pictures of lesser events give way, on a full one those of alarms. */
-  storage?: () => string;
   clock: Clock;
   log: Logger;
   metrics: Registry;
@@ -69,8 +62,8 @@ export function createMedia(options: {
   /** The end of each camera's line of pictures. */
   const lines = new Map<string, Promise<void>>();
   let problem: string | undefined;
-  let relieving = false;
-  let tidied: Promise<void> = Promise.resolve();
+  /** What lay in the folder at the start has been counted. */
+  let measured: Promise<void> = Promise.resolve();
   /** Events of this run until the tidying is over: their planned pictures are not left over from a former run. */
   let fresh: Set<number> | undefined;
 
@@ -124,14 +117,14 @@ export function createMedia(options: {
       captures.inc({ result: outcome.state });
       problem = outcome.state === 'failed' ? `${item.camera}: ${outcome.reason}` : undefined;
     }
-    await job.committed;
+    await onDisk(job.committed);
     await record(outcome);
     crashPoint('media.row');
     if (outcome.state === 'ready') options.onReady();
   }
 
   async function picture(job: CaptureJob, item: MediaItem): Promise<MediaOutcome> {
-    const base = { seq: job.seq, lane: job.lane, index: item.index };
+    const base = placeOf(job, item);
     if (item.kind !== 'snapshot')
       return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
     try {
@@ -141,7 +134,7 @@ export function createMedia(options: {
       return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
     } catch (error) {
       abort.signal.throwIfAborted();
-      if (job.silent !== true) log.warn({ camera: item.camera, seq: job.seq, err: error }, 'no picture');
+      if (job.silent !== true) log.warn({ camera: item.camera, err: error }, 'no picture');
       return { ...base, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
     }
   }
@@ -159,6 +152,9 @@ export function createMedia(options: {
       return (await once()).bytes;
     }
   }
+
+  /** As `committed`, but no longer than media runs: an event may wait for a full disk for days. */
+  const onDisk = (committed: Promise<void>): Promise<void> => unlessAborted(committed, abort.signal);
 
   /** The store may be away for a while; the row is repeated until it is there. */
   async function record(outcome: MediaOutcome): Promise<void> {
@@ -197,48 +193,14 @@ export function createMedia(options: {
     return true;
   }
 
-  /**
-   * What waits gives way in this order: pictures of anything but alarms, clips of alarms, snapshots of alarms; within
-   * each the oldest first, at most so many at a time, until the level is better. What was delivered is gone already.
-   */
-  async function giveWay(): Promise<void> {
-    // Otherwise what is given up here would be taken for lost there.
-    await tidied.catch(() => undefined);
-    while (!abort.signal.aborted) {
-      const level = options.storage?.() ?? 'ok';
-      if (level !== 'hard' && level !== 'full') return;
-      const rows = (await table.list(['ready'], 10_000)).filter((row) => level === 'full' || row.lane !== 'alarm');
-      const next = rows.sort((a, b) => worth(a) - worth(b)).slice(0, givenUpAtOnce);
-      if (next.length === 0) return;
-      for (const row of next) {
-        await record({ ...row, at: clock.wall(), state: 'failed', reason: 'given up: the disk was full' });
-        // The row first: a picture without a row is swept up, a row without its picture would be waited for.
-        if (row.file !== undefined) await spool.remove(row.file);
-        if (row.silent !== true) captures.inc({ result: 'given_up' });
-      }
-      await sleep(relieveEveryMs, abort.signal);
-    }
-  }
-
-  function relieve(): void {
-    if (relieving) return;
-    relieving = true;
-    run(
-      giveWay().finally(() => {
-        relieving = false;
-      }),
-    );
-  }
-
   return {
     name: 'media',
 
-    relieve,
-
     async start() {
       fresh = new Set();
-      tidied = tidy(await spool.open());
-      run(tidied);
+      const names = await spool.open();
+      measured = spool.measure(names);
+      run(measured.then(() => tidy(names)));
     },
 
     async stop() {
@@ -258,7 +220,11 @@ export function createMedia(options: {
     discard: (file) => spool.remove(file),
     forget: (files) =>
       run(
-        Promise.all(files.map((file) => spool.remove(file))).then(() => undefined),
+        // A file that goes while it is counted would be counted for ever.
+        measured
+          .catch(() => undefined)
+          .then(() => Promise.all(files.map((file) => spool.remove(file))))
+          .then(() => undefined),
         true,
       ),
     path: (file) => spool.path(file),
@@ -274,14 +240,13 @@ export function createMedia(options: {
 
   async function refuse(job: CaptureJob, item: MediaItem): Promise<void> {
     if (job.silent !== true) captures.inc({ result: 'refused' });
-    await job.committed;
+    await onDisk(job.committed);
     const reason = 'too many pictures were asked for at once';
-    await record({ seq: job.seq, lane: job.lane, index: item.index, at: clock.wall(), state: 'failed', reason });
+    await record({ ...placeOf(job, item), at: clock.wall(), state: 'failed', reason });
   }
 }
 
-/** Lower gives way first. */
-function worth({ lane, kind }: PlannedMedia): number {
-  if (lane !== 'alarm') return 0;
-  return kind === 'snapshot' ? 2 : 1;
-}
+const placeOf = ({ seq, lane, silent }: CaptureJob, { index }: MediaItem) => ({
+  ...{ seq, lane, index },
+  ...(silent === true && { silent }),
+});

@@ -29,6 +29,8 @@ export type MediaOutcome = {
   readonly lane: Lane;
   readonly index: number;
   readonly at: number;
+  /** Its writing shows in no metric (safety 4). */
+  readonly silent?: true;
 } & (
   | {
       readonly state: 'ready';

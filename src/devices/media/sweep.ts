@@ -26,7 +26,6 @@ const orphanKeptMs = 24 * 3_600_000;
  */
 export async function sweep(options: SweepOptions): Promise<readonly string[]> {
   const { spool, table, names, signal } = options;
-  await spool.measure(names);
   const rows = await table.list(['planned', 'ready'], rowCap);
   const there = new Set(names);
   for (const row of rows) {
@@ -81,4 +80,9 @@ const show = (row: PlannedMedia, bytes: number, { spool }: SweepOptions): void =
 const fail = (row: PlannedMedia, reason: string, { record, wall }: SweepOptions): Promise<void> =>
   record({ ...place(row), at: wall(), state: 'failed', reason });
 
-const place = ({ seq, lane, index }: PlannedMedia) => ({ seq, lane, index });
+const place = ({ seq, lane, index, silent }: PlannedMedia) => ({
+  seq,
+  lane,
+  index,
+  ...(silent === true && { silent }),
+});

@@ -38,6 +38,11 @@ export const cameraOptions = z
       .min(1)
       .optional()
       .describe('Detections that open the zone; without it every person, vehicle and intrusion class'),
+    chime: z.boolean().default(false).describe('Whether the zone sounds a chime while its partition is disarmed'),
+    confirms: z
+      .boolean()
+      .default(true)
+      .describe('Whether the zone counts for sequential confirmation; false for cameras outside the building'),
     pictures: z
       .enum(['alarm', 'armed', 'always'])
       .default('alarm')

@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import { SitewardError } from '#errors.ts';
 import type { TroubleKind } from '#site/model/index.ts';
+import { compileLookup, type Fields, type Lookup, type Overrides, type Say, toFields } from './lookup.ts';
 import {
   type Condition,
   fieldSchemas,
   type Out,
-  type Outcome,
   type Profile,
   profileSchema,
   type Read,
@@ -14,17 +14,16 @@ import {
 import { compileTemplate, narrowest, overlap, type Template } from './topics.ts';
 import { pointerPath } from './values.ts';
 
-/** Fields and values a read has found. `state: null` clears what this read said about the state before. */
-export type Fields = Readonly<Record<string, string | boolean | null>>;
-
 export interface CompiledRead {
   readonly for: Target;
   /** Names this read within its profile: memory of a state or trouble is kept per source. */
   readonly source: string;
   readonly key: string;
+  /** Where the message itself names the key. */
+  readonly keyPath: readonly string[] | null;
   readonly layers: readonly ('bridge' | 'device')[];
   readonly trouble: TroubleKind | ReadonlyMap<string, TroubleKind> | null;
-  readonly each: { readonly path: readonly string[]; readonly key: RegExp } | null;
+  readonly each: { readonly path: readonly string[]; readonly key: RegExp | null } | null;
   readonly path: readonly string[] | null;
   readonly when: Test;
   readonly first: readonly { readonly test: Test; readonly fields: Fields }[] | null;
@@ -37,14 +36,19 @@ export interface CompiledRead {
   readonly label: string;
 }
 
-export type Test = readonly { readonly path: readonly string[]; readonly texts: ReadonlySet<string> }[];
-/** The fields a raw value means; null when it says nothing; undefined when nobody knows. */
-export type Lookup = (raw: string) => Fields | null | undefined;
+/** `absent`: it also holds where nothing stands. */
+export type Test = readonly {
+  readonly path: readonly string[];
+  readonly texts: ReadonlySet<string>;
+  readonly absent: boolean;
+}[];
 
 export interface CompiledRule {
   readonly template: Template;
   readonly format: 'text' | 'json' | 'either';
   readonly retained: 'state' | 'ignore' | 'context';
+  /** Live messages are records of the past too. */
+  readonly record: boolean;
   readonly mask: readonly (readonly string[])[];
   readonly reads: readonly CompiledRead[];
 }
@@ -52,6 +56,8 @@ export interface CompiledRule {
 export interface CompiledOut {
   readonly topic: string;
   readonly payload: Out['payload'];
+  readonly withCode: Out['payload'] | null;
+  readonly leaveOut: ReadonlyMap<string, ReadonlySet<string>>;
   readonly qos: 0 | 1;
 }
 
@@ -60,21 +66,23 @@ export interface Compiled {
   /** What to subscribe to; no filter covers another. */
   readonly filters: readonly string[];
   readonly rules: readonly CompiledRule[];
+  /** The rules by the first level of their topics, which is always fixed. */
+  readonly byHead: ReadonlyMap<string, readonly CompiledRule[]>;
   readonly out: ReadonlyMap<string, CompiledOut>;
   /** Partition keys worth remembering; null remembers any, within a bound. */
   readonly partitions: ReadonlySet<string> | null;
+  /** Other words of the bridge for a partition, to the one that names it here. */
+  readonly aliases: ReadonlyMap<string, string>;
 }
 
 export interface CompileOptions {
   readonly vars?: Readonly<Record<string, string>> | undefined;
-  readonly overrides?: Readonly<Record<string, Readonly<Record<string, string | boolean | null>>>> | undefined;
+  readonly overrides?: Overrides | undefined;
   readonly partitions?: readonly string[] | undefined;
+  readonly aliases?: ReadonlyMap<string, string> | undefined;
 }
 
-/** Collects what is wrong, each with its place, so that all of it is said at once. */
-type Say = (place: string, problem: string) => void;
-
-const placeholders = ['partition', 'zone', 'trouble', 'output'] as const;
+const placeholders = ['partition', 'zone', 'trouble', 'output', 'device'] as const;
 const usualPlaceholder: Readonly<Record<Target, string>> = {
   partition: '{partition}',
   zone: '{zone}',
@@ -82,6 +90,8 @@ const usualPlaceholder: Readonly<Record<Target, string>> = {
   link: '',
   keypad: '{zone}',
   output: '{output}',
+  report: '',
+  token: '',
 };
 
 /** Checks a profile and makes it ready to interpret. Throws `profile_invalid` that names every place. */
@@ -100,29 +110,40 @@ export function compileProfile(json: unknown, options: CompileOptions = {}): Com
     const template = readTemplate(rule.topic, vars, `in[${i}].topic`, placeholders, say);
     if (template === undefined) continue;
     for (const [j, earlier] of rules.entries()) {
-      if (overlap(earlier.template, template)) say(`in[${i}].topic`, `can match the same topic as in[${j}].topic`);
+      if (overlap(earlier.template, template)) {
+        say(
+          `in[${i}].topic`,
+          `can match the same topic as in[${j}].topic: ${template.text} and ${earlier.template.text}`,
+        );
+      }
     }
     const reads = rule.read.map((read, j) =>
       compileRead(read, { place: `in[${i}].read[${j}]`, template, overrides, source: `${i}.${j}`, say }),
     );
     const pointed =
-      rule.read.some((read) => read.at ?? read.when ?? read.first ?? read.each) || rule.mask !== undefined;
+      rule.read.some((read) => read.at ?? read.when ?? read.first ?? read.each ?? read.key_at) ||
+      rule.mask !== undefined;
     rules.push({
       template,
       format: rule.format ?? (pointed ? 'json' : 'text'),
       retained: rule.retained,
+      record: rule.record ?? false,
       mask: (rule.mask ?? []).map(pointerPath),
       reads,
     });
   }
   const out = compileOut(profile, vars, say);
+  checkCode(profile, say);
+  checkSlots(profile, say);
   checkOverrides(profile, overrides, say);
   if (problems.length > 0) throw invalid(id, problems);
   return {
     profile,
     filters: narrowest(rules.map((rule) => rule.template)),
     rules,
+    byHead: Map.groupBy(rules, (rule) => rule.template.levels[0]?.prefix ?? ''),
     out,
+    aliases: options.aliases ?? new Map(),
     partitions: options.partitions === undefined ? null : new Set(options.partitions),
   };
 }
@@ -191,14 +212,14 @@ function fillVars(text: string, vars: ReadonlyMap<string, string>): string {
 interface ReadContext {
   readonly place: string;
   readonly template: Template;
-  readonly overrides: NonNullable<CompileOptions['overrides']>;
+  readonly overrides: Overrides;
   readonly source: string;
   readonly say: Say;
 }
 
 function compileRead(read: Read, context: ReadContext): CompiledRead {
   const { place, template, say } = context;
-  const key = read.key ?? usualPlaceholder[read.for];
+  const key = read.key ?? (read.key_at === undefined ? usualPlaceholder[read.for] : '');
   const known = [...template.names, ...(read.each === undefined ? [] : ['partition', 'zone'])];
   for (const [, name] of key.matchAll(/\{([a-z_]+)\}/g)) {
     if (name !== undefined && !known.includes(name)) {
@@ -208,11 +229,15 @@ function compileRead(read: Read, context: ReadContext): CompiledRead {
   checkShape(read, context);
   return {
     for: read.for,
-    source: context.source,
+    source: read.slot === undefined ? context.source : `slot ${read.slot}`,
     key,
+    keyPath: path(read.key_at),
     layers: read.layer === 'both' ? ['bridge', 'device'] : [read.layer ?? 'bridge'],
     trouble: compileTrouble(read, context),
-    each: read.each === undefined ? null : { path: path(read.each.at) ?? [], key: anchored(read.each.key) },
+    each:
+      read.each === undefined
+        ? null
+        : { path: path(read.each.at) ?? [], key: read.each.key === undefined ? null : anchored(read.each.key) },
     path: path(read.at),
     when: read.when === undefined ? [] : compileTest(read.when),
     first: read.first === undefined ? null : compileFirst(read, context),
@@ -237,6 +262,10 @@ function checkShape(read: Read, { place, say }: ReadContext): void {
   }
   if (read.map === 'bool' && read.set === undefined) say(`${place}.set`, 'is needed with map: bool');
   if (read.layer !== undefined && read.for !== 'link') say(`${place}.layer`, 'belongs to reads for link only');
+  if (read.slot !== undefined && read.for !== 'partition') say(`${place}.slot`, 'belongs to reads for partition only');
+  if (read.key !== undefined && read.key_at !== undefined) say(`${place}.key`, 'excludes key_at');
+  if (read.for === 'token' && !/^[a-z][a-z_]{0,31}$/.test(read.key ?? ''))
+    say(`${place}.key`, 'names the token: small letters and _');
   if (read.first !== undefined && read.at !== undefined)
     say(`${place}.first`, 'excludes at: its conditions name their pointers');
 }
@@ -253,10 +282,11 @@ function compileTrouble(read: Read, { place, template, say }: ReadContext): Comp
 }
 
 function compileTest(condition: Condition): Test {
-  return Object.entries(condition).map(([pointer, wanted]) => ({
-    path: pointerPath(pointer),
-    texts: new Set((Array.isArray(wanted) ? wanted : [wanted]).map(String)),
-  }));
+  return Object.entries(condition).map(([pointer, wanted]) => {
+    const all = Array.isArray(wanted) ? wanted : [wanted];
+    const texts = new Set(all.filter((one) => one !== null).map(String));
+    return { path: pointerPath(pointer), texts, absent: all.includes(null) };
+  });
 }
 
 function compileFirst(read: Read, context: ReadContext): NonNullable<CompiledRead['first']> {
@@ -266,91 +296,65 @@ function compileFirst(read: Read, context: ReadContext): NonNullable<CompiledRea
   }));
 }
 
-/** The fields an outcome stands for, each value checked against the field's schema. */
-function toFields(read: Read, outcome: Outcome, place: string, say: Say): Fields {
-  if (outcome === null && read.set === undefined) return {};
-  if (typeof outcome !== 'object' && read.set === undefined) {
-    say(place, 'must be an object of fields, since the read has no set');
-    return {};
-  }
-  const given = typeof outcome === 'object' && outcome !== null ? outcome : { [read.set ?? '']: outcome };
-  const schemas: Readonly<Record<string, z.ZodType>> = fieldSchemas[read.for];
-  const fields: Record<string, string | boolean | null> = {};
-  for (const [name, value] of Object.entries(given)) {
-    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
-    const turned = read.invert === true && typeof value === 'boolean' ? !value : value;
-    if (schema === undefined) say(place, `${read.for} has no field "${name}"`);
-    else if (value !== null && !schema.safeParse(value).success)
-      say(place, `"${String(value)}" is no value of ${name}`);
-    else if (value !== null || name === 'state') fields[name] = turned;
-  }
-  return fields;
-}
-
-const trues = ['true', 'on', '1', 'yes'];
-const falses = ['false', 'off', '0', 'no'];
-
-/** Map, site overrides, ephemeral values and `other` as one function of the raw text. */
-function compileLookup(read: Read, context: ReadContext): Lookup {
-  const table = new Map<string, Fields>();
-  const folded = new Map<string, Fields>();
-  const enter = (raw: string, outcome: Outcome, place: string, fold: boolean) => {
-    const fields = toFields(read, outcome, place, context.say);
-    table.set(raw, fields);
-    if (fold) folded.set(raw.toLowerCase(), fields);
-  };
-  const field = read.set === undefined ? undefined : (fieldSchemas[read.for] as Record<string, z.ZodType>)[read.set];
-  const words = wordsOf(field);
-  if (read.map === 'bool' || (read.map === undefined && field?.safeParse(true).success === true)) {
-    for (const raw of trues) enter(raw, true, `${context.place}.map`, true);
-    for (const raw of falses) enter(raw, false, `${context.place}.map`, true);
-  } else if (read.map !== undefined) {
-    for (const [raw, outcome] of Object.entries(read.map)) {
-      enter(raw, outcome, `${context.place}.map.${raw}`, read.fold ?? false);
-    }
-  } else {
-    for (const word of words) enter(word, word, `${context.place}.map.${word}`, read.fold ?? false);
-  }
-  if (read.set !== undefined && Object.hasOwn(context.overrides, read.set)) {
-    for (const [raw, value] of Object.entries(context.overrides[read.set] ?? {})) {
-      // Polarity belongs to the bridge's words; a site says what it means.
-      const fields = toFields({ ...read, invert: false }, value, `overrides.${read.set}.${raw}`, context.say);
-      table.set(raw, fields);
-      if (folded.has(raw.toLowerCase())) folded.set(raw.toLowerCase(), fields);
-    }
-  }
-  const ephemeral = new Set(read.ephemeral ?? []);
-  const other =
-    read.other === undefined ? undefined : toFields(read, read.other, `${context.place}.other`, context.say);
-  const free = read.map === undefined && field !== undefined && words.length === 0 && table.size === 0;
-  return (raw) => {
-    const fields = table.get(raw) ?? folded.get(raw.toLowerCase());
-    if (fields !== undefined) return fields;
-    // An empty payload is a cleared retained topic, never a value, unless the map says otherwise.
-    if (raw === '' || ephemeral.has(raw)) return null;
-    if (free && read.set !== undefined) return { [read.set]: raw.slice(0, 64) };
-    return other;
-  };
-}
-
-/** The words of an enum field, none for other types. */
-function wordsOf(field: z.ZodType | undefined): readonly string[] {
-  const options = field !== undefined && 'options' in field ? field.options : [];
-  return Array.isArray(options) ? options.map(String) : [];
-}
-
 function compileOut(profile: Profile, vars: ReadonlyMap<string, string>, say: Say): Map<string, CompiledOut> {
   const out = new Map<string, CompiledOut>();
   for (const [name, entry] of Object.entries(profile.out)) {
     if (entry === undefined) continue;
     const template = readTemplate(entry.topic, vars, `out.${name}.topic`, ['partition', 'zone'], say);
     if (!profile.caps.some((cap) => cap === name)) say(`out.${name}`, `is not listed in caps`);
-    if (template !== undefined) out.set(name, { topic: template.text, payload: entry.payload, qos: entry.qos });
+    if (template === undefined) continue;
+    out.set(name, {
+      topic: template.text,
+      payload: entry.payload,
+      withCode: entry.with_code ?? null,
+      leaveOut: new Map(Object.entries(entry.leave_out ?? {}).map(([member, words]) => [member, new Set(words)])),
+      qos: entry.qos,
+    });
   }
   return out;
 }
 
-function checkOverrides(profile: Profile, overrides: NonNullable<CompileOptions['overrides']>, say: Say): void {
+const namesIn = (payload: Out['payload']): string[] =>
+  (typeof payload === 'string' ? [payload] : Object.values(payload))
+    .filter((text) => typeof text === 'string')
+    .flatMap((text) => [...text.matchAll(/\{([a-z_]+)(?::number)?\}/g)].map((match) => match[1] ?? ''));
+
+/** Commands name only what can be filled in, and the code exactly where the profile says that one is sent. */
+function checkCode({ code, out, in: rules }: Profile, say: Say): void {
+  const tokens = rules.flatMap((rule) => rule.read.flatMap((read) => (read.for === 'token' ? [read.key] : [])));
+  const isSent = code.mode !== 'none' && code.mode !== 'in-bridge';
+  let isUsed = false;
+  for (const [name, entry] of Object.entries(out)) {
+    if (entry === undefined) continue;
+    const names = [entry.payload, entry.with_code ?? ''].flatMap(namesIn);
+    const unknown = names.find((one) => !['partition', 'zone', 'code', ...tokens].includes(one));
+    if (unknown !== undefined) say(`out.${name}.payload`, `{${unknown}} is nothing that can be filled in`);
+    if (!names.includes('code')) continue;
+    isUsed = true;
+    if (!isSent) say(`out.${name}.payload`, `holds {code}, and code.mode ${code.mode} says that none is sent`);
+  }
+  if (isSent && !isUsed) say('code.mode', `is ${code.mode}, and no command holds {code}`);
+}
+
+/** Of the topics that share a slot at most one may be retained as state, or the order of a burst would decide. */
+function checkSlots({ in: rules }: Profile, say: Say): void {
+  const lasting = new Map<string, number>();
+  for (const [i, rule] of rules.entries()) {
+    if (rule.retained !== 'state' || rule.record === true) continue;
+    for (const slot of new Set(rule.read.flatMap((read) => read.slot ?? []))) {
+      const earlier = lasting.get(slot);
+      if (earlier !== undefined) {
+        say(
+          `in[${i}].read`,
+          `shares the slot ${slot} with in[${earlier}]; at most one of them may be retained as state`,
+        );
+      }
+      lasting.set(slot, i);
+    }
+  }
+}
+
+function checkOverrides(profile: Profile, overrides: Overrides, say: Say): void {
   const fields = new Set(profile.in.flatMap((rule) => rule.read.map((read) => read.set)));
   for (const field of Object.keys(overrides)) {
     if (!fields.has(field)) say(`overrides.${field}`, 'the profile reads no such field');

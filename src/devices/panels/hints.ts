@@ -4,7 +4,15 @@ import type { Clock } from '#lib/clock.ts';
 /** One thing a technician should look at, for `siteward status`. */
 export interface PanelHint {
   readonly panel: string;
-  readonly kind: 'unknown_value' | 'unknown_key' | 'type_differs' | 'dropped' | 'not_heard' | 'not_running';
+  readonly kind:
+    | 'unknown_value'
+    | 'unknown_key'
+    | 'type_differs'
+    | 'dropped'
+    | 'not_heard'
+    | 'vanished'
+    | 'not_running'
+    | 'no_code';
   /** The topic, rule or key it is about. */
   readonly about: string;
   /** One sentence that says what to do. */

@@ -1,16 +1,25 @@
-export { renderCommand } from './commands.ts';
+export { blanked } from './blank.ts';
+export { bridgedPanels } from './bridged.ts';
+export { type CatalogueEntry, catalogue } from './catalogue.ts';
+export { codeUse, renderCommand } from './commands.ts';
 export { type Compiled, type CompileOptions, compileProfile } from './compile.ts';
+export { createReceiver, type ReceivedPanel, type Receiver } from './dc09.ts';
+export { keyProblem } from './dc09-key.ts';
+export { dc09Profile } from './dc09-options.ts';
+export { type Draft, draftProfile } from './draft.ts';
+export { fixedLevels, guessVars, type Vars } from './guess.ts';
 export type { PanelHint } from './hints.ts';
-export {
-  emptyMemory,
-  interpret,
-  type Memory,
-  type Message,
-  type Note,
-  type Reading,
-} from './interpret.ts';
-export { type BuiltPanel, buildPanels, loadProfile, profileIds } from './load.ts';
+export { emptyMemory, interpret, type Memory } from './interpret.ts';
+export { bridgesOf, type Fit, rankProfiles } from './learn.ts';
+export { keepLine } from './line.ts';
+export { type BuiltPanel, buildPanels, confirmMsOf, loadProfile, profileIds } from './load.ts';
 export { createMapping, type Mapping, type MappingHint, mapReading } from './mapping.ts';
+export { createObservations, type Observations, type Phase } from './observe.ts';
 export { type PanelOptions, panelOptions } from './options.ts';
 export { createPanels, type Panels, type PanelsOptions } from './panels.ts';
 export { type Profile, profileSchema } from './profile.ts';
+export type { Message, Note, Reading } from './reading.ts';
+export { type SuggestedPanel, suggestPanel } from './suggest.ts';
+export { type SiteSoFar, type SuggestedSite, suggestSite } from './suggest-site.ts';
+export { createTraffic, type Heard, type Traffic } from './traffic.ts';
+export { meaningOf, phraseOf, type Verdict, verdictOf, wordsOf } from './wording.ts';

@@ -1,54 +1,9 @@
-import type { ArmingWord, TroubleKind, ZoneType } from '#site/model/index.ts';
-import type { Compiled, CompiledRead, CompiledRule, Fields, Test } from './compile.ts';
-import { at, decode, isRecord, mask, normalKey, parseJson, showable, stringForm, unquote } from './values.ts';
-
-/** One message as it came from the broker. */
-export interface Message {
-  readonly topic: string;
-  readonly payload: Uint8Array;
-  readonly retain: boolean;
-}
-
-export type Fault = 'arm_failed' | 'wrong_code' | 'lockout' | 'other';
-
-/** What a message says, in the panel's own keys. `replay`: knowledge about the present, no edge. */
-export type Reading = { readonly replay: boolean; readonly context: boolean } & (
-  | {
-      readonly kind: 'partition';
-      readonly key: string;
-      readonly state?: ArmingWord;
-      readonly target?: ArmingWord;
-      readonly ready?: boolean;
-      readonly memory?: boolean;
-      readonly fire?: boolean;
-      readonly fault?: Fault;
-      readonly user?: string;
-    }
-  | {
-      readonly kind: 'zone';
-      readonly key: string;
-      readonly open?: boolean;
-      readonly alarm?: boolean;
-      readonly tamper?: boolean;
-      readonly bypassed?: boolean;
-      readonly lowBattery?: boolean;
-      readonly online?: boolean;
-      readonly zoneType?: ZoneType;
-    }
-  | { readonly kind: 'trouble'; readonly trouble: TroubleKind; readonly active: boolean }
-  | { readonly kind: 'link'; readonly layer: 'bridge' | 'device'; readonly up: boolean; readonly status: string }
-  | { readonly kind: 'keypad'; readonly key: string; readonly action: string }
-  | { readonly kind: 'output'; readonly key: string; readonly on: boolean }
-);
-
-type Loose<T> = { -readonly [K in keyof T]: T[K] };
-type ZoneReading = Loose<Extract<Reading, { kind: 'zone' }>>;
-
-/** What could not be read, for counters and hints. Never holds more of a payload than `showable` lets through. */
-export type Note =
-  | { readonly kind: 'dropped'; readonly reason: 'too_large' | 'not_utf8' | 'bad_json'; readonly topic: string }
-  | { readonly kind: 'unmapped'; readonly rule: string; readonly field: string; readonly value: string }
-  | { readonly kind: 'ignored' | 'unmatched' };
+import { Secret } from '#lib/secret.ts';
+import type { ArmingWord, TroubleKind } from '#site/model/index.ts';
+import type { Compiled, CompiledRead, CompiledRule, Test } from './compile.ts';
+import type { Fields } from './lookup.ts';
+import type { Message, Note, Reading, ZoneReading } from './reading.ts';
+import { at, decode, isRecord, mask, members, normalKey, parseJson, showable, stringForm, unquote } from './values.ts';
 
 /** What earlier messages said that later ones are combined with. Plain data, never changed in place. */
 export interface Memory {
@@ -56,6 +11,8 @@ export interface Memory {
   readonly states: ReadonlyMap<string, ReadonlyMap<string, ArmingWord>>;
   /** Per trouble, the sources that report it. */
   readonly troubles: ReadonlyMap<TroubleKind, ReadonlySet<string>>;
+  /** What the bridge wants back in its commands, by name. */
+  readonly tokens: ReadonlyMap<string, Secret>;
 }
 
 export interface Interpreted {
@@ -64,12 +21,16 @@ export interface Interpreted {
   readonly notes: readonly Note[];
 }
 
-export const emptyMemory = (): Memory => ({ states: new Map(), troubles: new Map() });
+export const emptyMemory = (): Memory => ({ states: new Map(), troubles: new Map(), tokens: new Map() });
 
 /** At most so many partitions are remembered when the site did not name its own; the oldest gives way. */
 const partitionCap = 256;
-/** At most so many members of one object are read by `each`, and troubles remembered per kind. */
+/** At most so many members of one object are read by `each`. */
 const memberCap = 1000;
+/** Longer words in a message are no zone or partition (characters). */
+const nameCap = 64;
+/** At most so many sources of one trouble are remembered. */
+const sourceCap = 256;
 
 /**
  * Reads one message. Pure: the same profile, memory and message give the same answer. For retained messages in any
@@ -88,21 +49,37 @@ export function interpret(compiled: Compiled, memory: Memory, message: Message):
 
   const decoded = decode(message.payload);
   if ('drop' in decoded) return drop(decoded.drop);
-  if (decoded.text === '' && rule.format !== 'text') return { memory, readings: [], notes: [{ kind: 'ignored' }] };
+  if (decoded.text === '' && rule.format !== 'text') {
+    return { memory, readings: [], notes: clearedNotes(compiled, message, caught) };
+  }
   const body = readBody(rule, decoded.text);
   if (body === undefined) return drop('bad_json');
 
   const run = new Run(compiled, memory, rule, message.retain);
   for (const read of rule.reads) run.read(read, caught, body);
-  return { memory: run.memory, readings: run.readings, notes: run.notes };
+  const isEmpty = decoded.text === '' && run.readings.length === 0;
+  const notes = isEmpty ? clearedNotes(compiled, message, caught) : run.notes;
+  return { memory: run.memory, readings: run.readings, notes };
 }
 
 function findRule(compiled: Compiled, topic: string) {
-  for (const rule of compiled.rules) {
+  const slash = topic.indexOf('/');
+  for (const rule of compiled.byHead.get(slash === -1 ? topic : topic.slice(0, slash)) ?? []) {
     const match = rule.template.regex.exec(topic);
     if (match !== null) return { rule, caught: new Map(Object.entries(match.groups ?? {})) };
   }
   return undefined;
+}
+
+/** A retained topic was cleared. It is no value of anything; of a zone it may mean that the bridge has renamed it. */
+function clearedNotes(
+  { profile }: Compiled,
+  { retain }: Message,
+  caught: ReadonlyMap<string, string>,
+): readonly Note[] {
+  const zone = caught.get('zone');
+  if (zone === undefined || retain) return [{ kind: 'ignored' }];
+  return [{ kind: 'cleared', key: normalKey(zone, profile.identity.zone) }];
 }
 
 /** `json` is undefined for a message that is text. */
@@ -120,9 +97,9 @@ function readBody(rule: CompiledRule, text: string): Body | undefined {
 }
 
 const holds = (test: Test, root: unknown): boolean =>
-  test.every(({ path, texts }) => {
+  test.every(({ path, texts, absent }) => {
     const form = stringForm(at(root, path));
-    return typeof form === 'object' && texts.has(form.text);
+    return typeof form === 'object' ? texts.has(form.text) : absent && form === 'absent';
   });
 
 /** The reading of one message: collects readings and notes and the memory as it becomes. */
@@ -147,10 +124,9 @@ class Run {
       this.#readOne(read, caught, body);
       return;
     }
-    const parent = at(body.json, read.each.path);
-    if (!isRecord(parent)) return;
-    for (const [name, value] of Object.entries(parent).slice(0, memberCap)) {
-      const key = read.each.key.exec(name)?.[1];
+    for (const [name, value] of members(body.json, read.each.path, memberCap)) {
+      if (name.length > nameCap) continue;
+      const key = read.each.key === null ? name : read.each.key.exec(name)?.[1];
       if (key === undefined || key === '') continue;
       const member = { text: stringText(value), json: isRecord(value) ? value : undefined };
       if (value !== null) this.#readOne(read, new Map([...caught, ['partition', key], ['zone', key]]), member);
@@ -163,12 +139,23 @@ class Run {
     if (read.when.length > 0 && !holds(read.when, body.json)) return;
     const fields = this.#fields(read, body);
     if (fields === null) return;
-    const filled = read.key.replace(/\{([a-z_]+)\}/g, (_, name: string) => caught.get(name) ?? '');
-    const identity = this.#compiled.profile.identity;
-    const kind = read.for === 'zone' || read.for === 'partition' ? identity[read.for] : 'label';
-    const key = normalKey(filled, kind);
+    const key = this.#key(read, caught, body);
+    if (key === null) return;
     this.#say(read, key, caught, fields);
     if (read.pulse) this.#say(read, key, caught, opposite(fields));
+  }
+
+  /** The bridge's key this read is about; null when the message was to name one and does not. */
+  #key(read: CompiledRead, caught: ReadonlyMap<string, string>, body: Body): string | null {
+    const form = read.keyPath === null ? null : stringForm(at(body.json, read.keyPath));
+    if (typeof form === 'string') return null;
+    // A key is what a configuration could name: a long or unprintable one is none.
+    if (form !== null && (form.text.length > nameCap || !/^\P{Cc}+$/u.test(form.text))) return null;
+    const filled = form?.text ?? read.key.replace(/\{([a-z_]+)\}/g, (_, name: string) => caught.get(name) ?? '');
+    const { identity } = this.#compiled.profile;
+    const kind = read.for === 'report' ? 'zone' : read.for;
+    const key = normalKey(filled, kind === 'zone' || kind === 'partition' ? identity[kind] : 'label');
+    return read.for === 'partition' ? (this.#compiled.aliases.get(key) ?? key) : key;
   }
 
   #fields(read: CompiledRead, body: Body): Fields | null {
@@ -195,11 +182,14 @@ class Run {
 
   #unmapped(read: CompiledRead, raw: string): void {
     const rule = this.#rule.template.text;
+    // A token is as good as a code.
+    if (read.for === 'token') return;
     this.notes.push({ kind: 'unmapped', rule, field: `${read.for}.${read.label}`, value: showable(raw) });
   }
 
   #say(read: CompiledRead, key: string, caught: ReadonlyMap<string, string>, fields: Fields): void {
-    const base = { replay: this.#retain, context: this.#retain && this.#rule.retained === 'context' };
+    const context = this.#rule.record || (this.#retain && this.#rule.retained === 'context');
+    const base = { replay: this.#retain, context };
     switch (read.for) {
       case 'partition': {
         const { state, ...rest } = fields;
@@ -236,6 +226,20 @@ class Run {
         return;
       case 'output':
         if (typeof fields.on === 'boolean') this.readings.push({ kind: 'output', key, on: fields.on, ...base });
+        return;
+      case 'report': {
+        const { contact_id: contactId, sia } = fields;
+        const said = {
+          ...(typeof contactId === 'string' ? { contactId } : {}),
+          ...(typeof sia === 'string' ? { sia } : {}),
+        };
+        if (Object.keys(said).length > 0) this.readings.push({ kind: 'report', key, ...said, ...base });
+        return;
+      }
+      case 'token':
+        if (typeof fields.value !== 'string') return;
+        // The names are the profile's own, so that there are few.
+        this.memory = { ...this.memory, tokens: new Map([...this.memory.tokens, [key, new Secret(fields.value)]]) };
     }
   }
 
@@ -288,9 +292,10 @@ class Run {
       return;
     }
     const sources = new Set(this.memory.troubles.get(trouble));
-    const source = `${read.source}|${typeof read.trouble === 'string' ? '' : name}`;
-    if (fields.active) sources.add(source);
-    else sources.delete(source);
+    const source = [read.source, ...caught.values()].join('|');
+    // Beyond the cap a source is not remembered by itself: the trouble is there anyway.
+    if (fields.active && sources.size < sourceCap) sources.add(source);
+    else if (!fields.active) sources.delete(source);
     this.memory = { ...this.memory, troubles: new Map([...this.memory.troubles, [trouble, sources]]) };
     this.readings.push({ kind: 'trouble', trouble, active: sources.size > 0, ...base });
   }

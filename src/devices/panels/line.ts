@@ -1,8 +1,8 @@
-import { type IClientOptions, type IPublishPacket, type MqttClient, connect as mqttConnect } from 'mqtt';
+import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { type Connect, clientOptions, sendAtOnce } from '#lib/mqtt.ts';
+import { type Connect, clientOptions, openClient } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import { createAcks } from './acks.ts';
 
@@ -44,18 +44,24 @@ export async function keepLine(options: LineOptions, signal: AbortSignal): Promi
   }
 }
 
+interface Outcome {
+  readonly reason: string;
+  readonly connectedMs?: number;
+}
+
 /** Ends when the connection does; never rejects. */
-function oneConnection(options: LineOptions, signal: AbortSignal): Promise<{ reason: string; connectedMs?: number }> {
+async function oneConnection(options: LineOptions, signal: AbortSignal): Promise<Outcome> {
+  try {
+    return await lifeOf(await openClient(options.connect, optionsOf(options)), options, signal);
+  } catch (error) {
+    return { reason: describe(error) };
+  }
+}
+
+function lifeOf(client: MqttClient, options: LineOptions, signal: AbortSignal): Promise<Outcome> {
   return new Promise((resolve) => {
     let since: number | undefined;
     let reason = 'the connection to the broker was closed';
-    let client: MqttClient;
-    try {
-      client = mqttConnect(options.connect.url, optionsOf(options));
-    } catch (error) {
-      return resolve({ reason: describe(error) });
-    }
-    sendAtOnce(client);
     const acks = createAcks({
       limit: unfinishedLimit,
       work: (packet) => options.message?.(packet),

@@ -52,6 +52,17 @@ function parseProfile(id: string, text: string): unknown {
   throw invalid(id, [{ place: 'id', problem: `must be "${id}", as the file is named` }]);
 }
 
+/** How long a panel of the profile may take to show what it was told, milliseconds; undefined when nothing says. */
+export function confirmMsOf(id: string, directories: readonly string[]): number | undefined {
+  try {
+    const { confirm } = profileSchema.parse(loadProfile(id, directories));
+    return confirm === undefined ? undefined : confirm.timeout_s * 1000;
+  } catch {
+    // `buildPanels` says what is wrong with it.
+    return undefined;
+  }
+}
+
 /** The profiles that can be named in the configuration. */
 export function profileIds(directories: readonly string[]): string[] {
   const names = directories.flatMap((directory) => {
@@ -77,8 +88,10 @@ export function buildPanels(
   for (const options of panels) {
     try {
       const panel = buildPanel(options, directories);
-      const rival = built.find((other) => meets(other, panel));
-      if (rival !== undefined) throw sharedTopics(options.id, rival.options.id);
+      for (const rival of built) {
+        const both = shared(panel, rival);
+        if (both !== undefined) throw sharedTopics(options.id, rival.options.id, both);
+      }
       built.push(panel);
     } catch (error) {
       if (!(error instanceof SitewardError)) throw error;
@@ -98,17 +111,23 @@ function buildPanel(options: PanelOptions, directories: readonly string[]): Buil
     vars: options.vars,
     overrides: options.overrides,
     partitions: [...mapping.partitions.keys()],
+    aliases: mapping.aliases,
   });
   return { options, compiled, mapping };
 }
 
 /** Two panels that read the same topics would take each other's doors for their own. */
-const meets = (a: BuiltPanel, b: BuiltPanel) =>
-  a.compiled.rules.some((one) => b.compiled.rules.some((other) => overlap(one.template, other.template)));
+function shared(a: BuiltPanel, b: BuiltPanel): readonly [string, string] | undefined {
+  for (const { template: one } of a.compiled.rules) {
+    const other = b.compiled.rules.find(({ template }) => overlap(one, template));
+    if (other !== undefined) return [one.text, other.template.text];
+  }
+  return undefined;
+}
 
-const sharedTopics = (panel: string, other: string) =>
+const sharedTopics = (panel: string, other: string, [mine, theirs]: readonly [string, string]) =>
   new SitewardError(
     'profile_invalid',
-    `panel ${panel}: reads the same topics as panel ${other}; give each its own base topic with vars`,
+    `panel ${panel}: reads the same topics as panel ${other} (${mine} and ${theirs}); give each its own base topic with vars`,
     { facts: { panel, other, place: 'vars' } },
   );

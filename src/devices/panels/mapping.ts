@@ -1,8 +1,9 @@
 import { SitewardError } from '#errors.ts';
 import type { DeviceRef, PanelRefusal, PartitionId, Signal, ZoneNumber, ZoneType } from '#site/model/index.ts';
-import type { Fault, Reading } from './interpret.ts';
-import type { PanelOptions } from './options.ts';
+import { codeMeaning, isPressed } from './codes.ts';
+import { keyList, type PanelOptions } from './options.ts';
 import type { Profile } from './profile.ts';
+import type { Fault, Reading } from './reading.ts';
 import { normalKey } from './values.ts';
 
 /** The site's numbers for one panel's keys. */
@@ -11,8 +12,10 @@ export interface Mapping {
   /** By the bridge's key. */
   readonly zones: ReadonlyMap<string, { readonly number: ZoneNumber; readonly type: ZoneType }>;
   readonly partitions: ReadonlyMap<string, PartitionId>;
-  /** The bridge's key by our partition. */
+  /** The bridge's key by our partition, as commands use it. */
   readonly keys: ReadonlyMap<PartitionId, string>;
+  /** Further words for a partition, to the key it goes by. */
+  readonly aliases: ReadonlyMap<string, string>;
 }
 
 /** Something a technician should look at; `mapReading` gives them, `hints.ts` keeps them. */
@@ -27,22 +30,30 @@ export type MappingHint =
 export function createMapping(panel: PanelOptions, identity: Profile['identity']): Mapping {
   const zones = new Map<string, { number: ZoneNumber; type: ZoneType }>();
   for (const [number, zone] of Object.entries(panel.zones ?? {})) {
-    const key = normalKey(zone.key ?? number, identity.zone);
-    const earlier = zones.get(key);
-    if (earlier !== undefined) throw twice(panel.id, `zones.${number}.key`, `zone ${earlier.number}`, key);
-    zones.set(key, { number, type: zone.type });
+    for (const given of keyList(zone.key ?? number)) {
+      const key = normalKey(given, identity.zone);
+      const earlier = zones.get(key);
+      if (earlier !== undefined) throw twice(panel.id, `zones.${number}.key`, `zone ${earlier.number}`, key);
+      zones.set(key, { number, type: zone.type });
+    }
   }
   const partitions = new Map<string, PartitionId>();
   const keys = new Map<PartitionId, string>();
+  const aliases = new Map<string, string>();
   // A panel without a list has one partition, which every counting bridge calls 1.
   for (const [id, given] of Object.entries(panel.partitions ?? { p1: '1' })) {
-    const key = normalKey(given, identity.partition);
-    const earlier = partitions.get(key);
-    if (earlier !== undefined) throw twice(panel.id, `partitions.${id}`, `partition ${earlier}`, key);
-    partitions.set(key, id);
-    keys.set(id, key);
+    const words = keyList(given).map((word) => normalKey(word, identity.partition));
+    const [first] = words;
+    if (first === undefined) continue;
+    for (const key of words) {
+      const earlier = partitions.get(key) ?? partitions.get(aliases.get(key) ?? '');
+      if (earlier !== undefined) throw twice(panel.id, `partitions.${id}`, `partition ${earlier}`, key);
+      if (key !== first) aliases.set(key, first);
+      else partitions.set(first, id);
+    }
+    keys.set(id, first);
   }
-  return { panel: { kind: 'panel', id: panel.id }, zones, partitions, keys };
+  return { panel: { kind: 'panel', id: panel.id }, zones, partitions, keys, aliases };
 }
 
 const twice = (panel: string, place: string, other: string, key: string) =>
@@ -72,9 +83,38 @@ export function mapReading(
       const reason = reading.up ? {} : { reason: `the ${layerName[reading.layer]} says ${reading.status}` };
       return { signals: [{ kind: 'link', source, layer: reading.layer, up: reading.up, ...reason }], hints: [] };
     }
+    case 'report':
+      return mapReport(mapping, reading);
     default:
       return nothing;
   }
+}
+
+/**
+ * A code the panel reports to its station. It names a zone, or the one that stands for its danger in the configuration
+ * (`key: fire`, `panic`, `duress`...). A hold-up nobody has a zone for leaves no trace (safety 4).
+ */
+function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' }>) {
+  const nothing = { signals: [], hints: [] };
+  const meaning = reading.replay ? undefined : codeMeaning(reading);
+  if (meaning === undefined) return nothing;
+  const source = mapping.panel;
+  const { active } = meaning;
+  if (meaning.is === 'trouble') {
+    return {
+      signals: [{ kind: 'trouble' as const, source, trouble: meaning.trouble, active, replay: false }],
+      hints: [],
+    };
+  }
+  const role = meaning.is === 'alarm' ? meaning.role : undefined;
+  const zone = mapping.zones.get(reading.key) ?? (role === undefined ? undefined : mapping.zones.get(role));
+  if (zone !== undefined) {
+    const levels = active && role !== undefined && isPressed(role) ? [false, true] : [active];
+    const signals = levels.map((alarm) => ({ kind: 'zone' as const, source, zone: zone.number, alarm, replay: false }));
+    return { signals, hints: [] };
+  }
+  if (role === undefined || role === 'duress' || !active) return nothing;
+  return { signals: [], hints: [{ kind: 'unknown_key' as const, what: 'zone' as const, key: role }] };
 }
 
 const layerName = { bridge: 'bridge', device: "panel's link" } as const;
@@ -83,8 +123,8 @@ function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>) 
   const { key, kind, zoneType, context: _, ...facts } = reading;
   const zone = mapping.zones.get(key);
   if (zone === undefined) {
-    // "No alarm" of a zone nobody configured, such as a partition's fire flag, is no news.
-    const silent = facts.alarm === false && Object.keys(facts).length === 2;
+    // "No alarm" of a zone nobody configured, such as a partition's fire flag, is no news, nor is that it can be reached.
+    const silent = (facts.alarm === false || facts.online !== undefined) && Object.keys(facts).length === 2;
     return { signals: [], hints: silent ? [] : [{ kind: 'unknown_key' as const, what: 'zone' as const, key }] };
   }
   const differs = zoneType !== undefined && zoneType !== zone.type;
@@ -97,6 +137,8 @@ function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>) 
 const refusalOf: Readonly<Record<Fault, PanelRefusal>> = {
   arm_failed: 'not_ready',
   wrong_code: 'wrong_code',
+  code_missing: 'wrong_code',
+  not_allowed: 'other',
   lockout: 'lockout',
   other: 'other',
 };

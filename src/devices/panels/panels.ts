@@ -7,12 +7,13 @@ import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
-import { renderCommand } from './commands.ts';
+import { codeUse } from './commands.ts';
+import type { Verdict } from './guard.ts';
 import type { PanelHint } from './hints.ts';
-import type { Message } from './interpret.ts';
 import { keepLine } from './line.ts';
 import { buildPanels } from './load.ts';
 import type { PanelOptions } from './options.ts';
+import type { Message } from './reading.ts';
 import { Runner } from './runner.ts';
 import { narrowest } from './topics.ts';
 
@@ -48,6 +49,8 @@ export interface PanelsOptions {
    * rejection makes the broker deliver it again.
    */
   readonly emit: (signals: readonly Signal[]) => Promise<void>;
+  /** How long the site waits for a panel to confirm a command, milliseconds. */
+  readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */
   readonly code?: (panel: DeviceId) => Secret | undefined;
 }
@@ -158,47 +161,64 @@ class PanelPart implements Panels {
       count: 1,
       lastAt: this.#options.clock.wall(),
     }));
-    return [...broken, ...this.#runners.flatMap((runner) => runner.hints())];
+    const codeless = this.#runners
+      .filter(
+        ({ built }) => codeUse(built.compiled) === 'needed' && this.#options.code?.(built.options.id) === undefined,
+      )
+      .map(({ built }) => ({
+        panel: built.options.id,
+        kind: 'no_code' as const,
+        about: 'code',
+        text: 'This panel wants a code in commands. Give siteward one of its own under code, or its commands are refused.',
+        values: [],
+        count: 0,
+        lastAt: 0,
+      }));
+    return [...broken, ...codeless, ...this.#runners.flatMap((runner) => runner.hints())];
   }
 
   send(command: PanelCommandLike): void {
-    const refusal = this.#trySend(command);
-    this.#metrics.commands.inc({ panel: command.panel, result: refusal === undefined ? 'sent' : 'refused' });
+    const verdict = this.#trySend(command);
+    this.#metrics.commands.inc({ panel: command.panel, result: verdict.is });
     const { panel, partition, action, commandId } = command;
-    if (refusal === undefined) {
-      this.#options.log.info({ panel, partition, action, commandId }, 'panel command sent');
+    const facts = { panel, partition, action, commandId };
+    const source = { kind: 'panel', id: panel } as const;
+    if (verdict.is === 'refused') {
+      this.#options.log.warn({ ...facts, reason: verdict.why }, 'panel command refused');
+      this.#emit([{ kind: 'refusal', source, partition, reason: verdict.reason }])?.catch(() => {});
       return;
     }
-    this.#options.log.warn({ panel, partition, action, commandId, reason: refusal }, 'panel command refused');
-    this.#emit([{ kind: 'refusal', source: { kind: 'panel', id: panel }, partition, reason: 'other' }])?.catch(
-      () => {},
-    );
+    this.#options.log.info({ ...facts, result: verdict.is }, 'panel command');
+    // What the panel shows already is told once more, so that the command finds its answer.
+    if (verdict.is === 'there') {
+      this.#emit([{ kind: 'partition', source, partition, state: verdict.state, replay: true }])?.catch(() => {});
+    }
   }
 
-  /** Why the command was not sent; undefined when it was. */
-  #trySend(command: PanelCommandLike): string | undefined {
+  /** Sends the command if it may leave; what became of it. */
+  #trySend(command: PanelCommandLike): Verdict {
     const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
     const key = runner?.built.mapping.keys.get(command.partition);
-    if (runner === undefined) return 'there is no such panel';
-    if (key === undefined) return 'the panel does not have this partition';
+    if (runner === undefined) return refused('no panel of this id takes commands');
+    if (key === undefined) return refused('the panel does not have this partition');
     const client = this.#commands;
-    if (client?.connected !== true) return 'the broker is not connected';
+    if (client?.connected !== true) return refused('the broker is not connected');
     // A bridge that comes back later must not find an old command waiting for it.
-    if (runner.bridge === false || runner.device === false) return 'the panel cannot be reached';
+    if (runner.bridge === false || runner.device === false) return refused('the panel cannot be reached');
+    if (!runner.built.compiled.out.has(command.action)) {
+      return { is: 'refused', reason: 'no_command', why: `its profile has no command ${command.action}` };
+    }
     try {
-      const code = this.#options.code?.(command.panel);
-      const { topic, payload, qos } = renderCommand(runner.built.compiled, {
-        action: command.action,
-        partition: key,
-        code,
-      });
+      const { topic, payload, qos } = runner.render(key, command.action, this.#options.code?.(command.panel));
+      const verdict = runner.ask(key, command.action);
+      if (verdict.is !== 'sent') return verdict;
       client.publish(topic, payload, { qos, retain: false }, (error) => {
         const { panel, commandId } = command;
         if (error) this.#options.log.warn({ panel, commandId, reason: error.message }, 'panel command may be lost');
       });
-      return undefined;
+      return verdict;
     } catch (error) {
-      return describe(error);
+      return refused(describe(error));
     }
   }
 
@@ -211,6 +231,7 @@ class PanelPart implements Panels {
     this.#metrics.connected.set(1);
     this.#options.log.info({ filters }, 'listening to the panels');
     // Bridges that never tell about themselves count as up while the broker is there.
+    for (const runner of this.#runners) runner.brokerFound();
     const mute = this.#runners.filter((runner) => !runner.tells('bridge'));
     this.#emit(mute.flatMap((runner) => runner.link('bridge', true) ?? []))?.catch(() => {});
   }
@@ -226,7 +247,7 @@ class PanelPart implements Panels {
 
   #checkSilence(): void {
     if (!this.#listening) return;
-    this.#emit(this.#runners.flatMap((runner) => runner.checkSilence() ?? []))?.catch(() => {});
+    this.#emit(this.#runners.flatMap((runner) => runner.checkSilence()))?.catch(() => {});
   }
 
   #message(packet: IPublishPacket): Promise<void> | undefined {
@@ -235,7 +256,7 @@ class PanelPart implements Panels {
     for (const runner of this.#runners) {
       const taken = this.#take(runner, message);
       if (taken === undefined) continue;
-      this.#metrics.messages.inc({ panel: runner.built.options.id, result: taken.result });
+      if (taken.isShown) this.#metrics.messages.inc({ panel: runner.built.options.id, result: taken.result });
       return this.#emit(taken.signals);
     }
     this.#metrics.messages.inc({ panel: '', result: 'unmatched' });
@@ -251,7 +272,7 @@ class PanelPart implements Panels {
         { panel: runner.built.options.id, reason: describe(error) },
         'panel message not readable',
       );
-      return { signals: [], result: 'dropped' };
+      return { signals: [], result: 'dropped', isShown: true };
     }
   }
 
@@ -268,6 +289,8 @@ class PanelPart implements Panels {
   }
 }
 
+const refused = (why: string): Verdict => ({ is: 'refused', reason: 'other', why });
+
 function createMetrics(metrics: Registry) {
   const registers = [metrics];
   return {
@@ -279,7 +302,7 @@ function createMetrics(metrics: Registry) {
     }),
     commands: new Counter({
       name: 'siteward_panel_commands_total',
-      help: 'Commands to panels: sent or refused',
+      help: 'Commands to panels by what became of them: sent, under_way, there, refused',
       labelNames: ['panel', 'result'] as const,
       registers,
     }),

@@ -7,7 +7,9 @@ import { armingWords, troubleKinds, zoneTypes } from '#site/model/index.ts';
  */
 
 /** What a panel has trouble with; a camera's own troubles are not among them. */
-const trouble = z.enum(troubleKinds).exclude(['camera_tamper', 'video_loss']);
+const trouble = z
+  .enum(troubleKinds)
+  .exclude(['arming_sync', 'camera_tamper', 'config_unknown', 'site_inactive', 'video_loss']);
 
 /** `unknown` is siteward's own word: no bridge may say it. */
 const state = z.enum(armingWords).exclude(['unknown']);
@@ -21,7 +23,7 @@ export const fieldSchemas = {
     ready: flag,
     memory: flag,
     fire: flag,
-    fault: z.enum(['arm_failed', 'wrong_code', 'lockout', 'other']),
+    fault: z.enum(['arm_failed', 'wrong_code', 'code_missing', 'lockout', 'not_allowed', 'other']),
     user: z.string().max(64),
   },
   zone: {
@@ -37,31 +39,47 @@ export const fieldSchemas = {
   link: { up: flag, status: z.enum(['online', 'offline', 'starting', 'stopped', 'error']) },
   keypad: { action: z.enum(['arm_away', 'arm_home', 'arm_night', 'disarm', 'panic', 'fire', 'medical', 'other']) },
   output: { on: flag },
+  /** What the panel told its station, in the station's codes; `codes.ts` knows what they mean. */
+  report: { contact_id: z.string().max(16), sia: z.string().max(16) },
+  /** A word the bridge hands out and wants back in each command, such as a session token; kept in memory only. */
+  token: { value: z.string().max(256) },
 } as const satisfies Record<string, Record<string, z.ZodType>>;
 
 export type Target = keyof typeof fieldSchemas;
 export const targets = Object.keys(fieldSchemas) as [Target, ...Target[]];
 
 const pointer = z.string().regex(/^(\/[^/]{1,64}){1,8}$/, 'must be a JSON pointer such as /state or /alarm/ready');
+/** As a pointer, where `*` stands for every member. */
+const spread = z.string().regex(/^(\/[^/]{1,64}){1,8}$/, 'must be a JSON pointer such as /zones or /areas/*/zones');
 const scalar = z.union([z.string().max(128), z.boolean(), z.number()]);
 const value = z.union([z.string().max(64), z.boolean(), z.null()]);
 /** One value for the field in `set`, or several fields at once. */
 const outcome = z.union([value, z.record(z.string().max(32), value)]);
-const condition = z.record(pointer, z.union([scalar, z.array(scalar).min(1).max(32)]));
+/** `null` holds where nothing stands. */
+const wanted = z.union([scalar, z.null()]);
+const condition = z.record(pointer, z.union([wanted, z.array(wanted).min(1).max(32)]));
 const regex = z
   .string()
   .max(200)
-  .refine((text) => compilesTo(text), 'must be a regular expression');
+  .refine((text) => compilesTo(text), 'must be a regular expression')
+  .refine((text) => endsSoon(text), 'must not repeat a group, nor have more than two parts of any length');
 
 const read = z.strictObject({
   for: z.enum(targets),
   /** The bridge's key of the zone or partition; by default what `{zone}` or `{partition}` caught in the topic. */
   key: z.string().min(1).max(64).optional(),
+  /** The bridge's key stands in the message, at this pointer. */
+  key_at: pointer.optional(),
+  /** Reads of `state` that share a slot replace each other's word: several topics about one and the same thing. */
+  slot: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,15}$/)
+    .optional(),
   layer: z.enum(['bridge', 'device', 'both']).optional(),
   /** The trouble, or a table from what `{trouble}` caught to the trouble. */
   trouble: z.union([trouble, z.record(z.string(), trouble)]).optional(),
-  /** Reads once per member of an object whose name matches `key`; its first group is the zone or partition. */
-  each: z.strictObject({ at: pointer.optional(), key: regex }).optional(),
+  /** Reads once per member of an object or list; where `key` is given, those whose name matches, and its first group is the zone or partition. */
+  each: z.strictObject({ at: spread.optional(), key: regex.optional() }).optional(),
   at: pointer.optional(),
   when: condition.optional(),
   /** Ordered conditions; the first that holds gives the outcome. */
@@ -93,9 +111,12 @@ const rule = z.strictObject({
   format: z.enum(['text', 'json', 'either']).optional(),
   /** What a retained message is: the present state, nothing at all, or a record of the past. */
   retained: z.enum(['state', 'ignore', 'context']).default('state'),
+  /** Every message of the topic is a record of the past, retained or not. */
+  record: z.boolean().optional(),
   /** Members blanked before anything looks at the message: codes typed on a keypad. */
   mask: z.array(pointer).max(8).optional(),
-  read: z.array(read).min(1).max(24),
+  /** None: the topic only shows that the panel lives. */
+  read: z.array(read).max(32),
 });
 
 const commandNames = [
@@ -111,10 +132,16 @@ const commandNames = [
 ] as const;
 export type CommandName = (typeof commandNames)[number];
 
+/** Text, or an object that is sent as JSON. `{partition}`, `{zone}`, `{code}` and tokens are filled in. */
+const payload = z.union([z.string().max(256), z.record(z.string().max(64), scalar)]);
+
 const out = z.strictObject({
   topic: z.string().min(1).max(256),
-  /** Text, or an object that is sent as JSON. `{partition}`, `{zone}`, `{code}` are filled in. */
-  payload: z.union([z.string().max(256), z.record(z.string(), scalar)]),
+  payload,
+  /** What is sent instead where the site has given a code: for bridges that take a command with and without one. */
+  with_code: payload.optional(),
+  /** Members left out when they would hold one of these words. */
+  leave_out: z.record(z.string().max(64), z.array(z.string().max(64)).min(1).max(8)).optional(),
   qos: z.union([z.literal(0), z.literal(1)]).default(1),
 });
 
@@ -126,15 +153,28 @@ export const profileSchema = z.strictObject({
   version: z.number().int().min(1),
   hardware: z.array(z.string().max(80)).max(32),
   notes: z.array(z.string().max(300)).max(16).optional(),
+  /** Written from the bridge's documentation; no recorded messages were at hand. */
+  from_documentation: z.boolean().optional(),
+  /** One of those siteward supports; the others are read as well as they are known. */
+  supported: z.boolean().optional(),
   vars: z.record(z.string().regex(/^[a-z][a-z0-9_]{0,15}$/), z.string().min(1).max(128)),
   identity: z.strictObject({ partition: identity, zone: identity }),
-  code: z.strictObject({ mode: z.enum(['none', 'in-bridge', 'in-payload', 'in-payload-disarm', 'keys']) }),
+  /** `none`: no code at all; `in-bridge`: the bridge has it; otherwise siteward's own panel code goes into commands. */
+  code: z.strictObject({
+    mode: z.enum(['none', 'in-bridge', 'in-payload', 'in-payload-disarm', 'keys']),
+    /** Characters a code has; one of another length is not sent. */
+    length: z.number().int().min(1).max(32).optional(),
+    digits_only: z.boolean().optional(),
+  }),
   caps: z.array(z.enum([...commandNames, 'change_mode', 'zone_restore', 'user', 'keypad'])),
   liveness: z.strictObject({ stale_after_s: z.number().int().min(10).max(86_400).optional() }).optional(),
   in: z.array(rule).min(1).max(64),
   out: z.partialRecord(z.enum(commandNames), out).default({}),
   confirm: z.strictObject({ timeout_s: z.number().int().min(1).max(120) }).optional(),
-  /** `toggle`: the command turns the state round. Such commands are refused until the guard exists. */
+  /**
+   * `toggle`: the commands turn the state round, so that they leave only while the state is known, was heard within
+   * `fresh_s` (30) and differs from the target, one at a time. `require_ready`: no arming while the panel is not ready.
+   */
   guard: z
     .strictObject({
       toggle: z.boolean().optional(),
@@ -150,6 +190,13 @@ export type Read = z.infer<typeof read>;
 export type Outcome = z.infer<typeof outcome>;
 export type Condition = z.infer<typeof condition>;
 export type Out = z.infer<typeof out>;
+
+/** Payloads come from anywhere: an expression that tries again and again must not hold up the alarms behind it. */
+function endsSoon(text: string): boolean {
+  const plain = text.replaceAll(/\\./gu, 'x').replaceAll(/\[[^\]]*\]/gu, 'x');
+  const parts = plain.match(/[*+]|\{\d+,\d*\}/gu) ?? [];
+  return !/\)[*+{]/u.test(plain) && parts.length <= 2;
+}
 
 function compilesTo(text: string): boolean {
   try {

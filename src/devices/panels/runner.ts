@@ -1,10 +1,19 @@
 import type { Logger } from 'pino';
 import type { Clock } from '#lib/clock.ts';
+import type { Secret } from '#lib/secret.ts';
 import type { Signal, ZoneNumber } from '#site/model/index.ts';
+import { type Rendered, renderCommand } from './commands.ts';
+import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
-import { emptyMemory, interpret, type Memory, type Message, type Note } from './interpret.ts';
+import { emptyMemory, interpret, type Memory } from './interpret.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
+import type { CommandName } from './profile.ts';
+import type { Message, Note } from './reading.ts';
+import { createZoneSilence, type ZoneSilence } from './silence.ts';
+
+/** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
+const neverHeardMs = 120_000;
 
 export type MessageResult = 'read' | 'ignored' | 'unmapped' | 'dropped' | 'unmatched';
 
@@ -23,49 +32,87 @@ export class Runner {
   readonly #hints: ReturnType<typeof createHints>;
   readonly #gate: ReturnType<typeof hourlyGate>;
   readonly #heard = new Set<ZoneNumber>();
+  readonly #zones: ZoneSilence;
+  readonly #guard: Guard;
+  /** When the broker could be heard first; undefined while it cannot. */
+  #listeningMono: number | undefined;
   #memory: Memory = emptyMemory();
   #lastHeard: number;
+  #lives = false;
 
-  constructor(built: BuiltPanel, options: { clock: Clock; log: Logger }) {
+  constructor(built: BuiltPanel, options: { clock: Clock; log: Logger; confirmMs?: number }) {
     this.built = built;
     this.#clock = options.clock;
     this.#log = options.log.child({ panel: built.options.id });
     this.#hints = createHints(built.options.id, options.clock);
     this.#gate = hourlyGate(options.clock);
     this.#lastHeard = options.clock.monotonic();
+    const zones = built.options.zones ?? {};
+    this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
+    const { clock, confirmMs } = options;
+    this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
   }
 
-  /** The signals of one message, in order; undefined when the message is not this panel's. */
-  take(message: Message): { signals: readonly Signal[]; result: MessageResult } | undefined {
+  /**
+   * The signals of one message, in order; undefined when the message is not this panel's. `isShown`: false when it speaks of
+   * nothing but silent hold-up buttons, and so may stand in no count (safety 4).
+   */
+  take(message: Message): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const { memory, readings, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
     this.#memory = memory;
     for (const note of notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
     for (const reading of readings) {
+      this.#guard.saw(reading);
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
       for (const signal of mapped.signals) {
         this.#remember(signal);
-        signals.push(signal);
+        signals.push(message.retain ? signal : this.#supervised(signal));
       }
     }
-    return { signals, result: resultOf(notes) };
+    const isShown = signals.length === 0 || signals.some((one) => one.kind !== 'zone' || !this.#isHoldUp(one.zone));
+    return { signals, result: resultOf(notes), isShown };
+  }
+
+  /** Nobody on the site may notice what such a zone does (safety 4). */
+  #isHoldUp(zone: ZoneNumber): boolean {
+    return this.built.options.zones?.[zone]?.type === 'panic_silent';
+  }
+
+  /** Whether a command may leave now, by the bridge's key of the partition; it counts as sent when it may. */
+  ask(key: string, action: CommandName): Verdict {
+    return this.#guard.ask(key, action);
+  }
+
+  /** Topic and payload of a command. Throws `profile_invalid` where the profile or the site lacks something for it. */
+  render(key: string, action: CommandName, code: Secret | undefined): Rendered {
+    return renderCommand(this.built.compiled, { action, partition: key, code, tokens: this.#memory.tokens });
   }
 
   /** A link signal, remembered; undefined when it says nothing new. */
   link(layer: 'bridge' | 'device', up: boolean, reason?: string): Signal | undefined {
     if (this[layer] === up) return undefined;
     this[layer] = up;
+    if (!up) this.#guard.lost();
     const source = this.built.mapping.panel;
     return { kind: 'link', source, layer, up, ...(reason === undefined ? {} : { reason }) };
   }
 
   /** The broker is away, and with it the bridge, until the bridge is heard again. */
   brokerLost(reason: string): Signal | undefined {
+    this.#listeningMono = undefined;
+    this.#zones.listening(false);
     const signal = this.link('bridge', false, reason);
     if (signal !== undefined) this.#assumedDown = true;
     return signal;
+  }
+
+  /** The broker is there: what is silent from now on is silent by itself. */
+  brokerFound(): void {
+    this.#listeningMono = this.#clock.monotonic();
+    this.#zones.listening(true);
   }
 
   /** Whether the profile has a topic that tells about the layer. */
@@ -75,17 +122,38 @@ export class Runner {
     );
   }
 
-  /** Call now and then: tells when the panel has been silent for longer than its profile allows. */
-  checkSilence(): Signal | undefined {
-    const staleS = this.built.compiled.profile.liveness?.stale_after_s;
-    if (staleS === undefined || this.silent || this.#clock.monotonic() - this.#lastHeard < staleS * 1000)
-      return undefined;
+  /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */
+  checkSilence(): Signal[] {
+    return [this.#neverHeard() ?? this.#gone() ?? [], this.#zones.lost()].flat();
+  }
+
+  #gone(): Signal | undefined {
+    const profileS = this.built.compiled.profile.liveness?.stale_after_s;
+    const staleMs = this.built.options.stale_after ?? (profileS === undefined ? undefined : profileS * 1000);
+    if (staleMs === undefined || this.silent || this.#clock.monotonic() - this.#lastHeard < staleMs) return undefined;
     this.silent = true;
-    return this.link('device', false, `nothing heard for ${staleS} s`);
+    return this.link('device', false, `nothing heard for ${Math.round(staleMs / 1000)} s`);
+  }
+
+  /** A bridge that is gone since before the start says nothing at all, and the broker need not remember its last word. */
+  #neverHeard(): Signal | undefined {
+    if (this.#listeningMono === undefined || this.#lives || this.bridge !== null || this.device !== null)
+      return undefined;
+    if (this.#clock.monotonic() - this.#listeningMono < neverHeardMs) return undefined;
+    const signal = this.link('bridge', false, 'nothing was heard of it since siteward started');
+    this.#assumedDown = true;
+    return signal;
+  }
+
+  /** What a live message says of a supervised zone also says that the zone is there. */
+  #supervised(signal: Signal): Signal {
+    if (signal.kind !== 'zone' || !this.#zones.heard(signal.zone)) return signal;
+    return { online: true, ...signal };
   }
 
   hints(): readonly PanelHint[] {
-    const notHeard = [...this.built.mapping.zones].filter(([, zone]) => !this.#heard.has(zone.number));
+    const zones = [...this.built.mapping.zones].filter(([, { number }]) => !this.#isHoldUp(number));
+    const notHeard = zones.filter(([, { number }]) => !this.#heard.has(number));
     const missing = notHeard.slice(0, 64).map(([key, zone]) => ({
       panel: this.built.options.id,
       kind: 'not_heard' as const,
@@ -93,7 +161,7 @@ export class Runner {
       text: `Nothing was heard of zone ${zone.number} (key ${key}) yet. Check the key, or open and close it once.`,
       values: [],
       count: 0,
-      lastAt: 0,
+      lastAt: this.#clock.wall(),
     }));
     return [...this.#hints.list(), ...missing];
   }
@@ -101,7 +169,9 @@ export class Runner {
   /** A live message ends a reported silence or loss; a retained one only shows that the broker remembers. */
   #back(message: Message): Signal[] {
     if (message.retain) return [];
+    this.#lives = true;
     this.#lastHeard = this.#clock.monotonic();
+    this.#guard.heard();
     const signals: (Signal | undefined)[] = [];
     if (this.#assumedDown) signals.push(this.link('bridge', true));
     if (this.silent) signals.push(this.link('device', true));
@@ -114,6 +184,7 @@ export class Runner {
     if (signal.kind === 'zone') this.#heard.add(signal.zone);
     if (signal.kind !== 'link') return;
     this[signal.layer] = signal.up;
+    if (!signal.up) this.#guard.lost();
     if (signal.layer === 'bridge') this.#assumedDown = false;
   }
 
@@ -124,6 +195,7 @@ export class Runner {
         this.#log.warn({ topic, reason: note.reason }, 'panel message dropped');
       this.#hints.add({ kind: 'dropped', about: topic, text: dropTexts[note.reason] });
     }
+    if (note.kind === 'cleared') this.#cleared(note.key);
     if (note.kind === 'unmapped') {
       const { rule, field, value } = note;
       if (this.#gate.pass(`unmapped|${rule}|${field}`)) {
@@ -132,6 +204,14 @@ export class Runner {
       const text = `The profile does not know these values of ${field}. Name them under overrides, or report them.`;
       this.#hints.add({ kind: 'unknown_value', about: `${rule} ${field}`, text, value });
     }
+  }
+
+  /** Bridges that name zones by their labels take the old topic back when somebody renames one (panels.md 3.8). */
+  #cleared(key: string): void {
+    const zone = this.built.mapping.zones.get(key);
+    if (zone === undefined) return;
+    const text = `The bridge has taken back what it said of zone ${zone.number} (key ${key}). If it was renamed, give the new key.`;
+    this.#hints.add({ kind: 'vanished', about: zone.number, text });
   }
 
   #hint(hint: MappingHint): void {

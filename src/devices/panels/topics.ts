@@ -1,5 +1,5 @@
 /**
- * Topic templates: `dsc/Get/Partition{partition}`. Each level holds at most one placeholder, so that a template has
+ * Topic templates: `dsc/Get/Partition{partition}`, or `{zone:number}` for digits only. Each level holds at most one placeholder, so that a template has
  * one reading, one narrowest filter, and a decidable overlap with any other.
  */
 export interface Template {
@@ -15,9 +15,11 @@ interface Level {
   readonly prefix: string;
   readonly suffix: string;
   readonly name: string | null;
+  /** Catches digits only. */
+  readonly counts: boolean;
 }
 
-const placeholder = /^([^{}]*)\{([a-z_]+)\}([^{}]*)$/;
+const placeholder = /^([^{}]*)\{([a-z_]+)(:number)?\}([^{}]*)$/;
 
 /** Reads a template whose variables are already filled in. Throws an `Error` that says what is wrong with it. */
 export function compileTemplate(text: string, allowed: readonly string[]): Template {
@@ -39,13 +41,13 @@ export function compileTemplate(text: string, allowed: readonly string[]): Templ
 }
 
 function readLevel(level: string, allowed: readonly string[]): Level {
-  if (!/[{}]/.test(level)) return { prefix: level, suffix: '', name: null };
+  if (!/[{}]/.test(level)) return { prefix: level, suffix: '', name: null, counts: false };
   const match = placeholder.exec(level);
   const name = match?.[2];
   if (match === null || name === undefined) throw new Error(`the level "${level}" may hold one {placeholder}`);
   if (!allowed.includes(name))
     throw new Error(`{${name}} is not known; use ${allowed.map((n) => `{${n}}`).join(', ')}`);
-  return { prefix: match[1] ?? '', suffix: match[3] ?? '', name };
+  return { prefix: match[1] ?? '', suffix: match[4] ?? '', name, counts: match[3] !== undefined };
 }
 
 const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
@@ -53,9 +55,9 @@ const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&
 const levelPattern = (level: Level) =>
   level.name === null
     ? escapeRegex(level.prefix)
-    : `${escapeRegex(level.prefix)}(?<${level.name}>[^/]{1,64})${escapeRegex(level.suffix)}`;
+    : `${escapeRegex(level.prefix)}(?<${level.name}>${level.counts ? '\\d{1,16}' : '[^/]{1,64}'})${escapeRegex(level.suffix)}`;
 
-/** Whether some topic could match both. Exact for templates with one placeholder a level. */
+/** Whether some topic could match both. Never says no to two that meet. */
 export function overlap(a: Template, b: Template): boolean {
   if (a.levels.length !== b.levels.length) return false;
   return a.levels.every((level, i) => {
@@ -68,11 +70,16 @@ function levelsMeet(a: Level, b: Level): boolean {
   if (a.name === null && b.name === null) return a.prefix === b.prefix;
   if (a.name === null) return new RegExp(`^${levelPattern(b)}$`, 'u').test(a.prefix);
   if (b.name === null) return new RegExp(`^${levelPattern(a)}$`, 'u').test(b.prefix);
+  if (onlyDigits(a, b) || onlyDigits(b, a)) return false;
   return (
     (a.prefix.startsWith(b.prefix) || b.prefix.startsWith(a.prefix)) &&
     (a.suffix.endsWith(b.suffix) || b.suffix.endsWith(a.suffix))
   );
 }
+
+/** A level that is a number as a whole cannot be one that holds other characters. */
+const onlyDigits = (a: Level, b: Level) =>
+  a.counts && a.prefix === '' && a.suffix === '' && /\D/.test(b.prefix + b.suffix);
 
 /** The filters to subscribe to: each once, and none that another one already covers. */
 export function narrowest(templates: readonly Template[]): string[] {

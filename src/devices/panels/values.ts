@@ -53,6 +53,16 @@ export function at(root: unknown, path: readonly string[]): unknown {
   return current;
 }
 
+/** Named members of what stands at a path, at most `cap`; `*` in the path stands for every member. Lists count from 0. */
+export function members(root: unknown, path: readonly string[], cap: number): [name: string, value: unknown][] {
+  const star = path.indexOf('*');
+  const parent = at(root, star === -1 ? path : path.slice(0, star));
+  if (typeof parent !== 'object' || parent === null) return [];
+  const own = Object.entries(parent).slice(0, cap);
+  if (star === -1) return own;
+  return own.flatMap(([, member]) => members(member, path.slice(star + 1), cap)).slice(0, cap);
+}
+
 /** Blanks the member at a path, whatever it holds. Changes `root`, which must be freshly parsed. */
 export function mask(root: unknown, path: readonly string[]): void {
   const last = path.at(-1);

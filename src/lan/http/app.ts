@@ -1,13 +1,19 @@
 import { Hono } from 'hono';
 import type { Logger } from 'pino';
-import { SitewardError } from '#errors.ts';
-import type { Operation } from '#lib/contract/operation.ts';
+import { type ErrorCode, SitewardError } from '#errors.ts';
+import type { Operation, Operations } from '#lib/contract/operation.ts';
 import { bindServer, type Handlers, type Reply, refuseOtherMethods, type ServerRules } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { lanOperations } from './operations.ts';
+import { auditHandlers } from './audit-handlers.ts';
+import { commandHandlers } from './commands-handlers.ts';
+import { controlOperations, lanOperations } from './operations.ts';
 import { outboxHandlers } from './outbox-handlers.ts';
 import type { LanPort } from './port.ts';
 import { problemReply } from './problem.ts';
+import { scheduleHandlers } from './schedules-handlers.ts';
+import { securityTypeHandlers } from './security-type.ts';
+import { userHandlers } from './users-handlers.ts';
+import { verificationHandlers } from './verification-handlers.ts';
 
 /** Who calls. On the control socket the permissions of its file have answered that already. */
 export type Identity = 'local';
@@ -18,9 +24,25 @@ const answerDeadlineMs = 5000;
 
 /** The LAN API as an app that can be served on any listener, or called without one. */
 export function lanApp(port: LanPort, log: Logger): Hono {
+  return appOf(lanOperations, handlers(port), log);
+}
+
+/** What the control socket serves: beside the LAN API what nobody may ask over the network. */
+export function controlApp(port: LanPort, log: Logger): Hono {
+  const people = userHandlers(port.users, { deadlineMs: answerDeadlineMs, json });
+  const clocks = scheduleHandlers(port.schedules, { deadlineMs: answerDeadlineMs, json });
+  const audit = auditHandlers(port, { deadlineMs: answerDeadlineMs, json });
+  const commands = commandHandlers(port.commands, { json });
+  const verifications = verificationHandlers(port.verifications, { json });
+  const authority = securityTypeHandlers(port.securityType, { deadlineMs: answerDeadlineMs, json });
+  const all = { ...handlers(port), ...commands, ...people, ...clocks, ...audit, ...verifications, ...authority };
+  return appOf(controlOperations, all, log);
+}
+
+function appOf<const Ops extends Operations>(operations: Ops, handlers: Handlers<Ops, Identity>, log: Logger): Hono {
   const app = new Hono();
-  bindServer(app, lanOperations, handlers(port, log), rules(log));
-  refuseOtherMethods(app, Object.values(lanOperations), (allow) => {
+  bindServer(app, operations, handlers, rules(log));
+  refuseOtherMethods(app, Object.values(operations), (allow) => {
     const refusal = problemReply(405, 'method_not_allowed', { detail: `Use ${allow.join(' or ')}.` });
     return { ...refusal, headers: { ...refusal.headers, allow: allow.join(', ') } };
   });
@@ -31,7 +53,7 @@ export function lanApp(port: LanPort, log: Logger): Hono {
   return app;
 }
 
-function handlers(port: LanPort, log: Logger): Handlers<typeof lanOperations, Identity> {
+function handlers(port: LanPort): Handlers<typeof lanOperations, Identity> {
   return {
     getStatus: async ({ signal }) => json(await withDeadline(answerDeadlineMs, signal, () => port.status(), 'status')),
     listEvents: async ({ query, signal }) => {
@@ -49,7 +71,7 @@ function handlers(port: LanPort, log: Logger): Handlers<typeof lanOperations, Id
       body: await withDeadline(answerDeadlineMs, signal, () => port.metrics(), 'reading metrics'),
       headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' },
     }),
-    ...outboxHandlers(port.outbox, log, { deadlineMs: answerDeadlineMs, json }),
+    ...outboxHandlers(port.outbox, { deadlineMs: answerDeadlineMs, json }),
   };
 }
 
@@ -64,17 +86,34 @@ function rules(log: Logger): ServerRules<Identity> {
   };
 }
 
-/** Failures of the moment keep their code, so that a caller may try again; anything else is ours and is logged. */
+/** Failures a caller can do something about keep their code; anything else is ours and is logged. */
 function failed(operation: Operation, error: unknown, log: Logger): Reply {
-  if (error instanceof SitewardError && passing.has(error.code)) {
-    return problemReply(503, error.code, { detail: error.message });
-  }
-  if (error instanceof SitewardError && error.code === 'not_parked')
-    return problemReply(404, error.code, { detail: error.message });
+  const status = error instanceof SitewardError ? statusOf[error.code] : undefined;
+  if (error instanceof SitewardError && status !== undefined)
+    return problemReply(status, error.code, { detail: error.message });
   // The client hung up; nobody is there to be told.
   if (error instanceof Error && error.name === 'AbortError') return problemReply(503, 'stopped');
   log.error({ err: error, operation: operation.id }, 'a request of the LAN API failed');
   return problemReply(500, 'internal', { detail: 'The log says more.' });
 }
 
-const passing = new Set(['deadline', 'queue_full', 'stopped', 'store_failed', 'store_unavailable']);
+const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
+  audit_discontinued: 409,
+  auditor_needed: 403,
+  code_refused: 409,
+  config_fixed: 409,
+  deadline: 503,
+  last_owner: 409,
+  not_parked: 404,
+  postpone_refused: 409,
+  queue_full: 503,
+  schedule_unknown: 404,
+  stopped: 503,
+  store_failed: 503,
+  store_unavailable: 503,
+  user_refused: 409,
+  user_unknown: 404,
+  users_unusable: 503,
+  verification_refused: 409,
+  verification_unknown: 404,
+};

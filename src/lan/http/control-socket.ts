@@ -9,7 +9,7 @@ import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
-import { lanApp } from './app.ts';
+import { controlApp } from './app.ts';
 import type { LanPort } from './port.ts';
 import { problemReply } from './problem.ts';
 
@@ -22,7 +22,7 @@ export interface ControlSocketOptions {
 }
 
 /**
- * The LAN API on a unix socket, for the command line. When the socket cannot be had, the part is down with
+ * The LAN API and the users on a unix socket, for the command line. When the socket cannot be had, the part is down with
  * the reason and tries again with backoff; nothing else of the daemon waits for it.
  */
 export function createControlSocket(options: ControlSocketOptions): Part {
@@ -77,7 +77,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
 type Listener = ReturnType<typeof getRequestListener>;
 
 function requestListener({ port, log, metrics }: ControlSocketOptions): Listener {
-  const app = lanApp(port, log);
+  const app = controlApp(port, log);
   const requests = new Counter({
     name: 'siteward_control_requests_total',
     help: 'Requests on the control socket by status of the answer',

@@ -1,5 +1,18 @@
+export { type ActivityPort, type CloudActivity, cloudActivity } from './activity-operations.ts';
+export type { AuditPort, InputsPort } from './audit-port.ts';
+export {
+  type AuditEntryBody,
+  type AuditExportPage,
+  type AuditVerdictBody,
+  auditExportPage,
+  auditPage,
+  auditVerdict,
+  inputsPage,
+  openedAudit,
+} from './audit-schemas.ts';
+export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';
 export { createControlSocket } from './control-socket.ts';
-export { lanOperations } from './operations.ts';
+export { controlOperations, lanOperations } from './operations.ts';
 export {
   droppedAnswer,
   type GapEntry,
@@ -18,7 +31,13 @@ export {
   type WaitingQuery,
   waitingList,
 } from './outbox-schemas.ts';
-export type { LanPort, OutboxPort } from './port.ts';
+export type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
+export {
+  postponedAnswer,
+  type ScheduleList,
+  type ScheduleRun,
+  scheduleList,
+} from './schedules-schemas.ts';
 export {
   type EventEntry,
   type EventsQuery,
@@ -28,4 +47,21 @@ export {
   type StatusDocument,
   statusDocument,
 } from './schemas.ts';
+export {
+  type SecurityTypeAnswer,
+  type SecurityTypeBody,
+  type SecurityTypePort,
+  securityTypeAnswer,
+} from './security-type.ts';
 export { statusOf } from './status.ts';
+export {
+  changedAnswer,
+  type NewCodesBody,
+  type NewUserBody,
+  newUserBody,
+  removedAnswer,
+  type UserEntry,
+  userEntry,
+  userList,
+} from './users-schemas.ts';
+export { type AnswerAnswer, answerAnswer, verificationAsked, verificationList } from './verification-schemas.ts';

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
+import { activityOperations } from './activity-operations.ts';
+import { auditOperations } from './audit-operations.ts';
+import { commandOperations } from './commands-operations.ts';
 import { outboxOperations } from './outbox-operations.ts';
+import { scheduleOperations } from './schedules-operations.ts';
 import { eventList, eventsQuery, problem, readiness, statusDocument } from './schemas.ts';
+import { securityTypeOperations } from './security-type.ts';
+import { userOperations } from './users-operations.ts';
+import { verificationOperations } from './verification-operations.ts';
 
 const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 
@@ -85,3 +92,15 @@ export const getMetrics = defineOperation({
 
 /** Every operation of the LAN API so far, by its id. */
 export const lanOperations = { getStatus, listEvents, getHealth, getReady, getMetrics, ...outboxOperations } as const;
+
+/** What the control socket serves: the LAN API, and what is for people on this machine alone. */
+export const controlOperations = {
+  ...lanOperations,
+  ...userOperations,
+  ...scheduleOperations,
+  ...auditOperations,
+  ...activityOperations,
+  ...commandOperations,
+  ...verificationOperations,
+  ...securityTypeOperations,
+} as const;

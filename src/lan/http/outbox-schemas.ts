@@ -39,21 +39,29 @@ export const outboxDocument = z.object({
     free_bytes: z.int().nullable(),
     total_bytes: z.int().nullable(),
     /** How scarce room is, and with it what gives way; see docs/outbox.md. */
-    level: z.string().optional(),
+    level: z.enum(['ok', 'soft', 'hard', 'full', 'readonly', 'failing']).optional(),
   }),
   link: z.object({
     /** `none`: no cloud is configured. */
     state: z.enum(['up', 'down', 'unknown', 'none']),
     /** Why events are held back. */
     reason: z.string().optional(),
-    trouble: z.string().optional(),
+    trouble: z.enum(['unreachable', 'intercepted', 'busy', 'clock', 'unauthorized', 'forbidden']).optional(),
     breaker: z.enum(['closed', 'open', 'half-open']).optional(),
     /** Since when nothing was accepted. */
     since: time.optional(),
     next_try_s: z.number().optional(),
   }),
   /** Events being sent, set aside for another try, and kept in memory only because the disk does not take them. */
-  sending: z.object({ in_flight: z.int(), aside: z.int(), memory_only: z.int() }),
+  sending: z.object({
+    in_flight: z.int(),
+    aside: z.int(),
+    memory_only: z.int(),
+    /** Events the cloud accepted per minute, over the last five minutes or what siteward has run of them. */
+    per_min: z.number(),
+  }),
+  /** What to do, worst first; empty when nothing is wrong. */
+  hints: z.array(z.string()),
 });
 export type OutboxDocument = z.output<typeof outboxDocument>;
 

@@ -1,7 +1,10 @@
 import { SitewardError } from '#errors.ts';
+import type { VerificationsPort } from '#site/model/index.ts';
+import { fakeAudit, fakeInputs } from './audit-port.fake.ts';
 import type { GapEntry, OutboxDocument, ParkedDetail } from './outbox-schemas.ts';
-import type { LanPort, OutboxPort } from './port.ts';
+import type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
 import type { EventEntry, StatusDocument } from './schemas.ts';
+import type { UserEntry } from './users-schemas.ts';
 
 /** A quiet site with one partition. */
 export const fakeStatus: StatusDocument = {
@@ -23,10 +26,14 @@ export const fakeStatus: StatusDocument = {
       since: '2026-11-27T22:00:00.000Z',
       seq: 4,
       exit_left_s: 12,
+      alarm: null,
+      memory: [],
     },
   ],
+  zone_names: {},
   zones: {
     total: 3,
+    alarm: [],
     open: ['2'],
     bypassed: [],
     tamper: [],
@@ -100,7 +107,8 @@ export const fakeOutboxDocument: OutboxDocument = {
     since: '2026-11-27T21:58:00.000Z',
     next_try_s: 12,
   },
-  sending: { in_flight: 0, aside: 0, memory_only: 0 },
+  sending: { in_flight: 0, aside: 0, memory_only: 0, per_min: 12.5 },
+  hints: ['Check the line.', '1 refused: "siteward outbox parked" lists them.'],
 };
 
 export function fakeParked(seq: number): ParkedDetail {
@@ -168,6 +176,54 @@ export function fakeOutbox(count = 3, replaced: Partial<OutboxPort> = {}): Outbo
   };
 }
 
+/** One owner, `anna`; users can be added, each code once, and removed. */
+export function fakeUsers(replaced: Partial<UsersPort> = {}): UsersPort {
+  const anna: UserEntry = { id: 'anna', name: 'Anna Meier', role: 'owner', source: 'file', now: 'valid' };
+  const users = new Map([[anna.id, anna]]);
+  const codes = new Set<string>();
+  return {
+    list: async () => [...users.values()],
+    async add({ code, duress_code: _, consent: __, ...user }, actor) {
+      if (codes.has(code)) throw new SitewardError('code_refused', 'the code cannot be had; choose another one');
+      codes.add(code);
+      const entry: UserEntry = { ...user, source: 'file', created_by: actor, now: 'valid' };
+      users.set(user.id, entry);
+      return entry;
+    },
+    async setCode({ id, code }) {
+      if (!users.has(id)) throw new SitewardError('user_unknown', 'there is no user of this id');
+      if (codes.has(code)) throw new SitewardError('code_refused', 'the code cannot be had; choose another one');
+      codes.add(code);
+    },
+    async remove({ id, lastOwner }) {
+      if (!users.has(id)) throw new SitewardError('user_unknown', 'there is no user of this id');
+      if (users.get(id)?.role === 'owner' && !lastOwner)
+        throw new SitewardError('last_owner', 'this is the last owner');
+      users.delete(id);
+    },
+    ...replaced,
+  };
+}
+
+/** A site of one partition, `p1`, that obeys at once, except to the code 0000. */
+export function fakeCommands(replaced: Partial<CommandsPort> = {}): CommandsPort {
+  return {
+    async give({ id, verb, code, ...more }) {
+      const at = '2026-11-27T22:03:00.000Z';
+      const about = { id, partition: 'partition' in more ? more.partition : 'p1', at };
+      if (code === '0000') return { ...about, outcome: 'refused', error: { code: 'BAD_CODE', field: 'code' } };
+      return { ...about, outcome: 'done', state: verb === 'arm' ? 'arming' : 'disarmed', seq: 8 };
+    },
+    ...replaced,
+  };
+}
+/** A site that is asked nothing. */
+const noVerifications: VerificationsPort = {
+  list: () => [],
+  ask: async () => ({ outcome: 'refused', code: 'NOT_CONFIGURED' }),
+  answer: async (_, reply) => reply({ outcome: 'refused', error: { code: 'UNKNOWN_TARGET' }, at: 0, final: true }),
+};
+
 /** A port with `count` events, seq 1 to `count`; members can be replaced. */
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
@@ -179,6 +235,42 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     ready: () => ({ ready: true, reasons: [] }),
     metrics: async () => 'siteward_up 1\n',
     outbox: fakeOutbox(),
+    users: fakeUsers(),
+    commands: fakeCommands(),
+    schedules: fakeSchedules(),
+    audit: fakeAudit(),
+    inputs: fakeInputs(),
+    activity: { cloud: async () => ({ state: 'none', items: [] }) },
+    verifications: noVerifications,
+    securityType: { change: async ({ security_type }) => ({ security_type }) },
+    ...replaced,
+  };
+}
+
+/** One schedule, `night`, that arms at ten and can be postponed with the code 2580, twice. */
+export function fakeSchedules(replaced: Partial<SchedulesPort> = {}): SchedulesPort {
+  let minutes = 0;
+  let left = 2;
+  const moved = () => {
+    const at = new Date(Date.UTC(2026, 10, 27, 21, minutes));
+    return {
+      at: at.toISOString(),
+      local: `2026-11-27T${22 + Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')}:00+01:00`,
+    };
+  };
+  return {
+    async list(count) {
+      const night = { schedule: 'night', name: 'Night', action: 'arm', date: '2026-11-27', time: '22:00' } as const;
+      const run = { ...night, ...moved(), skipped: false, after_gap: false, postponed: minutes > 0 };
+      return { timezone: 'Europe/Berlin', items: [run].slice(0, count) };
+    },
+    async postpone({ id, minutes: by, code }) {
+      if (id !== 'night') throw new SitewardError('schedule_unknown', `there is no schedule ${id}`);
+      if (code !== '2580' || left === 0) throw new SitewardError('postpone_refused', `${id} is not postponed`);
+      minutes += by;
+      left -= 1;
+      return { schedule: id, ...moved(), times_left: left };
+    },
     ...replaced,
   };
 }

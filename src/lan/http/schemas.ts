@@ -1,5 +1,17 @@
 import { z } from 'zod';
-import { armingWord, armMode, authority, clockQuality, deviceKind, eventClass, siteEvent } from '#site/model/index.ts';
+import {
+  alarmShown,
+  armingWord,
+  armMode,
+  armWaitShown,
+  authority,
+  clockQuality,
+  deviceKind,
+  eventClass,
+  notArmedShown,
+  siteEvent,
+  testShown,
+} from '#site/model/index.ts';
 
 /** Times are ISO 8601 in UTC, members are snake_case, readers ignore members they do not know. */
 const time = z.iso.datetime({ precision: null });
@@ -32,13 +44,30 @@ export const partitionStatus = z.object({
   seq: z.int(),
   exit_left_s: z.number().optional(),
   entry_left_s: z.number().optional(),
+  /** An alarm sounds and is signalled only then. */
+  abort_left_s: z.number().optional(),
+  /** The alarm that runs, or began the entry delay. */
+  alarm: z.object(alarmShown.shape).nullable(),
+  /** Zones in alarm since the last arming. */
+  memory: z.array(z.string()),
+  /** Shut for this arming period (swinger shutdown). */
+  shut_zones: z.array(z.string()).optional(),
+  /** The walk test that runs. */
+  test: z.object(testShown.shape).optional(),
+  /** A schedule could not arm it, and nobody has armed or disarmed it since. */
+  not_armed: z.object(notArmedShown.shape).optional(),
+  /** A schedule arms it as soon as nothing is in the way. */
+  arm_wait: z.object(armWaitShown.shape).optional(),
 });
 
 const troubleStatus = z.object({
   kind: z.string(),
   device: z.string(),
+  partition: z.string().optional(),
   zone: z.string().optional(),
   since: time,
+  /** It comes and goes, so often so far; its end is told after a quiet time. */
+  losses: z.int().optional(),
 });
 
 /** Something a technician should look at: a value, key or topic that siteward heard and does not understand. */
@@ -54,6 +83,7 @@ const hintStatus = z.object({
 /** Numbers of the zones that are not as they should be. */
 const zonesStatus = z.object({
   total: z.int(),
+  alarm: z.array(z.string()),
   open: z.array(z.string()),
   bypassed: z.array(z.string()),
   tamper: z.array(z.string()),
@@ -70,6 +100,27 @@ const outboxStatus = z.object({
   media_waiting: z.int(),
 });
 
+/** The arming of the site and the cloud's, and which security system handles the site. */
+const armingSyncStatus = z.object({
+  /** `off`: the configuration names no way to the cloud's arming status; `mirror`: it is only read. */
+  mode: z.enum(['two-way', 'mirror', 'off']),
+  cloud: z.enum(['armed', 'disarmed', 'unknown']),
+  site: z.enum(['armed', 'disarmed', 'arming', 'unknown']),
+  /** The cloud is known to hold what is true. */
+  agreed: z.boolean(),
+  /** Why not, or what of the cloud's settings is not in force. */
+  reasons: z.array(z.string()),
+  security_type: z.int(),
+  /** Another type that waits for every partition to be disarmed. */
+  security_type_asked: z.int().optional(),
+  security_type_cloud: z.int().optional(),
+  /** Whether the cloud has the site activated. */
+  activated: z.boolean().optional(),
+  /** The path to the site in the cloud, where the configuration names it. */
+  dealer_id: z.string().optional(),
+  site_id: z.string().optional(),
+});
+
 /** What `siteward status` shows. It is readable by every local client, so silent alarms leave no trace in it (safety 4). */
 export const statusDocument = z.object({
   version: z.string(),
@@ -78,6 +129,8 @@ export const statusDocument = z.object({
   parts: z.array(partStatus),
   partitions: z.array(partitionStatus),
   zones: zonesStatus,
+  /** Of the zones that stand among the partitions. */
+  zone_names: z.record(z.string(), z.string()),
   troubles: z.array(troubleStatus),
   hints: z.array(hintStatus),
   cameras: z.array(linkStatus),
@@ -86,6 +139,7 @@ export const statusDocument = z.object({
   links: z.array(linkStatus),
   /** Null while it cannot be counted: the disk does not answer. */
   outbox: outboxStatus.nullable(),
+  arming_sync: armingSyncStatus.optional(),
   clock: z.object({ quality: clockQuality, now: time }),
   config: z.object({
     path: z.string(),

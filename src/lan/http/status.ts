@@ -1,5 +1,15 @@
 import type { Health } from '#lib/health.ts';
-import { isoTime, type LinkView, type SiteView, type ZoneState, type ZoneType } from '#site/model/index.ts';
+import {
+  dangerTypes,
+  isoTime,
+  type LinkView,
+  partitionShown,
+  type SiteView,
+  silentZones,
+  type ZoneState,
+  zoneNames,
+  zonesNamed,
+} from '#site/model/index.ts';
 import type { StatusDocument } from './schemas.ts';
 
 export interface StatusInput {
@@ -11,6 +21,9 @@ export interface StatusInput {
   /** The cloud and the broker; links to panels and cameras are taken from the view. */
   readonly links: StatusDocument['links'];
   readonly outbox: StatusDocument['outbox'];
+  readonly armingSync?: StatusDocument['arming_sync'];
+  /** Why panels are not read at all, by their id; it stands in place of "not heard yet". */
+  readonly brokenPanels?: ReadonlyMap<string, string>;
   readonly hints: StatusDocument['hints'];
   readonly config: StatusDocument['config'];
 }
@@ -18,6 +31,7 @@ export interface StatusInput {
 /** The status document from what the rooms know. Pure. */
 export function statusOf(input: StatusInput): StatusDocument {
   const { view } = input;
+  const partitions = partitionsOf(view);
   return {
     version: input.version,
     uptime_s: Math.floor(input.uptimeMs / 1000),
@@ -28,28 +42,31 @@ export function statusOf(input: StatusInput): StatusDocument {
       ...(health.reason !== undefined && { reason: health.reason }),
       ...(health.facts !== undefined && { facts: { ...health.facts } }),
     })),
-    partitions: partitionsOf(view),
+    partitions,
     zones: zonesOf(view),
-    troubles: view.troubles.map(({ kind, source, zone, since }) => ({
+    zone_names: zoneNames(view.plan, partitions.flatMap(zonesNamed)),
+    troubles: view.troubles.map(({ kind, source, partition, zone, since, losses }) => ({
       kind,
       device: `${source.kind} ${source.id}`,
+      ...(partition !== undefined && { partition }),
       ...(zone !== undefined && { zone }),
       since: isoTime(since),
+      ...(losses !== undefined && { losses }),
     })),
     hints: [...input.hints],
     cameras: view.plan.cameras.map(({ id }) => linkOf(view, 'camera', id)),
-    panels: panelIds(view).map((id) => linkOf(view, 'panel', id)),
+    panels: panelIds(view).map((id) => panelLink(view, id, input.brokenPanels?.get(id))),
     links: [...input.links],
     outbox: input.outbox,
+    ...(input.armingSync !== undefined && { arming_sync: input.armingSync }),
     clock: { quality: view.clock, now: isoTime(view.at) },
     config: input.config,
   };
 }
 
-function partitionsOf(view: SiteView): StatusDocument['partitions'] {
+function partitionsOf(view: SiteView) {
   return view.plan.partitions.map((plan) => {
     const state = view.partitions.find(({ id }) => id === plan.id);
-    const delay = view.delays[plan.id];
     return {
       id: plan.id,
       name: plan.name,
@@ -59,36 +76,26 @@ function partitionsOf(view: SiteView): StatusDocument['partitions'] {
       stale: state?.stale ?? true,
       since: isoTime(state?.at ?? view.at),
       seq: state?.seq ?? 0,
-      ...(delay?.exitLeftS !== undefined && { exit_left_s: delay.exitLeftS }),
-      ...(delay?.entryLeftS !== undefined && { entry_left_s: delay.entryLeftS }),
+      ...partitionShown(view, plan.id),
     };
   });
 }
 
-/** Detectors that tell an alarm and its end, and are otherwise silent. */
-const alarmOnly: ReadonlySet<ZoneType> = new Set([
-  'fire',
-  'co',
-  'gas',
-  'water',
-  'medical',
-  'panic_audible',
-  'panic_silent',
-]);
-
 function zonesOf(view: SiteView): StatusDocument['zones'] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
+  const silent = silentZones(view);
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
     view.plan.zones.map(({ number }) => number).filter((number) => test(states.get(number)));
   return {
     total: view.plan.zones.length,
+    alarm: numbers((zone) => zone?.alarm === true && !silent.has(zone.number)),
     open: numbers((zone) => zone?.open === true),
     bypassed: numbers((zone) => zone?.bypassed === true),
     tamper: numbers((zone) => zone?.tamper === true),
     low_battery: numbers((zone) => zone?.lowBattery === true),
     offline: numbers((zone) => zone?.online === false),
     unknown: view.plan.zones
-      .filter(({ number, type }) => !alarmOnly.has(type) && (states.get(number)?.open ?? null) === null)
+      .filter(({ number, type }) => !dangerTypes.has(type) && (states.get(number)?.open ?? null) === null)
       .map(({ number }) => number),
   };
 }
@@ -98,6 +105,11 @@ function panelIds(view: SiteView): string[] {
   const owners = view.plan.partitions.flatMap(({ panel }) => (panel === undefined ? [] : [panel]));
   const sources = view.plan.zones.flatMap(({ source }) => (source.kind === 'panel' ? [source.id] : []));
   return [...new Set([...owners, ...sources])];
+}
+
+/** A panel that is not read is down, whatever was heard of it before. */
+function panelLink(view: SiteView, id: string, broken: string | undefined): StatusDocument['links'][number] {
+  return broken === undefined ? linkOf(view, 'panel', id) : { kind: 'panel', id, up: false, reason: broken };
 }
 
 function linkOf(view: SiteView, kind: 'camera' | 'panel', id: string): StatusDocument['links'][number] {

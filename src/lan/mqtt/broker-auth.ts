@@ -1,7 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AuthenticateError, Client, PublishPacket } from 'aedes';
 import { BoundedMap } from '#lib/bounded.ts';
-import { Secret } from '#lib/secret.ts';
+import type { Secret } from '#lib/secret.ts';
 import { type Access, accessOf } from './acl.ts';
 import type { CommandSender } from './commands.ts';
 import type { Role } from './table.ts';
@@ -20,8 +20,6 @@ interface Identity {
 
 /** Who may connect to the embedded broker, and who is who. Deny by default. */
 export interface BrokerAuth {
-  /** The daemon's own credentials, made anew with each start. */
-  readonly own: { readonly username: string; readonly password: Secret };
   /** The MQTT 3.1.1 return code of a refusal, or undefined when the client is let in. */
   admit(client: Client, username: string | undefined, password: Uint8Array | undefined): number | undefined;
   accessOf(client: Client): Access | undefined;
@@ -42,10 +40,11 @@ export function brokerAuth(options: {
   readonly users: readonly BrokerUser[];
   /** Bound to loopback: clients without a name are let in as `local`. */
   readonly anonymous: boolean;
+  /** The client is a part of this process. Nothing that came over the network can be it: siteward has no password. */
+  readonly isOwn: (client: Client) => boolean;
 }): BrokerAuth {
-  const { root, anonymous } = options;
-  const own = { username: ownName, password: new Secret(randomBytes(24).toString('base64url')) };
-  const users = new Map<string, BrokerUser>([[ownName, { id: ownName, role: 'siteward', password: own.password }]]);
+  const { root, anonymous, isOwn } = options;
+  const users = new Map<string, BrokerUser>();
   for (const user of options.users) if (user.id !== ownName) users.set(user.id, user);
   const identities = new WeakMap<Client, Identity>();
   /** Who holds a client id, so that nobody takes over another's session; bounded by the broker's connections. */
@@ -64,9 +63,10 @@ export function brokerAuth(options: {
   }
 
   return {
-    own,
     admit(client, username, password) {
-      const identity = identify(username, password);
+      const identity: ReturnType<typeof identify> = isOwn(client)
+        ? { name: ownName, role: 'siteward' }
+        : identify(username, password);
       if (identity === undefined) return username === undefined ? notAuthorized : badLogin;
       const holder = identity.name ?? '';
       if (/^siteward(-|$)/.test(client.id) && identity.role !== 'siteward') return badClientId;

@@ -1,12 +1,12 @@
 import type { EventEmitter } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import { type Duplex, duplexPair } from 'node:stream';
 import { Aedes, type AedesOptions, type Client } from 'aedes';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { describe } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import type { Health, Part } from '#lib/health.ts';
-import type { Secret } from '#lib/secret.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
 import { type BrokerAuth, type BrokerUser, brokerAuth, refusal } from './broker-auth.ts';
 import { BrokerMemory } from './broker-memory.ts';
@@ -25,11 +25,14 @@ export interface BrokerOptions {
 
 /** The embedded broker: MQTT 3.1.1 only, memory only, for sites without mosquitto. */
 export interface Broker extends Part {
-  /** Where siteward's own clients connect; loopback where the broker listens on every address. */
+  /** Where clients on this machine connect; loopback where the broker listens on every address. */
   url(): string;
   port(): number;
-  /** For siteward's own clients; made anew with each broker. */
-  readonly credentials: { readonly username: string; readonly password: Secret };
+  /**
+   * A connection of siteward's own, inside the process: no other program can stand at its end, whoever has the port, and it
+   * takes none of the places of the LAN's clients. Rejects with `mqtt_unreachable` while the broker does not listen.
+   */
+  dial(): Promise<Duplex>;
   senderOf(topic: string, payload: Uint8Array): CommandSender | undefined;
 }
 
@@ -42,11 +45,17 @@ export function createBroker(options: BrokerOptions): Broker {
   const { log } = options;
   const root = rootOf(options.slug);
   const { host } = options.listen;
-  const auth = brokerAuth({ root, users: options.users ?? [], anonymous: isLoopback(host) });
+  const own = new WeakSet<object>();
+  const auth = brokerAuth({
+    root,
+    users: options.users ?? [],
+    anonymous: isLoopback(host),
+    isOwn: ({ conn }) => own.has(conn),
+  });
   const counters = brokerCounters(options.metrics, () => aedes?.connectedClients ?? 0);
   let stopping = new AbortController();
-  /** Bounded by `maxClients`; also those that have not said who they are. */
-  const sockets = new Set<Socket>();
+  /** Bounded by `maxClients` and the daemon's own parts; also those that have not said who they are. */
+  const sockets = new Set<Duplex>();
   let aedes: Aedes | undefined;
   let server: Server | undefined;
   let port = options.listen.port;
@@ -71,10 +80,8 @@ export function createBroker(options: BrokerOptions): Broker {
     aedes ??= await createAedes();
     const broker = aedes;
     const next = createServer({ noDelay: true, highWaterMark: unreadBytes }, (socket) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
       guard(socket, counters);
-      broker.handle(socket);
+      serve(broker, socket);
     });
     next.maxConnections = maxClients;
     next.on('drop', () => counters.refused.inc({ reason: 'too_many_clients' }));
@@ -82,8 +89,14 @@ export function createBroker(options: BrokerOptions): Broker {
     server = next;
     const address = next.address();
     if (typeof address === 'object' && address !== null) port = address.port;
-    state = { state: 'ok' };
+    state = ok({ listen: `${host.includes(':') ? `[${host}]` : host}:${port}` });
     log.info({ host, port }, 'embedded MQTT broker listens');
+  }
+
+  function serve(broker: Aedes, socket: Duplex): void {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    broker.handle(socket);
   }
 
   async function openLater(): Promise<void> {
@@ -98,7 +111,7 @@ export function createBroker(options: BrokerOptions): Broker {
     try {
       await open();
     } catch (error) {
-      const reason = `the embedded MQTT broker cannot listen on ${host}:${port}: ${describe(error)}`;
+      const reason = `the embedded MQTT broker cannot listen on ${host}:${port}: ${describe(error)}${adviceOn(error)}`;
       state = { state: 'down', reason };
       log.warn({ reason }, 'embedded MQTT broker does not listen; trying again');
     }
@@ -106,8 +119,15 @@ export function createBroker(options: BrokerOptions): Broker {
 
   return {
     name: 'broker',
-    credentials: auth.own,
     senderOf: auth.senderOf,
+    async dial() {
+      if (aedes === undefined || server === undefined)
+        throw new SitewardError('mqtt_unreachable', state.reason ?? 'the embedded MQTT broker does not listen');
+      const [theirs, ours] = linkedPair();
+      own.add(ours);
+      serve(aedes, ours);
+      return theirs;
+    },
     port: () => port,
     url: () => `mqtt://${reachable(host)}:${port}`,
     async start(signal) {
@@ -189,7 +209,7 @@ function aedesOptions(root: string, auth: BrokerAuth, { refused, dropped }: Coun
     // aedes can only cut a client that publishes what it may not (3.1.1 has no negative acknowledgement).
     authorizePublish(client, packet, done) {
       if (client === null || auth.accessOf(client)?.mayPublish(packet.topic) !== true) return done(deny('publish'));
-      if (packet.topic.startsWith(`${root}/cmd/`)) {
+      if (packet.topic.startsWith(`${root}/cmd/`) || packet.topic === `${root}/in/verification`) {
         // A stored command would be obeyed again after each start: it is taken once, live, and never kept.
         if (packet.retain && packet.payload.length > 0) refused.inc({ reason: 'retained_command' });
         packet.retain = false;
@@ -240,6 +260,21 @@ function listening(server: Server, host: string, port: number): Promise<void> {
       resolve();
     });
   });
+}
+
+function adviceOn(error: unknown): string {
+  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  return taken
+    ? '. Another program has the port, often a mosquitto of the system: stop it, or set mqtt.broker to its address, or give mqtt.listen a free port'
+    : '';
+}
+
+/** Two ends of one connection. The close of one closes the other, as with sockets. */
+function linkedPair(): [Duplex, Duplex] {
+  const [a, b] = duplexPair({ highWaterMark: unreadBytes });
+  a.once('close', () => b.destroy());
+  b.once('close', () => a.destroy());
+  return [a, b];
 }
 
 export function isLoopback(host: string): boolean {

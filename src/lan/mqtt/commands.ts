@@ -1,14 +1,16 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
-import { describe } from '#errors.ts';
+import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Command, CommandResult } from '#site/model/index.ts';
+import type { AnswerResult, CommandResult } from '#site/model/index.ts';
 import { isoTime } from '#site/model/index.ts';
-import { type Envelope, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
+import { errorOf, givenAnswer, verifyReply } from './answering.ts';
+import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
 import { rates } from './rate.ts';
 import type { Reply } from './schemas.ts';
+import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
 import { type Facts, limits } from './state.ts';
 
@@ -63,8 +65,11 @@ export function createCommands(options: CommandsOptions): Commands {
   const { root, site, clock, log } = options;
   const perClient = rates({ clock, perSecond: limits.commands_per_s, names: clientCap });
   const perSite = rates({ clock, perSecond: sitePerSecond, names: 1 });
+  // Whoever gives a code may be calling for help: no flood of anything else takes their turn (safety 1, I14).
+  const codedPerClient = rates({ clock, perSecond: limits.commands_per_s, names: clientCap });
+  const codedPerSite = rates({ clock, perSecond: sitePerSecond, names: 1 });
   const told = rates({ clock, perSecond: 1, names: clientCap });
-  const lanes = new BoundedMap<string, { tail: Promise<void>; waiting: number }>(clientCap);
+  const lanes = new BoundedMap<string, Lane>(clientCap);
   const counted = new Counter({
     name: 'siteward_mqtt_commands_total',
     help: 'Commands from MQTT, by verb and by what became of them at the door.',
@@ -89,36 +94,58 @@ export function createCommands(options: CommandsOptions): Commands {
     if (target !== undefined) send(target, { outcome: 'refused', error, final: true });
   }
 
-  async function execute(parsed: ParsedCommand, target: Target, client: string): Promise<void> {
+  async function execute(
+    parsed: ParsedCommand,
+    target: Target,
+    { client, isProven }: { readonly client: string; readonly isProven: boolean },
+  ): Promise<void> {
     if (parsed.verb === 'query') {
       const data = await answer(parsed.body, site, options.facts());
       if (data === undefined) return refuse(target, 'query', { code: 'NOT_CONFIGURED' });
       counted.inc({ verb: 'query', result: 'done' });
       return send(target, { outcome: 'done', data: { ...data }, final: true });
     }
+    if (parsed.verb === 'verify') {
+      const given = givenAnswer(parsed, { client, isProven });
+      counted.inc({ verb: 'verify', result: 'submitted' });
+      // Nothing of the client waits for what the service says.
+      return new Promise((resolve, reject) => {
+        const told = (result: AnswerResult) => {
+          send(target, verifyReply(result));
+          resolve();
+        };
+        site.verifications.answer(given, told).then(resolve, reject);
+      });
+    }
     const check = await site.checkCode(parsed.code);
     counted.inc({ verb: parsed.verb, result: 'submitted' });
-    site.submit(commandOf(parsed, client, check), (result) => {
+    site.submit(siteCommand(parsed, client, check), (result) => {
       send(target, replyOf(result));
-      if (result.final && parsed.body.partition !== undefined && !effective.includes(result.outcome)) {
-        options.refused(parsed.body.partition);
+      if (result.final && result.partition !== undefined && !effective.includes(result.outcome)) {
+        options.refused(result.partition);
       }
     });
   }
 
-  function enqueue(client: string, verb: string, target: Target, work: () => Promise<void>): void {
-    const lane = lanes.get(client) ?? { tail: Promise.resolve(), waiting: 0 };
-    if (lane.waiting >= waitingCap) {
+  function enqueue(
+    { client, verb, coded }: { readonly client: string; readonly verb: string; readonly coded: boolean },
+    target: Target,
+    work: () => Promise<void>,
+  ): void {
+    const lane = lanes.get(client) ?? { tail: Promise.resolve(), waiting: { coded: 0, plain: 0 } };
+    const kind = coded ? 'coded' : 'plain';
+    if (lane.waiting[kind] >= waitingCap) {
       refuse(target, verb, { code: 'BUSY', retry_after_s: 1 });
       return;
     }
-    lane.waiting += 1;
+    lane.waiting[kind] += 1;
     lane.tail = lane.tail.then(work).then(
       () => {
-        lane.waiting -= 1;
+        lane.waiting[kind] -= 1;
       },
       (error: unknown) => {
-        lane.waiting -= 1;
+        lane.waiting[kind] -= 1;
+        if (isCode(error, 'queue_full')) return refuse(target, verb, { code: 'BUSY', retry_after_s: 1 });
         log.error({ verb, reason: describe(error) }, 'MQTT command failed inside');
         refuse(target, verb, { code: 'INTERNAL' });
       },
@@ -138,7 +165,9 @@ export function createCommands(options: CommandsOptions): Commands {
         parsed.envelope.id === null && address.fallback
           ? undefined
           : { ...parsed.envelope, topic: address.topic, correlationData: message.correlationData };
-      if (!perClient.take(address.claimed) || !perSite.take('site')) {
+      const coded = isCoded(parsed);
+      const [ofClient, ofSite] = coded ? [codedPerClient, codedPerSite] : [perClient, perSite];
+      if (!ofClient.take(address.claimed) || !ofSite.take('site')) {
         // Once a second is enough: the answers to a flood must not be one.
         return refuse(told.take(address.claimed) ? target : undefined, verb, {
           code: 'RATE_LIMITED',
@@ -148,11 +177,24 @@ export function createCommands(options: CommandsOptions): Commands {
       if (parsed.kind === 'refused') return refuse(target, verb, parsed.refusal);
       if (target === undefined) return;
       if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
-      const client = message.sender?.proven === true ? message.sender.client : unknownClient;
-      enqueue(address.claimed, verb, target, () => execute(parsed.command, target, client));
+      const isProven = message.sender?.proven === true;
+      const client = isProven ? (message.sender?.client ?? unknownClient) : unknownClient;
+      enqueue({ client: address.claimed, verb, coded }, target, () =>
+        execute(parsed.command, target, { client, isProven }),
+      );
     },
   };
 }
+
+/** One order for all that a client gives; what has a code waits in it on a count of its own. */
+interface Lane {
+  tail: Promise<void>;
+  readonly waiting: { coded: number; plain: number };
+}
+
+/** Valid, and its code will be looked at: a query has none, whatever it carries. */
+const isCoded = (parsed: Parsed): boolean =>
+  parsed.kind === 'command' && parsed.command.verb !== 'query' && parsed.command.code !== undefined;
 
 const effective: readonly string[] = ['done', 'already'];
 
@@ -174,7 +216,7 @@ const below = new RegExp(`^(${level})(?:/${level}){1,4}$`);
  * broker tells who asks, none outside the asker's own branch. An external broker does not tell: there the reader's ACL
  * (`reply/<own name>/#`) is what keeps replies apart.
  */
-function addressOf(root: string, envelope: Envelope, sender: CommandSender | undefined): Address {
+export function addressOf(root: string, envelope: Envelope, sender: CommandSender | undefined): Address {
   const known = sender?.client ?? unknownClient;
   const fallback = `${root}/reply/${known}/${envelope.id ?? 'none'}`;
   const { replyTo } = envelope;
@@ -187,37 +229,10 @@ function addressOf(root: string, envelope: Envelope, sender: CommandSender | und
   return { topic: replyTo, claimed: sender?.client ?? claimed, bad: false, fallback: false };
 }
 
-function commandOf(
-  parsed: Exclude<ParsedCommand, { verb: 'query' }>,
-  client: string,
-  check: { readonly code: Command['code']; readonly actor?: string },
-): Command {
-  const { body } = parsed;
-  const actor = check.actor ?? body.actor;
-  return {
-    id: body.id,
-    verb: parsed.verb,
-    partition: body.partition as Command['partition'],
-    ...(parsed.verb === 'arm' ? armOf(parsed.body) : {}),
-    issuedAt: parsed.issuedAt,
-    ...(parsed.expiresAt === undefined ? {} : { expiresAt: parsed.expiresAt }),
-    ...(body.expected === undefined ? {} : { expected: body.expected }),
-    source: 'lan',
-    client,
-    ...(actor === undefined ? {} : { actor }),
-    code: check.code,
-    bodyHash: parsed.bodyHash,
-  };
-}
-
-function armOf(body: Extract<ParsedCommand, { verb: 'arm' }>['body']) {
-  return {
-    mode: body.mode,
-    ...(body.force === undefined ? {} : { force: body.force }),
-    ...(body.bypass === undefined ? {} : { bypass: body.bypass }),
-    ...(body.skip_exit_delay === undefined ? {} : { skipExitDelay: body.skip_exit_delay }),
-  };
-}
+const postponedData = ({ due, timesLeft }: NonNullable<CommandResult['postponed']>) => ({
+  at: isoTime(due),
+  times_left: timesLeft,
+});
 
 function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'> & { at: number } {
   const { error } = result;
@@ -227,22 +242,14 @@ function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'
     ...(result.partition === undefined ? {} : { partition: result.partition }),
     ...(result.state === undefined ? {} : { state: result.state }),
     ...(result.seq === undefined ? {} : { seq: result.seq }),
+    ...(result.postponed === undefined ? {} : { data: postponedData(result.postponed) }),
     at: result.at,
     final: result.final,
   };
 }
 
-function errorOf(error: NonNullable<CommandResult['error']>): NonNullable<Reply['error']> {
-  return {
-    code: error.code,
-    ...(error.field === undefined ? {} : { field: error.field }),
-    ...(error.zones === undefined ? {} : { zones: [...error.zones] }),
-    ...(error.retryAfterS === undefined ? {} : { retry_after_s: Math.ceil(error.retryAfterS) }),
-  };
-}
-
 /** A reply never exceeds its cap: the list of zones gives way, then the data. */
-function capped(body: Reply): string {
+export function capped(body: Reply): string {
   let text = JSON.stringify(body);
   const { error } = body;
   for (let keep = error?.zones?.length ?? 0; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {

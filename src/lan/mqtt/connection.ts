@@ -1,10 +1,10 @@
-import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
+import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
-import { type Connect, clientOptions, sendAtOnce, subscribe } from '#lib/mqtt.ts';
+import { type Connect, clientOptions, openClient, subscribe } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Session } from './publisher.ts';
 
@@ -20,6 +20,8 @@ export interface ConnectionOptions {
   /** Called with every new connection before anything is sent. When it rejects, the connection is closed. */
   readonly onOpen: (session: LiveSession) => Promise<void>;
   readonly onClose: () => void;
+  /** The connection stands, or there is none: told once per change. */
+  readonly onLink?: ((up: boolean, reason?: string) => void) | undefined;
   readonly onMessage: (packet: IPublishPacket) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -45,12 +47,19 @@ export function createConnection(options: ConnectionOptions): Connection {
   const wait = backoff({ baseMs: 500, capMs: 30_000 });
   let protocol: 4 | 5 = connect.protocolVersion ?? 5;
   let state: Health = { state: 'down', reason: 'the MQTT client has not started' };
+  let told: boolean | undefined;
   let lost: number[] = [];
   let kicked = false;
 
+  function tell(next: Health): void {
+    const [was, is] = [told, next.state === 'ok'];
+    state = next;
+    told = is;
+    if (was !== is) options.onLink?.(is, next.reason);
+  }
+
   async function serve(signal: AbortSignal): Promise<void> {
-    const client = mqtt.connect(connect.url, optionsOf(options, protocol));
-    sendAtOnce(client);
+    const client = await openClient(connect, optionsOf(options, protocol));
     // Before the first byte: nothing can arrive unheard.
     client.on('message', (topic, _payload, packet) => options.onMessage({ ...packet, topic }));
     client.on('disconnect', (packet) => {
@@ -63,7 +72,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       const closed = whenClosed(client, signal);
       await Promise.race([options.onOpen(sessionOf(client, protocol)), closed]);
       if (client.connected) {
-        state = { state: 'ok' };
+        tell({ state: 'ok' });
         wait.reset();
       }
       await closed;
@@ -83,12 +92,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   async function afterLoss(signal: AbortSignal): Promise<void> {
     if (kicked && clashes()) {
       const reason = `another client uses the MQTT client id ${options.clientId}; stop it or give this site its own slug`;
-      state = { state: 'degraded', reason, facts: { trouble: 'mqtt_client_id_clash' } };
+      tell({ state: 'degraded', reason, facts: { trouble: 'mqtt_client_id_clash' } });
       log.warn({ clientId: options.clientId }, 'MQTT client id clash');
       lost = [];
       return sleep(clashPauseMs, signal);
     }
-    state = { state: 'down', reason: 'the connection to the MQTT broker was lost; trying again' };
+    tell({ state: 'down', reason: 'the connection to the MQTT broker was lost; trying again' });
     await sleep(wait.next(), signal);
   }
 
@@ -105,7 +114,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
       // Nobody answers: that was a broker going down, not a rival.
       lost = [];
-      state = { state: 'down', reason: describe(error) };
+      tell({ state: 'down', reason: describe(error) });
       log.info({ reason: describe(error) }, 'no MQTT connection');
       await sleep(wait.next(), signal);
     }

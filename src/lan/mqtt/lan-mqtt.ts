@@ -6,9 +6,16 @@ import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
 import type { Connect } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
-import type { Changes, SiteEvent, SiteView } from '#site/model/index.ts';
+import {
+  type Changes,
+  isPending,
+  type SiteEvent,
+  type SiteView,
+  type VerificationDocument,
+} from '#site/model/index.ts';
 import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
+import { createIntake } from './intake.ts';
 import { createPublisher, type Message } from './publisher.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
@@ -22,6 +29,8 @@ export interface LanMqttOptions {
   readonly slug: string;
   readonly site: SitePort;
   readonly version: string;
+  /** The broker can be reached, or not any more; told once per change. */
+  readonly onLink?: (up: boolean, reason?: string) => void;
   /** A UUID that changes with each start of the machine. */
   readonly bootId: string;
   /** Who published a command; only the embedded broker can tell. */
@@ -37,13 +46,15 @@ export interface LanMqtt extends Part {
   /** Once per event and only while connected; silent hold-up and duress never appear (safety 4). */
   publishEvent(event: SiteEvent): void;
   setCloudLink(up: boolean): void;
+  /** The alarm verifications of the site are others now. */
+  verificationsChanged(): void;
 }
 
 const infoEveryMs = 5 * 60_000;
 const outboxEveryMs = 10_000;
 /** How long retained topics of an earlier configuration are listened for after each connect. */
 const sweepMs = 3000;
-const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+'];
+const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'];
 /** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
 const earlyCap = 64;
 
@@ -55,7 +66,12 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   let early: IPublishPacket[] | undefined = [];
   let running: Promise<unknown> | undefined;
 
-  const facts = (): Facts => ({ version: options.version, bootId: options.bootId, cloudUp });
+  const facts = (): Facts => ({
+    version: options.version,
+    bootId: options.bootId,
+    cloudUp,
+    verifications: site.verifications.list().filter(isPending),
+  });
   const publisher = createPublisher({ metrics });
   const feed = createStateFeed({ root, publisher, facts, view: site.view(), clock });
   const status = (word: 'online' | 'offline'): Message => ({
@@ -78,6 +94,33 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     log,
     metrics,
   });
+  const intake = createIntake({
+    root,
+    site,
+    publish: (topic, payload, correlationData) => void publisher.send(replyMessage(topic, payload, correlationData)),
+    clear() {
+      log.warn('retained request to verify an alarm refused and cleared');
+      publisher.send({ topic: `${root}/in/verification`, payload: '', qos: 1, retain: true });
+    },
+    clock,
+    log,
+    metrics,
+  });
+  /** What live clients were told last, by topic: bounded by the verifications that are open. */
+  let pending = pendingIds(site.verifications.list());
+
+  function verificationsChanged(): void {
+    const documents = site.verifications.list();
+    for (const one of documents) {
+      if (isPending(one) || !pending.has(one.verification_id)) continue;
+      // Not retained: it only tells who listens how it ended, before the topic is cleared.
+      const topic = `${root}/verification/${one.verification_id}`;
+      publisher.send({ topic, payload: JSON.stringify(one), qos: 1, retain: false });
+    }
+    pending = pendingIds(documents);
+    feed.verifications();
+  }
+
   const connection = createConnection({
     connect: options.connect,
     clientId: `siteward-${options.slug}`,
@@ -88,6 +131,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       publisher.close();
     },
     onMessage,
+    onLink: options.onLink,
     clock,
     log,
   });
@@ -95,7 +139,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
 
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
-    await session.subscribe([`${root}/cmd/#`]);
+    await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
     feed.refresh(site.view());
     publisher.open(session, [status('online')]);
     const waiting = early ?? [];
@@ -118,6 +162,8 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       if (early.length < earlyCap) early.push(packet);
     } else if (packet.topic.startsWith(`${root}/cmd/`)) {
       commands.take(commandMessage(root, packet, options.senderOf));
+    } else if (packet.topic === `${root}/in/verification`) {
+      intake.take(commandMessage(root, packet, options.senderOf));
     } else if (packet.retain && packet.payload.length > 0 && !publisher.has(packet.topic)) {
       publisher.retract(packet.topic);
     }
@@ -170,12 +216,16 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       const topic = `${root}/event/${event.class}`;
       publisher.send({ topic, payload: JSON.stringify(event), qos: 1, retain: false });
     },
+    verificationsChanged,
     setCloudLink(up) {
       cloudUp = up;
       feed.cloud();
     },
   };
 }
+
+const pendingIds = (documents: readonly VerificationDocument[]): ReadonlySet<string> =>
+  new Set(documents.filter(isPending).map(({ verification_id: id }) => id));
 
 function gaugeConnected(metrics: Registry, isConnected: () => boolean): void {
   new Gauge({

@@ -1,8 +1,26 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import type { ReplyCode } from '#site/model/index.ts';
-import { type ArmBody, armBody, type DisarmBody, disarmBody, type QueryBody, queryBody } from './schemas.ts';
+import {
+  type ArmBody,
+  armBody,
+  type BypassBody,
+  bypassBody,
+  type ClearMemoryBody,
+  clearMemoryBody,
+  type DisarmBody,
+  disarmBody,
+  type PostponeBody,
+  postponeBody,
+  type QueryBody,
+  queryBody,
+  type TestBody,
+  testBody,
+  type VerifyBody,
+  verifyBody,
+} from './schemas.ts';
 import { limits } from './state.ts';
+import { codeAsTarget, withoutCode } from './stray-code.ts';
 
 /** One message as it came, with what MQTT 5 adds; 3.1.1 clients say the same in the payload. */
 export interface RawCommand {
@@ -16,7 +34,16 @@ export interface RawCommand {
   readonly expiryS?: number;
 }
 
-type Verbs = { arm: ArmBody; disarm: DisarmBody; query: QueryBody };
+type Verbs = {
+  arm: ArmBody;
+  disarm: DisarmBody;
+  bypass: BypassBody;
+  clear_memory: ClearMemoryBody;
+  test: TestBody;
+  postpone: PostponeBody;
+  query: QueryBody;
+  verify: VerifyBody;
+};
 export type ParsedCommand = {
   [V in keyof Verbs]: { readonly verb: V; readonly body: Omit<Verbs[V], 'code'>; readonly code?: string };
 }[keyof Verbs] & {
@@ -43,15 +70,37 @@ export type Parsed =
   | { readonly kind: 'refused'; readonly envelope: Envelope; readonly refusal: Refusal }
   | { readonly kind: 'command'; readonly envelope: Envelope; readonly command: ParsedCommand };
 
-const schemas = { arm: armBody, disarm: disarmBody, query: queryBody } as const satisfies Record<string, z.ZodType>;
+const schemas = {
+  arm: armBody,
+  disarm: disarmBody,
+  bypass: bypassBody,
+  clear_memory: clearMemoryBody,
+  test: testBody,
+  postpone: postponeBody,
+  query: queryBody,
+  verify: verifyBody,
+} as const satisfies Record<string, z.ZodType>;
 
 /**
  * Reads a command. Bytes first: nothing of a payload is trusted to be text, JSON or small. Order of the refusals: TOO_LARGE, NOT_UTF8,
  * BAD_JSON, RETAINED, UNKNOWN_VERB, SCHEMA. An empty payload is what clearing a retained topic looks like: no command.
  */
 export function parseCommand(raw: RawCommand, nowWall: number): Parsed {
+  const found = readObject(raw);
+  if (found.kind !== 'object') return found;
+  const { body, envelope } = found;
+  if (!Object.hasOwn(schemas, raw.verb)) return { kind: 'refused', envelope, refusal: { code: 'UNKNOWN_VERB' } };
+  return validate(raw, body, envelope, nowWall);
+}
+
+export type ReadObject =
+  | Exclude<Parsed, { kind: 'command' }>
+  | { readonly kind: 'object'; readonly envelope: Envelope; readonly body: Record<string, unknown> };
+
+/** The object in a payload, whatever its members; see `parseCommand`. */
+export function readObject(raw: RawCommand): ReadObject {
   if (raw.payload.length === 0) return { kind: 'empty' };
-  const refuse = (refusal: Refusal, envelope: Envelope): Parsed => ({ kind: 'refused', refusal, envelope });
+  const refuse = (refusal: Refusal, envelope: Envelope) => ({ kind: 'refused', refusal, envelope }) as const;
   const blind = (code: ReplyCode) => refuse({ code }, withProperties(scan(raw.payload), raw));
   if (raw.payload.length > limits.command_bytes) return blind('TOO_LARGE');
   const text = decode(raw.payload);
@@ -64,17 +113,25 @@ export function parseCommand(raw: RawCommand, nowWall: number): Parsed {
   if (raw.retained) return refuse({ code: 'RETAINED' }, envelope);
   const excess = tooLarge(filled);
   if (excess !== undefined) return refuse({ code: 'TOO_LARGE', field: excess }, envelope);
-  if (!Object.hasOwn(schemas, raw.verb)) return refuse({ code: 'UNKNOWN_VERB' }, envelope);
-  return validate(raw, filled, envelope, nowWall);
+  return { kind: 'object', envelope, body: filled };
 }
 
 function validate(raw: RawCommand, body: Record<string, unknown>, envelope: Envelope, nowWall: number): Parsed {
   const verb = raw.verb as keyof typeof schemas;
   const result = schemas[verb].safeParse(body);
-  const refuse = (field: string): Parsed => ({ kind: 'refused', envelope, refusal: { code: 'SCHEMA', field } });
+  const { correlation, ...silent } = envelope;
+  const shown = correlation !== undefined && correlation === body.code ? silent : envelope;
+  const refuse = (field: string): Parsed => ({
+    kind: 'refused',
+    envelope: shown,
+    refusal: { code: 'SCHEMA', field },
+  });
   if (!result.success) return refuse(fieldOf(result.error));
   // The code leaves the body here: nothing that is hashed, kept or logged has ever held it.
-  const { code, ...rest } = result.data;
+  const { code, ...given } = result.data;
+  const stray = codeAsTarget(given, code);
+  if (stray !== undefined) return refuse(stray);
+  const rest = withoutCode(given, code);
   const issuedAt = Date.parse(rest.issued_at);
   if (Number.isNaN(issuedAt)) return refuse('issued_at');
   const expiresAt = rest.expires_at === undefined ? undefined : Date.parse(rest.expires_at);
@@ -91,7 +148,7 @@ function validate(raw: RawCommand, body: Record<string, unknown>, envelope: Enve
       .update(`${verb} ${canonical(rest)}`)
       .digest('hex'),
   } as ParsedCommand;
-  return { kind: 'command', envelope, command };
+  return { kind: 'command', envelope: shown, command };
 }
 
 function decode(payload: Uint8Array): string | undefined {
@@ -150,7 +207,7 @@ function tooLarge(value: unknown, depth = 1, field = 'body'): string | undefined
   return undefined;
 }
 
-function fieldOf(error: z.ZodError): string {
+export function fieldOf(error: z.ZodError): string {
   const issue = error.issues[0];
   if (issue === undefined) return 'body';
   const path = issue.code === 'unrecognized_keys' ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;

@@ -37,6 +37,8 @@ export async function answer(
       const events = await site.events(body.limit ?? 20);
       return page('events', events.filter(isNotSilent), limit);
     }
+    case 'verifications':
+      return page('verifications', site.verifications.list(), limit);
     default:
       return undefined;
   }

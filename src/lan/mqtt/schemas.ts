@@ -3,11 +3,19 @@ import {
   armingSource,
   armingWord,
   armMode,
+  armWaitShown,
   authority,
   clockQuality,
+  contactNumber,
   eventClass,
   eventStatus,
+  notArmedShown,
   outcome,
+  testShown,
+  verificationActions,
+  verificationDocument,
+  verificationId,
+  verificationRequest,
   zoneNumber,
 } from '#site/model/index.ts';
 
@@ -74,6 +82,47 @@ export type ArmBody = z.infer<typeof armBody>;
 export const disarmBody = z.strictObject({ ...commandBase, partition });
 export type DisarmBody = z.infer<typeof disarmBody>;
 
+const minutes = (most: number) =>
+  integer
+    .refine((value) => value >= 1 && value <= most, `must be 1 to ${most}`)
+    .meta({ type: 'integer', minimum: 1, maximum: most });
+
+export const bypassBody = z.strictObject({
+  ...commandBase,
+  zone: zoneNumber,
+  on: z.boolean(),
+  until: z.enum(['disarm', 'cleared']).exactOptional(),
+  minutes: minutes(1440).exactOptional(),
+  reason: text(120).exactOptional(),
+});
+export type BypassBody = z.infer<typeof bypassBody>;
+
+export const clearMemoryBody = z.strictObject({ ...commandBase, partition });
+export type ClearMemoryBody = z.infer<typeof clearMemoryBody>;
+
+export const testBody = z.strictObject({
+  ...commandBase,
+  partition,
+  on: z.boolean(),
+  minutes: minutes(240).exactOptional(),
+  zones: z
+    .array(zoneNumber)
+    .min(1)
+    .max(64)
+    .refine((zones) => new Set(zones).size === zones.length, 'must not name a zone twice')
+    .meta({ uniqueItems: true })
+    .exactOptional(),
+});
+export type TestBody = z.infer<typeof testBody>;
+
+/** Puts the next arming of a schedule off; it always takes a code. */
+export const postponeBody = z.strictObject({
+  ...commandBase,
+  schedule: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be the id of a schedule'),
+  minutes: minutes(1440),
+});
+export type PostponeBody = z.infer<typeof postponeBody>;
+
 export const queryBody = z.strictObject({
   ...commandBase,
   what: z.enum(['partitions', 'zones', 'troubles', 'info', 'audio', 'verifications', 'history']),
@@ -83,6 +132,27 @@ export const queryBody = z.strictObject({
     .exactOptional(),
 });
 export type QueryBody = z.infer<typeof queryBody>;
+
+/** The contact is that of who answers, by code or account (safety 6); one that is named must be theirs. */
+export const verifyBody = z.strictObject({
+  ...commandBase,
+  verification_id: verificationId,
+  action: z.enum(verificationActions),
+  contact_id: contactNumber.exactOptional(),
+  responded_at: time.exactOptional(),
+});
+export type VerifyBody = z.infer<typeof verifyBody>;
+
+/** A request to verify an alarm, from the partner platform. Answered like a command where it has an address. */
+export const verificationIn = z.strictObject({
+  ...verificationRequest.shape,
+  id: commandId.exactOptional(),
+  reply_to: commandBase.reply_to,
+  correlation: commandBase.correlation,
+});
+export type VerificationIn = z.infer<typeof verificationIn>;
+
+export const verification = verificationDocument;
 
 const outcomesWithError: readonly string[] = ['refused', 'expired', 'superseded', 'failed'];
 
@@ -129,6 +199,16 @@ export const partitionDetail = z.strictObject({
   alarm: object.nullable().exactOptional(),
   exit_left_s: notNegative.exactOptional(),
   entry_left_s: notNegative.exactOptional(),
+  /** An alarm sounds and is signalled only then. */
+  abort_left_s: notNegative.exactOptional(),
+  /** Shut for this arming period (swinger shutdown). */
+  shut_zones: z.array(zoneNumber).exactOptional(),
+  /** The walk test that runs. */
+  test: testShown.exactOptional(),
+  /** A schedule could not arm it, and nobody has armed or disarmed it since. */
+  not_armed: notArmedShown.exactOptional(),
+  /** A schedule arms it as soon as nothing is in the way. */
+  arm_wait: armWaitShown.exactOptional(),
   changed_by: z.string().exactOptional(),
   source: armingSource.exactOptional(),
   request: object.nullable().exactOptional(),
@@ -187,7 +267,16 @@ export const info = z.strictObject({
 export type Info = z.infer<typeof info>;
 
 export const trouble = z.strictObject({
-  items: z.array(z.strictObject({ kind: z.string(), since: time, zone: zoneNumber.exactOptional() })),
+  items: z.array(
+    z.strictObject({
+      kind: z.string(),
+      device: z.string().exactOptional(),
+      since: time,
+      partition: partition.exactOptional(),
+      zone: zoneNumber.exactOptional(),
+      losses: integer.exactOptional(),
+    }),
+  ),
 });
 
 export const outbox = z.strictObject({ depth: integer, oldest_s: integer.nullable(), dropped: integer });

@@ -1,4 +1,4 @@
-import type { SiteEvent, SiteView, ZoneNumber } from '#site/model/index.ts';
+import type { SiteEvent } from '#site/model/index.ts';
 
 /**
  * Silent hold-up and duress change nothing anyone on the LAN can see (safety 4): such events are not published nor
@@ -15,8 +15,4 @@ export function isSilent(event: SiteEvent): boolean {
     event.data.zone_type === 'panic_silent' ||
     (event.contact_id !== undefined && silentContactIds.includes(event.contact_id))
   );
-}
-
-export function silentZones(view: SiteView): ReadonlySet<ZoneNumber> {
-  return new Set(view.plan.zones.filter((zone) => zone.type === 'panic_silent').map((zone) => zone.number));
 }

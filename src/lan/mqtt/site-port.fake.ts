@@ -80,6 +80,11 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     events: async (limit) => site.history.slice(0, limit),
     outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),
     cloudLink: () => site.cloud,
+    verifications: {
+      list: () => [],
+      ask: async () => ({ outcome: 'refused', code: 'NOT_CONFIGURED' }),
+      answer: async (_, reply) => reply({ outcome: 'refused', error: { code: 'UNKNOWN_TARGET' }, at, final: true }),
+    },
     setZone(number, change) {
       update(
         { zones: view.zones.map((zone) => (zone.number === number ? { ...zone, ...change } : zone)) },
@@ -125,13 +130,22 @@ function initialView(count: number): SiteView {
   };
 }
 
+const noRules = {
+  exitDelayMs: 0,
+  entryDelayMs: 0,
+  abortDelayMs: 0,
+  cancelWindowMs: 300_000,
+  exitRestart: false,
+  autoStay: false,
+} as const;
+
 function planOf(zones: readonly ZonePlan[]): SitePlan {
   return {
     siteId: '4711',
     securityType: 1,
     partitions: [
-      { id: 'p1', name: 'House', authority: 'panel', panel: 'main', exitDelayMs: 30_000, entryDelayMs: 30_000 },
-      { id: 'p2', name: 'Yard', authority: 'engine', exitDelayMs: 0, entryDelayMs: 0 },
+      { ...noRules, id: 'p1', name: 'House', authority: 'panel', panel: 'main' },
+      { ...noRules, id: 'p2', name: 'Yard', authority: 'engine' },
     ],
     zones,
     cameras: [{ id: 'yard', name: 'Yard', partitions: ['p2'], pictures: 'alarm' }],
@@ -139,6 +153,8 @@ function planOf(zones: readonly ZonePlan[]): SitePlan {
     disarmNeedsCode: true,
     confirmMs: 10_000,
     signalRestores: false,
+    swingerTrips: 2,
+    crossZones: [],
   };
 }
 

@@ -1,4 +1,4 @@
-import type { CodeCheck, Command, CommandResult, SiteEvent, SiteView } from '#site/model/index.ts';
+import type { CodeCheck, Command, CommandResult, SiteEvent, SiteView, VerificationsPort } from '#site/model/index.ts';
 
 /** What this room needs of the site; `daemon.ts` fills it in. */
 export interface SitePort {
@@ -12,4 +12,5 @@ export interface SitePort {
   /** Counts as anyone may see them: without silent hold-up and duress (safety 4). `oldestS` is null when empty. */
   outbox(): Promise<{ readonly depth: number; readonly oldestS: number | null; readonly dropped: number }>;
   cloudLink(): 'online' | 'offline';
+  readonly verifications: VerificationsPort;
 }

@@ -10,6 +10,7 @@ import {
   partitionTopics,
   type TopicState,
   troubleTopics,
+  verificationTopics,
   visibleZones,
   zoneTopics,
   zoneWord,
@@ -24,6 +25,7 @@ export interface StateFeed {
   /** Sends a partition's topics again though nothing changed (rule C9). */
   repeat(partition: string): void;
   cloud(): void;
+  verifications(): void;
   info(): void;
   stop(): void;
 }
@@ -121,6 +123,14 @@ export function createStateFeed({ root, publisher, facts, clock, ...initial }: S
       if (changes.troubles) set(troubleTopics(view));
     },
     repeat: (partition) => changePartitions((plan) => partition === 'all' || partition === plan.id, true),
+    /** One that has ended is shown as it ended to whoever listens, and is gone for whoever comes later. */
+    verifications() {
+      const wanted = verificationTopics(facts());
+      const names = new Set(wanted.map(([topic]) => `${root}/${topic}`));
+      for (const topic of publisher.topics())
+        if (topic.startsWith(`${root}/verification/`) && !names.has(topic)) publisher.retract(topic);
+      set(wanted);
+    },
     cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts())]),
     info: () => set([infoTopic({ ...view, at: clock.wall() }, facts())]),
     stop() {

@@ -1,15 +1,16 @@
 import type {
   DeviceRef,
+  PartitionId,
   PartitionPlan,
   PartitionState,
   SiteView,
+  VerificationDocument,
   ZoneNumber,
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
-import { isoTime } from '#site/model/index.ts';
+import { isoTime, partitionShown } from '#site/model/index.ts';
 import type { Info, PartitionDetail, ZoneDetail } from './schemas.ts';
-import { silentZones } from './silent.ts';
 
 /** From the site's view to topics and payloads. Pure; topics are below the root; every payload fits the table. */
 
@@ -20,6 +21,8 @@ export interface Facts {
   readonly version: string;
   readonly bootId: string;
   readonly cloudUp: boolean;
+  /** Alarm verifications somebody still has to answer, or whose answer is on its way. */
+  readonly verifications?: readonly VerificationDocument[];
 }
 
 /** In `info.limits`; the guard of commands enforces the same numbers. */
@@ -48,9 +51,13 @@ export function allTopics(view: SiteView, facts: Facts): TopicState[] {
     ...visibleZones(view).flatMap((zone) => zoneTopics(view, zone, states.get(zone.number))),
     ...view.plan.cameras.flatMap((camera) => cameraTopics(view, camera.id)),
     ...troubleTopics(view),
+    ...verificationTopics(facts),
     infoTopic(view, facts),
   ];
 }
+
+export const verificationTopics = ({ verifications = [] }: Facts): TopicState[] =>
+  verifications.map((one) => [`verification/${one.verification_id}`, JSON.stringify(one)]);
 
 export function visibleZones(view: SiteView): readonly ZonePlan[] {
   return view.plan.zones.filter((zone) => zone.type !== 'panic_silent');
@@ -94,7 +101,9 @@ export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
       .map((zone) => [zone.number, zone]),
   );
   const zones = view.zones.filter((zone) => members.has(zone.number));
-  const open = zones.filter((zone) => zone.open === true && !zone.bypassed).map((zone) => zone.number);
+  const out = view.leftOut?.[plan.id];
+  const isOut = ({ number, bypassed }: ZoneState) => out?.includes(number) ?? bypassed;
+  const open = zones.filter((zone) => zone.open === true && !isOut(zone)).map((zone) => zone.number);
   const known = state !== undefined && state.state !== 'unknown' && !state.stale;
   return {
     partition: plan.id,
@@ -109,28 +118,16 @@ export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
     // The engine says what it would do; of a panel only its open zones are known.
     ready: known && (plan.authority === 'engine' ? view.ready[plan.id] === true : open.length === 0),
     open_zones: open,
-    bypassed: zones.filter((zone) => zone.bypassed).map((zone) => zone.number),
-    ...(state === undefined ? {} : transitionOf(view, state)),
+    bypassed: zones.filter(isOut).map((zone) => zone.number),
+    ...(state === undefined ? {} : { ...partitionShown(view, plan.id), ...causeOf(state) }),
   };
 }
 
-function transitionOf(view: SiteView, state: PartitionState) {
-  const silent = silentZones(view);
-  const delay = view.delays[state.id];
-  const { alarm, request } = state;
-  const shown = alarm !== undefined && !(alarm.zone !== undefined && silent.has(alarm.zone)) ? alarm : undefined;
-  return {
-    memory: state.memory.filter((zone) => !silent.has(zone)),
-    alarm: shown === undefined ? null : { ...shown },
-    ...(delay?.exitLeftS === undefined ? {} : { exit_left_s: seconds(delay.exitLeftS) }),
-    ...(delay?.entryLeftS === undefined ? {} : { entry_left_s: seconds(delay.entryLeftS) }),
-    ...(state.changedBy === undefined ? {} : { changed_by: state.changedBy }),
-    source: state.source,
-    request: request === undefined ? null : { id: request.commandId, target: request.target },
-  };
-}
-
-const seconds = (value: number) => Math.max(0, Math.ceil(value));
+const causeOf = ({ changedBy, source, request }: PartitionState) => ({
+  ...(changedBy === undefined ? {} : { changed_by: changedBy }),
+  source,
+  request: request === undefined ? null : { id: request.commandId, target: request.target },
+});
 
 /** The bare word of a zone; empty while its state is not known. */
 export const zoneWord = (open: boolean | null | undefined) => (open === true ? 'ON' : open === false ? 'OFF' : '');
@@ -182,11 +179,16 @@ export function troubleTopics(view: SiteView): TopicState[] {
   ];
 }
 
-export function troubleItems(view: SiteView): { kind: string; since: string; zone?: ZoneNumber }[] {
+export function troubleItems(
+  view: SiteView,
+): { kind: string; device: string; since: string; partition?: PartitionId; zone?: ZoneNumber; losses?: number }[] {
   return view.troubles.map((trouble) => ({
     kind: trouble.kind,
+    device: `${trouble.source.kind}:${trouble.source.id}`,
     since: isoTime(trouble.since),
+    ...(trouble.partition === undefined ? {} : { partition: trouble.partition }),
     ...(trouble.zone === undefined ? {} : { zone: trouble.zone }),
+    ...(trouble.losses === undefined ? {} : { losses: trouble.losses }),
   }));
 }
 
@@ -204,7 +206,7 @@ export function infoOf(view: SiteView, facts: Facts): Info {
     epoch: view.epoch,
     clock: view.clock,
     security_type: view.plan.securityType,
-    caps: view.plan.securityType === 4 ? ['query'] : [...arms, 'query'],
+    caps: view.plan.securityType === 4 ? ['query'] : [...arms, 'bypass', 'clear_memory', 'test', 'postpone', 'query'],
     limits: { ...limits },
     links: { at: isoTime(view.at), cloud: word(facts.cloudUp) },
   };

@@ -71,6 +71,12 @@ export const topicTable = {
   outbox: { topic: 'outbox', payload: { json: schemas.outbox }, ...state, qos: 0, read: fullState },
   cameraAvailability: { topic: 'camera/{id}/availability', payload: availability, ...state, read: watchers },
   cameraMeta: { topic: 'camera/{id}/meta', payload: { json: schemas.cameraMeta }, ...state, read: fullState },
+  verification: {
+    topic: 'verification/{id}',
+    payload: { json: schemas.verification },
+    ...state,
+    read: [...fullState, 'guard'],
+  },
   eventArming: {
     topic: 'event/arming',
     payload: { json: schemas.eventPayload },
@@ -95,11 +101,47 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'keypad', 'local'],
   },
+  cmdBypass: {
+    topic: 'cmd/bypass',
+    payload: { json: schemas.bypassBody },
+    ...command,
+    write: ['siteward', 'technician', 'local'],
+  },
+  cmdClearMemory: {
+    topic: 'cmd/clear_memory',
+    payload: { json: schemas.clearMemoryBody },
+    ...command,
+    write: ['siteward', 'keypad', 'technician', 'local'],
+  },
+  cmdTest: {
+    topic: 'cmd/test',
+    payload: { json: schemas.testBody },
+    ...command,
+    write: ['siteward', 'technician', 'local'],
+  },
+  cmdPostpone: {
+    topic: 'cmd/postpone',
+    payload: { json: schemas.postponeBody },
+    ...command,
+    write: ['siteward', 'keypad', 'local'],
+  },
   cmdQuery: {
     topic: 'cmd/query',
     payload: { json: schemas.queryBody },
     ...command,
     write: ['siteward', 'keypad', 'technician', 'local'],
+  },
+  cmdVerify: {
+    topic: 'cmd/verify',
+    payload: { json: schemas.verifyBody },
+    ...command,
+    write: ['siteward', 'guard', 'local'],
+  },
+  inVerification: {
+    topic: 'in/verification',
+    payload: { json: schemas.verificationIn },
+    ...command,
+    write: ['siteward', 'platform'],
   },
   reply: { topic: 'reply/{client}/{id}', payload: { json: schemas.reply }, ...live, read: askers },
 } as const satisfies Record<string, TopicSpec>;

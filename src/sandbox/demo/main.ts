@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import type { Plant } from './line.ts';
-import { type Stage, setStage } from './stage.ts';
+import { code, type Stage, setStage } from './stage.ts';
 import { playStory } from './story.ts';
 
 /**
@@ -30,6 +30,8 @@ Where to look while it runs:
   the cloud    curl ${stage.cloudUrl}/__sandbox/events      (also /uploads and /log)
   siteward     npm run siteward -- status --socket ${stage.folder}/control.sock
                npm run siteward -- events --socket ${stage.folder}/control.sock
+  as Anna      npm run siteward -- arm p1 --socket ${stage.folder}/control.sock
+               npm run siteward -- disarm p1 --socket ${stage.folder}/control.sock      (her code is ${code})
 `;
 }
 
@@ -45,19 +47,28 @@ async function run(): Promise<number> {
   );
   const plant = values.plant as Plant | undefined;
   let stage: Stage | undefined;
-  const interrupted = new Promise<void>((resolve) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => resolve());
+  // Ctrl-C ends the parts too, which are of the same terminal: what breaks off then is no failure of the story.
+  let isOver = false;
+  const interrupted = new Promise<'interrupted'>((resolve) => {
+    const end = () => {
+      isOver = true;
+      resolve('interrupted');
+    };
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end);
   });
   try {
     stage = await setStage({ ...(plant !== undefined && { plant }), onStep: (name) => tell(`starting ${name}`) });
     console.log(whereToLook(stage));
-    await playStory(stage, tell);
+    const story = playStory(stage, tell);
+    story.catch(() => undefined);
+    if ((await Promise.race([story, interrupted])) === 'interrupted') return broken();
     console.log('\nEvery step was verified.');
     if (values.once) return 0;
     console.log('The site stays up. Ctrl-C ends it.');
     await interrupted;
     return 0;
   } catch (error) {
+    if (isOver) return broken();
     console.error(`\nThe story broke off: ${error instanceof Error ? error.message : String(error)}`);
     const log = stage?.siteward.lines().filter((line) => /"level":"(warn|error|fatal)"/.test(line)) ?? [];
     if (log.length > 0) console.error(`\nWhat siteward's log says:\n${log.slice(-10).join('\n')}`);
@@ -67,4 +78,11 @@ async function run(): Promise<number> {
   }
 }
 
-process.exitCode = await run();
+/** As a shell tells of a program that ended by Ctrl-C. */
+function broken(): number {
+  console.log('\nEnded before the story was over.');
+  return 130;
+}
+
+// A story that was broken off may still wait for what does not come any more.
+process.exit(await run());

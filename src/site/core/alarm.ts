@@ -1,10 +1,15 @@
-import type { ArmingWord, DeviceId, PartitionId, ZonePlan } from '#site/model/index.ts';
+import { type ArmingWord, type DeviceId, isoTime, type PartitionId, type ZonePlan } from '#site/model/index.ts';
+import { inCancelWindow, noteTold, takeWaiting, wait, waits } from './abort.ts';
+import { cancel } from './alarm-end.ts';
+import { confirm } from './confirmation.ts';
 import { coded, deviceName, emit, place, signalToStation } from './events.ts';
 import { mediaPlan } from './media.ts';
-import { countSignal, isCapped } from './runaway.ts';
+import { countSignal, sourceKey } from './runaway.ts';
+import { countTrip } from './swinger.ts';
 import { since } from './timers.ts';
-import { own, partitionOf, periodOf, setPartition, type Work } from './work.ts';
-import { exemptKinds } from './zones.ts';
+import type { AbandonedAlarm, Evidence } from './types.ts';
+import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
+import { behaviour, exemptKinds } from './zones.ts';
 
 export interface Alarm {
   readonly kind: string;
@@ -19,23 +24,53 @@ export interface Alarm {
   /** The arming is not known or not current; the alarm says so (safety 2). */
   readonly flagged?: boolean;
   readonly detail?: string;
+  /** What the rule that let it through knows. */
+  readonly evidence?: readonly Evidence[];
 }
 
-type Evidence = Readonly<Record<string, string | number | boolean>>;
-
+const evidenceCap = 16;
 const evidenceMs = 60_000;
+const earlierCap = 4;
 const recentCloseMs = 120_000;
 
-/** Raises an alarm event; it shares the incident of its partition's arming period (safety 8). */
+/**
+ * Raises an alarm event; it shares the incident of its partition's arming period (safety 8). Within an abort window it
+ * is shown and told at once, and signalled when the window ends.
+ */
 export function raise(work: Work, alarm: Alarm): void {
   const { kind, partition, zone, camera, source } = alarm;
   const silent = alarm.silent === true;
   const incident = incidentOf(work, partition, silent);
   if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number);
-  const key = zone === undefined ? `camera:${camera ?? ''}` : `zone:${zone.number}`;
+  const key = sourceKey(kind, zone?.number, camera);
   const counted = partition !== undefined && (zone !== undefined || camera !== undefined) && !exemptKinds.has(kind);
   const capped = counted && countSignal(work, partition, key, source);
+  const isKnown = partition !== undefined && zone !== undefined && !silent && alarm.flagged !== true;
+  const confirmed = isKnown ? confirm(work, partition, zone, kind) : [];
+  const evidence = [...confirmed, ...(alarm.evidence ?? []), ...evidenceFor(work, alarm)].slice(0, evidenceCap);
+  const isHeld = !capped && waits(work, alarm);
+  tell(work, alarm, { capped, isHeld, incident, evidence });
+  if (!isKnown || capped) return;
+  if (isHeld && wait(work, partition, zone, { kind, evidence })) abortEnded(work, partition, {});
+  if (kind !== 'tamper') countTrip(work, partition, zone, source);
+}
+
+function tell(
+  work: Work,
+  alarm: Alarm,
+  how: { capped: boolean; isHeld: boolean; incident: string; evidence: readonly Evidence[] },
+): void {
+  const { kind, partition, zone, camera, source } = alarm;
+  const { capped, isHeld, incident, evidence } = how;
+  const silent = alarm.silent === true;
   const seen = zone?.source.kind === 'camera' ? zone.source.id : camera;
+  const signals = signalToStation({
+    class: 'alarm',
+    status: 'active',
+    capped: capped || isHeld,
+    signalRestores: false,
+  });
+  if (signals && !silent && partition !== undefined) noteTold(work, partition);
   emit(work, {
     class: 'alarm',
     kind,
@@ -47,73 +82,114 @@ export function raise(work: Work, alarm: Alarm): void {
     source,
     ...(alarm.actor === undefined ? {} : { actor: alarm.actor }),
     ...(alarm.late === true ? { late: true } : {}),
-    signalToStation: signalToStation({ class: 'alarm', status: 'active', capped, signalRestores: false }),
+    signalToStation: signals,
     toCloud: true,
     ...(silent ? { silent } : {}),
     media: capped ? [] : mediaPlan(work.plan, { partition, zone, camera }, 'alarm'),
     incident,
-    evidence: evidenceFor(work, alarm),
+    evidence: isHeld ? [...evidence.slice(0, evidenceCap - 1), { type: 'abort_window' }] : evidence,
     ...(alarm.detail === undefined ? {} : { detail: alarm.detail }),
   });
 }
 
-/** The end of what caused an alarm. */
-export function restore(work: Work, alarm: Pick<Alarm, 'kind' | 'partition' | 'zone' | 'source' | 'silent'>): void {
-  ended(work, alarm, 'restored');
+/**
+ * The abort window has ended without a disarm: what waited is signalled, in its order, with the time it really was.
+ * `late`: it ended while siteward was down.
+ */
+export function abortEnded(work: Work, id: PartitionId, how: { late?: boolean }): void {
+  for (const waiting of takeWaiting(work, id)) signalWaited(work, { ...waiting, partition: id }, how);
 }
 
-/** A person took an alarm back by disarming (Contact ID 406). */
-export function cancel(work: Work, id: PartitionId, source: string, actor: string | undefined): void {
-  const { alarm } = partitionOf(work, id);
-  const zone = work.plan.zones.find(({ number }) => number === alarm?.zone);
-  ended(work, { kind: alarm?.kind ?? 'burglary', partition: id, zone, source, actor }, 'cancelled');
+/**
+ * Alarms whose partition a new plan no longer has, or gives to another authority in its entry delay: nobody can disarm it
+ * in time, so they are signalled.
+ */
+export function tellAbandoned(work: Work): void {
+  const { abandoned, ...state } = work.state;
+  if (abandoned === undefined) return;
+  work.state = state;
+  work.rules.add('abort window');
+  for (const alarm of abandoned)
+    signalWaited(work, { ...alarm, incident: alarm.incident ?? incidentOf(work, undefined) });
 }
 
-function ended(
-  work: Work,
-  alarm: Pick<Alarm, 'kind' | 'partition' | 'zone' | 'source' | 'silent' | 'actor'>,
-  status: 'restored' | 'cancelled',
-): void {
-  const { kind, partition, zone, source, actor } = alarm;
-  const incident = partition === undefined ? undefined : own(work.state.partitions, partition)?.incident;
-  const mute = partition !== undefined && zone !== undefined && isCapped(work, partition, `zone:${zone.number}`);
+/** By default it belongs to the incident of its partition. */
+function signalWaited(work: Work, alarm: AbandonedAlarm, how: { late?: boolean } = {}): void {
+  const { partition, zone: number, kind, at, entry } = alarm;
+  const zone = zonePlan(work.plan, number);
+  const source = zone === undefined ? 'engine' : sourceOf(zone);
+  const began = { type: entry === true ? 'entry_delay_ended' : 'abort_window_ended', tripped_at: isoTime(at.wall) };
+  const incident = alarm.incident ?? incidentOf(work, partition);
+  const evidence = [began, ...alarm.evidence].slice(0, evidenceCap);
+  tell(work, { kind, partition, zone, source, ...how }, { capped: false, isHeld: false, incident, evidence });
+}
+
+/**
+ * A person disarms during an alarm. What still waits in the abort window is never signalled; what was signalled is
+ * taken back at the station within the cancel window (alarm-domain 8).
+ */
+export function takeBack(work: Work, id: PartitionId, source: string, actor: string | undefined): void {
+  const held = takeWaiting(work, id);
+  const isHeld = (number: string | undefined) => held.some(({ zone }) => zone === number);
+  const [first] = held;
+  if (first !== undefined) aborted(work, id, first.zone, source, actor);
+  const { alarm, memory } = partitionOf(work, id);
+  const stays = (number: string | undefined) => isHeld(number) || isForGood(work, number);
+  const told = stays(alarm?.zone) ? memory.find((number) => !stays(number)) : alarm?.zone;
+  if (stays(alarm?.zone) && told === undefined) return;
+  if (inCancelWindow(work, id)) cancel(work, id, source, actor, told);
+}
+
+/** Life safety ends with its cause, and a call for help is not taken back by a disarm, which may be forced (safety 1). */
+function isForGood(work: Work, number: string | undefined): boolean {
+  const zone = number === undefined ? undefined : zonePlan(work.plan, number);
+  return zone !== undefined && ['life', 'holdup'].includes(behaviour(zone).group);
+}
+
+function aborted(work: Work, id: PartitionId, number: string, source: string, actor: string | undefined): void {
+  work.rules.add('abort window');
+  const zone = zonePlan(work.plan, number);
   emit(work, {
     class: 'alarm',
-    kind,
-    status,
-    lane: mute && status === 'restored' ? 'activity' : 'alarm',
-    ...place(work, { partition, zone }),
-    ...(zone?.source.kind === 'camera' ? { camera: zone.source.id } : {}),
-    ...(status === 'cancelled' ? { contactId: '406', sia: 'OC' } : coded('alarm', kind, status)),
+    kind: 'alarm_aborted',
+    status: 'cancelled',
+    lane: 'alarm',
+    ...place(work, { partition: id, zone }),
     source,
     ...(actor === undefined ? {} : { actor }),
-    signalToStation: signalToStation({
-      class: 'alarm',
-      status,
-      capped: false,
-      signalRestores: work.plan.signalRestores,
-    }),
+    signalToStation: false,
     toCloud: true,
-    ...(alarm.silent === true ? { silent: true } : {}),
     media: [],
-    ...(incident === undefined || alarm.silent === true ? {} : { incident }),
+    incident: incidentOf(work, id),
   });
 }
 
-/** The incident of the partition, begun if there is none. A silent one is never shown on the partition. */
+/**
+ * The incident of the partition, begun if there is none. A silent one is never shown on the partition, and has a count of
+ * its own, so that no number is missing among the others (safety 4).
+ */
 export function incidentOf(work: Work, partition: PartitionId | undefined, silent = false): string {
-  const running = partition === undefined || silent ? undefined : own(work.state.partitions, partition)?.incident;
+  if (silent) return silentIncident(work, partition);
+  const running = partition === undefined ? undefined : own(work.state.partitions, partition)?.incident;
   if (running !== undefined) return running;
   const number = work.state.incidents + 1;
   const incident = `${partition ?? 'site'}-${number}`;
   work.state = { ...work.state, incidents: number };
-  if (partition !== undefined && !silent) setPartition(work, partition, { incident });
+  if (partition !== undefined) setPartition(work, partition, { incident });
   return incident;
+}
+
+function silentIncident(work: Work, partition: PartitionId | undefined): string {
+  const number = (work.state.silentIncidents ?? 0) + 1;
+  work.state = { ...work.state, silentIncidents: number };
+  return `${partition ?? 'site'}-s${number}`;
 }
 
 function remember(work: Work, id: PartitionId, zone: string): void {
   const { memory } = partitionOf(work, id);
   if (!memory.includes(zone)) setPartition(work, id, { memory: [...memory, zone] });
+  const { alarmed = [] } = periodOf(work.state, id);
+  if (!alarmed.includes(zone)) setPeriod(work, id, { alarmed: [...alarmed, zone] });
 }
 
 /** What the person who scores the alarm should know; at most 16 entries. */
@@ -121,6 +197,10 @@ function evidenceFor(work: Work, alarm: Alarm): readonly Evidence[] {
   const { partition, zone } = alarm;
   const entries: Evidence[] = [];
   if (zone !== undefined) entries.push({ type: 'zone', zone: zone.number, name: zone.name, zone_type: zone.type });
+  for (const earlier of earlierZones(work, alarm)) {
+    entries.push({ type: 'earlier_alarm', zone: earlier.number, name: earlier.name, zone_type: earlier.type });
+  }
+  if (alarm.kind === 'exit_error') entries.push({ type: 'exit_error' });
   if (alarm.flagged === true && partition !== undefined) {
     const { state, stale } = partitionOf(work, partition);
     entries.push({ type: 'arming_not_known', state, stale });
@@ -138,7 +218,17 @@ function evidenceFor(work: Work, alarm: Alarm): readonly Evidence[] {
     const { camera, detection } = sighting;
     entries.push({ type: 'detection', camera, detection, seconds_ago: Math.round(agoMs / 1000) });
   }
-  return entries.slice(0, 16);
+  return entries.slice(0, evidenceCap);
+}
+
+/** Detectors that were in alarm before in this arming period, the newest first: a second one says more than the first. */
+function earlierZones(work: Work, { partition, zone, silent }: Alarm): readonly ZonePlan[] {
+  const period = partition === undefined || silent === true ? undefined : periodOf(work.state, partition);
+  const others = (period?.alarmed ?? []).filter((number) => number !== zone?.number);
+  return others
+    .flatMap((number) => zonePlan(work.plan, number) ?? [])
+    .slice(-earlierCap)
+    .reverse();
 }
 
 function concerns(work: Work, { partition, zone, camera }: Alarm, seenBy: DeviceId): boolean {

@@ -1,10 +1,12 @@
 import type { DetectionClass, DeviceId, Signal, TroubleKind, ZonePlan, ZoneType } from '#site/model/index.ts';
 import { raise } from './alarm.ts';
+import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
+import { conditionChanged, holds } from './supervision.ts';
 import { now } from './timers.ts';
 import { isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
-import { setTrouble, troubleKey } from './trouble.ts';
+import { troubleKey } from './trouble.ts';
 import { own, setZones, type Work, zoneOf } from './work.ts';
 
 type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
@@ -86,6 +88,7 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
   if (before.open !== level) setZones(work, [{ ...before, open: level, at: work.at.wall }]);
   const counts = !signal.replay || before.open === null;
   const begins = signal.pulse ? edge && !level : level && before.open !== true;
+  if (begins && !signal.replay) chime(work, zone, deviceName(zone.source));
   if (begins && counts) {
     trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion' });
   } else if (!level && before.open === true) closed(work, zone, true);
@@ -94,12 +97,12 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
 const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>
   (own(work.state.seeing, camera) ?? []).some((key) => opens(zone, key.split('|')[0] as DetectionClass));
 
-/** Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition. */
+/** Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition or one of unknown arming. */
 function cameraFault(work: Work, signal: DetectionSignal, kind: TroubleKind): void {
   const { source, detection, active } = signal;
-  const known = own(work.state.troubles, troubleKey(kind, source)) !== undefined;
+  const known = holds(work, troubleKey(kind, source));
   if (active && !known && (kind === 'camera_tamper' || kind === 'video_loss')) blinded(work, signal);
-  setTrouble(work, { kind, source, active, detail: detection });
+  conditionChanged(work, { kind, source, active, detail: detection });
 }
 
 function blinded(work: Work, { source, detection, replay }: DetectionSignal): void {
@@ -107,9 +110,13 @@ function blinded(work: Work, { source, detection, replay }: DetectionSignal): vo
   const zone = work.plan.zones.find((plan) => plan.source.kind === source.kind && plan.source.id === source.id);
   for (const id of new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])) {
     const partition = own(work.state.partitions, id);
-    if (partition === undefined || !isSet(partition.state) || partition.mode === null) continue;
+    if (partition === undefined) continue;
+    // A lost picture may be a camera that starts; one that is covered was covered by somebody (safety 2).
+    const flagged = detection === 'tamper' && (partition.state === 'unknown' || partition.stale);
+    if (!flagged && (!isSet(partition.state) || partition.mode === null)) continue;
+    if (flagged) work.rules.add('safety 2');
     const detail = detection;
-    const about = { partition: id, zone, camera: source.id, source: deviceName(source), detail };
+    const about = { partition: id, zone, camera: source.id, source: deviceName(source), detail, flagged };
     raise(work, { kind: 'tamper', ...about, ...(replay ? { late: true } : {}) });
     return;
   }

@@ -28,22 +28,30 @@ const alarms: Readonly<Record<string, EventCode>> = {
   water: code('154', 'WA', 'WH'),
 };
 
-const troubles: Readonly<Record<TroubleKind | 'day_trouble' | 'events_lost' | 'runaway', EventCode>> = {
+const troubles: Readonly<
+  Record<TroubleKind | 'day_trouble' | 'events_lost' | 'fail_to_arm' | 'runaway' | 'swinger_shutdown', EventCode>
+> = {
   ac_loss: code('301', 'AT', 'AR'),
+  arming_sync: code('350', 'YC', 'YK'),
   auth_failed: code('380', 'YX', 'YZ'),
   battery_low: code('302', 'YT', 'YR'),
+  broker_offline: code('330', 'ET', 'ER'),
   camera_tamper: code('383', 'TA', 'TR'),
   clock: code('626', 'JD', 'JD'),
   comm_fail: code('350', 'YC', 'YK'),
+  config_unknown: code('300', 'YX', 'YZ'),
   day_trouble: code('156', 'BT', 'BJ'),
   device_offline: code('380', 'YX', 'YZ'),
   events_lost: code('624', 'JO', 'JO'),
+  fail_to_arm: code('454', 'CI', 'CI'),
   panel_offline: code('333', 'ET', 'ER'),
   rf_jam: code('344', 'XQ', 'XH'),
   runaway: code('377', 'BD', 'BE'),
   sensor_battery: code('384', 'XT', 'XR'),
   siren_fault: code('321', 'YA', 'YH'),
+  site_inactive: code('300', 'YX', 'YZ'),
   storage: code('300', 'YX', 'YZ'),
+  swinger_shutdown: code('377', 'BD', 'BE'),
   supervision: code('381', 'YC', 'YK'),
   system: code('300', 'YX', 'YZ'),
   tamper: code('383', 'TA', 'TR'),
@@ -57,12 +65,18 @@ export function eventCode(eventClass: EventClass, kind: string): EventCode | und
   return Object.hasOwn(table, kind) ? table[kind] : undefined;
 }
 
-/** Who opened or closed: by a known user, by nobody known, from far, by the clock. */
-const openClose: Readonly<Record<'user' | 'generic' | 'cloud' | 'schedule', readonly [string, string, string]>> = {
+/** How the person with the key of a switch stands in records, before the zone's number. */
+export const keySwitchActor = 'key_switch:';
+
+/** Who opened or closed: by a known user, by nobody known, from far, by the clock, by a key switch. */
+const openClose: Readonly<
+  Record<'user' | 'generic' | 'cloud' | 'schedule' | 'key', readonly [string, string, string]>
+> = {
   user: ['401', 'CL', 'OP'],
   generic: ['400', 'CL', 'OP'],
   cloud: ['407', 'CQ', 'OQ'],
   schedule: ['403', 'CA', 'OA'],
+  key: ['409', 'CS', 'OS'],
 };
 
 export function armingCode(
@@ -71,7 +85,8 @@ export function armingCode(
   mode: ArmMode | null,
 ): { readonly contactId: string; readonly sia: string } {
   if (mode === 'home' || mode === 'night') return { contactId: '441', sia: 'CG' };
+  const isKey = source === 'panel' && actor?.startsWith(keySwitchActor) === true;
   const who = source === 'cloud' || source === 'schedule' ? source : actor === undefined ? 'generic' : 'user';
-  const [contactId, close, open] = openClose[who];
+  const [contactId, close, open] = openClose[isKey ? 'key' : who];
   return { contactId, sia: mode === null ? open : close };
 }

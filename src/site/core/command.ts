@@ -1,47 +1,117 @@
-import type { ArmMode, Command, CommandResult, PartitionPlan, ZoneNumber } from '#site/model/index.ts';
-import { raise } from './alarm.ts';
-import { localEvent, place } from './events.ts';
-import { answer, conclude, settle } from './flight.ts';
-import { admit, gate, refuse } from './gate.ts';
+import type { ArmMode, Command, CommandResult, PartitionPlan, Undone, ZoneNumber } from '#site/model/index.ts';
+import { auditAnswer } from './audit.ts';
+import { bypassCommand, bypassEvent } from './bypass.ts';
+import { callForHelp } from './duress.ts';
+import { answer, conclude, keep, settle, undoneOf } from './flight.ts';
+import { admit, checkCode, checkRate, gate, isPerson, locked, refuse } from './gate.ts';
 import { deviceUp } from './link.ts';
-import { arm, disarm, partitionPlan } from './partition.ts';
+import { noteGiven, outranks, overruled } from './meeting.ts';
+import { clearMemoryCommand } from './memory.ts';
+import { arm, disarm } from './partition.ts';
+import { postponeArming } from './postponing.ts';
 import { leaveOut } from './ready.ts';
 import { after, setTimer } from './timers.ts';
 import { isArmed } from './transition.ts';
-import type { Failure, InFlight } from './types.ts';
-import { own, partitionOf, setPartition, type Work, zonePlan } from './work.ts';
+import type { Done, Failure, InFlight } from './types.ts';
+import { seenTo } from './unarmed.ts';
+import { testCommand } from './walk-test.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, type Work, zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
+
+/** Zones an answer names at most: answers are kept with the state (C2). */
+const namedCap = 64;
 
 type Step = 'done' | 'already' | 'waiting' | Failure;
 
-/** A command enters: answered from memory (C2), refused at the gate, done by the engine, or forwarded to a panel. */
-export function command(work: Work, command: Command): void {
-  if (own(work.state.commands, command.id) !== undefined) {
-    repeat(work, command);
-    return;
-  }
-  const refused = admit(work, command);
-  const targets = refused ?? targetsOf(work, command);
-  if ('code' in targets) finish(work, command, { changed: false, failure: targets });
-  else perform(work, command, targets);
-  // Also when the command was refused: a call for help depends on no lockout, deadline or clock (safety 1).
-  if (command.code === 'duress') duress(work, command);
+/** A command enters. A call for help depends on nothing that becomes of it: no lockout, deadline or clock (safety 1). */
+export function command(work: Work, given: Command): void {
+  const command = aimed(work, given);
+  judge(work, command);
+  if (command.code === 'duress') callForHelp(work, { ...command, target: command.partition, commandId: command.id });
 }
 
-/** Same id and same body: the same answer, and no second effect. */
-function repeat(work: Work, command: Command): void {
-  work.rules.add('C2');
+/** Answered from memory (C2), refused at the gate, done by the engine, or forwarded to a panel. */
+function judge(work: Work, command: Command): void {
   const seen = own(work.state.commands, command.id);
-  const same = seen?.bodyHash === command.bodyHash ? seen.result : undefined;
-  const result = same ?? conclude(work, command, { changed: false, failure: refuse('ID_CONFLICT') });
+  if (seen?.result !== undefined && seen.bodyHash === command.bodyHash) {
+    work.rules.add('C2');
+    work.effects.push({ kind: 'reply', result: seen.result, client: command.client });
+    return;
+  }
+  const lock = locked(work, command);
+  if (lock !== undefined) refuseLocked(work, command, lock);
+  else if (seen === undefined) enter(work, command);
+  else conflict(work, command);
+}
+
+/** Changes nothing, not even the memory of answers and the audit log: the refusal that began the lock stands there (C8). */
+function refuseLocked(work: Work, command: Command, failure: Failure): void {
+  work.rules.add('C9');
+  const result = conclude(work, command, { changed: false, failure });
   work.effects.push({ kind: 'reply', result, client: command.client });
 }
 
-function targetsOf(work: Work, { partition }: Command): readonly PartitionPlan[] | Failure {
+function enter(work: Work, command: Command): void {
+  const refused = admit(work, command);
+  if (refused === undefined && command.verb === 'postpone') {
+    putOff(work, command);
+    return;
+  }
+  if (refused === undefined && (command.verb === 'verify' || command.verb === 'security_type')) {
+    heard(work, command);
+    return;
+  }
+  const targets = refused ?? targetsOf(work, command);
+  if ('code' in targets) finish(work, command, { changed: false, failure: targets });
+  else if (command.verb === 'arm' || command.verb === 'disarm') perform(work, command, targets);
+  else {
+    const done = serve(work, command, targets);
+    if ('code' in done) finish(work, command, { changed: false, failure: done });
+    else finish(work, command, done);
+  }
+}
+
+/** What is no arming: no panel is asked, and it acts as a whole or not at all. */
+function serve(work: Work, command: Command, targets: readonly PartitionPlan[]): Done | Failure {
+  switch (command.verb) {
+    case 'bypass':
+    case 'unbypass':
+      return bypassCommand(work, command);
+    case 'clear_memory':
+      return clearMemoryCommand(work, command, targets);
+    default:
+      return testCommand(work, command, targets);
+  }
+}
+
+/** A command about a zone is one to the zone's partition. */
+function aimed(work: Work, command: Command): Command {
+  const partition = command.zone === undefined ? undefined : zonePlan(work.plan, command.zone)?.partitions[0];
+  return partition === undefined ? command : { ...command, partition };
+}
+
+/** Its age, its code and its client are good. What comes of it is audited by whoever acts on it. */
+function heard(work: Work, command: Command): void {
+  const result = conclude(work, command, { changed: true });
+  keep(work, command.id, { bodyHash: command.bodyHash, at: work.at.wall, result });
+  work.effects.push({ kind: 'reply', result, client: command.client });
+}
+
+/** Another command under an id that is taken: the answer to the first one stays. */
+function conflict(work: Work, command: Command): void {
+  work.rules.add('C2');
+  const failure = checkCode(work, command) ?? checkRate(work, command) ?? refuse('ID_CONFLICT');
+  const result = conclude(work, command, { changed: false, failure });
+  auditAnswer(work, command, result);
+  work.effects.push({ kind: 'reply', result, client: command.client });
+}
+
+function targetsOf(work: Work, { partition, verb }: Command): readonly PartitionPlan[] | Failure {
   if (partition !== 'all') {
     const plan = partitionPlan(work, partition);
     return plan === undefined ? refuse('UNKNOWN_TARGET', { field: 'partition' }) : [plan];
   }
+  if (verb === 'clear_memory') return work.plan.partitions;
   const owned = work.plan.partitions.filter((plan) => plan.authority !== 'external');
   return owned.length === 0 || work.plan.securityType === 4 ? refuse('NOT_CONTROLLED') : owned;
 }
@@ -49,30 +119,62 @@ function targetsOf(work: Work, { partition }: Command): readonly PartitionPlan[]
 function perform(work: Work, command: Command, targets: readonly PartitionPlan[]): void {
   let changed = false;
   let failure: Failure | undefined;
+  const leftOut = new Set<ZoneNumber>();
   const waiting: PartitionPlan[] = [];
+  const undone: Undone[] = [];
   for (const plan of targets) {
     const step = one(work, command, plan);
-    if (step === 'done') changed = true;
-    else if (step === 'waiting') waiting.push(plan);
-    else if (step !== 'already') failure ??= step;
+    if (step === 'done') {
+      changed = true;
+      if (command.verb === 'arm') for (const zone of periodOf(work.state, plan.id).bypassed) leftOut.add(zone);
+    } else if (step === 'waiting') waiting.push(plan);
+    else if (step !== 'already') {
+      failure ??= step;
+      undone.push(undoneOf(plan.id, step));
+    }
   }
-  if (waiting.length === 0) finish(work, command, { changed, failure });
-  else launch(work, command, waiting, { changed, failure });
+  if (waiting.length === 0)
+    finish(work, command, { changed, failure, undone, leftOut: [...leftOut].slice(0, namedCap) });
+  else launch(work, command, waiting, { changed, failure, undone });
+}
+
+/** The next arming of a schedule, later (safety 7). */
+function putOff(work: Work, command: Command): void {
+  const put = postponeArming(work, command);
+  const failure = 'code' in put ? put : undefined;
+  if (failure !== undefined) work.rules.add('C9');
+  const result = conclude(work, command, { changed: failure === undefined, failure });
+  const told = 'code' in put ? result : { ...result, postponed: put };
+  answer(work, command, { bodyHash: command.bodyHash, result: told });
 }
 
 function finish(
   work: Work,
   command: Command,
-  outcome: { readonly changed: boolean; readonly failure?: Failure | undefined },
+  outcome: Done & {
+    readonly failure?: Failure | undefined;
+    readonly undone?: readonly Undone[];
+    readonly leftOut?: readonly ZoneNumber[];
+  },
 ): void {
   if (outcome.failure !== undefined) work.rules.add('C9');
-  answer(work, command.client, { bodyHash: command.bodyHash, result: conclude(work, command, outcome) });
+  const { tests, leftOut = [] } = outcome;
+  const result = {
+    ...conclude(work, command, outcome),
+    ...(tests !== undefined && { tests }),
+    ...(leftOut.length > 0 && { leftOut }),
+  };
+  answer(work, command, { bodyHash: command.bodyHash, result });
 }
 
 function one(work: Work, command: Command, plan: PartitionPlan): Step {
-  const refusal = gate(work, command, plan);
+  const refusal = gate(work, command, plan) ?? overruled(work, command, plan.id);
   if (refusal !== undefined) return refusal;
-  return plan.authority === 'panel' ? forPanel(work, command, plan) : forEngine(work, command, plan);
+  const step = plan.authority === 'panel' ? forPanel(work, command, plan) : forEngine(work, command, plan);
+  if (typeof step === 'string') noteGiven(work, command, plan.id);
+  // Who disarms what is disarmed has seen that it was not armed.
+  if (step === 'already' && (command.source === 'lan' || command.source === 'cli')) seenTo(work, plan.id);
+  return step;
 }
 
 const modeOf = (command: Command): ArmMode => command.mode ?? 'away';
@@ -96,9 +198,17 @@ function forEngine(work: Work, command: Command, plan: PartitionPlan): Step {
   const bypass = bypassOf(work, command, plan);
   if ('code' in bypass) return bypass;
   const { zones, blocking } = leaveOut(work, plan.id, { mode, bypass: bypass.zones, force: command.force === true });
-  if (blocking.length > 0) return refuse('NOT_READY', { zones: blocking });
+  // With `field`, leaving out helps nobody: one of them always watches.
+  if (blocking.length > 0)
+    return refuse('NOT_READY', {
+      zones: blocking,
+      ...(blocking.some((zone) => isFixed(work, zone)) && { field: 'bypass' }),
+    });
   arm(work, plan, { mode, leftOut: zones, skipExitDelay: command.skipExitDelay === true, by: command });
-  for (const number of zones) bypassEvent(work, command, plan, number);
+  for (const number of zones) {
+    const zone = zonePlan(work.plan, number);
+    bypassEvent(work, { zone, partition: plan.id, active: true, source: command.source, actor: command.actor });
+  }
   return 'done';
 }
 
@@ -111,24 +221,14 @@ function bypassOf(work: Work, command: Command, plan: PartitionPlan): Failure | 
     return refuse('UNKNOWN_TARGET', { field: 'bypass', zones: unknown });
   }
   const mine = zones.filter(known);
-  const fixed = mine.filter((number) => {
-    const zone = zonePlan(work.plan, number);
-    return zone !== undefined && !behaviour(zone).bypassable;
-  });
+  const fixed = mine.filter((number) => isFixed(work, number));
   return fixed.length > 0 ? refuse('NOT_ALLOWED', { field: 'bypass', zones: fixed }) : { zones: mine };
 }
 
-/** For the site's own record; the station learns of it from the arming. */
-function bypassEvent(work: Work, command: Command, { id }: PartitionPlan, number: ZoneNumber): void {
-  localEvent(work, {
-    class: 'bypass',
-    kind: 'zone_bypassed',
-    ...place(work, { partition: id, zone: zonePlan(work.plan, number) }),
-    contactId: '573',
-    sia: 'BB',
-    source: command.source,
-    ...(command.actor === undefined ? {} : { actor: command.actor }),
-  });
+/** Neither `bypass` nor `force` leaves it out of an arming (safety 1). */
+function isFixed(work: Work, number: ZoneNumber): boolean {
+  const zone = zonePlan(work.plan, number);
+  return zone !== undefined && !behaviour(zone).bypassable;
 }
 
 /** A panel decides by itself; the command waits until its own state shows what was wanted. One at a time. */
@@ -140,7 +240,7 @@ function forPanel(work: Work, command: Command, plan: PartitionPlan): Step {
   const { request, stale } = partitionOf(work, plan.id);
   if (request !== undefined) {
     const flight = own(work.state.inFlight, request.commandId);
-    if (flight !== undefined && !beats(command, flight)) return refuse('BUSY');
+    if (flight !== undefined && !outranks(command, flight)) return refuse('BUSY');
     work.rules.add('safety 5');
     settle(work, plan.id, request.commandId, { outcome: 'superseded', code: 'NEWER_LOCAL_CHANGE' });
     return 'waiting';
@@ -148,20 +248,11 @@ function forPanel(work: Work, command: Command, plan: PartitionPlan): Step {
   return !stale && isThere(work, command, plan) ? 'already' : 'waiting';
 }
 
-const isPerson = ({ source, code }: Command): boolean =>
-  (source === 'lan' || source === 'cli') && (code === 'ok' || code === 'duress');
-
-/** A person on site with a code beats what has none; else the safer one, arm, wins (safety 5). */
-function beats(command: Command, flight: InFlight): boolean {
-  if (flight.person) return false;
-  return isPerson(command) || (command.verb === 'arm' && flight.verb === 'disarm');
-}
-
 function launch(
   work: Work,
   command: Command,
   waiting: readonly PartitionPlan[],
-  so: { readonly changed: boolean; readonly failure?: Failure | undefined },
+  so: { readonly changed: boolean; readonly failure?: Failure | undefined; readonly undone: readonly Undone[] },
 ): void {
   const { id: commandId, client, verb, source, actor, partition: target } = command;
   const flight: InFlight = {
@@ -174,25 +265,20 @@ function launch(
     waiting: waiting.map(({ id }) => id),
     changed: so.changed,
     ...(so.failure === undefined ? {} : { failure: so.failure }),
+    ...(target === 'all' && so.undone.length > 0 && { undone: so.undone }),
   };
   work.state = { ...work.state, inFlight: { ...work.state.inFlight, [commandId]: flight } };
   const accepted: CommandResult = { commandId, outcome: 'accepted', partition: target, at: work.at.wall, final: false };
-  answer(work, client, { bodyHash: command.bodyHash, result: accepted });
+  answer(work, command, { bodyHash: command.bodyHash, result: accepted });
   const action = verb === 'disarm' ? 'disarm' : (`arm_${modeOf(command)}` as const);
   for (const plan of waiting) {
-    const deadline = after(work.at, work.plan.confirmMs);
+    const deadline = after(work.at, plan.confirmMs ?? work.plan.confirmMs);
     setPartition(work, plan.id, {
       request: { commandId, target: verb === 'disarm' ? 'disarmed' : modeOf(command), deadline },
     });
-    setTimer(work, 'confirm', plan.id, deadline);
+    setTimer(work, 'panel_answer', plan.id, deadline);
     if (plan.panel !== undefined) {
       work.effects.push({ kind: 'panel', panel: plan.panel, partition: plan.id, action, commandId });
     }
   }
-}
-
-/** The command went its way like any other; only the station learns that it was forced (safety 4, I11). */
-function duress(work: Work, { partition, source, actor }: Command): void {
-  const about = partition === 'all' ? work.plan.partitions[0]?.id : partition;
-  raise(work, { kind: 'duress', partition: about, source, actor, silent: true });
 }

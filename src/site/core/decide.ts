@@ -1,11 +1,18 @@
 import type { Signal } from '#site/model/index.ts';
+import { tellAbandoned } from './alarm.ts';
+import { armingConflict } from './arming-conflict.ts';
+import { askForType, planInForce, settleAuthority } from './authority.ts';
 import { detectionSignal } from './camera.ts';
 import { command } from './command.ts';
+import { callForHelp } from './duress.ts';
 import { panelRefusal } from './flight.ts';
 import { linkSignal, release } from './link.ts';
 import { observe } from './panel.ts';
+import { handOverAll } from './plan.ts';
+import { tick } from './schedules.ts';
 import { started, timerFired } from './started.ts';
-import { eventsLost, setTrouble, storageSignal } from './trouble.ts';
+import { conditionChanged, endOrphans } from './supervision.ts';
+import { eventsLost, storageChanged } from './trouble.ts';
 import type { Decide } from './types.ts';
 import { begin, decision, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
@@ -15,7 +22,8 @@ import { zoneSignal } from './zone.ts';
  * the same inputs give the same states. The plan must have been adopted (`initialState`, `adoptPlan`).
  */
 export const decide: Decide = (plan, state, input) => {
-  const work = begin(plan, state, input.at);
+  const work = begin(planInForce(plan, state), state, input.at);
+  tellAbandoned(work);
   switch (input.kind) {
     case 'signal':
       applySignal(work, input.signal);
@@ -26,9 +34,37 @@ export const decide: Decide = (plan, state, input) => {
     case 'timer.fired':
       timerFired(work, input.timer);
       break;
+    case 'tick':
+      tick(work);
+      break;
     case 'started':
       started(work, input);
       break;
+    case 'storage':
+      storageChanged(work, input.condition);
+      break;
+    case 'duress':
+      callForHelp(work, input);
+      break;
+    case 'loss':
+      eventsLost(work, input.losses);
+      break;
+    case 'arming.conflict':
+      armingConflict(work, input);
+      break;
+    case 'security_type':
+      askForType(work, input);
+      break;
+    case 'replanned':
+      endOrphans(work);
+      break;
+    default:
+      input satisfies never;
+  }
+  settleAuthority(work);
+  if (work.state.authority?.securityType !== state.authority?.securityType) {
+    work.state = handOverAll(planInForce(plan, work.state), work.state, input.at);
+    tellAbandoned(work);
   }
   return decision(work);
 };
@@ -50,17 +86,13 @@ function applySignal(work: Work, signal: Signal): void {
       break;
     case 'trouble':
       if (signal.zone === undefined || zonePlan(work.plan, signal.zone) !== undefined) {
-        setTrouble(work, { ...signal, kind: signal.trouble });
+        conditionChanged(work, { ...signal, kind: signal.trouble });
       }
-      break;
-    case 'storage':
-      storageSignal(work, signal);
-      break;
-    case 'loss':
-      eventsLost(work, signal);
       break;
     case 'refusal':
       panelRefusal(work, signal);
       break;
+    default:
+      signal satisfies never;
   }
 }

@@ -1,6 +1,6 @@
-import type { EventClass, EventDraft, PartitionId, ZonePlan } from '#site/model/index.ts';
+import type { ArmingWord, EventClass, EventDraft, PartitionId, Stamp, ZonePlan } from '#site/model/index.ts';
 import { armingCode, eventCode } from './codes.ts';
-import { own, type Work } from './work.ts';
+import { own, periodOf, type Work } from './work.ts';
 
 /** Notes an event and, where it announces pictures, their capture. Returns its number within the decision. */
 export function emit(work: Work, event: EventDraft): number {
@@ -13,8 +13,8 @@ export function emit(work: Work, event: EventDraft): number {
 
 /**
  * `should_signal_to_monitoring_center` (decisions, the event's 14 fields): alarms that the zone table let through are
- * signalled, unless the cap of their source is reached (safety 8). Restores follow commissioning; a cancel is told
- * where the alarm was. Everything else informs the cloud and calls nobody.
+ * signalled, unless the cap of their source is reached (safety 8) or they wait in an abort window. Restores follow
+ * commissioning; a cancel is told where the alarm was. Everything else informs the cloud and calls nobody.
  */
 export function signalToStation(event: {
   readonly class: EventClass;
@@ -72,7 +72,20 @@ export function armingEvent(work: Work, id: PartitionId, late: boolean): void {
     signalToStation: false,
     toCloud: true,
     media: [],
+    ...leftOut(work, id, state),
   });
+}
+
+/** Zone numbers that are named; their count is always told. */
+const namedCap = 24;
+
+/** A partition that is armed without some of its zones says so. */
+function leftOut(work: Work, id: PartitionId, state: ArmingWord): Pick<EventDraft, 'evidence'> {
+  const { bypassed } = periodOf(work.state, id);
+  if (bypassed.length === 0 || state === 'disarmed') return {};
+  return {
+    evidence: [{ type: 'zones_left_out', count: bypassed.length, zones: bypassed.slice(0, namedCap).join(' ') }],
+  };
 }
 
 export function troubleEvent(
@@ -85,6 +98,8 @@ export function troubleEvent(
     readonly zone?: ZonePlan | undefined;
     readonly camera?: string | undefined;
     readonly detail?: string | undefined;
+    readonly at?: Stamp | undefined;
+    readonly evidence?: EventDraft['evidence'] | undefined;
   },
 ): void {
   const status = trouble.active ? 'active' : 'restored';
@@ -98,6 +113,8 @@ export function troubleEvent(
     ...coded('trouble', trouble.kind, status),
     source: trouble.source,
     ...(trouble.detail === undefined ? {} : { detail: trouble.detail.slice(0, 512) }),
+    ...(trouble.at === undefined ? {} : { at: trouble.at }),
+    ...(trouble.evidence === undefined ? {} : { evidence: trouble.evidence }),
     signalToStation: false,
     toCloud: true,
     media: [],

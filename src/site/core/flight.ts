@@ -1,4 +1,15 @@
-import type { CommandResult, PanelRefusal, PartitionId, ReplyCode, Signal } from '#site/model/index.ts';
+import type {
+  Command,
+  CommandResult,
+  PanelRefusal,
+  PartitionId,
+  ReplyCode,
+  Signal,
+  Undone,
+} from '#site/model/index.ts';
+import { auditAnswer } from './audit.ts';
+import { scheduleAnswered } from './schedule-report.ts';
+import { shown } from './shown.ts';
 import { clearTimer } from './timers.ts';
 import type { Failure, InFlight, SeenCommand } from './types.ts';
 import { own, partitionOf, setPartition, type Work, without } from './work.ts';
@@ -11,7 +22,7 @@ export type Settled = 'done' | 'already' | Failure;
 /** One partition of a command has its outcome; the last one answers the command. */
 export function settle(work: Work, partition: PartitionId, commandId: string, settled: Settled): void {
   setPartition(work, partition, { request: undefined });
-  clearTimer(work, 'confirm', partition);
+  clearTimer(work, 'panel_answer', partition);
   const flight = own(work.state.inFlight, commandId);
   if (flight === undefined) return;
   const failure = flight.failure ?? (typeof settled === 'object' ? settled : undefined);
@@ -20,6 +31,7 @@ export function settle(work: Work, partition: PartitionId, commandId: string, se
     waiting: flight.waiting.filter((id) => id !== partition),
     changed: flight.changed || settled === 'done',
     ...(failure === undefined ? {} : { failure }),
+    ...(typeof settled === 'object' && { undone: [...(flight.undone ?? []), undoneOf(partition, settled)] }),
   };
   if (next.waiting.length > 0) {
     work.state = { ...work.state, inFlight: { ...work.state.inFlight, [commandId]: next } };
@@ -28,14 +40,26 @@ export function settle(work: Work, partition: PartitionId, commandId: string, se
   work.state = { ...work.state, inFlight: without(work.state.inFlight, commandId) };
   const seen = own(work.state.commands, commandId);
   const result = conclude(work, { id: commandId, partition: next.target }, next);
-  answer(work, next.client, { bodyHash: seen?.bodyHash ?? '', result });
+  answer(work, next, { bodyHash: seen?.bodyHash ?? '', result });
 }
+
+/** What of a failure belongs to its partition. */
+export const undoneOf = (partition: PartitionId, { code, field, zones }: Failure): Undone => ({
+  partition,
+  code,
+  ...(field === undefined ? {} : { field }),
+  ...(zones === undefined ? {} : { zones }),
+});
 
 /** The final word on a command. Where a part of "all" has changed already, a failure is `failed`, not `refused` (I7). */
 export function conclude(
   work: Work,
   command: { readonly id: string; readonly partition: PartitionId | 'all' },
-  { changed, failure }: { readonly changed: boolean; readonly failure?: Failure | undefined },
+  {
+    changed,
+    failure,
+    undone = [],
+  }: { readonly changed: boolean; readonly failure?: Failure | undefined; readonly undone?: readonly Undone[] },
 ): CommandResult {
   const partition = command.partition === 'all' ? undefined : own(work.state.partitions, command.partition);
   const outcome = failure === undefined ? (changed ? 'done' : 'already') : changed ? 'failed' : failure.outcome;
@@ -44,7 +68,9 @@ export function conclude(
     outcome,
     ...(failure === undefined ? {} : { error: errorOf(failure) }),
     partition: command.partition,
-    ...(partition === undefined ? {} : { state: partition.state, seq: partition.seq }),
+    ...(command.partition === 'all' && undone.length > 0 && { undone }),
+    // The word of its state topic: `triggered` while a fire lasts, whatever was done to the arming beneath it.
+    ...(partition === undefined ? {} : { state: shown(partition).state, seq: partition.seq }),
     at: work.at.wall,
     final: true,
   };
@@ -60,21 +86,31 @@ function errorOf({ code, field, zones, retryAfterS }: Failure): NonNullable<Comm
 }
 
 /** Answers a command and keeps the answer for a repeat of it. */
-export function answer(work: Work, client: string, command: { bodyHash: string; result: CommandResult }): void {
-  const { bodyHash, result } = command;
+export function answer(
+  work: Work,
+  command: Pick<Command, 'client' | 'source' | 'verb'> & { readonly actor?: string | undefined },
+  { bodyHash, result }: { readonly bodyHash: string; readonly result: CommandResult },
+): void {
+  auditAnswer(work, command, result);
+  if (command.source === 'schedule' && result.final) scheduleAnswered(work, command, result);
   keep(work, result.commandId, { bodyHash, at: work.at.wall, result });
-  work.effects.push({ kind: 'reply', result, client });
+  work.effects.push({ kind: 'reply', result, client: command.client });
 }
 
 /**
- * Insertion order is age: a later answer to the same command keeps its place. Filled member by member, because
- * spreading a record of 1,000 ids takes twenty times as long; without a prototype, so that every id is a member.
+ * Keeps an answer. Insertion order is age: a later answer to the same command keeps its place. At the cap the oldest one
+ * without an effect gives way, so that no flood of refused or expired commands pushes out what was done; where there
+ * is none, a new one without an effect is not kept. Filled member by member, because spreading a record of 1,000 ids
+ * takes twenty times as long; without a prototype, so that every id is a member.
  */
-function keep(work: Work, id: string, seen: SeenCommand): void {
+export function keep(work: Work, id: string, seen: SeenCommand): void {
   const before = work.state.commands;
   const ids = Object.keys(before);
   const isFull = ids.length >= commandCap && own(before, id) === undefined;
-  const oldest = isFull ? ids.find((old) => own(work.state.inFlight, old) === undefined) : undefined;
+  const idle = isFull ? ids.find((old) => hadNoEffect(before[old])) : undefined;
+  if (isFull && idle === undefined && hadNoEffect(seen)) return;
+  const oldest = isFull ? (idle ?? ids.find((old) => own(work.state.inFlight, old) === undefined)) : undefined;
+  if (isFull && idle === undefined && oldest !== undefined) forget(work, before[oldest]);
   const commands: Record<string, SeenCommand> = Object.create(null);
   for (const known of ids) {
     const entry = before[known];
@@ -84,11 +120,25 @@ function keep(work: Work, id: string, seen: SeenCommand): void {
   work.state = { ...work.state, commands };
 }
 
-const refusals: Readonly<Record<PanelRefusal, ReplyCode>> = {
-  not_ready: 'NOT_READY',
-  wrong_code: 'BAD_CODE',
-  lockout: 'LOCKED',
-  other: 'NOT_ALLOWED',
+/** From now on what was given before this one was answered may be a repeat of it: see `admit`. */
+function forget(work: Work, gone: SeenCommand | undefined): void {
+  if (gone === undefined) return;
+  const { forgotten = gone.at } = work.state;
+  // A moment ahead is one of a clock that was wrong; what comes from there is refused as such (C1).
+  const latest = forgotten > work.at.wall ? gone.at : Math.max(forgotten, gone.at);
+  work.state = { ...work.state, forgotten: latest };
+}
+
+const hadNoEffect = (seen: SeenCommand | undefined): boolean =>
+  seen?.result?.outcome === 'expired' || seen?.result?.outcome === 'refused';
+
+/** `field` tells a panel's own NOT_ALLOWED from those of the rules, which ask for something else. */
+const refusals: Readonly<Record<PanelRefusal, { readonly code: ReplyCode; readonly field?: string }>> = {
+  not_ready: { code: 'NOT_READY' },
+  wrong_code: { code: 'BAD_CODE' },
+  lockout: { code: 'LOCKED' },
+  no_command: { code: 'NOT_ALLOWED', field: 'profile' },
+  other: { code: 'NOT_ALLOWED', field: 'panel' },
 };
 
 /** The panel says that it did not do what it was asked. Without a partition it means all that wait for it. */
@@ -98,9 +148,9 @@ export function panelRefusal(work: Work, signal: Extract<Signal, { kind: 'refusa
     if (signal.partition !== undefined && signal.partition !== plan.id) continue;
     const { request } = partitionOf(work, plan.id);
     if (request === undefined) continue;
-    const code = refusals[signal.reason];
-    const zones = code === 'NOT_READY' ? openZones(work, plan.id) : undefined;
-    const failure: Failure = { outcome: 'refused', code, ...(zones === undefined ? {} : { zones }) };
+    const refusal = refusals[signal.reason];
+    const zones = refusal.code === 'NOT_READY' ? openZones(work, plan.id) : undefined;
+    const failure: Failure = { outcome: 'refused', ...refusal, ...(zones === undefined ? {} : { zones }) };
     settle(work, plan.id, request.commandId, failure);
   }
 }

@@ -1,9 +1,26 @@
 export { siteWord } from './aggregate.ts';
+export {
+  type CloudStatus,
+  type KeptSync,
+  keptOf,
+  resumeSync,
+  type SiteStatus,
+  type SyncAction,
+  type SyncInput,
+  type SyncState,
+  siteStatus,
+  startSync,
+  syncStep,
+  syncTimings,
+} from './cloud-sync/index.ts';
 export { decide } from './decide.ts';
 export { signalToStation } from './events.ts';
 export { readState, writeState } from './json.ts';
+export { type DecisionMark, markOf, standingOf, standings } from './mark.ts';
 export { mediaPlan } from './media.ts';
 export { adoptPlan, initialState } from './plan.ts';
+export { nextRuns, type UpcomingRun } from './schedule/index.ts';
 export type * from './types.ts';
 export { changesBetween, siteView } from './view.ts';
+export { type Seen, visibleDecision, visibleInput, visibleState } from './visible.ts';
 export { zoneTable } from './zones.ts';

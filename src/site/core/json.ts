@@ -3,13 +3,16 @@ import {
   armingSource,
   armingWord,
   armMode,
+  clockQuality,
+  commandVerbs,
   detectionClasses,
   deviceKind,
   outcome,
   replyCodes,
   troubleKinds,
 } from '#site/model/index.ts';
-import type { SiteState } from './types.ts';
+import { type TimerKind, timerKinds } from './timers.ts';
+import type { SiteState, TimerState } from './types.ts';
 
 const number = z.number();
 const flag = z.boolean();
@@ -34,7 +37,9 @@ const partition = z.strictObject({
   exitEnds: optional(deadline),
   entryEnds: optional(deadline),
   memory: list,
-  alarm: optional(z.strictObject({ zone: optional(text), camera: optional(text), kind: text })),
+  alarm: optional(
+    z.strictObject({ zone: optional(text), camera: optional(text), kind: text, since: optional(number) }),
+  ),
   incident: optional(text),
   request: optional(z.strictObject({ commandId: text, target: z.enum(['disarmed', ...armMode.options]), deadline })),
 });
@@ -53,16 +58,26 @@ const zone = z.strictObject({
 const code = z.enum(replyCodes);
 const failed = { code, field: optional(text), zones: optional(list), retryAfterS: optional(number) };
 
+const undone = z.array(z.strictObject({ partition: text, code, field: optional(text), zones: optional(list) }));
+
 const result = z.strictObject({
   commandId: text,
   outcome,
   error: optional(z.strictObject(failed)),
   partition: optional(text),
+  undone: optional(undone),
   state: optional(armingWord),
   seq: optional(number),
+  leftOut: optional(list),
+  postponed: optional(z.strictObject({ due: number, timesLeft: number })),
+  tests: optional(
+    z.array(z.strictObject({ partition: text, walked: number, walkedZones: list, missed: number, missedZones: list })),
+  ),
   at: number,
   final: flag,
 });
+
+const waiting = { zone: text, kind: text, at: deadline, evidence: z.array(record(z.union([text, number, flag]))) };
 
 const period = z.strictObject({
   bypassed: list,
@@ -71,14 +86,36 @@ const period = z.strictObject({
   entered: list,
   expected: optional(text),
   signalled: record(z.strictObject({ count: number, since: deadline })),
+  local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),
   localAt: optional(number),
+  bypasses: optional(record(z.strictObject({ until: z.enum(['disarm', 'cleared', 'time']), by: optional(text) }))),
+  test: optional(
+    z.strictObject({ walked: list, zones: optional(list), by: optional(text), since: optional(deadline) }),
+  ),
+  alarmed: optional(list),
   armedBy: optional(z.strictObject({ source: armingSource, actor: optional(text) })),
+  trips: optional(record(z.int().nonnegative())),
+  shutTrips: optional(record(z.int().nonnegative())),
+  waiting: optional(z.array(z.strictObject(waiting))),
+  toldAt: optional(deadline),
+  crossing: optional(record(deadline)),
+  entry: optional(z.literal(true)),
+  first: optional(z.strictObject({ zone: text, at: deadline, confirmed: flag })),
+  exit: optional(z.strictObject({ opened: z.int().nonnegative(), restarted: flag })),
+});
+
+const given = z.strictObject({
+  verb: z.enum(['arm', 'disarm']),
+  source: armingSource.exclude(['panel', 'engine']),
+  person: flag,
+  actor: optional(text),
+  at: deadline,
 });
 
 const inFlight = z.strictObject({
   client: text,
   target: text,
-  verb: z.enum(['arm', 'disarm']),
+  verb: z.enum(commandVerbs),
   source: armingSource.exclude(['panel', 'engine']),
   actor: optional(text),
   person: flag,
@@ -87,6 +124,7 @@ const inFlight = z.strictObject({
   failure: optional(
     z.strictObject({ outcome: outcome.extract(['refused', 'expired', 'superseded', 'unconfirmed']), ...failed }),
   ),
+  undone: optional(undone),
 });
 
 const held = z.discriminatedUnion('kind', [
@@ -118,14 +156,67 @@ const trouble = z.strictObject({
   zone: optional(text),
   since: number,
   condition: optional(text),
+  unstable: optional(z.literal(true)),
 });
-const timer = z.strictObject({ id: text, kind: z.enum(['exit', 'entry', 'confirm']), partition: text, due: deadline });
+/** Names of timers in states that were stored before the first release. */
+const formerKinds: Readonly<Record<string, TimerKind>> = { confirm: 'panel_answer', verify: 'confirmation' };
+const timer = z.strictObject({
+  id: text,
+  kind: z.enum([...timerKinds, ...Object.keys(formerKinds)]),
+  partition: optional(text),
+  zone: optional(text),
+  trouble: optional(text),
+  due: deadline,
+});
+
+function renamed(timers: Readonly<Record<string, z.output<typeof timer>>>): SiteState['timers'] {
+  return Object.fromEntries(
+    Object.values(timers).map(({ id, kind, ...rest }) => {
+      const now = formerKinds[kind] ?? (kind as TimerKind);
+      const timer: TimerState = { ...rest, kind: now, id: now + id.slice(kind.length) };
+      return [timer.id, timer];
+    }),
+  );
+}
 const link = z.strictObject({
   bridge: flag.nullable(),
   device: flag.nullable(),
   since: number,
   reason: optional(text),
+  upAt: optional(deadline),
 });
+
+const schedulesState = z.strictObject({
+  memory: z.strictObject({
+    seen: optional(deadline),
+    schedules: record(
+      z.strictObject({
+        says: text,
+        done: list,
+        told: optional(list),
+        warned: optional(text),
+        postponed: optional(
+          z.strictObject({ date: text, due: deadline, withinMs: number, times: number, totalMs: number }),
+        ),
+      }),
+    ),
+  }),
+  startedAt: optional(deadline),
+  waiting: optional(
+    record(z.strictObject({ schedule: text, slot: text, partition: text, due: number, from: deadline })),
+  ),
+  unarmed: optional(record(z.strictObject({ schedule: text, at: number, reason: text, zones: optional(list) }))),
+});
+
+const stamp = z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality });
+const watch = z.strictObject({
+  begins: z.array(deadline),
+  waiting: optional(z.strictObject({ at: stamp, detail: optional(text) })),
+  unstable: optional(
+    z.strictObject({ since: deadline, changes: number, changedAt: stamp, active: flag, detail: optional(text) }),
+  ),
+});
+const typeWish = { securityType: z.literal([1, 2, 3, 4]), by: z.enum(['config', 'cloud', 'cli']) };
 
 const siteState = z
   .strictObject({
@@ -135,8 +226,11 @@ const siteState = z
     troubles: record(trouble),
     timers: record(timer),
     commands: record(z.strictObject({ bodyHash: text, at: number, result: optional(result) })),
+    forgotten: optional(number),
     wrongCodes: record(z.array(number)),
     incidents: z.int().nonnegative(),
+    silentIncidents: optional(z.int().nonnegative()),
+    calls: optional(z.array(text)),
     periods: record(period),
     inFlight: record(inFlight),
     silent: record(flag),
@@ -144,7 +238,22 @@ const siteState = z
     sightings: z.array(z.strictObject({ camera: text, detection: z.enum(detectionClasses), at: deadline })),
     held: record(held),
     retired: record(z.strictObject({ seq: number, disarmed: flag })),
+    rates: optional(
+      record(
+        z.strictObject({ recent: z.array(z.strictObject({ target: text, at: number })), lockedAt: optional(number) }),
+      ),
+    ),
+    refusals: optional(z.strictObject({ from: number, told: number, omitted: number })),
+    watches: optional(record(watch)),
+    given: optional(record(given)),
+    authority: optional(z.strictObject({ ...typeWish, asked: optional(z.strictObject(typeWish)) })),
+    abandoned: optional(
+      z.array(
+        z.strictObject({ ...waiting, partition: text, incident: optional(text), entry: optional(z.literal(true)) }),
+      ),
+    ),
     settleUntil: optional(deadline),
+    schedules: optional(schedulesState),
   })
   .refine(({ partitions, zones, timers }) => named(partitions, 'id') && named(zones, 'number') && named(timers, 'id'));
 
@@ -168,5 +277,7 @@ export function readState(json: string): SiteState | undefined {
     return undefined;
   }
   const read = stored.safeParse(value);
-  return read.success ? (read.data.state satisfies SiteState) : undefined;
+  if (!read.success) return undefined;
+  const { state } = read.data;
+  return { ...state, timers: renamed(state.timers) } satisfies SiteState;
 }

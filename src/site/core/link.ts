@@ -1,11 +1,13 @@
 import type { DeviceRef, Signal } from '#site/model/index.ts';
 import { deviceName } from './events.ts';
-import { setTrouble } from './trouble.ts';
-import type { LinkState } from './types.ts';
-import { own, setPartition, setZones, type Work } from './work.ts';
+import { conditionChanged } from './supervision.ts';
+import { now, since } from './timers.ts';
+import type { Holdable, LinkState } from './types.ts';
+import { change, own, setPartition, setZones, type Work, without } from './work.ts';
+import { behaviour } from './zones.ts';
 
 type LinkSignal = Extract<Signal, { kind: 'link' }>;
-type Holdable = Extract<Signal, { kind: 'zone' | 'partition' }>;
+type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
 /** True when every layer that was heard is up, false when one is down, null while nothing was heard. */
 export function linkUp(link: LinkState | undefined): boolean | null {
@@ -15,6 +17,15 @@ export function linkUp(link: LinkState | undefined): boolean | null {
 
 export const deviceUp = (work: Work, source: DeviceRef): boolean | null =>
   linkUp(own(work.state.links, deviceName(source)));
+
+/** What waited in a broker for a client that was away comes within so long after the link. */
+const queueMs = 10_000;
+
+/** Heard for a while: what a device tells now happens now, and did not wait somewhere while nobody listened. */
+export function isSteady(work: Work, source: DeviceRef): boolean {
+  const link = own(work.state.links, deviceName(source));
+  return linkUp(link) === true && link?.upAt !== undefined && since(work.at, link.upAt) >= queueMs;
+}
 
 /**
  * The link to a panel or camera. Going down freezes what is known: a panel's partitions become stale, a camera's
@@ -32,13 +43,18 @@ export function linkSignal(work: Work, signal: LinkSignal): void {
     since: work.at.wall,
     ...(reason === undefined ? {} : { reason }),
   };
-  work.state = { ...work.state, links: { ...work.state.links, [key]: link } };
   const was = linkUp(before);
   const is = linkUp(link);
+  const upAt = is !== true ? undefined : was === true ? before?.upAt : now(work.at);
+  const noted = upAt === undefined ? link : { ...link, upAt };
+  work.state = { ...work.state, links: { ...work.state.links, [key]: noted } };
   if (was === is) return;
   const kind = source.kind === 'panel' ? 'panel_offline' : 'device_offline';
-  setTrouble(work, { kind, source, active: is === false, detail: reason });
-  if (source.kind === 'panel' && is === false) markStale(work, source.id);
+  conditionChanged(work, { kind, source, active: is === false, detail: reason });
+  if (source.kind === 'panel' && is === false) {
+    markStale(work, source.id);
+    forgetKeySwitches(work, source);
+  }
   if (source.kind === 'camera' || source.kind === 'nvr') resetCamera(work, source, is === true);
 }
 
@@ -46,10 +62,9 @@ export function linkSignal(work: Work, signal: LinkSignal): void {
 export function release(work: Work, source: DeviceRef): readonly Holdable[] {
   if (deviceUp(work, source) !== true) return [];
   const released: Holdable[] = [];
-  const kept: Record<string, Signal> = {};
+  const kept: Record<string, Holdable> = {};
   for (const [key, signal] of Object.entries(work.state.held)) {
-    const mine = deviceName(signal.source) === deviceName(source);
-    if (mine && (signal.kind === 'zone' || signal.kind === 'partition')) released.push(signal);
+    if (deviceName(signal.source) === deviceName(source)) released.push(signal);
     else kept[key] = signal;
   }
   if (released.length > 0) work.state = { ...work.state, held: kept };
@@ -58,16 +73,34 @@ export function release(work: Work, source: DeviceRef): readonly Holdable[] {
 
 /**
  * Retained knowledge of a panel counts only while its link is up (arming-sync 6); until then the newest of each
- * partition and zone is kept. Bounded by the plan. True when it was kept and must not be used yet.
+ * partition and zone is kept, as far as the panel has said nothing newer. Bounded by the plan. True when it was kept
+ * and must not be used yet.
  */
 export function hold(work: Work, signal: Holdable, key: string): boolean {
-  if (!signal.replay || signal.source.kind !== 'panel' || deviceUp(work, signal.source) === true) return false;
   const before = own(work.state.held, key);
+  if (!signal.replay && before !== undefined) overtake(work, before, signal, key);
+  if (!signal.replay || signal.source.kind !== 'panel' || deviceUp(work, signal.source) === true) return false;
   const held = before === undefined ? signal : { ...before, ...signal };
   work.state = { ...work.state, held: { ...work.state.held, [key]: held } };
   work.rules.add('I6');
   return true;
 }
+
+const levels = ['open', 'alarm', 'tamper', 'bypassed', 'lowBattery', 'online'] as const;
+
+/** What is told live is newer than what was retained of the same (I1). */
+function overtake(work: Work, before: Holdable, live: Holdable, key: string): void {
+  const { held } = work.state;
+  const isWhole = before.kind !== 'zone' || live.kind !== 'zone' || levels.every((level) => isOld(before, live, level));
+  if (isWhole) work.state = { ...work.state, held: without(held, key) };
+  else {
+    const old = levels.filter((level) => isOld(before, live, level)).map((level) => [level, undefined]);
+    work.state = { ...work.state, held: { ...held, [key]: change(before, Object.fromEntries(old)) } };
+  }
+}
+
+const isOld = (before: ZoneSignal, live: ZoneSignal, level: (typeof levels)[number]): boolean =>
+  before[level] === undefined || live[level] !== undefined;
 
 /** The states of a panel's partitions are the last ones known until it speaks. */
 export function markStale(work: Work, panel: string): void {
@@ -75,6 +108,18 @@ export function markStale(work: Work, panel: string): void {
     if (plan.authority === 'engine' || plan.panel !== panel) continue;
     if (own(work.state.partitions, plan.id)?.stale === false) setPartition(work, plan.id, { stale: true });
   }
+}
+
+/** Where a key switch stands is not known while its panel is away: turning it meanwhile disarms nothing (I3). */
+function forgetKeySwitches(work: Work, source: DeviceRef): void {
+  setZones(
+    work,
+    work.plan.zones.flatMap((zone) => {
+      const state = own(work.state.zones, zone.number);
+      const isMine = deviceName(zone.source) === deviceName(source) && behaviour(zone).group === 'key';
+      return isMine && state !== undefined ? [{ ...state, open: null, at: work.at.wall }] : [];
+    }),
+  );
 }
 
 /** What a camera sees is not known while it is away, and is told anew when it is back. */

@@ -8,14 +8,15 @@ import type {
   ZonePlan,
 } from '#site/model/index.ts';
 import { modeOf } from '#site/model/index.ts';
-import { cancel, raise, restore, sourceOf } from './alarm.ts';
+import { raise, sourceOf } from './alarm.ts';
+import { cancel, restore } from './alarm-end.ts';
 import { deviceName } from './events.ts';
 import { settle } from './flight.ts';
 import { hold } from './link.ts';
-import { entryEvent, independentAlarm, partitionPlan } from './partition.ts';
-import { isArmed, type Transition, transition } from './transition.ts';
+import { entryEvent, independentAlarm } from './partition.ts';
+import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, independent } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
@@ -150,8 +151,9 @@ function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm, state, memory } = partitionOf(work, id);
   if (state === 'triggered' && alarm?.zone !== undefined) return;
   const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
+  const { alarm: kind, group } = behaviour(zone);
   setPartition(work, id, {
-    alarm: { zone: zone.number, kind: behaviour(zone).alarm },
+    alarm: { zone: zone.number, kind, ...(group === 'life' && { since: lifeSince(work, id) ?? work.at.wall }) },
     ...(state === 'triggered' ? { memory: named } : {}),
   });
 }

@@ -1,20 +1,41 @@
-import type { ArmMode, Command, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import type {
+  ArmingSource,
+  ArmMode,
+  Command,
+  PartitionId,
+  PartitionPlan,
+  PartitionState,
+  ZoneNumber,
+  ZonePlan,
+} from '#site/model/index.ts';
 import { armedWord } from '#site/model/index.ts';
-import { alarming, cancel, incidentOf, raise, sourceOf } from './alarm.ts';
+import { alarming, incidentOf, raise, sourceOf, takeBack } from './alarm.ts';
+import { noteEntryZone } from './confirmation.ts';
 import { coded, emit, place } from './events.ts';
+import { modeAfterExit } from './exit.ts';
 import { mediaPlan } from './media.ts';
 import { after, setTimer } from './timers.ts';
-import { isArmed, type Transition, transition } from './transition.ts';
-import { own, partitionOf, periodOf, setPartition, setPeriod, setZones, type Work, zonePlan } from './work.ts';
-import { behaviour, independent, watches } from './zones.ts';
+import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
+import type { Evidence } from './types.ts';
+import { endTest } from './walk-test.ts';
+import {
+  enginePlan,
+  own,
+  partitionOf,
+  periodOf,
+  setPartition,
+  setPeriod,
+  setZones,
+  type Work,
+  zonePlan,
+} from './work.ts';
+import { behaviour, covers, independent, watches } from './zones.ts';
 
 /** At most so many zones are remembered as tripped on the way in. */
 const enteredCap = 16;
 
-export const partitionPlan = (work: Work, id: PartitionId): PartitionPlan | undefined =>
-  work.plan.partitions.find((partition) => partition.id === id);
-
-type By = Pick<Command, 'id' | 'source' | 'actor'>;
+/** Who arms or disarms, and by which command if by one. */
+type By = Partial<Pick<Command, 'id' | 'actor'>> & { readonly source: ArmingSource };
 
 const caused = (by: By): Pick<Transition, 'source' | 'changedBy' | 'commandId' | 'local'> => ({
   source: by.source,
@@ -30,21 +51,29 @@ export function arm(
   to: { mode: ArmMode; leftOut: readonly ZoneNumber[]; skipExitDelay: boolean; by: By },
 ): void {
   const before = partitionOf(work, plan.id);
-  const delayMs = to.skipExitDelay ? 0 : plan.exitDelayMs;
-  if (delayMs <= 0) {
-    transition(work, plan.id, { state: armedWord[to.mode], mode: to.mode, ...caused(to.by) });
+  if (to.skipExitDelay || plan.exitDelayMs <= 0 || watchesTheSame(before, to.mode)) {
+    // Before the arming, so that its event and its audit entry tell them.
     leaveOut(work, plan.id, to.leftOut);
+    transition(work, plan.id, { state: armedWord[to.mode], mode: to.mode, ...caused(to.by) });
     return;
   }
-  const exitEnds = after(work.at, delayMs);
-  transition(work, plan.id, { state: 'arming', mode: to.mode, ...caused(to.by), more: { exitEnds } });
+  // Another mode on the way out of an armed one makes that way no longer: what it was armed with stays off only once.
+  // Nor does what comes without a code, or it could hold the way out open for ever.
+  const isKept = to.by.actor === undefined || periodOf(work.state, plan.id).guard !== undefined;
+  const exitEnds =
+    (before.state === 'arming' && isKept ? before.exitEnds : undefined) ?? after(work.at, plan.exitDelayMs);
   leaveOut(work, plan.id, to.leftOut);
+  transition(work, plan.id, { state: 'arming', mode: to.mode, ...caused(to.by), more: { exitEnds } });
   if (isArmed(before.state) && before.mode !== null) {
     work.rules.add('C10');
     setPeriod(work, plan.id, { guard: before.mode });
   }
   setTimer(work, 'exit', plan.id, exitEnds);
 }
+
+/** Armed, and the new mode watches neither more nor less: nobody leaves, so the protection goes on as it is (C10). */
+const watchesTheSame = ({ state, mode: before }: PartitionState, mode: ArmMode): boolean =>
+  isArmed(state) && before !== null && covers(mode, before) && covers(before, mode);
 
 function leaveOut(work: Work, id: PartitionId, numbers: readonly ZoneNumber[]): void {
   if (numbers.length === 0) return;
@@ -61,24 +90,35 @@ function leaveOut(work: Work, id: PartitionId, numbers: readonly ZoneNumber[]): 
 
 export function disarm(work: Work, id: PartitionId, by: By): void {
   const alarmed = partitionOf(work, id).state === 'triggered';
-  if (alarmed) cancel(work, id, by.source, by.actor);
+  if (alarmed) takeBack(work, id, by.source, by.actor);
   transition(work, id, { state: 'disarmed', mode: null, ...caused(by) });
 }
 
 /**
- * The exit delay has ended: armed. What is open now is never armed over in silence: it is treated as an entry, so
- * that whoever went back in can still disarm (exit error).
+ * The exit delay has ended: armed. What is open now is never armed over in silence: on the way in it
+ * is treated as an entry, so that whoever went back in can still disarm (exit error); anything else is an alarm.
  */
 export function exitEnded(work: Work, plan: PartitionPlan): void {
-  const { mode, source, changedBy } = partitionOf(work, plan.id);
-  if (mode === null) return;
+  const { mode: wanted, source, changedBy } = partitionOf(work, plan.id);
+  if (wanted === null) return;
+  const mode = modeAfterExit(work, plan, wanted);
   transition(work, plan.id, { state: armedWord[mode], mode, source, changedBy });
-  const open = burglaryZones(work, plan.id, mode).find((zone) => own(work.state.zones, zone.number)?.open === true);
-  if (open !== undefined) {
-    work.rules.add('exit error');
-    startEntry(work, plan, open, { exitError: true });
+  const open = burglaryZones(work, plan.id, mode).filter((zone) => own(work.state.zones, zone.number)?.open === true);
+  if (open.length === 0) return;
+  work.rules.add('exit error');
+  // An entry is by a door first of all; a window is none, and cuts its delay short.
+  const instant = open.filter((zone) => !isWayIn(zone));
+  const [first, ...more] = open.filter(isWayIn).sort((one, other) => Number(isDoor(other)) - Number(isDoor(one)));
+  if (first !== undefined) startEntry(work, plan, first, { exitError: true });
+  for (const zone of more) {
+    if (partitionOf(work, plan.id).state === 'pending') noteEntered(work, plan.id, zone.number);
+    else burglaryAlarm(work, plan.id, zone);
   }
+  for (const zone of instant) burglaryAlarm(work, plan.id, zone, { evidence: [{ type: 'exit_error' }] });
 }
+
+const isDoor = (zone: ZonePlan): boolean => behaviour(zone).group === 'entry';
+const isWayIn = (zone: ZonePlan): boolean => isDoor(zone) || behaviour(zone).group === 'follower';
 
 /** The zones of a partition that are watched in a mode and not left out. */
 function burglaryZones(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan[] {
@@ -104,7 +144,7 @@ export function startEntry(
   const { mode } = partitionOf(work, plan.id);
   const kind = how.exitError === true ? 'exit_error' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { zone: zone.number, kind } });
-  setPeriod(work, plan.id, { entered: [] });
+  setPeriod(work, plan.id, { entered: [], entry: true });
   if (plan.entryDelayMs <= 0) {
     trigger(work, plan.id, { zone, kind, ...how });
     return;
@@ -161,31 +201,48 @@ export function entryEnded(work: Work, id: PartitionId, how: { late?: boolean } 
 }
 
 /** An alarm of a burglary zone in a partition of the engine, which is triggered from now on. */
-export function burglaryAlarm(work: Work, id: PartitionId, zone: ZonePlan, how: { late?: boolean } = {}): void {
+export function burglaryAlarm(
+  work: Work,
+  id: PartitionId,
+  zone: ZonePlan,
+  how: { late?: boolean; evidence?: readonly Evidence[] } = {},
+): void {
   const { state } = partitionOf(work, id);
   if (state !== 'triggered') {
     const { entered } = periodOf(work.state, id);
     const entry = partitionOf(work, id).alarm;
+    if (state === 'pending' && entry?.zone !== undefined) noteEntryZone(work, id, zonePlan(work.plan, entry.zone));
     trigger(work, id, { zone, kind: behaviour(zone).alarm, ...how });
     // A second, instant zone cuts an entry delay short: what opened on the way in is no longer an entry.
-    if (state === 'pending') reportEntered(work, id, [...(entry?.zone === undefined ? [] : [entry.zone]), ...entered]);
+    if (state === 'pending') reportEntered(work, id, wayIn(entry, entered), { ...how, by: zone.number });
     return;
   }
   markZone(work, zone);
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), ...how });
 }
 
-function reportEntered(work: Work, id: PartitionId, numbers: readonly ZoneNumber[]): void {
+const wayIn = (entry: PartitionState['alarm'], entered: readonly ZoneNumber[]): readonly ZoneNumber[] => [
+  ...(entry?.zone === undefined ? [] : [entry.zone]),
+  ...entered,
+];
+
+/** `by`: the zone that cut the entry delay short and was reported before. */
+function reportEntered(
+  work: Work,
+  id: PartitionId,
+  numbers: readonly ZoneNumber[],
+  { by, late }: { readonly by: ZoneNumber; readonly late?: boolean },
+): void {
   for (const number of new Set(numbers)) {
     const zone = zonePlan(work.plan, number);
-    if (zone !== undefined && !partitionOf(work, id).memory.includes(number)) burglaryAlarm(work, id, zone);
+    if (zone !== undefined && number !== by) burglaryAlarm(work, id, zone, late === true ? { late } : {});
   }
 }
 
 function trigger(
   work: Work,
   id: PartitionId,
-  alarm: { zone: ZonePlan | undefined; kind: string; late?: boolean },
+  alarm: { zone: ZonePlan | undefined; kind: string; late?: boolean; evidence?: readonly Evidence[] },
 ): void {
   const { mode } = partitionOf(work, id);
   const { zone, kind } = alarm;
@@ -200,13 +257,15 @@ function trigger(
     zone,
     source: zone === undefined ? 'engine' : sourceOf(zone),
     ...(alarm.late === true ? { late: true } : {}),
+    ...(alarm.evidence === undefined ? {} : { evidence: alarm.evidence }),
   });
 }
 
 /** A zone that is open shows its alarm until it closes; one that only pulsed has nothing that could end. */
 function markZone(work: Work, zone: ZonePlan): void {
   const state = own(work.state.zones, zone.number);
-  if (state !== undefined && state.open === true && !state.alarm) setZones(work, [{ ...state, alarm: true }]);
+  if (state !== undefined && state.open === true && !state.alarm)
+    setZones(work, [{ ...state, alarm: true, at: work.at.wall }]);
 }
 
 /** The alarm of a zone that never depends on arming (safety 1). It is raised once, for the zone's first partition. */
@@ -215,21 +274,37 @@ export function independentAlarm(work: Work, zone: ZonePlan, how: { late?: boole
   work.rules.add('safety 1');
   const partition = zone.partitions.find((id) => own(work.state.partitions, id) !== undefined);
   const alarm = { kind, partition, zone, source: sourceOf(zone), silent, ...how };
-  if (!silent) showIndependent(work, zone);
+  const cut = silent ? [] : showIndependent(work, zone);
   raise(work, alarm);
+  for (const { id, numbers } of cut) reportEntered(work, id, numbers, { ...how, by: zone.number });
 }
 
-function showIndependent(work: Work, zone: ZonePlan): void {
+/** An entry delay that an alarm has cut short, with all that tripped on the way in. */
+interface CutEntry {
+  readonly id: PartitionId;
+  readonly numbers: readonly ZoneNumber[];
+}
+
+function showIndependent(work: Work, zone: ZonePlan): readonly CutEntry[] {
   const { alarm: kind, group } = behaviour(zone);
+  const cut: CutEntry[] = [];
   for (const id of zone.partitions) {
-    if (partitionPlan(work, id)?.authority !== 'engine') continue;
-    const { state, mode } = partitionOf(work, id);
+    if (enginePlan(work, id) === undefined) continue;
+    const { state, mode, alarm: entry } = partitionOf(work, id);
     if (alarming(state) && group === 'life') continue;
     const alarm = { zone: zone.number, kind };
     // Life safety shows on the partition as long as its cause lasts; the arming goes on beneath it.
-    if (group === 'life') setPartition(work, id, { alarm });
-    else if (state !== 'triggered' && state !== 'unknown') {
+    if (group === 'life') {
+      endTest(work, id, { source: 'engine', detail: 'alarm' });
+      setPartition(work, id, { alarm: { ...alarm, since: lifeSince(work, id) ?? work.at.wall } });
+    } else if (state !== 'triggered' && state !== 'unknown') {
+      if (state === 'pending') {
+        cut.push({ id, numbers: wayIn(entry, periodOf(work.state, id).entered) });
+        if (entry?.zone !== undefined) noteEntryZone(work, id, zonePlan(work.plan, entry.zone));
+        setPeriod(work, id, { entered: [] });
+      }
       transition(work, id, { state: 'triggered', mode, source: 'engine', more: { alarm } });
     }
   }
+  return cut;
 }

@@ -1,8 +1,18 @@
-import type { PartitionPlan, PartitionState, SitePlan, Stamp, ZonePlan, ZoneState } from '#site/model/index.ts';
+import type {
+  PartitionId,
+  PartitionPlan,
+  PartitionState,
+  SitePlan,
+  Stamp,
+  ZonePlan,
+  ZoneState,
+} from '#site/model/index.ts';
 import { bridgeItself, modeOf } from '#site/model/index.ts';
+import { adoptAuthority, planInForce } from './authority.ts';
+import { leftOutStill } from './left-out.ts';
 import { troubleKey } from './trouble.ts';
-import type { SiteState, TimerState } from './types.ts';
-import { own } from './work.ts';
+import type { AbandonedAlarm, SiteState, TimerState, WaitingAlarm } from './types.ts';
+import { own, periodOf } from './work.ts';
 import { behaviour } from './zones.ts';
 
 /**
@@ -27,6 +37,7 @@ export function initialState(plan: SitePlan, at: Stamp, options: { readonly stor
     sightings: [],
     held: {},
     retired: {},
+    ...(plan.securityTypeFixed === true && { authority: { securityType: plan.securityType, by: 'config' } }),
   };
   return fill(plan, empty, at, !options.storeLost);
 }
@@ -36,6 +47,14 @@ export function initialState(plan: SitePlan, at: Stamp, options: { readonly stor
  * partition that was removed while it was not disarmed comes back unknown, with its sequence.
  */
 export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteState {
+  const authority = adoptAuthority(plan, state);
+  const { authority: _, ...rest } = state;
+  const next: SiteState = authority === undefined ? rest : { ...rest, authority };
+  return handOverAll(planInForce(plan, next), next, at);
+}
+
+/** Every partition comes under the authority the plan gives it. */
+export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteState {
   const partitionIds = new Set<string>(plan.partitions.map(({ id }) => id));
   const zoneNumbers = new Set<string>(plan.zones.map(({ number }) => number));
   const retired = { ...state.retired };
@@ -54,11 +73,53 @@ export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteStat
     silent: pick(state.silent, (number) => zoneNumbers.has(number)),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
     timers: pick(state.timers, (_, timer) => stillRuns(plan, timer)),
-    troubles: pick(state.troubles, (_, { zone }) => zone === undefined || zoneNumbers.has(zone)),
     inFlight: pick(state.inFlight, (_, { waiting }) => waiting.every((id) => partitionIds.has(id))),
     retired,
+    ...(state.given === undefined ? {} : { given: pick(state.given, (id) => partitionIds.has(id)) }),
   };
-  return fill(plan, kept, at, true);
+  return fill(plan, leftOutStill(plan, withAbandoned(plan, kept, state)), at, true);
+}
+
+const abandonedCap = 64;
+
+/**
+ * What waits in the abort window of a partition that goes, or ran in an entry delay that ends with its authority, must
+ * still be signalled: nobody can disarm there any more.
+ */
+function withAbandoned(plan: SitePlan, kept: SiteState, before: SiteState): SiteState {
+  const abandoned = Object.values(before.partitions).flatMap((partition): readonly AbandonedAlarm[] => {
+    const { id, incident } = partition;
+    const isGone = own(kept.partitions, id) === undefined;
+    const waiting = isGone ? (periodOf(before, id).waiting ?? []) : [];
+    const isEntered = runs(before, 'entry', id) && !runs(kept, 'entry', id);
+    const entered = isEntered ? enteredIn(plan, before, partition) : [];
+    return [...waiting, ...entered].map((alarm) => ({
+      ...alarm,
+      partition: id,
+      ...(incident === undefined ? {} : { incident }),
+    }));
+  });
+  if (abandoned.length === 0) return kept;
+  return { ...kept, abandoned: [...(before.abandoned ?? []), ...abandoned].slice(0, abandonedCap) };
+}
+
+const runs = ({ timers }: SiteState, kind: TimerState['kind'], id: PartitionId): boolean =>
+  Object.values(timers).some((timer) => timer.kind === kind && timer.partition === id);
+
+/** The zone somebody came in by, and what tripped on the way. */
+function enteredIn(
+  plan: SitePlan,
+  before: SiteState,
+  { id, alarm, entryEnds, at }: PartitionState,
+): readonly (WaitingAlarm & { readonly entry: true })[] {
+  if (alarm?.zone === undefined || entryEnds === undefined) return [];
+  const began = { ...entryEnds, wall: at, mono: entryEnds.mono - (entryEnds.wall - at) };
+  const numbers = new Set([alarm.zone, ...periodOf(before, id).entered]);
+  return [...numbers].map((zone) => {
+    const known = plan.zones.find(({ number }) => number === zone);
+    const kind = zone === alarm.zone ? alarm.kind : known === undefined ? 'burglary' : behaviour(known).alarm;
+    return { zone, kind, at: began, evidence: [], entry: true };
+  });
 }
 
 const ownerOf = ({ authority, panel }: PartitionPlan): string =>
@@ -77,9 +138,15 @@ function handOver(plan: PartitionPlan, before: PartitionState, at: Stamp): Parti
   return newPartition(plan, at, { seq: before.seq, disarmed: false });
 }
 
+/** A timer goes on as long as what it runs for is in the plan, under an authority that has such timers. */
 function stillRuns(plan: SitePlan, timer: TimerState): boolean {
+  if (timer.zone !== undefined && !plan.zones.some(({ number }) => number === timer.zone)) return false;
+  if (timer.partition === undefined) return true;
   const partition = plan.partitions.find(({ id }) => id === timer.partition);
-  return partition?.authority === (timer.kind === 'confirm' ? 'panel' : 'engine');
+  // An alarm that waits is signalled, a trouble that was told is restored, and a bypass for some minutes ends, whoever
+  // decides the partition now.
+  if (timer.kind === 'abort' || timer.kind === 'swinger' || timer.kind === 'bypass') return partition !== undefined;
+  return partition?.authority === (timer.kind === 'panel_answer' ? 'panel' : 'engine');
 }
 
 function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolean): SiteState {

@@ -1,6 +1,8 @@
-import type { ArmMode, PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import type { ArmMode, DeviceRef, PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import { deviceUp } from './link.ts';
+import { holds } from './supervision.ts';
 import { decidedByPanel } from './transition.ts';
+import { troubleKey } from './trouble.ts';
 import { own, periodOf, type Work } from './work.ts';
 import { behaviour, watches } from './zones.ts';
 
@@ -18,18 +20,21 @@ function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan
 }
 
 /**
- * Known to be closed and well. A camera that is connected and reports nothing sees nothing; any other zone that was
+ * Known to be closed and well. A camera that is connected, not covered and reports nothing sees nothing; any other zone that was
  * never heard counts as open, except those that watch regardless of arming.
  */
-function atRest(work: Work, zone: ZonePlan): boolean {
+export function atRest(work: Work, zone: ZonePlan): boolean {
   const state = own(work.state.zones, zone.number);
   if (state === undefined || state.open === true || state.alarm || state.tamper || !state.online) return false;
   const link = deviceUp(work, zone.source);
-  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true;
+  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true && !isBlind(work, zone.source);
   if (link === false) return false;
   const { group } = behaviour(zone);
   return state.open === false || group === 'life' || group === 'holdup';
 }
+
+const isBlind = (work: Work, source: DeviceRef): boolean =>
+  holds(work, troubleKey('camera_tamper', source)) || holds(work, troubleKey('video_loss', source));
 
 export interface LeftOut {
   /** Zones the partition is armed without. */

@@ -1,4 +1,4 @@
-import type { PartitionId } from '#site/model/index.ts';
+import type { DeviceId, PartitionId, ZoneNumber } from '#site/model/index.ts';
 import { troubleEvent } from './events.ts';
 import { now, since } from './timers.ts';
 import { own, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
@@ -7,6 +7,15 @@ import { own, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
 const signalCap = 6;
 /** A period without arming or disarming counts anew after a day, so that a 24-hour zone is never mute for good. */
 const renewMs = 24 * 3_600_000;
+
+/**
+ * The source of an alarm. Tampers of a zone are counted apart: a cover that is loose, or that somebody moves, must not
+ * make the detector under it mute.
+ */
+export function sourceKey(kind: string, zone: ZoneNumber | undefined, camera?: DeviceId): string {
+  if (zone === undefined) return `camera:${camera ?? ''}`;
+  return `${kind === 'tamper' ? 'tamper' : 'zone'}:${zone}`;
+}
 
 /** Counts one alarm of a source; true when it is above the cap. The first one above reports the runaway. */
 export function countSignal(work: Work, id: PartitionId, key: string, source: string): boolean {
@@ -38,7 +47,7 @@ function runawayEvent(work: Work, id: PartitionId, key: string, source: string, 
     active,
     source,
     partition: id,
-    zone: kind === 'zone' ? zonePlan(work.plan, name) : undefined,
+    zone: kind === 'camera' ? undefined : zonePlan(work.plan, name),
     camera: kind === 'camera' ? name : undefined,
   });
 }

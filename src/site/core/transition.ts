@@ -1,10 +1,27 @@
 import type { ArmingSource, ArmingWord, ArmMode, PartitionId, PartitionState, ZoneState } from '#site/model/index.ts';
+import { audit, standing } from './audit.ts';
+import { endBypasses } from './bypass.ts';
+import { endConfirmation } from './confirmation.ts';
+import { endCrossings } from './crossing.ts';
 import { armingEvent } from './events.ts';
 import { endRunaways } from './runaway.ts';
-import { clearTimer, now } from './timers.ts';
+import { endSwingers } from './swinger.ts';
+import { clearTimer, isRunning, now } from './timers.ts';
 import { settleStoreLoss } from './trouble.ts';
-import { own, partitionOf, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
-import { behaviour } from './zones.ts';
+import { seenTo } from './unarmed.ts';
+import { endTest } from './walk-test.ts';
+import {
+  enginePlan,
+  own,
+  partitionOf,
+  partitionPlan,
+  periodOf,
+  setPartition,
+  setPeriod,
+  setZones,
+  type Work,
+} from './work.ts';
+import { behaviour, lifeKinds } from './zones.ts';
 
 export interface Transition {
   readonly state: ArmingWord;
@@ -20,8 +37,8 @@ export interface Transition {
 }
 
 /**
- * The only way a partition changes its state: +1 on its sequence, one durable record and, for the words armed and
- * disarmed, one arming event (I2). Both delays end with it unless `more` sets a new one.
+ * The only way a partition changes its state: +1 on its sequence, one durable record, one audit entry and, for the words
+ * armed and disarmed, one arming event (I2). Both delays end with it unless `more` sets a new one.
  */
 export function transition(work: Work, id: PartitionId, to: Transition): void {
   const before = partitionOf(work, id);
@@ -39,6 +56,7 @@ export function transition(work: Work, id: PartitionId, to: Transition): void {
   });
   if (to.state !== 'arming') clearTimer(work, 'exit', id);
   if (to.state !== 'pending') clearTimer(work, 'entry', id);
+  if (to.state !== 'disarmed') endTest(work, id, { source: to.source, actor: to.changedBy, detail: 'arming' });
   followPeriod(work, before, to);
   work.effects.push({
     kind: 'transition',
@@ -53,7 +71,19 @@ export function transition(work: Work, id: PartitionId, to: Transition): void {
       ...(to.commandId === undefined ? {} : { commandId: to.commandId }),
     },
   });
+  audit(work, {
+    kind: 'transition',
+    source: to.source,
+    actor_ref: to.changedBy,
+    command_id: to.commandId,
+    target: id,
+    action: to.state,
+    before: standing(before),
+    after: standing(partitionOf(work, id), periodOf(work.state, id).bypassed),
+    seq,
+  });
   if (isArmed(to.state) || to.state === 'disarmed') armingEvent(work, id, to.late ?? false);
+  if (isArmed(to.state) || to.state === 'arming' || to.state === 'disarmed') seenTo(work, id);
   if (before.state === 'unknown') settleStoreLoss(work);
 }
 
@@ -66,7 +96,7 @@ export const isSet = (state: ArmingWord): boolean =>
 /** Begins and ends arming periods: memory and counters start anew, bypasses end with the disarm. */
 function followPeriod(work: Work, before: PartitionState, to: Transition): void {
   const { id } = before;
-  if (to.local === true) setPeriod(work, id, { localAt: work.at.wall });
+  if (to.local === true) setPeriod(work, id, { local: work.at, localAt: undefined });
   const arms = (to.state === 'arming' || isArmed(to.state)) && !isSet(before.state);
   if (arms) {
     startPeriod(work, id);
@@ -74,7 +104,7 @@ function followPeriod(work: Work, before: PartitionState, to: Transition): void 
   }
   if (to.state === 'disarmed') {
     clearAlarms(work, id);
-    clearBypasses(work, id);
+    endBypasses(work, id);
     startPeriod(work, id);
     setPartition(work, id, { alarm: runningLifeAlarm(work, id), incident: undefined });
   }
@@ -89,13 +119,21 @@ function followPeriod(work: Work, before: PartitionState, to: Transition): void 
 
 function startPeriod(work: Work, id: PartitionId): void {
   endRunaways(work, id);
+  endSwingers(work, id);
+  endCrossings(work, id);
+  endConfirmation(work, id);
   setPeriod(work, id, {
     entered: [],
     expected: undefined,
+    alarmed: undefined,
     signalled: {},
     armedAt: undefined,
     guard: undefined,
     armedBy: undefined,
+    toldAt: undefined,
+    exit: undefined,
+    // An alarm that still waits is signalled when its window ends, whatever became of the arming.
+    ...(isRunning(work, 'abort', id) ? {} : { waiting: undefined }),
   });
 }
 
@@ -106,7 +144,7 @@ function clearAlarms(work: Work, id: PartitionId): void {
     if (!zone.partitions.includes(id) || behaviour(zone).group === 'life') continue;
     if (decidedByPanel(work, id, zone.source)) continue;
     const state = own(work.state.zones, zone.number);
-    if (state?.alarm === true) cleared.push({ ...state, alarm: false });
+    if (state?.alarm === true) cleared.push({ ...state, alarm: false, at: work.at.wall });
   }
   setZones(work, cleared);
 }
@@ -117,28 +155,24 @@ export function decidedByPanel(
   id: PartitionId,
   source: { readonly kind: string; readonly id: string },
 ): boolean {
-  const plan = work.plan.partitions.find((partition) => partition.id === id);
+  const plan = partitionPlan(work, id);
   return plan?.authority === 'panel' && source.kind === 'panel' && plan.panel === source.id;
 }
 
-function clearBypasses(work: Work, id: PartitionId): void {
-  const mine = periodOf(work.state, id).bypassed;
-  if (mine.length === 0) return;
-  setPeriod(work, id, { bypassed: [] });
-  const others = new Set(Object.values(work.state.periods).flatMap(({ bypassed }) => bypassed));
-  const freed: ZoneState[] = [];
-  for (const number of mine) {
-    const zone = own(work.state.zones, number);
-    if (zone !== undefined && !others.has(number)) freed.push({ ...zone, bypassed: false });
-  }
-  setZones(work, freed);
-}
-
-function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['alarm'] {
-  if (work.plan.partitions.find((partition) => partition.id === id)?.authority !== 'engine') return undefined;
+/** A fire goes on whatever becomes of the arming, and of another detector that tripped with it (safety 1). */
+export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['alarm'] {
+  if (enginePlan(work, id) === undefined) return undefined;
   for (const zone of work.plan.zones) {
     if (!zone.partitions.includes(id) || behaviour(zone).group !== 'life') continue;
-    if (own(work.state.zones, zone.number)?.alarm === true) return { zone: zone.number, kind: behaviour(zone).alarm };
+    const state = own(work.state.zones, zone.number);
+    if (state?.alarm !== true) continue;
+    return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
   }
   return undefined;
+}
+
+/** When the life-safety alarm that runs in a partition began; undefined while there is none. */
+export function lifeSince(work: Work, id: PartitionId): number | undefined {
+  const { alarm } = partitionOf(work, id);
+  return alarm !== undefined && lifeKinds.has(alarm.kind) ? alarm.since : undefined;
 }

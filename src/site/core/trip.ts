@@ -1,11 +1,30 @@
-import type { PartitionId, ZonePlan } from '#site/model/index.ts';
-import { alarming, raise, restore, sourceOf } from './alarm.ts';
+import type { PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import { alarming, raise, sourceOf } from './alarm.ts';
+import { restore } from './alarm-end.ts';
+import { isLeftOut } from './bypass.ts';
+import { cross } from './crossing.ts';
 import { troubleEvent } from './events.ts';
-import { burglaryAlarm, independentAlarm, noteEntered, partitionPlan, startEntry } from './partition.ts';
-import { left } from './timers.ts';
-import { decidedByPanel } from './transition.ts';
-import { own, partitionOf, periodOf, setPartition, setZones, type Work } from './work.ts';
-import { behaviour, independent, judge, type ZoneBehaviour } from './zones.ts';
+import { exitTrip } from './exit.ts';
+import { burglaryAlarm, exitEnded, independentAlarm, noteEntered, startEntry } from './partition.ts';
+import { isShut, shutTrip } from './swinger.ts';
+
+import { left, setTimer } from './timers.ts';
+import { decidedByPanel, runningLifeAlarm } from './transition.ts';
+
+import { isTested, isTestedAll, noteWalked } from './walk-test.ts';
+import {
+  enginePlan,
+  own,
+  partitionOf,
+  partitionPlan,
+  periodOf,
+  setPartition,
+  setPeriod,
+  setZones,
+  type Work,
+  zonePlan,
+} from './work.ts';
+import { behaviour, independent, judge, type Verdict, type ZoneBehaviour } from './zones.ts';
 
 export interface Trip {
   /** Found out by a replay: the true time is not known. */
@@ -18,14 +37,22 @@ export interface Trip {
 export function trip(work: Work, zone: ZonePlan, how: Trip): void {
   const kind = behaviour(zone);
   const late = how.late ? { late: true } : {};
+  noteWalked(work, zone, sourceOf(zone));
   if (independent(kind.group)) {
     if (own(work.state.zones, zone.number)?.alarm === true) return;
+    // Life safety and hold-up are in no walk test and never left out (safety 1).
+    if (kind.group === 'always' && (isTestedAll(work, zone) || isLeftOut(work, zone))) return;
+    const [first] = zone.partitions;
+    if (first !== undefined && isShut(work, first, zone)) {
+      shutTrip(work, first, zone, sourceOf(zone));
+      return;
+    }
     markAlarm(work, zone);
     independentAlarm(work, zone, late);
     return;
   }
   if (how.motion && settling(work)) {
-    work.rules.add('safety 3');
+    lookAgain(work, zone);
     return;
   }
   for (const id of zone.partitions) tripIn(work, id, zone, kind, late);
@@ -35,10 +62,17 @@ function tripIn(work: Work, id: PartitionId, zone: ZonePlan, kind: ZoneBehaviour
   const plan = partitionPlan(work, id);
   const period = periodOf(work.state, id);
   if (plan === undefined || decidedByPanel(work, id, zone.source) || period.bypassed.includes(zone.number)) return;
+  if (isTested(work, id, zone)) return;
   const engine = plan.authority === 'engine';
-  switch (judge(partitionOf(work, id), period, kind)) {
+  if (engine && partitionOf(work, id).state === 'arming') exitTrip(work, plan, zone, late);
+  const verdict = judge(partitionOf(work, id), period, kind);
+  if (shuts.has(verdict) && isShut(work, id, zone)) {
+    shutTrip(work, id, zone, sourceOf(zone));
+    return;
+  }
+  switch (verdict) {
     case 'alarm':
-      if (engine) burglaryAlarm(work, id, zone, late);
+      if (engine) crossedAlarm(work, id, zone, late);
       else raise(work, { kind: kind.alarm, partition: id, zone, source: sourceOf(zone), ...late });
       return;
     case 'flagged':
@@ -60,28 +94,64 @@ function tripIn(work: Work, id: PartitionId, zone: ZonePlan, kind: ZoneBehaviour
   }
 }
 
-function settling(work: Work): boolean {
+/** What a shut zone no longer does. An arming that is not known is another matter (safety 2). */
+const shuts: ReadonlySet<Verdict> = new Set(['alarm', 'entry', 'entered']);
+
+function crossedAlarm(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
+  const evidence = cross(work, id, zone, late);
+  if (evidence !== undefined) burglaryAlarm(work, id, zone, { ...late, evidence });
+  // Alone it cuts no entry delay short, but it belongs to the alarm if nobody disarms.
+  else if (partitionOf(work, id).state === 'pending') noteEntered(work, id, zone.number);
+}
+
+/** A detector that settles is judged at the end of that time by what it sees then: whoever stays in its sight counts. */
+function lookAgain(work: Work, { number, partitions }: ZonePlan): void {
+  work.rules.add('safety 3');
+  const { settleUntil } = work.state;
+  if (settleUntil === undefined) return;
+  for (const partition of partitions) setTimer(work, 'settle', { partition, zone: number }, settleUntil);
+}
+
+/** A detector has settled. */
+export function settled(work: Work, id: PartitionId, number: ZoneNumber): void {
+  const zone = zonePlan(work.plan, number);
+  if (zone !== undefined && own(work.state.zones, number)?.open === true) tripIn(work, id, zone, behaviour(zone), {});
+}
+
+/** The 60 s after a start of the machine (safety 3). */
+export function settling(work: Work): boolean {
   const { settleUntil } = work.state;
   return settleUntil !== undefined && left(work.at, settleUntil) > 0;
 }
 
 function markAlarm(work: Work, zone: ZonePlan): void {
   const state = own(work.state.zones, zone.number);
-  if (state !== undefined && !behaviour(zone).silent) setZones(work, [{ ...state, alarm: true }]);
+  if (state !== undefined && !behaviour(zone).silent) setZones(work, [{ ...state, alarm: true, at: work.at.wall }]);
 }
 
 /** A zone that had tripped is calm again: its alarm, if one was raised, is restored. */
 export function closed(work: Work, zone: ZonePlan, wasOpen: boolean): void {
   const state = own(work.state.zones, zone.number);
   if (state === undefined) return;
+  if (wasOpen && zone.type === 'final_exit') finalExit(work, zone);
   const { alarm: kind, group } = behaviour(zone);
   const alarmed = zone.partitions.find((id) => own(work.state.partitions, id)?.memory.includes(zone.number));
   const about = { partition: alarmed ?? zone.partitions[0], zone, source: sourceOf(zone) };
   if (state.alarm) {
-    setZones(work, [{ ...state, alarm: false }]);
+    setZones(work, [{ ...state, alarm: false, at: work.at.wall }]);
     if (independent(group) || alarmed !== undefined) restore(work, { kind, ...about });
     for (const id of zone.partitions) endAlarm(work, id, zone);
   } else if (group === 'day' && wasOpen) troubleEvent(work, { kind: 'day_trouble', active: false, ...about });
+}
+
+/** The last door closes behind the one who leaves: the exit delay has done its work (alarm-domain 1, final exit). */
+function finalExit(work: Work, zone: ZonePlan): void {
+  for (const id of zone.partitions) {
+    const plan = enginePlan(work, id);
+    const { bypassed, exit } = periodOf(work.state, id);
+    if (plan === undefined || exit === undefined || bypassed.includes(zone.number)) continue;
+    if (partitionOf(work, id).state === 'arming') exitEnded(work, plan);
+  }
 }
 
 /** An alarm that did not trigger the partition leaves it when its cause ends, and its incident with it. */
@@ -89,5 +159,12 @@ export function endAlarm(work: Work, id: PartitionId, zone: ZonePlan): void {
   const partition = own(work.state.partitions, id);
   if (partition === undefined || alarming(partition.state)) return;
   if (partition.alarm?.zone !== zone.number) return;
+  const other = runningLifeAlarm(work, id);
+  if (other !== undefined) {
+    setPartition(work, id, { alarm: other });
+    return;
+  }
   setPartition(work, id, { alarm: undefined, incident: undefined });
+  // Between two armings may lie days: an alarm that is over says nothing of the next one.
+  if (partition.state === 'disarmed') setPeriod(work, id, { alarmed: undefined });
 }

@@ -2,62 +2,82 @@ import {
   bridgeItself,
   type DeviceRef,
   isoTime,
-  type Signal,
+  type LostEvents,
+  type Stamp,
+  type StorageCondition,
   type TroubleKind,
   type ZoneNumber,
 } from '#site/model/index.ts';
 import { coded, deviceName, emit, troubleEvent } from './events.ts';
+import type { Evidence } from './types.ts';
 import { own, type Work, without, zonePlan } from './work.ts';
 
 export const troubleKey = (kind: TroubleKind, source: DeviceRef, zone?: ZoneNumber): string =>
   `${kind}|${deviceName(source)}|${zone ?? ''}`;
 
-/** Sets or ends a trouble. It is a pair: repeats of either change nothing (I1). */
-export function setTrouble(
-  work: Work,
-  trouble: {
-    readonly kind: TroubleKind;
-    readonly source: DeviceRef;
-    readonly zone?: ZoneNumber | undefined;
-    readonly active: boolean;
-    readonly detail?: string | undefined;
-  },
-): void {
-  const { kind, source, zone, active, detail } = trouble;
+export interface Trouble {
+  readonly kind: TroubleKind;
+  readonly source: DeviceRef;
+  readonly zone?: ZoneNumber | undefined;
+  readonly active: boolean;
+  readonly detail?: string | undefined;
+}
+
+/** What the event of a trouble says beside it; `at`: it happened before the decision. */
+interface Telling {
+  readonly at?: Stamp;
+  readonly detail?: string | undefined;
+  readonly evidence?: readonly Evidence[];
+}
+
+/**
+ * Sets or ends a trouble and tells it at once. It is a pair: repeats of either change nothing (I1). Conditions that
+ * may come and go by themselves take the way of `conditionChanged`.
+ */
+export function setTrouble(work: Work, trouble: Trouble, telling: Telling = {}): void {
+  const key = troubleKey(trouble.kind, trouble.source, trouble.zone);
+  if ((own(work.state.troubles, key) !== undefined) === trouble.active) return;
+  showTrouble(work, trouble);
+  tellTrouble(work, trouble, { detail: trouble.detail, ...telling });
+}
+
+/** Puts a trouble among those shown on the site, or takes it away; nothing is recorded. */
+export function showTrouble(work: Work, { kind, source, zone, active }: Trouble, more: { unstable?: true } = {}): void {
   const key = troubleKey(kind, source, zone);
-  if ((own(work.state.troubles, key) !== undefined) === active) return;
-  const entry = { trouble: kind, source, since: work.at.wall, ...(zone === undefined ? {} : { zone }) };
+  const since = own(work.state.troubles, key)?.since ?? work.at.wall;
+  const entry = { trouble: kind, source, since, ...(zone === undefined ? {} : { zone }), ...more };
   const troubles = active ? { ...work.state.troubles, [key]: entry } : without(work.state.troubles, key);
   work.state = { ...work.state, troubles };
+}
+
+export function tellTrouble(work: Work, { kind, source, zone, active }: Trouble, telling: Telling): void {
   const plan = zone === undefined ? undefined : zonePlan(work.plan, zone);
   troubleEvent(work, {
     kind,
     active,
     source: deviceName(source),
-    detail,
     zone: plan,
     partition: plan?.partitions[0],
     camera: source.kind === 'camera' ? source.id : undefined,
+    ...telling,
   });
 }
 
 /** The bridge's own disk. While the trouble lasts, each change of its condition is told once more. */
-export function storageSignal(work: Work, signal: Extract<Signal, { kind: 'storage' }>): void {
-  const { source, condition } = signal;
-  const key = troubleKey('storage', source);
+export function storageChanged(work: Work, condition: StorageCondition): void {
+  const key = troubleKey('storage', bridgeItself);
   const before = own(work.state.troubles, key);
   if (condition === (before?.condition ?? 'ok')) return;
-  const detail = signal.detail === undefined ? condition : `${condition}: ${signal.detail}`;
   if (condition === 'ok' || before === undefined) {
-    setTrouble(work, { kind: 'storage', source, active: condition !== 'ok', detail });
-  } else troubleEvent(work, { kind: 'storage', active: true, source: deviceName(source), detail });
+    setTrouble(work, { kind: 'storage', source: bridgeItself, active: condition !== 'ok', detail: condition });
+  } else troubleEvent(work, { kind: 'storage', active: true, source: deviceName(bridgeItself), detail: condition });
   const entry = own(work.state.troubles, key);
   if (entry === undefined) return;
   work.state = { ...work.state, troubles: { ...work.state.troubles, [key]: { ...entry, condition } } };
 }
 
 /** Tells the cloud that it will not get some events, and which: nothing is ever missing unsaid. */
-export function eventsLost(work: Work, { source, losses }: Extract<Signal, { kind: 'loss' }>): void {
+export function eventsLost(work: Work, losses: readonly LostEvents[]): void {
   if (losses.length === 0) return;
   const count = losses.reduce((sum, loss) => sum + loss.count, 0);
   emit(work, {
@@ -66,7 +86,7 @@ export function eventsLost(work: Work, { source, losses }: Extract<Signal, { kin
     status: 'active',
     lane: 'trouble',
     ...coded('trouble', 'events_lost', 'active'),
-    source: deviceName(source),
+    source: deviceName(bridgeItself),
     evidence: losses.map(({ record, lane, count, seqFrom, seqTo, why, at }) => ({
       record,
       lane,

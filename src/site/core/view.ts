@@ -1,19 +1,34 @@
-import type { Changes, LinkView, PartitionState, SitePlan, SiteView, Stamp, TroubleView } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
+import {
+  bridgeItself,
+  type Changes,
+  type DelaysLeft,
+  type LinkView,
+  type PartitionState,
+  type SitePlan,
+  type SiteView,
+  type Stamp,
+  type TestView,
+  type TroubleView,
+  type ZoneNumber,
+} from '#site/model/index.ts';
+import { planInForce } from './authority.ts';
 import { linkUp } from './link.ts';
 import { isReady } from './ready.ts';
+import { shown } from './shown.ts';
 import { left } from './timers.ts';
-import type { SiteState } from './types.ts';
-import { begin, own } from './work.ts';
-import { lifeKinds } from './zones.ts';
+import type { SiteState, WatchState } from './types.ts';
+import { armWaits, unarmedOf } from './unarmed.ts';
+import { missedOf, testOf } from './walk-test.ts';
+import { begin, own, periodOf, type Work } from './work.ts';
 
 /** What the LAN may see, in the order of the plan. Nothing silent is in it (safety 4). */
 export function siteView(
-  plan: SitePlan,
+  configured: SitePlan,
   state: SiteState,
   at: Stamp,
   meta: { readonly epoch: number; readonly seq: number },
 ): SiteView {
+  const plan = planInForce(configured, state);
   const work = begin(plan, state, at);
   const engine = plan.partitions.filter(({ authority }) => authority === 'engine');
   const partitions = plan.partitions.flatMap(({ id }) => own(state.partitions, id) ?? []);
@@ -21,29 +36,44 @@ export function siteView(
     plan,
     partitions: partitions.map(shown),
     zones: plan.zones.flatMap(({ number }) => own(state.zones, number) ?? []),
-    troubles: Object.values(state.troubles).map(troubleView),
+    troubles: [
+      ...Object.entries(state.troubles).map(([key, trouble]) => troubleView(trouble, own(state.watches ?? {}, key))),
+      ...unarmedTroubles(state),
+    ],
     links: Object.entries(state.links).map(([key, link]) => linkView(key, link)),
     epoch: meta.epoch,
     seq: meta.seq,
     clock: at.clock,
     at: at.wall,
     ready: Object.fromEntries(engine.map(({ id }) => [id, isReady(work, id, 'away')])),
-    delays: delaysOf(partitions, at),
+    delays: delaysOf(partitions, state.timers, at),
+    leftOut: Object.fromEntries(engine.map(({ id }) => [id, periodOf(state, id).bypassed])),
+    shut: shutOf(state),
+    tests: testsOf(work),
+    unarmed: unarmedOf(state),
+    armWaits: armWaits(work),
+    ...(state.authority !== undefined && { authority: state.authority }),
   };
 }
 
-/** A fire shows as triggered as long as it lasts; the arming beneath it is untouched (alarm-domain 3). */
-function shown(partition: PartitionState): PartitionState {
-  const { alarm, state } = partition;
-  const overlaid = alarm !== undefined && lifeKinds.has(alarm.kind) && !alarming(state);
-  return overlaid ? { ...partition, state: 'triggered' } : partition;
-}
+/** One that should be armed and is not is a trouble of the site like any other. */
+const unarmedTroubles = (state: SiteState): readonly TroubleView[] =>
+  Object.entries(unarmedOf(state)).map(([partition, { at }]) => ({
+    kind: 'fail_to_arm',
+    source: bridgeItself,
+    partition,
+    since: at,
+  }));
 
-const troubleView = ({ trouble, source, zone, since }: SiteState['troubles'][string]): TroubleView => ({
+const troubleView = (
+  { trouble, source, zone, since }: SiteState['troubles'][string],
+  watch: WatchState | undefined,
+): TroubleView => ({
   kind: trouble,
   source,
   ...(zone === undefined ? {} : { zone }),
   since,
+  ...(watch?.unstable === undefined ? {} : { losses: watch.unstable.changes }),
 });
 
 function linkView(key: string, link: SiteState['links'][string]): LinkView {
@@ -56,13 +86,35 @@ function linkView(key: string, link: SiteState['links'][string]): LinkView {
   };
 }
 
-function delaysOf(partitions: readonly PartitionState[], at: Stamp): SiteView['delays'] {
-  const delays: Record<string, { exitLeftS?: number; entryLeftS?: number }> = {};
+function delaysOf(partitions: readonly PartitionState[], timers: SiteState['timers'], at: Stamp): SiteView['delays'] {
+  const delays: Record<string, DelaysLeft> = {};
   for (const { id, exitEnds, entryEnds } of partitions) {
     if (exitEnds !== undefined) delays[id] = { exitLeftS: seconds(left(at, exitEnds)) };
     if (entryEnds !== undefined) delays[id] = { ...delays[id], entryLeftS: seconds(left(at, entryEnds)) };
+    const abort = own(timers, `abort:${id}`);
+    if (abort !== undefined) delays[id] = { ...delays[id], abortLeftS: seconds(left(at, abort.due)) };
   }
   return delays;
+}
+
+function shutOf({ timers }: SiteState): NonNullable<SiteView['shut']> {
+  const shut: Record<string, ZoneNumber[]> = {};
+  for (const { kind, partition, zone } of Object.values(timers)) {
+    if (kind === 'swinger' && partition !== undefined && zone !== undefined)
+      shut[partition] = [...(shut[partition] ?? []), zone];
+  }
+  return shut;
+}
+
+function testsOf(work: Work): NonNullable<SiteView['tests']> {
+  const tests: Record<string, TestView> = {};
+  for (const { kind, partition, due } of Object.values(work.state.timers)) {
+    const test = kind === 'test' && partition !== undefined ? testOf(work, partition) : undefined;
+    if (test === undefined || partition === undefined) continue;
+    const missing = missedOf(work, partition, test);
+    tests[partition] = { leftS: seconds(left(work.at, due)), walked: test.walked, missing };
+  }
+  return tests;
 }
 
 const seconds = (ms: number): number => Math.max(0, Math.ceil(ms / 1000));
@@ -70,11 +122,39 @@ const seconds = (ms: number): number => Math.max(0, Math.ceil(ms / 1000));
 /** What a client can see changed between two states; states of one run share what did not change. */
 export function changesBetween(before: SiteState, after: SiteState): Changes {
   return {
-    partitions: changedKeys(before.partitions, after.partitions),
+    partitions: [...new Set([...changedKeys(before.partitions, after.partitions), ...changedAsides(before, after)])],
     zones: changedKeys(before.zones, after.zones),
-    troubles: before.troubles !== after.troubles,
+    troubles: before.troubles !== after.troubles || unarmedOf(before) !== unarmedOf(after),
     links: before.links !== after.links,
   };
+}
+
+/** Partitions whose abort window, left out or shut zones, walk test or failed arming changed: they show with the partition. */
+function changedAsides(before: SiteState, after: SiteState): readonly string[] {
+  const tested = [
+    ...(before.periods === after.periods
+      ? []
+      : Object.keys(after.periods).filter((id) => {
+          const [was, is] = [own(before.periods, id), own(after.periods, id)];
+          return was?.test !== is?.test || was?.bypassed !== is?.bypassed;
+        })),
+    ...changedKeys(unarmedOf(before), unarmedOf(after)),
+    ...changedWaits(before, after),
+  ];
+  if (before.timers === after.timers) return tested;
+  const timers = { ...before.timers, ...after.timers };
+  const changed = Object.values(timers).flatMap(({ id, kind, partition }) => {
+    const isShown = kind === 'abort' || kind === 'swinger' || kind === 'test';
+    return isShown && partition !== undefined && own(before.timers, id) !== own(after.timers, id) ? [partition] : [];
+  });
+  return [...tested, ...changed];
+}
+
+/** Partitions that a schedule begins or ceases to wait for. */
+function changedWaits({ schedules: before }: SiteState, { schedules: after }: SiteState): readonly string[] {
+  if (before?.waiting === after?.waiting) return [];
+  const [was, is] = [before?.waiting ?? {}, after?.waiting ?? {}];
+  return changedKeys(was, is).flatMap((id) => (own(is, id) ?? own(was, id))?.partition ?? []);
 }
 
 function changedKeys(

@@ -1,5 +1,6 @@
 import type {
   PartitionId,
+  PartitionPlan,
   PartitionState,
   SitePlan,
   Stamp,
@@ -77,6 +78,15 @@ export function setPartition(
 ): void {
   const partition = change(partitionOf(work, id), changes);
   work.state = { ...work.state, partitions: { ...work.state.partitions, [id]: partition } };
+}
+
+export const partitionPlan = (work: Work, id: PartitionId): PartitionPlan | undefined =>
+  work.plan.partitions.find((partition) => partition.id === id);
+
+/** The plan of a partition siteward decides by itself; undefined for every other. */
+export function enginePlan(work: Work, id: PartitionId): PartitionPlan | undefined {
+  const plan = partitionPlan(work, id);
+  return plan?.authority === 'engine' ? plan : undefined;
 }
 
 export function zonePlan(plan: SitePlan, number: ZoneNumber): ZonePlan | undefined {

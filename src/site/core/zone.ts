@@ -1,12 +1,15 @@
 import type { Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
-import { raise, restore, sourceOf } from './alarm.ts';
+import { raise, sourceOf } from './alarm.ts';
+import { restore } from './alarm-end.ts';
+import { chime } from './chime.ts';
+import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
 import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
-import { independentAlarm, partitionPlan } from './partition.ts';
+import { independentAlarm } from './partition.ts';
+import { conditionChanged } from './supervision.ts';
 import { decidedByPanel, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
-import { setTrouble } from './trouble.ts';
-import { own, setZones, type Work, zoneOf, zonePlan } from './work.ts';
+import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
 
 export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
@@ -22,9 +25,17 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
   if (hold(work, signal, `zone:${signal.zone}`)) return;
   zoneTroubles(work, plan, before, signal);
   if (behaviour(plan).silent) silentZone(work, plan, before, signal);
+  else if (behaviour(plan).group === 'key') keyZone(work, plan, before, signal);
   else if (plan.partitions.length > 0 && plan.partitions.every((id) => decidedByPanel(work, id, plan.source))) {
     mirrorZone(work, plan, before, signal);
   } else ownZone(work, plan, before, signal);
+  if (behaviour(plan).silent) return;
+  if (before.open === false && signal.open === true && !signal.replay) chime(work, plan, sourceOf(plan));
+}
+
+function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
+  merge(work, before, ownLevels(signal));
+  turned(work, plan, before, signal);
 }
 
 /** A zone whose partitions belong to its panel: what it reports is shown, and only its alarms are acted on. */
@@ -41,7 +52,7 @@ function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneS
  * in both ways, or told again, is still one.
  */
 function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
-  merge(work, before, levels(signal));
+  merge(work, before, ownLevels(signal));
   const idle = before.open !== true && !before.alarm;
   const calm = signal.open !== true && signal.alarm !== true;
   const ends = signal.open === false || (signal.alarm === false && before.open !== true);
@@ -61,6 +72,12 @@ function levels(signal: ZoneSignal): Partial<ZoneState> {
     ...(lowBattery === undefined ? {} : { lowBattery }),
     ...(online === undefined ? {} : { online }),
   };
+}
+
+/** Whether siteward leaves a zone out is its own word: a panel speaks of what the panel leaves out. */
+function ownLevels(signal: ZoneSignal): Partial<ZoneState> {
+  const { bypassed: _, ...own } = levels(signal);
+  return own;
 }
 
 function merge(work: Work, before: ZoneState, fields: Partial<ZoneState>): void {
@@ -87,11 +104,11 @@ function silentZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneS
 function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   const about = { source: plan.source, zone: plan.number };
   if (signal.lowBattery !== undefined)
-    setTrouble(work, { ...about, kind: 'sensor_battery', active: signal.lowBattery });
-  if (signal.online !== undefined) setTrouble(work, { ...about, kind: 'supervision', active: !signal.online });
+    conditionChanged(work, { ...about, kind: 'sensor_battery', active: signal.lowBattery });
+  if (signal.online !== undefined) conditionChanged(work, { ...about, kind: 'supervision', active: !signal.online });
   if (signal.tamper === undefined) return;
   if (signal.tamper && !before.tamper) tamperAlarm(work, plan, signal.replay);
-  setTrouble(work, { ...about, kind: 'tamper', active: signal.tamper });
+  conditionChanged(work, { ...about, kind: 'tamper', active: signal.tamper });
 }
 
 /** Tamper is a trouble, and an alarm as well where the partition is armed or its arming is not known. */

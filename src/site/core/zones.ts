@@ -2,9 +2,9 @@ import type { ArmingWord, ArmMode, ZonePlan, ZoneType } from '#site/model/index.
 
 /**
  * How a zone behaves. `life`, `holdup`, `always` never depend on arming (safety 1); the others are burglary zones that
- * are watched in the modes of the partition.
+ * are watched in the modes of the partition. `none` and `key` never alarm.
  */
-export type ZoneGroup = 'life' | 'holdup' | 'always' | 'entry' | 'instant' | 'follower' | 'day' | 'none';
+export type ZoneGroup = 'life' | 'holdup' | 'always' | 'entry' | 'instant' | 'follower' | 'day' | 'none' | 'key';
 
 export interface ZoneBehaviour {
   readonly group: ZoneGroup;
@@ -50,6 +50,9 @@ export const zoneTable: Readonly<Record<ZoneType, ZoneBehaviour>> = {
   panic_silent: zone('holdup', 'panic_silent', { silent: true }),
   day_trouble: zone('day', 'burglary_day_night', outer),
   no_alarm_response: zone('none', 'burglary', outer),
+  final_exit: zone('entry', 'burglary_entry_exit', outer),
+  key_switch_momentary: zone('key', 'burglary', outer),
+  key_switch_maintained: zone('key', 'burglary', outer),
   video_person_perimeter: zone('instant', 'burglary_perimeter', outer),
   video_person_interior: zone('follower', 'burglary_interior', inner),
   video_line_cross: zone('instant', 'burglary_perimeter', outer),
@@ -78,7 +81,7 @@ const partial: ReadonlySet<ArmMode> = new Set(['home', 'night']);
 
 /** Whether a burglary zone is watched in a mode. */
 export function watches(mode: ArmMode, { interior, group }: ZoneBehaviour): boolean {
-  return group !== 'none' && !(interior && partial.has(mode));
+  return group !== 'none' && group !== 'key' && !(interior && partial.has(mode));
 }
 
 /** Whether `to` protects no less than `from` (C10, I13). */
@@ -95,7 +98,7 @@ export function judge(
   period: { readonly guard?: ArmMode },
   zone: ZoneBehaviour,
 ): Verdict {
-  if (zone.group === 'none') return 'none';
+  if (zone.group === 'none' || zone.group === 'key') return 'none';
   const { state, mode, stale } = partition;
   if (state === 'unknown' || (stale && (state === 'disarmed' || state === 'arming'))) return 'flagged';
   if (state === 'disarmed') return zone.group === 'day' ? 'trouble' : 'none';
@@ -110,6 +113,7 @@ export function judge(
 }
 
 function judgeExit({ guard }: { readonly guard?: ArmMode }, zone: ZoneBehaviour): Verdict {
-  if (guard !== undefined && zone.group === 'instant' && watches(guard, zone)) return 'alarm';
+  const isGuarded = zone.group === 'instant' || zone.group === 'day';
+  if (guard !== undefined && isGuarded && watches(guard, zone)) return 'alarm';
   return zone.group === 'day' ? 'trouble' : 'none';
 }

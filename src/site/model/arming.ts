@@ -70,8 +70,14 @@ export interface PartitionState {
   readonly entryEnds?: Deadline;
   /** Zones in alarm since the last arming. */
   readonly memory: readonly ZoneNumber[];
-  /** The zone and incident of the alarm that runs or started the entry delay. */
-  readonly alarm?: { readonly zone?: ZoneNumber; readonly camera?: DeviceId; readonly kind: string };
+  /** The zone and kind of the alarm that runs or started the entry delay. */
+  readonly alarm?: {
+    readonly zone?: ZoneNumber;
+    readonly camera?: DeviceId;
+    readonly kind: string;
+    /** Wall clock, milliseconds; of what shows without a transition, such as a fire. */
+    readonly since?: number;
+  };
   readonly incident?: string;
   /** A command that waits for the panel to confirm it. */
   readonly request?: { readonly commandId: string; readonly target: 'disarmed' | ArmMode; readonly deadline: Deadline };

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { armingWord } from './arming.ts';
-import type { DeviceId, PartitionId, ZoneNumber } from './ids.ts';
+import type { DeviceId, PartitionId, Stamp, ZoneNumber } from './ids.ts';
 import { clockQuality, partitionId, zoneNumber } from './ids.ts';
+import type { ScheduleId } from './schedule.ts';
 
 export const eventClasses = [
   'alarm',
@@ -40,6 +41,7 @@ export const siteEvent = z.strictObject({
   contact_id: z.string().optional(),
   /** SIA DC-03 two-letter code. */
   sia: z.string().optional(),
+  /** The next number of the epoch; a silent event shares that of the event before it (safety 4). */
   seq: z.int(),
   source: z.string(),
   actor: z.string().optional(),
@@ -71,12 +73,24 @@ export const siteEvent = z.strictObject({
       .optional(),
     /** False when the event left before it was on disk. */
     durable: z.boolean().optional(),
+    /** The schedule that did it, or will. */
+    schedule: z
+      .strictObject({
+        id: z.string(),
+        /** When it is due. */
+        at: time.optional(),
+        /** Why it did nothing. */
+        reason: z.string().optional(),
+        /** What is to be announced. */
+        message: z.string().max(500).optional(),
+      })
+      .optional(),
     detail: z.string().max(512).optional(),
   }),
 });
 export type SiteEvent = z.infer<typeof siteEvent>;
 
-/** Order of importance for delivery; `activity` and below live in `bulk.db`. */
+/** Order of importance for delivery; `activity` lives in `bulk.db`, what is worth more in `site.db`. */
 export const lanes = ['alarm', 'arming', 'trouble', 'activity'] as const;
 export type Lane = (typeof lanes)[number];
 
@@ -103,7 +117,9 @@ export interface EventDraft {
   readonly source: string;
   readonly actor?: string;
   readonly late?: boolean;
-  /** `should_signal_to_monitoring_center`: pure function of class, zone type, arming state and test mode. */
+  /** When it happened, where that was before the decision; the row and `event_time` carry it. */
+  readonly at?: Stamp;
+  /** `should_signal_to_monitoring_center`; the rule is `signalToStation` of the core. */
   readonly signalToStation: boolean;
   /** False for what stays on the site: it is kept and shown, never sent. */
   readonly toCloud: boolean;
@@ -116,4 +132,14 @@ export interface EventDraft {
   readonly evidence?: readonly Readonly<Record<string, string | number | boolean>>[];
   readonly arming?: { readonly state: z.infer<typeof armingWord>; readonly seq: number };
   readonly detail?: string;
+  readonly schedule?: ScheduleNote;
+}
+
+/** What an event says of its schedule. */
+export interface ScheduleNote {
+  readonly id: ScheduleId;
+  /** When it is due, wall clock milliseconds. */
+  readonly at?: number;
+  readonly reason?: string;
+  readonly message?: string;
 }

@@ -1,7 +1,13 @@
 export * from './arming.ts';
+export * from './audit.ts';
 export * from './command.ts';
 export * from './event.ts';
 export * from './ids.ts';
+export type * from './loss.ts';
+export * from './partition-shown.ts';
+export * from './schedule.ts';
 export * from './signal.ts';
+export * from './user.ts';
+export * from './verification.ts';
 export * from './view.ts';
 export * from './zone.ts';

@@ -1,5 +1,4 @@
 import type { ArmingWord } from './arming.ts';
-import type { Lane } from './event.ts';
 import type { DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
 
 /** What a camera saw, in the classes of the topic table. */
@@ -40,9 +39,13 @@ export const troubleKinds = [
   'supervision',
   'rf_jam',
   'comm_fail',
+  'config_unknown',
   'siren_fault',
+  'site_inactive',
   'device_offline',
   'panel_offline',
+  'broker_offline',
+  'arming_sync',
   'auth_failed',
   'camera_tamper',
   'video_loss',
@@ -52,24 +55,9 @@ export const troubleKinds = [
 ] as const;
 export type TroubleKind = (typeof troubleKinds)[number];
 
-/** How well the bridge's own disk takes events; `low`: little room, `full`: something must give way for each event. */
-export const storageConditions = ['ok', 'low', 'full', 'read_only', 'failing'] as const;
-export type StorageCondition = (typeof storageConditions)[number];
-
-/** Events that were given up before the cloud had them, as one gap record tells it. */
-export interface LostEvents {
-  readonly record: number;
-  readonly lane: Lane;
-  readonly count: number;
-  readonly seqFrom: number;
-  readonly seqTo: number;
-  readonly why: string;
-  /** Wall clock of the loss, milliseconds. */
-  readonly at: number;
-}
-
 /** Why a panel says that it did not do what it was asked. */
-export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'other';
+/** `no_command`: its profile has none of the kind, so nothing was sent. */
+export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'no_command' | 'other';
 
 /**
  * What an adapter has understood, in the field's terms. `replay` marks knowledge about the present (a retained
@@ -124,20 +112,9 @@ export type Signal =
       readonly active: boolean;
       readonly zone?: ZoneNumber;
       readonly detail?: string;
+      /** Only a person can end it: it is reported at once, however long its kind may wait. */
+      readonly urgent?: boolean;
       readonly replay: boolean;
-    }
-  | {
-      /** The bridge's own disk: a pair of trouble and restore, and a further event when the condition changes. */
-      readonly kind: 'storage';
-      readonly source: DeviceRef;
-      readonly condition: StorageCondition;
-      readonly detail?: string;
-    }
-  | {
-      /** At most 16 records; one event tells of them all. */
-      readonly kind: 'loss';
-      readonly source: DeviceRef;
-      readonly losses: readonly LostEvents[];
     }
   | {
       readonly kind: 'refusal';

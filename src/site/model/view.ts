@@ -1,7 +1,8 @@
 import type { PartitionState } from './arming.ts';
-import type { ClockQuality, DeviceRef, ZoneNumber } from './ids.ts';
+import type { ClockQuality, DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
+import type { ScheduleId } from './schedule.ts';
 import type { TroubleKind } from './signal.ts';
-import type { SitePlan, ZoneState } from './zone.ts';
+import type { AuthorityState, SitePlan, ZoneState } from './zone.ts';
 
 /** What the rooms of the LAN may see of the site: a picture of one moment, never to be changed. */
 export interface SiteView {
@@ -11,23 +12,71 @@ export interface SiteView {
   readonly troubles: readonly TroubleView[];
   readonly links: readonly LinkView[];
   readonly epoch: number;
-  /** The last event seq that was handed out. */
+  /** The last number an event was given; see `SiteEvent.seq`. */
   readonly seq: number;
   readonly clock: ClockQuality;
   /** Wall clock of this picture, milliseconds. */
   readonly at: number;
   /** Partitions of siteward's own engine: whether each could be armed away as it stands. */
   readonly ready: Readonly<Record<string, boolean>>;
-  /** Seconds left of a running exit or entry delay, by partition, measured on the monotonic clock. */
-  readonly delays: Readonly<Record<string, { exitLeftS?: number; entryLeftS?: number }>>;
+  /** Seconds left of what runs, by partition, measured on the monotonic clock. */
+  readonly delays: Readonly<Record<string, DelaysLeft>>;
+  /**
+   * Zones that are left out, by partition of siteward's engine: one may be left out in one of its partitions and watched in
+   * another.
+   */
+  readonly leftOut?: Readonly<Record<string, readonly ZoneNumber[]>>;
+  /** Zones that are shut for this arming period (swinger shutdown), by partition. */
+  readonly shut?: Readonly<Record<string, readonly ZoneNumber[]>>;
+  /** Walk tests that run, by partition. */
+  readonly tests?: Readonly<Record<string, TestView>>;
+  /** Partitions a schedule could not arm and nobody has seen to since. */
+  readonly unarmed?: Readonly<Record<string, UnarmedView>>;
+  /** Partitions a schedule arms as soon as nothing is in the way. */
+  readonly armWaits?: Readonly<Record<string, ArmWaitView>>;
+  /** The security type in force, where it was decided and not only derived from the plan. */
+  readonly authority?: AuthorityState;
+}
+
+export interface DelaysLeft {
+  readonly exitLeftS?: number;
+  readonly entryLeftS?: number;
+  /** Of the abort window: an alarm sounds and is not signalled yet. */
+  readonly abortLeftS?: number;
+}
+
+export interface TestView {
+  readonly leftS: number;
+  readonly walked: readonly ZoneNumber[];
+  /** Not walked yet. */
+  readonly missing: readonly ZoneNumber[];
+}
+
+export interface UnarmedView {
+  readonly schedule: ScheduleId;
+  /** When it was given up, wall clock milliseconds. */
+  readonly at: number;
+  /** As in the event `fail_to_arm`. */
+  readonly reason: string;
+  readonly zones?: readonly ZoneNumber[];
+}
+
+export interface ArmWaitView {
+  readonly schedule: ScheduleId;
+  /** After that it is given up, or done without what is in the way. */
+  readonly leftS: number;
 }
 
 export interface TroubleView {
-  readonly kind: TroubleKind;
+  /** `fail_to_arm` is that of a partition. */
+  readonly kind: TroubleKind | 'fail_to_arm';
   readonly source: DeviceRef;
+  readonly partition?: PartitionId;
   readonly zone?: ZoneNumber;
   /** Wall clock, milliseconds. */
   readonly since: number;
+  /** It comes and goes, so often so far; it ends after a quiet time. */
+  readonly losses?: number;
 }
 
 export interface LinkView {

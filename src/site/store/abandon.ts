@@ -1,17 +1,19 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Note } from './files.ts';
+import { laneIndex } from './lanes.ts';
 import { removeAll } from './quarantine.ts';
 import { closeQuietly, succeeds } from './quiet.ts';
 import type { SalvageProgress } from './salvage.ts';
 import { openSource } from './source.ts';
+import type { Durably } from './transactions.ts';
 
 /** Of a room's memory goes on at most so much, characters. */
 const mostMemory = 1024 ** 2;
 const mostSilent = 1000;
-const activity = lanes.indexOf('activity');
+const mostOnTheWay = 1000;
+const activity = laneIndex('activity');
 
 type Row = Record<string, string | number | null>;
 
@@ -19,8 +21,12 @@ type Row = Record<string, string | number | null>;
 interface Left {
   readonly tables: readonly { readonly table: string; readonly rows: readonly Row[] }[];
   readonly lost: { readonly count: number; readonly from: number; readonly to: number };
+  /** The oldest that waited: some of them may be on their way. */
+  readonly waiting: readonly number[];
   /** Files of its pictures. */
   readonly pictures: readonly string[];
+  /** See `Outbox.givenUp`. */
+  readonly givenUp: ReadonlyMap<number, number>;
 }
 
 /**
@@ -30,14 +36,23 @@ interface Left {
 export class Emergency {
   readonly #dir: string;
   readonly #note: Note;
+  readonly #wall: () => number;
+  readonly #durably: Durably;
   /** Not yet in the new file. */
   #left: Left | undefined;
   /** Pictures of events that were given up; whoever keeps them removes them. */
   readonly forgotten: string[] = [];
 
-  constructor(dir: string, note: Note) {
-    this.#dir = dir;
-    this.#note = note;
+  constructor(options: { dir: string; note: Note; wall: () => number; durably: Durably }) {
+    this.#dir = options.dir;
+    this.#note = options.note;
+    this.#wall = options.wall;
+    this.#durably = options.durably;
+  }
+
+  /** A file was deleted of which nothing that is on disk tells yet. */
+  get owes(): boolean {
+    return this.#left !== undefined;
   }
 
   /** Closes and deletes it. Returns the events lost; undefined when it stays as it is. */
@@ -65,9 +80,10 @@ export class Emergency {
   /** Into the new file, once it is there; tried again until it succeeds. */
   putBack(bulk: BulkFile | undefined): void {
     const left = this.#left;
-    if (bulk !== undefined && left !== undefined && succeeds(() => putBack(bulk, left, Date.now()))) {
-      this.#left = undefined;
-    }
+    if (bulk === undefined || left === undefined) return;
+    // Whoever is told of the transaction may come here again.
+    this.#left = undefined;
+    if (!succeeds(() => this.#durably(bulk, () => putBack(bulk, left, this.#wall())))) this.#left = left;
   }
 }
 
@@ -85,7 +101,7 @@ function leftOf(bulk: BulkFile): Left {
     return size <= mostMemory;
   });
   const lost = `SELECT count(*) AS count, coalesce(min(seq), 0) AS "from", coalesce(max(seq), 0) AS "to" FROM
-    (SELECT seq FROM pend WHERE NOT silent UNION ALL SELECT seq FROM parked JOIN ev USING(seq) WHERE NOT ev.silent)`;
+    (SELECT seq FROM pend WHERE NOT silent UNION ALL SELECT seq FROM parked CROSS JOIN ev USING(seq) WHERE NOT ev.silent)`;
   const files = `SELECT file FROM media WHERE file IS NOT NULL AND state <> 2 AND seq NOT IN (${silent} ${mostSilent})`;
   return {
     tables: [
@@ -94,7 +110,12 @@ function leftOf(bulk: BulkFile): Left {
       ...['ev', 'pend', 'media'].map((table) => ({ table, rows: of(table) })),
     ],
     lost: bulk.db.prepare<[], Left['lost']>(lost).get() ?? { count: 0, from: 0, to: 0 },
+    waiting: bulk.db
+      .prepare<[], number>(`SELECT seq FROM pend WHERE NOT silent ORDER BY seq LIMIT ${mostOnTheWay}`)
+      .pluck()
+      .all(),
     pictures: bulk.db.prepare<[], string>(files).pluck().all(),
+    givenUp: bulk.outbox.givenUp,
   };
 }
 
@@ -115,22 +136,18 @@ function waitingIn(path: string, from: number): number {
   }
 }
 
-/** In one transaction, the gap record with the rest. */
-function putBack(bulk: BulkFile, { tables, lost }: Left, at: number): void {
-  const write = () => {
-    for (const { table, rows } of tables) {
-      for (const row of rows) {
-        const names = Object.keys(row);
-        const places = names.map((name) => `@${name}`).join(', ');
-        bulk.db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${places}) ON CONFLICT DO NOTHING`).run(row);
-      }
+/** In the caller's transaction, the gap record with the rest. */
+function putBack(bulk: BulkFile, { tables, lost, waiting, givenUp }: Left, at: number): void {
+  for (const { table, rows } of tables) {
+    for (const row of rows) {
+      const names = Object.keys(row);
+      const places = names.map((name) => `@${name}`).join(', ');
+      bulk.db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${places}) ON CONFLICT DO NOTHING`).run(row);
     }
-    const { count, from, to } = lost;
-    if (count > 0) bulk.outbox.addGap({ lane: activity, seqFrom: from, seqTo: to, count, why: 'disk_full', at });
-  };
-  try {
-    bulk.db.transaction(write).immediate();
-  } finally {
-    bulk.recount();
   }
+  bulk.recount();
+  bulk.outbox.adopt(givenUp);
+  const { count, from, to } = lost;
+  if (count > 0)
+    bulk.outbox.countLost({ lane: activity, seqFrom: from, seqTo: to, count, why: 'disk_full', at }, waiting);
 }

@@ -1,6 +1,18 @@
-import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, rmSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
+import { describe } from '#errors.ts';
+import type { Note } from './files.ts';
 import type { WireRow } from './protocol.ts';
 import { replaceFile } from './side.ts';
 
@@ -27,18 +39,20 @@ export type AlarmCopy = (typeof alarmCopies)[number];
 export class AlarmLog {
   readonly #dir: string;
   readonly #mode: AlarmCopy;
-  readonly #failed: (error: unknown) => void;
+  readonly #note: Note;
   #fd: number | undefined;
   #bytes = 0;
   #unsynced = false;
   /** Nothing is added before (performance.now). */
   #rests = 0;
   #isWhole = true;
+  /** The last try to change it failed, which has been told. */
+  #isFailing = false;
 
-  constructor(options: { dir: string; mode: AlarmCopy; failed: (error: unknown) => void }) {
+  constructor(options: { dir: string; mode: AlarmCopy; note: Note }) {
     this.#dir = options.dir;
     this.#mode = options.mode;
-    this.#failed = options.failed;
+    this.#note = options.note;
   }
 
   get bytes(): number {
@@ -60,12 +74,31 @@ export class AlarmLog {
     return true;
   }
 
+  /**
+   * Looks whether what was written still lies at its path. If it was deleted, replaced or cut it is made anew from what
+   * waits.
+   */
+  follow(): void {
+    if (this.#fd === undefined || this.#mode === 'off') return;
+    try {
+      const [ours, there] = [fstatSync(this.#fd), statSync(join(this.#dir, fileName), { throwIfNoEntry: false })];
+      if (there?.dev === ours.dev && there.ino === ours.ino && there.size >= this.#bytes) return;
+    } catch {
+      // What cannot be looked at is told by the next write to it.
+      return;
+    }
+    this.renew();
+    const text = 'alarm.log was deleted, replaced or cut while siteward used it; it is written anew';
+    this.#note('error', text, { file: fileName });
+  }
+
   /** Its file is not ours any more: it is made anew from what waits. */
   renew(): void {
     try {
       this.close();
       rmSync(join(this.#dir, fileName), { force: true });
       this.#bytes = 0;
+      this.#unsynced = false;
       this.#isWhole = this.#mode === 'off';
     } catch (error) {
       this.#drop(error);
@@ -89,6 +122,7 @@ export class AlarmLog {
       this.#bytes += writeSync(fd, text);
       if (this.#mode === 'synced') fsyncSync(fd);
       else this.#unsynced = true;
+      this.#isFailing = false;
     } catch (error) {
       this.#drop(error);
     }
@@ -113,6 +147,7 @@ export class AlarmLog {
       ftruncateSync(this.#open(), 0);
       this.#bytes = 0;
       this.#isWhole = true;
+      this.#isFailing = false;
     } catch (error) {
       this.#drop(error);
     }
@@ -133,6 +168,7 @@ export class AlarmLog {
       this.#isWhole = true;
       replaceFile(this.#dir, fileName, lines.reverse().join(''));
       this.#open();
+      this.#isFailing = false;
     } catch (error) {
       this.#drop(error);
     }
@@ -171,7 +207,10 @@ export class AlarmLog {
     }
     this.#isWhole = false;
     this.#rests = performance.now() + restMs;
-    this.#failed(error);
+    // Once, until it could be changed again.
+    const text = 'the second copy of the alarms cannot be written';
+    if (!this.#isFailing) this.#note('error', text, { reason: describe(error) });
+    this.#isFailing = true;
   }
 }
 

@@ -1,12 +1,17 @@
 import type { Database } from 'better-sqlite3';
 import { SitewardError } from '#errors.ts';
+import { linkOf } from './audit-log.ts';
+import type { AuditLink } from './audit-types.ts';
 import type { StoreLimits } from './limits.ts';
 import { Outbox, pluck } from './outbox.ts';
 import { Reader } from './reader.ts';
+import type { StoredInput } from './types.ts';
 
 /** Input lines per commit order number; a commit holds a handful. */
 const linesPerOrder = 1024;
 const maxKeyBytes = 256;
+/** Characters of input lines in one answer, about. */
+const answerBytes = 256 * 1024;
 
 /** `bulk.db`: the activity lane, the input log, the memory port. May be lost without touching an alarm. */
 export class BulkFile {
@@ -16,6 +21,7 @@ export class BulkFile {
   readonly reader: Reader;
   readonly #sql: ReturnType<typeof prepare>;
   #inputCount: number;
+  #auditHead: AuditLink | undefined;
 
   constructor(db: Database) {
     this.db = db;
@@ -23,6 +29,17 @@ export class BulkFile {
     this.reader = new Reader(db);
     this.#sql = prepare(db);
     this.#inputCount = this.#sql.countInputs.get() ?? 0;
+    this.#auditHead = linkOf(this.#sql.meta.get('audit_head'));
+  }
+
+  /** The newest entry of the audit log in `site.db` that was told here. */
+  get auditHead(): AuditLink | undefined {
+    return this.#auditHead;
+  }
+
+  setAuditHead(head: AuditLink): void {
+    this.#sql.setMeta.run('audit_head', JSON.stringify(head));
+    this.#auditHead = head;
   }
 
   addInputs(order: number, lines: readonly string[]): void {
@@ -42,6 +59,18 @@ export class BulkFile {
   /** The newest `limit` entries in the order they were written. */
   inputs(limit: number): string[] {
     return this.#sql.inputs.all(limit).reverse();
+  }
+
+  /** In the order they were written, as many as fit into one answer; at least one if there is one. */
+  inputsAfter(after: number, limit: number): StoredInput[] {
+    const lines: StoredInput[] = [];
+    let bytes = 0;
+    for (const line of this.#sql.inputsAfter.iterate(after, limit)) {
+      bytes += line.line.length;
+      if (lines.length > 0 && bytes > answerBytes) break;
+      lines.push(line);
+    }
+    return lines;
   }
 
   /** The highest commit order number in the input log. */
@@ -73,6 +102,7 @@ export class BulkFile {
   recount(): void {
     this.outbox.recount();
     this.#inputCount = this.#sql.countInputs.get() ?? 0;
+    this.#auditHead = linkOf(this.#sql.meta.get('audit_head'));
   }
 }
 
@@ -85,6 +115,11 @@ function prepare(db: Database) {
     countInputs: pluck<[], number>(db, 'SELECT count(*) FROM inputs'),
     trimInputs: db.prepare('DELETE FROM inputs WHERE id IN (SELECT id FROM inputs ORDER BY id LIMIT ?)'),
     inputs: pluck<[number], string>(db, 'SELECT line FROM inputs ORDER BY id DESC LIMIT ?'),
+    inputsAfter: db.prepare<[number, number], StoredInput>(
+      'SELECT id, line FROM inputs WHERE id > ? ORDER BY id LIMIT ?',
+    ),
+    meta: pluck<[string], string>(db, 'SELECT v FROM meta WHERE k = ?'),
+    setMeta: db.prepare('INSERT INTO meta(k, v) VALUES(?, ?) ON CONFLICT(k) DO UPDATE SET v = excluded.v'),
     lastInput: pluck<[], number | null>(db, 'SELECT max(id) FROM inputs'),
     recall: pluck<[string, string], string>(db, 'SELECT v FROM memory WHERE room = ? AND k = ?'),
     remember: db.prepare(

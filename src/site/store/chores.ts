@@ -1,6 +1,8 @@
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
-import type { FileName, WireRow } from './protocol.ts';
+import { evColumns } from './insert.ts';
+import { type FileName, fileNames } from './lanes.ts';
+import { type EvValues, evAt, type WireMedia, type WireRow } from './protocol.ts';
 import type { SiteFile } from './site-file.ts';
 import { isDamage, isFileFault } from './sqlite.ts';
 import { Walk } from './walk.ts';
@@ -16,10 +18,7 @@ const sideEvents = 1000;
 /** Whether the files still lie at their paths; a copy that failed is tried again after the longer time. */
 const followMs = 2000;
 const followAgainMs = 30_000;
-const quietMs = 30_000;
 const quietWalBytes = 1024 ** 2;
-
-const names = ['site', 'bulk'] as const;
 
 /**
  * What the store does between commits, a slice at a time: it brings back what a damaged file held, reads files that were not checked
@@ -32,6 +31,7 @@ export class Chores {
   #notBefore: Record<FileName, number>;
   #lastWork = performance.now();
   readonly #follow: (name: FileName) => boolean;
+  readonly #restAfterMs: number;
   #followAt = 0;
 
   /**
@@ -42,12 +42,14 @@ export class Chores {
     files: Files;
     /** See `StoreLimits`. */
     carefulMs: number;
+    restAfterMs: number;
     follow: (name: FileName) => boolean;
     failed: (error: unknown, name: FileName) => void;
   }) {
     this.#files = options.files;
     this.#follow = options.follow;
     this.#failed = options.failed;
+    this.#restAfterMs = options.restAfterMs;
     const start = options.files.isCareful ? performance.now() + options.carefulMs : 0;
     this.#notBefore = { site: start, bulk: start };
   }
@@ -61,7 +63,7 @@ export class Chores {
   step(): number {
     const began = performance.now();
     if (began >= this.#followAt) this.#keepPlace(began);
-    for (const name of names) {
+    for (const name of fileNames) {
       const file = this.#files.opened(name);
       if (file === undefined || began < this.#notBefore[name]) continue;
       if (this.#attempt(name, () => this.#slice(file, began + sliceMs))) {
@@ -70,7 +72,7 @@ export class Chores {
     }
     this.#files.alarms.sync();
     this.#attempt('site', () => this.#keepCopies());
-    for (const name of names) this.#attempt(name, () => this.#rest(name, began));
+    for (const name of fileNames) this.#attempt(name, () => this.#rest(name, began));
     return idleMs;
   }
 
@@ -93,40 +95,39 @@ export class Chores {
 
   #keepPlace(now: number): void {
     let wait = followMs;
-    for (const name of names) {
+    for (const name of fileNames) {
       const before = this.#files.opened(name);
       this.#attempt(name, () => {
         if (!this.#follow(name)) wait = followAgainMs;
-        return false;
       });
       if (this.#files.opened(name) !== before) this.#walks.delete(name);
     }
+    this.#files.alarms.follow();
     this.#followAt = now + wait;
   }
 
-  #keepCopies(): boolean {
+  #keepCopies(): void {
+    this.#files.noteMissing();
     const site = this.#files.opened('site');
-    if (site === undefined) return false;
+    if (site === undefined) return;
     if (this.#files.sinceSide >= sideEvents) this.#files.writeSide();
     const { alarms, mending } = this.#files;
-    if ((alarms.bytes === 0 && !alarms.wantsRewrite) || mending.isAtWork('site')) return false;
+    if ((alarms.bytes === 0 && !alarms.wantsRewrite) || mending.isAtWork('site')) return;
     const waits = site.db.prepare('SELECT 1 FROM pend WHERE lane = 0 LIMIT 1').get() !== undefined;
     if (!waits) alarms.clear();
     else if (alarms.wantsRewrite) alarms.rewrite(waitingAlarms(site));
-    return false;
   }
 
-  #rest(name: FileName, now: number): boolean {
+  #rest(name: FileName, now: number): void {
     const file = this.#files.opened(name);
-    if (file === undefined || now - this.#lastWork < quietMs) return false;
-    if (this.#files.walBytes(name) <= quietWalBytes) return false;
-    file.db.pragma('wal_checkpoint(TRUNCATE)');
-    return false;
+    if (file === undefined || now - this.#lastWork < this.#restAfterMs) return;
+    if (this.#files.walBytes(name) > quietWalBytes) file.db.pragma('wal_checkpoint(TRUNCATE)');
   }
 
-  #attempt(name: FileName, work: () => boolean): boolean {
+  /** True when there was something to do, or the file was opened again. */
+  #attempt(name: FileName, work: () => unknown): boolean {
     try {
-      return work();
+      return work() === true;
     } catch (error) {
       this.#notBefore[name] = performance.now() + failedMs;
       this.#walks.delete(name);
@@ -138,12 +139,12 @@ export class Chores {
   }
 }
 
-/** Newest first. */
-function* waitingAlarms(site: SiteFile | BulkFile): Generator<WireRow> {
-  const sql = `SELECT ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, body, event, class, part, 1, ev.silent
-    FROM pend JOIN ev USING(seq) WHERE pend.lane = 0 ORDER BY pend.seq DESC`;
-  for (const row of site.db.prepare<[], unknown[]>(sql).raw().iterate()) {
-    const [silent, toCloud, ...rest] = row.toReversed();
-    yield [...rest.toReversed(), toCloud === 1, silent === 1, null] as unknown as WireRow;
+/** Newest first, each with its pictures as they were planned: one that lies in the spool finds its row again. */
+function* waitingAlarms({ db }: SiteFile | BulkFile): Generator<WireRow> {
+  const sql = `SELECT ${evColumns} FROM ev WHERE seq IN (SELECT seq FROM pend WHERE lane = 0) ORDER BY seq DESC`;
+  const planned = db.prepare<[number], WireMedia>('SELECT idx, kind, camera, offset_ms FROM media WHERE seq = ?').raw();
+  for (const ev of db.prepare<[], EvValues>(sql).raw().iterate()) {
+    const media = planned.all(ev[evAt.seq]);
+    yield [ev, true, media.length === 0 ? null : media];
   }
 }

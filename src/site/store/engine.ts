@@ -1,25 +1,27 @@
-import type { Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
+import { type FileName, fileNames, laneIndex, lanePick } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
+import { answerOf, answerRead, applyWrites, isShown, touches, type Work } from './operations.ts';
 import { importance, Pressure } from './pressure.ts';
-import type {
-  Failure,
-  FileName,
-  Report,
-  StoreAnswers,
-  StoreOp,
-  StoreReply,
-  StoreRequest,
-  Trimmed,
-  WireRow,
+import {
+  evAt,
+  type Failure,
+  type Report,
+  type StoreAnswers,
+  type StoreOp,
+  type StoreReply,
+  type StoreRequest,
+  type Trimmed,
+  type WireRow,
 } from './protocol.ts';
-import { answerRead } from './queries.ts';
+import type { Sources } from './queries.ts';
 import type { SiteFile } from './site-file.ts';
 import { isDamage, isFileFault, sqliteCode } from './sqlite.ts';
-import { applyToBulk, applyToSite, lanePick, touchesBulk, touchesSite } from './writes.ts';
+import type { Durably } from './transactions.ts';
+import { partsOf } from './wire.ts';
 
 /** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
 const trimStep = 200;
@@ -33,6 +35,8 @@ const copyFreeBytes = 64 * 1024 ** 2;
 /** Names of pictures to be removed that one report holds; above it they lie there for a day. */
 const maxForgotten = 10_000;
 
+const nothingTrimmed: Report['trimmed'] = { inputs: 0, history: 0, arming: 0, activity: 0, pictures: 0 };
+
 /** Requests in one group at most, so that the first of a flood need not wait for all of it. */
 const maxGroup = 1024;
 
@@ -43,13 +47,11 @@ export interface More {
 
 /** What may still join a transaction that has begun. A row of `site.db` cannot join one of `bulk.db`. */
 const fits: Readonly<Record<FileName, (request: StoreRequest) => boolean>> = {
-  site: touchesSite,
-  bulk: (request) => touchesBulk(request) && !touchesSite(request),
+  site: (request) => touches(request, 'site'),
+  bulk: (request) => touches(request, 'bulk') && !touches(request, 'site'),
 };
 
-interface Work {
-  readonly request: StoreRequest;
-  value: StoreAnswers[StoreOp];
+interface Task extends Work {
   failure?: Failure;
 }
 
@@ -60,23 +62,26 @@ interface Work {
 export class Engine {
   readonly #files: Files;
   readonly #limits: StoreLimits;
+  readonly #durably: Durably;
   #transactions: Report['transactions'][number][] = [];
   #errors: Report['errors'][number][] = [];
-  #trimmed: Record<Trimmed, number> = { inputs: 0, history: 0, arming: 0, activity: 0 };
+  #trimmed: Record<Trimmed, number> = { ...nothingTrimmed };
   /** Input lines that wait for a transaction of `bulk.db`. Bounded by one flush per `inputFlushLines`. */
   #inputs: { order: number; lines: readonly string[] }[] = [];
   #maxSeq = 0;
-  #control = new WeakMap<SiteFile | BulkFile, Control>();
   readonly #pressure: Pressure;
 
   constructor(files: Files, limits: StoreLimits) {
     this.#files = files;
     this.#limits = limits;
+    this.#durably = files.transactions.durably;
+    files.transactions.ended = (file, hasWritten) => this.#ended(file, hasWritten);
     this.#pressure = new Pressure({
       dir: files.dir,
       files,
       limits,
-      transact: (file, apply) => this.#durably(file, apply),
+      durably: this.#durably,
+      wall: files.wall,
       trimmed: (what, count) => {
         this.#trimmed[what] += count;
       },
@@ -104,47 +109,45 @@ export class Engine {
    * ride along with the next transaction of `bulk.db`, which `flushInputs` makes if none comes.
    */
   write(requests: readonly StoreRequest[], more?: More): StoreReply[] {
-    const works: Work[] = requests.map(work);
-    this.#writeFile(
-      'site',
-      works,
-      works.filter(({ request }) => touchesSite(request)),
-      more,
-    );
-    const forBulk = works.filter(({ request, failure }) => !failure && touchesBulk(request));
-    this.#writeFile('bulk', works, forBulk, more);
-    for (const { request } of works) {
+    const tasks: Task[] = requests.map(task);
+    for (const name of fileNames) {
+      const part = tasks.filter(({ request, failure }) => failure === undefined && touches(request, name));
+      this.#writeFile(name, tasks, part, more);
+    }
+    for (const { request } of tasks) {
       if (request.op !== 'commit') continue;
-      const [order, maxSeq, , , , , inputs] = request.commit;
+      const { order, maxSeq, inputs } = partsOf(request.commit);
       if (inputs !== null) this.#inputs.push({ order, lines: inputs });
       this.#maxSeq = Math.max(this.#maxSeq, maxSeq);
     }
     this.#files.handed = this.#maxSeq;
     if (this.#inputs.length >= trimStep) this.flushInputs();
-    return works.map(reply);
+    return tasks.map((one) => reply(one.request, answerOf(one), one.failure));
   }
 
   read(request: StoreRequest): StoreReply {
-    const one = work(request);
-    if (request.op === 'inputs') this.flushInputs();
+    if (request.op === 'inputs' || request.op === 'inputsAfter') this.flushInputs();
     try {
       const site = this.#files.site();
       if (site === undefined) throw unavailable('site', this.#files);
-      one.value = this.#answer(request, site, this.#files.bulk());
+      return reply(request, this.#answer(request, site, this.#files.bulk()));
     } catch (error) {
-      one.failure = this.#failed(error, 'site');
+      return reply(request, undefined, this.#failed(error, 'site'));
     }
-    return reply(one);
   }
 
   /** An error does not say which file it comes from; what `site.db` answers alone shows that it is not the one. */
   #answer(request: StoreRequest, site: SiteFile, bulk: BulkFile | undefined): StoreAnswers[StoreOp] {
-    const bytes = () => this.#files.bytes();
+    const files = this.#files;
+    const sources: Sources = {
+      ...{ site, bulk, bytes: () => files.bytes(), durably: this.#durably, wall: files.wall },
+      failed: (error, file) => void this.#failed(error, file),
+    };
     try {
-      return answerRead(request, { site, bulk, bytes });
+      return answerRead(request, sources);
     } catch (error) {
       if (bulk === undefined || !isFileFault(error)) throw error;
-      const value = answerRead(request, { site, bulk: undefined, bytes });
+      const value = answerRead(request, { ...sources, bulk: undefined });
       this.#failed(error, 'bulk');
       return value;
     }
@@ -162,13 +165,14 @@ export class Engine {
     return followed !== false;
   }
 
+  /** Input lines, or the newest entry of the audit log, that `bulk.db` was not told yet. */
   get inputsWait(): boolean {
-    return this.#inputs.length > 0;
+    return this.#inputs.length > 0 || this.#files.auditNews !== undefined;
   }
 
   /** Writes waiting input lines. They are for diagnosis: if the file refuses them they are counted and dropped. */
   flushInputs(): void {
-    if (this.#inputs.length === 0) return;
+    if (!this.inputsWait) return;
     const bulk = this.#files.bulk();
     try {
       if (bulk === undefined) throw unavailable('bulk', this.#files);
@@ -204,7 +208,7 @@ export class Engine {
     };
     this.#transactions = [];
     this.#errors = [];
-    this.#trimmed = { inputs: 0, history: 0, arming: 0, activity: 0 };
+    this.#trimmed = { ...nothingTrimmed };
     return report;
   }
 
@@ -217,10 +221,10 @@ export class Engine {
   }
 
   /** `part`: those of `all` that touch the file; both grow by what arrives meanwhile and fits into the transaction. */
-  #writeFile(name: FileName, all: Work[], part: Work[], more?: More): void {
+  #writeFile(name: FileName, all: Task[], part: Task[], more?: More): void {
     if (part.length === 0) return;
     const grow = () => {
-      const late = all.length >= maxGroup ? [] : (more?.matching(fits[name]).map(work) ?? []);
+      const late = all.length >= maxGroup ? [] : (more?.matching(fits[name]).map(task) ?? []);
       all.push(...late);
       part.push(...late);
       return late;
@@ -238,15 +242,14 @@ export class Engine {
     }
   }
 
-  #run(name: FileName, part: readonly Work[], grow: () => Work[]): void {
+  #run(name: FileName, part: readonly Work[], grow: () => readonly Work[]): void {
     const file = name === 'site' ? this.#files.site() : this.#files.bulk();
     if (file === undefined) throw unavailable(name, this.#files);
     const apply = () => {
       const alarms: WireRow[] = [];
-      for (let batch = part.slice(); batch.length > 0; batch = grow()) {
+      for (let batch: readonly Work[] = part.slice(); batch.length > 0; batch = grow()) {
         this.#reserve(file, batch);
-        if (file.name === 'site') applyToSite(file, batch);
-        else applyToBulk(file, batch, this.#limits);
+        applyWrites(file, batch, this.#limits);
         if (file.name === 'site') alarms.push(...alarmsOf(batch));
       }
       // The second copy must not take the last blocks from the rows themselves.
@@ -267,48 +270,54 @@ export class Engine {
 
   /** Numbers are set aside in `site.db` before a row of either file uses them. */
   #reserve(file: SiteFile | BulkFile, batch: readonly Work[]): void {
-    const top = batch.reduce((max, { request: r }) => Math.max(max, r.op === 'commit' ? r.commit[1] : 0), 0);
+    const top = batch.reduce(
+      (max, { request: r }) => Math.max(max, r.op === 'commit' ? partsOf(r.commit).maxSeq : 0),
+      0,
+    );
     const site = file.name === 'site' ? file : this.#files.site();
     if (site?.needsReserve(top) !== true) return;
     if (file.name === 'site') site.reserve(top);
     else this.#transact(site, [], () => site.reserve(top));
   }
 
-  /** One durable transaction. A failed one is rolled back where possible; its outcome counts as unknown. */
+  /** One transaction with all that rides along. The outcome of a failed one counts as unknown. */
   #transact(file: SiteFile | BulkFile, part: readonly Work[], apply: () => void): void {
     const began = performance.now();
     const trimmed = { ...this.#trimmed };
     try {
       this.#durably(file, () => {
+        crashPoint('commit.begun');
         apply();
-        if (file.name === 'bulk') for (const { order, lines } of this.#inputs) file.addInputs(order, lines);
+        if (file.name === 'bulk') this.#ride(file);
         this.#trim(file, Math.max(trimStep, part.length));
+        crashPoint('commit.rows');
       });
+      crashPoint('commit.committed');
     } catch (error) {
       this.#trimmed = trimmed;
       throw error;
     }
+    const rows = part.filter(({ request }) => isShown(request)).length;
+    // Nothing of a silent event is in the input log, but its entry in the audit log may go to `bulk.db` alone.
+    const shown = rows > 0 || (file.name === 'bulk' && this.#inputs.length > 0);
+    this.#transactions.push({ file: file.name, rows, shown, seconds: (performance.now() - began) / 1000 });
     if (file.name === 'bulk') this.#inputs = [];
-    this.#transactions.push({ file: file.name, rows: part.length, seconds: (performance.now() - began) / 1000 });
     this.#files.checkFull(file);
   }
 
-  #durably(file: SiteFile | BulkFile, apply: () => void): void {
-    const control = this.#controlOf(file);
-    try {
-      control.begin.run();
-      crashPoint('commit.begun');
-      apply();
-      crashPoint('commit.rows');
-      control.commit.run();
-      crashPoint('commit.committed');
-      const { forgotten } = this.#files.emergency;
-      if (forgotten.length < maxForgotten) forgotten.push(...file.outbox.takeForgotten());
-      this.#pressure.wrote(file);
-    } catch (error) {
-      rollback(file, control);
-      throw error;
-    }
+  /** What rides along with any transaction of `bulk.db`. */
+  #ride(bulk: BulkFile): void {
+    for (const { order, lines } of this.#inputs) bulk.addInputs(order, lines);
+    const head = this.#files.auditNews;
+    if (head !== undefined) bulk.setAuditHead(head);
+  }
+
+  #ended(file: SiteFile | BulkFile, hasWritten: boolean): void {
+    if (file.name === 'site') this.#files.auditHead = file.audit.head;
+    const { forgotten } = this.#files.emergency;
+    if (forgotten.length < maxForgotten) forgotten.push(...file.outbox.takeForgotten());
+    // One that is being opened is nobody's yet.
+    if (hasWritten && this.#files.opened(file.name) === file) this.#pressure.wrote(file);
   }
 
   /** At least as many rows go as came, so that no cap is outrun. */
@@ -318,16 +327,6 @@ export class Engine {
     this.#trimmed.history += file.outbox.trimHistory(cap, most);
     if (file.name === 'site') this.#trimmed.arming += file.trimArming(limits.arming, most);
     else this.#trimmed.inputs += file.trimInputs(limits.inputs, most * 4);
-  }
-
-  #controlOf(file: SiteFile | BulkFile): Control {
-    let control = this.#control.get(file);
-    if (control === undefined) {
-      const prepare = (sql: string) => file.db.prepare(sql);
-      control = { begin: prepare('BEGIN IMMEDIATE'), commit: prepare('COMMIT'), rollback: prepare('ROLLBACK') };
-      this.#control.set(file, control);
-    }
-    return control;
   }
 
   /** Turns an error into an answer, counts it, and opens the file again where its connection is worthless. */
@@ -350,23 +349,8 @@ export class Engine {
 /** What the second copy of the alarms gets of a batch. */
 function alarmsOf(batch: readonly Work[]): WireRow[] {
   return batch.flatMap(({ request }) =>
-    request.op === 'commit' ? (request.commit[2] ?? []).filter((row) => row[1] === 0 && row[12]) : [],
+    request.op === 'commit' ? (partsOf(request.commit).site ?? []).filter(isWaitingAlarm) : [],
   );
-}
-
-interface Control {
-  readonly begin: Statement;
-  readonly commit: Statement;
-  readonly rollback: Statement;
-}
-
-function rollback(file: SiteFile | BulkFile, control: Control): void {
-  try {
-    if (file.db.inTransaction) control.rollback.run();
-    file.recount();
-  } catch {
-    // The connection is gone; whoever reported the first error opens the file again.
-  }
 }
 
 /** Errors that would meet every request alike. */
@@ -380,8 +364,10 @@ function unavailable(name: FileName, files: Files): SitewardError {
   });
 }
 
-const work = (request: StoreRequest): Work => ({ request, value: undefined });
+const isWaitingAlarm = ([ev, toCloud]: WireRow): boolean => ev[evAt.lane] === laneIndex('alarm') && toCloud;
 
-function reply({ request: { id }, value, failure }: Work): StoreReply {
+const task = (request: StoreRequest): Task => ({ request, values: {} });
+
+function reply({ id }: StoreRequest, value: StoreAnswers[StoreOp], failure?: Failure): StoreReply {
   return failure === undefined ? { id, ok: true, value } : { id, ok: false, failure };
 }

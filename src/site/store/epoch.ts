@@ -3,6 +3,7 @@ import { attempt } from './quiet.ts';
 import type { SideKeeper } from './side-keeper.ts';
 import type { SiteFile } from './site-file.ts';
 import type { Carried } from './slot.ts';
+import type { Durably } from './transactions.ts';
 
 /** What the epoch rules found when `site.db` was opened last. */
 export interface FoundEpoch {
@@ -25,8 +26,9 @@ export function claimEpoch(options: {
   readonly carried: Carried | undefined;
   readonly keeper: Pick<SideKeeper, 'side' | 'write'>;
   readonly bootId: string;
+  readonly durably: Durably;
 }): FoundEpoch {
-  const { site, damaged, found, keeper, bootId } = options;
+  const { site, damaged, found, keeper, bootId, durably } = options;
   const { side } = keeper;
   const carried = damaged && found !== undefined ? options.carried : undefined;
   const own = carried === undefined ? site.meta('epoch') : String(found?.epoch);
@@ -36,7 +38,7 @@ export function claimEpoch(options: {
   const lost = site.meta('epoch') === undefined && (side !== undefined || damaged) && carried?.newest === undefined;
   const lastBoot = site.meta('boot');
   const id = site.meta('id') ?? side?.id ?? randomUUID();
-  const write = site.db.transaction(() => {
+  const write = () => {
     site.setMeta('epoch', String(epoch));
     site.setMeta('id', id);
     site.setMeta('boot', bootId);
@@ -44,10 +46,10 @@ export function claimEpoch(options: {
     if (carried?.newest !== undefined) site.setState(carried.newest.order, carried.newest.state);
     // Stays until the core has written a state again: a second start must not take an empty store for a new site.
     if (lost) site.setMeta('lost', '1');
-  });
+  };
   // A full disk must not keep an existing store from starting; a new one has nothing to start with.
-  if (keeps && carried === undefined) attempt(() => write.immediate());
-  else write.immediate();
+  if (keeps && carried === undefined) attempt(() => durably(site, write));
+  else durably(site, write);
   if (side?.epoch !== epoch || side.id !== id) keeper.write({ epoch, id });
   return { epoch, lastBoot, id };
 }

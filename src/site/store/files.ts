@@ -1,19 +1,22 @@
-import { randomUUID } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { Emergency } from './abandon.ts';
 import { AlarmLog } from './alarm-log.ts';
+import type { AuditLink } from './audit-types.ts';
 import { BulkFile } from './bulk-file.ts';
 import { claimEpoch, type FoundEpoch } from './epoch.ts';
-import { Mending, planIn, undelivered } from './mending.ts';
+import { type FileName, fileNames } from './lanes.ts';
+import { Mending, planIn } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
-import { type Peek, peek } from './peek.ts';
-import type { FileName, FileStates, WorkerData } from './protocol.ts';
-import { interrupted, interruption, quarantine, unreadAside } from './quarantine.ts';
+import type { FileStates, WorkerData } from './protocol.ts';
+import { interrupted, interruption, quarantine, unreadAside, unreadSets } from './quarantine.ts';
 import { attempt, closeQuietly, failureOf, succeeds } from './quiet.ts';
+import { recover } from './recovery.ts';
+import { replayAlarms } from './replay-alarms.ts';
 import { newSalvage } from './salvage.ts';
+import type { SideFile } from './side.ts';
 import { SideKeeper } from './side-keeper.ts';
 import { SiteFile } from './site-file.ts';
 import type { Carried, Opening, Slot } from './slot.ts';
@@ -28,8 +31,8 @@ import {
   walBytesOf,
 } from './sqlite.ts';
 import { makeStateDir } from './state-dir.ts';
+import { Transactions } from './transactions.ts';
 import type { Recovery } from './types.ts';
-import { lanePick } from './writes.ts';
 
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
 const reopenAfterMs = 5000;
@@ -41,6 +44,9 @@ export class Files {
   readonly alarms: AlarmLog;
   readonly mending: Mending;
   readonly emergency: Emergency;
+  readonly transactions = new Transactions();
+  /** Wall clock, milliseconds. */
+  readonly wall: () => number;
   readonly #data: WorkerData;
   readonly #note: Note;
   readonly #keeper: SideKeeper;
@@ -49,30 +55,34 @@ export class Files {
   /** What the epoch rules found when `site.db` was opened last. */
   #found: FoundEpoch | undefined;
   #carried: Carried | undefined;
+  /** Of files that are opened anew: see `Outbox.givenUp`. A salvage gives its gap records other numbers. */
+  readonly #givenUp = new Map<FileName, ReadonlyMap<number, number>>();
   readonly #sizes = new Sizes((name) => this.#path(name));
   #synced = new WeakSet<SiteFile | BulkFile>();
   readonly #places = new Places();
   /** What each file held when it was opened, before anything was added. */
   #before: Readonly<Record<FileName, Before>> = { site: nothingBefore, bulk: nothingBefore };
   #replayed = 0;
+  /** What the side file said at the start, by the files that are still to be compared with it. */
+  readonly #owed = new Map<FileName, SideFile>();
   /** Files that were not checked as a whole when they were opened. */
   readonly unchecked = new Set<FileName>();
   /** Highest seq a commit of this run brought. */
   handed = 0;
   /** True in a crash loop: everything that can wait does. */
   isCareful = false;
+  /** The newest entry of the audit log that is on disk. */
+  auditHead: AuditLink | undefined;
 
-  constructor(data: WorkerData, note: Note) {
+  constructor({ data, note, wall }: { data: WorkerData; note: Note; wall: () => number }) {
     this.#data = data;
     this.#note = note;
-    this.#keeper = new SideKeeper(data.dir, note);
-    this.mending = new Mending(data.dir, note);
-    this.emergency = new Emergency(data.dir, note);
-    this.alarms = new AlarmLog({
-      dir: data.dir,
-      mode: data.limits.alarmCopy,
-      failed: (error) => note('error', 'the second copy of the alarms cannot be written', { reason: describe(error) }),
-    });
+    this.wall = wall;
+    this.#keeper = new SideKeeper({ dir: data.dir, note, wall });
+    const shared = { dir: data.dir, note, wall, durably: this.transactions.durably };
+    this.mending = new Mending(shared);
+    this.emergency = new Emergency(shared);
+    this.alarms = new AlarmLog({ dir: data.dir, mode: data.limits.alarmCopy, note });
   }
 
   get dir(): string {
@@ -90,10 +100,28 @@ export class Files {
     const side = this.#keeper.side;
     this.#openSite();
     this.#openBulk();
-    const found = this.#recovery(hadStore);
-    if (side !== undefined) attempt(() => this.#noteMissing(side));
+    const found = recover({
+      site: this.#site.file,
+      bulk: this.#bulk.file,
+      path: this.#path('site'),
+      side: this.#keeper.side,
+      hadStore,
+      epoch: this.#found,
+      isMending: this.mending.isAtWork('site'),
+      wall: this.wall,
+    });
+    if (side !== undefined) for (const name of fileNames) this.#owed.set(name, side);
+    this.noteMissing();
     attempt(() => this.writeSide());
     return found;
+  }
+
+  /** Compares each file once with what the side file said of it; where a gap record does not fit, again later. */
+  noteMissing(): void {
+    for (const [name, side] of this.#owed) {
+      const file = this.opened(name);
+      if (file !== undefined && succeeds(() => this.#compare(file, side))) this.#owed.delete(name);
+    }
   }
 
   /** Undefined while the file cannot be used; tries again from time to time. */
@@ -113,12 +141,19 @@ export class Files {
     return name === 'site' ? this.#site.file : this.#bulk.file;
   }
 
+  /** The newest entry of the audit log, as long as an open `bulk.db` does not know it. */
+  get auditNews(): AuditLink | undefined {
+    const { file: bulk } = this.#bulk;
+    const head = this.auditHead;
+    return bulk !== undefined && head !== undefined && head.n > (bulk.auditHead?.n ?? 0) ? head : undefined;
+  }
+
   states(): FileStates {
-    const { site, bulk } = this.#sizes.now().wal;
-    const each = (name: FileName, walBytes: number) => ({ walBytes, mending: this.mending.isAtWork(name) });
+    const { wal } = this.#sizes.now();
+    const work = (name: FileName) => ({ mending: this.mending.isAtWork(name), checking: this.unchecked.has(name) });
     return {
-      site: { ...this.#site.state, ...each('site', site) },
-      bulk: { ...this.#bulk.state, ...each('bulk', bulk) },
+      site: { ...this.#site.state, ...work('site'), walBytes: wal.site },
+      bulk: { ...this.#bulk.state, ...work('bulk'), walBytes: wal.bulk },
     };
   }
 
@@ -143,6 +178,7 @@ export class Files {
     const slot = name === 'site' ? this.#site : this.#bulk;
     const { file } = slot;
     if (file?.name === 'site') this.#carried = { newest: file.newest, reserved: file.reserved };
+    if (file !== undefined) this.#givenUp.set(name, file.outbox.givenUp);
     // A damaged file is closed as it is: to write its log into it would only spoil more.
     if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
@@ -176,8 +212,9 @@ export class Files {
     attempt(() => this.writeSide());
     const lost = this.emergency.deleteBulk(file, this.mending.unfinished('bulk'));
     if (lost === undefined) return undefined;
-    this.#bulk.file = undefined;
-    this.#bulk.nextTry = 0;
+    Object.assign(this.#bulk, { file: undefined, nextTry: 0 });
+    // A full disk may not have taken it before: after a kill just now the next start counts by it.
+    attempt(() => this.writeSide());
     this.bulk();
     return lost;
   }
@@ -185,13 +222,13 @@ export class Files {
   /** What the next start needs to tell a sound file from one that lost something. */
   writeSide(change: { clean?: true } = {}): void {
     const [site, bulk] = [this.#site.file, this.#bulk.file];
+    const owes = (name: FileName) => this.#owed.has(name) || (name === 'bulk' && this.emergency.owes);
     if (site === undefined || this.#found === undefined) return;
-    const before = this.#keeper.side?.last;
     const { epoch, id } = this.#found;
     this.#keeper.write({
       epoch,
       id,
-      ...marksOf(site, bulk, before?.bulk),
+      ...marksOf({ site, bulk, owes, before: this.#keeper.side }),
       ...(change.clean === true && { starts: { boot: this.#data.bootId, uptimes: [] } }),
     });
   }
@@ -207,8 +244,9 @@ export class Files {
 
   /** Checkpoints and closes. `maxSeq` is the last number anybody used. */
   close(maxSeq: number): void {
-    for (const name of ['site', 'bulk'] as const) attempt(() => this.follow(name));
+    for (const name of fileNames) attempt(() => this.follow(name));
     const { file: site } = this.#site;
+    this.noteMissing();
     this.mending.close();
     if (site !== undefined) {
       const top = Math.max(maxSeq, site.outbox.maxSeq(), this.#bulk.file?.outbox.maxSeq() ?? 0);
@@ -217,16 +255,25 @@ export class Files {
       attempt(() => this.writeSide({ clean: true }));
     }
     attempt(() => this.alarms.close());
-    for (const file of [site, this.#bulk.file]) if (file !== undefined) closeQuietly(file, true);
-    this.#site.file = undefined;
-    this.#bulk.file = undefined;
+    for (const slot of [this.#site, this.#bulk]) {
+      if (slot.file !== undefined) closeQuietly(slot.file, true);
+      slot.file = undefined;
+    }
   }
 
   #openSite(damage?: string): void {
     this.#fill(this.#site, 'site', () => {
       const opening = this.#openOne('site', (db) => new SiteFile(db), damage);
       this.#claimEpoch(opening.file, opening.damage !== undefined);
-      this.#replayAlarms(opening.file);
+      this.#replayed = replayAlarms({
+        site: opening.file,
+        alarms: this.alarms,
+        kept: this.mending.unfinished('site')[0]?.kept,
+        dir: this.#data.dir,
+        durably: this.transactions.durably,
+        note: this.#note,
+      });
+      this.#knowHead(opening.file, this.auditHead);
       return opening;
     });
   }
@@ -237,23 +284,34 @@ export class Files {
       const { db } = opening.file;
       // The first write of the connection, so that FULL is known to hold before the first event.
       attempt(() => db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('boot', ?)").run(this.#data.bootId));
+      if (this.#site.file !== undefined) this.#knowHead(this.#site.file, opening.file.auditHead);
       return opening;
     });
+  }
+
+  /** The log goes on behind the newest entry anybody knows of. */
+  #knowHead(site: SiteFile, known: AuditLink | undefined): void {
+    site.audit.adopt(known);
+    this.auditHead = site.audit.head;
   }
 
   #fill<F extends SiteFile | BulkFile>(slot: Slot<F>, name: FileName, open: () => Opening<F>): void {
     try {
       const { file, damage = slot.state.damage } = open();
       this.checkFull(file);
+      file.outbox.adopt(this.#givenUp.get(name) ?? new Map());
+      this.#givenUp.delete(name);
       this.#places.note(file);
       slot.file = file;
       slot.state = damage === undefined ? { open: true } : { open: true, damage };
+      if (this.mending.isAtWork(name)) this.#owed.delete(name);
     } catch (error) {
       if (error instanceof SitewardError) throw error;
-      const isNews = slot.state.reason !== describe(error);
+      const reason = describe(error);
+      const isNews = slot.state.reason !== reason;
       slot.nextTry = performance.now() + reopenAfterMs;
-      slot.state = { ...slot.state, open: false, reason: describe(error) };
-      const facts = { file: `${name}.db`, reason: describe(error) };
+      slot.state = { ...slot.state, open: false, reason };
+      const facts = { file: `${name}.db`, reason };
       if (isNews) this.#note('error', 'a database file cannot be opened', facts);
     }
   }
@@ -289,6 +347,7 @@ export class Files {
   #replace<F extends SiteFile | BulkFile>(name: FileName, make: (db: SiteFile['db']) => F, why: string): Opening<F> {
     const path = this.#path(name);
     const kept = quarantine(path);
+    this.#givenUp.delete(name);
     crashPoint('salvage.aside');
     const file = make(openDatabase({ path, file: name, maxBytes: this.#data.limits[`${name}Bytes`], check: false }));
     return this.#fillFrom(kept, file, why);
@@ -297,10 +356,13 @@ export class Files {
   /** Makes the plan of the salvage: a new file without one means that siteward ended before it was made. */
   #fillFrom<F extends SiteFile | BulkFile>(kept: string, file: F, why: string): Opening<F> {
     const { name } = file;
-    const { last, reserved = Number.MAX_SAFE_INTEGER } = this.#keeper.side ?? {};
+    const { last: lasts, reserved: top = Number.MAX_SAFE_INTEGER, waiting } = this.#keeper.side ?? {};
+    const last = Math.max(this.handed, lasts?.[name] ?? 0);
+    const salvageOf = (set: string, own?: typeof waiting) => newSalvage(basename(set), { top, last, waiting: own });
+    const unread = () => unreadSets(this.#path(name)).filter((set) => set !== kept);
     const older = this.mending.isAtWork(name) ? this.mending.unfinished(name) : planIn(kept, name);
-    const first = newSalvage(basename(kept), reserved, Math.max(this.handed, last?.[name] ?? 0));
-    this.mending.begin(file, [first, ...older]);
+    // Without its plan an older set is read from its beginning: to send an event twice is harmless.
+    this.mending.begin(file, [salvageOf(kept, waiting), ...(older ?? unread().map((set) => salvageOf(set)))]);
     this.unchecked.delete(name);
     const facts = { file: `${name}.db`, kept: basename(kept), reason: why };
     this.#note('error', 'a damaged database file was set aside; what can be read of it is brought back', facts);
@@ -309,79 +371,27 @@ export class Files {
 
   #claimEpoch(site: SiteFile, damaged: boolean): void {
     const [found, carried] = [this.#found, this.#carried];
-    this.#found = claimEpoch({ site, damaged, found, carried, keeper: this.#keeper, bootId: this.#data.bootId });
+    this.#found = claimEpoch({
+      ...{ site, damaged, found, carried },
+      keeper: this.#keeper,
+      bootId: this.#data.bootId,
+      durably: this.transactions.durably,
+    });
     this.#carried = undefined;
   }
 
-  /** Alarms of the second copy that the file does not have: it is new, or lost its end. */
-  #replayAlarms(site: SiteFile): void {
-    const top = site.outbox.maxSeq();
-    const rows = this.alarms.read().filter(([seq]) => seq > top);
-    if (rows.length === 0) return;
-    const [kept] = this.mending.unfinished('site');
-    const lost = kept === undefined ? rows : undelivered(rows, join(this.#data.dir, kept.kept));
-    attempt(() => site.db.transaction(() => site.outbox.insert(lost)).immediate());
-    this.#replayed = lost.length;
-    if (lost.length > 0) this.#note('warn', 'alarms were taken from their second copy', { events: lost.length });
-  }
-
-  /** Gap records for what the side file knows of and the files do not. What was set aside counts its own losses. */
-  #noteMissing(side: NonNullable<SideKeeper['side']>): void {
-    for (const name of ['site', 'bulk'] as const) {
-      const [file, other] = name === 'site' ? [this.#site.file, this.#bulk.file] : [this.#bulk.file, this.#site.file];
-      if (file === undefined || this.mending.isAtWork(name)) continue;
-      const before = { ...this.#before[name], skipped: this.#before.site.skipped };
-      const missing = missingOf({ name, side, before, other, replayed: name === 'site' ? this.#replayed : 0 });
-      if (missing.length === 0) continue;
-      attempt(() => addMissing(file, missing));
-      const count = missing.reduce((sum, one) => sum + one.count, 0);
-      this.#note('error', 'a database file lacks events it is known to have had', { file: `${name}.db`, count });
-    }
-  }
-
-  #recovery(hadStore: boolean): { recovery: Recovery; nextOrder: number } {
-    const [site, bulk] = [this.#site.file, this.#bulk.file];
-    const { pending: waiting = [] } = site?.outbox.counts ?? {};
-    const { pending: activity = [] } = bulk?.outbox.counts ?? {};
-    const pending = lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0));
-    const seen: Partial<Peek> = site === undefined ? (peek(this.#path('site')) ?? {}) : {};
-    const { order, state } = site?.state() ?? { order: seen.order ?? 0, state: seen.state };
-    const { top, isReserved } = this.#claimNumbers(seen.top);
-    // Numbers that could not be set aside on disk (it is full) may be given again in the next life: other ids then.
-    const known = isReserved ? this.#found?.id : undefined;
-    return {
-      recovery: {
-        epoch: this.#found?.epoch ?? seen.epoch ?? this.#keeper.side?.epoch ?? 1,
-        storeId: known ?? randomUUID(),
-        nextSeq: top + 1,
-        state,
-        lost:
-          site === undefined
-            ? hadStore && state === undefined
-            : site.meta('lost') === '1' || (order > 0 && state === undefined),
-        lastBoot: this.#found?.lastBoot ?? seen.lastBoot,
-        pending,
-      },
-      nextOrder: Math.max(order, bulk?.lastOrder() ?? 0) + 1,
-    };
-  }
-
-  /** The highest number that may have been used, and whether those above it could be set aside. */
-  #claimNumbers(seen = 0): { top: number; isReserved: boolean } {
-    const [site, bulk] = [this.#site.file, this.#bulk.file];
-    const { side } = this.#keeper;
-    const used = Math.max(site?.outbox.maxSeq() ?? 0, bulk?.outbox.maxSeq() ?? 0, side?.last?.site ?? 0);
-    const known = Math.max(used, site?.reserved ?? 0, seen, side?.reserved ?? 0);
-    // Nothing tells which numbers were used; the wall clock in milliseconds is above them all.
-    const isUnknown = side?.reserved === undefined && (site === undefined || this.mending.isAtWork('site'));
-    const top = isUnknown ? Math.max(known, Date.now()) : known;
-    if (site === undefined) return { top, isReserved: false };
-    const isReserved = succeeds(() => {
-      site.reserve(top);
-      crashPoint('reserve.written');
-      if (top > used) site.setMeta('skipped', String(Number(site.meta('skipped') ?? 0) + top - used));
-    });
-    return { top, isReserved };
+  /** Gap records for what the side file knows of and the file does not. What was set aside counts its own losses. */
+  #compare(file: SiteFile | BulkFile, side: SideFile): void {
+    const { name } = file;
+    if (this.mending.isAtWork(name)) return;
+    const before = { ...this.#before[name], skipped: this.#before.site.skipped };
+    const other = this.opened(name === 'site' ? 'bulk' : 'site');
+    const missing =
+      attempt(() => missingOf({ name, side, before, other, replayed: name === 'site' ? this.#replayed : 0 })) ?? [];
+    if (missing.length === 0) return;
+    addMissing({ file, missing, at: this.wall(), durably: this.transactions.durably });
+    const facts = { file: `${name}.db`, count: missing.reduce((sum, one) => sum + one.count, 0) };
+    this.#note('error', 'a database file lacks events it is known to have had', facts);
   }
 
   #path(name: FileName): string {

@@ -1,6 +1,6 @@
 import type { Health } from '#lib/health.ts';
 import { isoTime } from '#site/model/index.ts';
-import type { FileName } from './protocol.ts';
+import { type FileName, fileNames } from './lanes.ts';
 import type { RequestQueue } from './queue.ts';
 import type { StoreThread } from './thread.ts';
 
@@ -9,6 +9,7 @@ const mostWalBytes = 32 * 1024 ** 2;
 
 /** What was seen of the disk; wall clock milliseconds. */
 export interface StoreEvidence {
+  /** Without those that hold nothing but silent events (safety 4). */
   lastCommit: { at: number } | undefined;
   /** Cleared by the next good transaction of the same file. */
   lastError: { file: FileName; code: string; at: number } | undefined;
@@ -30,6 +31,7 @@ export function storeHealth(of: {
     siteOpen: thread.files?.site.open ?? false,
     bulkOpen: thread.files?.bulk.open ?? false,
     mending: thread.files?.site.mending === true || thread.files?.bulk.mending === true,
+    checking: thread.files?.site.checking === true || thread.files?.bulk.checking === true,
   };
   const down = !of.started ? 'The store is not running.' : whyDown(thread);
   if (down !== undefined) return { state: 'down', reason: down, facts };
@@ -52,7 +54,7 @@ function whyDegraded({ lastError }: StoreEvidence, { files }: Pick<StoreThread, 
   if (files?.bulk.open === false) {
     return `bulk.db cannot be used: ${files.bulk.reason ?? 'unknown'}. Alarms are stored; activity is not.`;
   }
-  const log = (['site', 'bulk'] as const).find((name) => (files?.[name].walBytes ?? 0) > mostWalBytes);
+  const log = fileNames.find((name) => (files?.[name].walBytes ?? 0) > mostWalBytes);
   if (log !== undefined) {
     return `The write-ahead log of ${log}.db is larger than 32 MiB: its pages cannot be moved into the file. Check free space and the disk.`;
   }

@@ -1,9 +1,13 @@
 import { type StoreOptions, WorkerStore } from './store.ts';
 import type { Store } from './types.ts';
 
+export { type ChainWalk, chainWalk, readAuditEntry } from './audit-chain.ts';
+export type * from './audit-types.ts';
+export { type FileName, fileOf } from './lanes.ts';
 export { defaultLimits, type StoreLimits } from './limits.ts';
 export type { StoreOptions } from './store.ts';
 export type * from './types.ts';
+export type { VerificationRow } from './verification-row.ts';
 
 /** The store of a state directory; nothing is opened before `start`. */
 export function openStore(options: StoreOptions): Store {

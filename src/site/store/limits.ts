@@ -15,7 +15,7 @@ export interface StoreLimits {
   readonly bulkHistory: number;
   /** Arming records; the oldest give way. */
   readonly arming: number;
-  /** Largest size of each file, bytes; history gives way first, then waiting activity (never alarms). */
+  /** Largest size of each file, bytes; what gives way then is told in `pressure.ts`. */
   readonly siteBytes: number;
   readonly bulkBytes: number;
   /** Memory port: keys per room and bytes per value; above it `set` rejects with `queue_full`. */
@@ -30,10 +30,10 @@ export interface StoreLimits {
   readonly firstLookMs: number;
   /** After a third start within two minutes: how long nothing optional is done, salvage included, milliseconds. */
   readonly carefulMs: number;
+  /** After so long without a write a large log is emptied into its file, milliseconds. */
+  readonly restAfterMs: number;
   /** Waiting alarms at either end of the line that are never given up. */
   readonly keepAlarms: number;
-  /** How long pictures get to give way on a full disk before events of `site.db` do, milliseconds. */
-  readonly mediaGraceMs: number;
   /** The second copy of waiting alarms, see `AlarmCopy`. */
   readonly alarmCopy: AlarmCopy;
 }
@@ -55,7 +55,7 @@ export const defaultLimits: StoreLimits = {
   lookEveryMs: 30_000,
   firstLookMs: 1000,
   carefulMs: 600_000,
+  restAfterMs: 30_000,
   keepAlarms: 1000,
-  mediaGraceMs: 1000,
   alarmCopy: 'written',
 };

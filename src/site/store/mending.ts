@@ -2,12 +2,14 @@ import { join } from 'node:path';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Note } from './files.ts';
-import type { FileName, WireRow } from './protocol.ts';
+import type { FileName } from './lanes.ts';
+import { noteFilled, unreadIn } from './missing.ts';
 import { markRead } from './quarantine.ts';
-import { attempt, succeeds } from './quiet.ts';
+import { attempt } from './quiet.ts';
 import { Salvage, type SalvageProgress } from './salvage.ts';
 import type { SiteFile } from './site-file.ts';
 import { openable, openSource } from './source.ts';
+import type { Durably } from './transactions.ts';
 
 const key = 'salvage';
 
@@ -18,14 +20,18 @@ const key = 'salvage';
 export class Mending {
   readonly #dir: string;
   readonly #note: Note;
+  readonly #wall: () => number;
+  readonly #durably: Durably;
   readonly #running = new Map<FileName, Salvage>();
   readonly #plans = new Map<FileName, readonly SalvageProgress[]>();
   #restored = 0;
   #news = false;
 
-  constructor(dir: string, note: Note) {
-    this.#dir = dir;
-    this.#note = note;
+  constructor(options: { dir: string; note: Note; wall: () => number; durably: Durably }) {
+    this.#dir = options.dir;
+    this.#note = options.note;
+    this.#wall = options.wall;
+    this.#durably = options.durably;
   }
 
   /** A report is due: something was restored, or a file has been read to its end. */
@@ -79,22 +85,19 @@ export class Mending {
     try {
       salvage = this.#salvage(file, current);
     } catch {
-      this.#finish(file, current, others);
+      this.#finish(file, { ...current, unreadable: unreadIn(file, current) }, others);
       return;
     }
     const { events } = salvage.progress;
     let done = false;
     try {
-      file.db
-        .transaction(() => {
-          done = salvage.step(until);
-          if (!done) save(file, [salvage.progress, ...others]);
-        })
-        .immediate();
+      this.#durably(file, () => {
+        done = salvage.step(until);
+        if (!done) save(file, [salvage.progress, ...others]);
+      });
     } catch (error) {
       // Rolled back: the next try begins where the file says.
       this.#stop(file.name);
-      file.recount();
       throw error;
     }
     crashPoint('salvage.slice');
@@ -112,23 +115,22 @@ export class Mending {
   #salvage(file: SiteFile | BulkFile, progress: SalvageProgress): Salvage {
     const running = this.#running.get(file.name);
     if (running !== undefined) return running;
-    const made = new Salvage({ path: join(this.#dir, progress.kept), to: file, progress });
+    const made = new Salvage({ path: join(this.#dir, progress.kept), to: file, progress, wall: this.#wall });
     this.#running.set(file.name, made);
     return made;
   }
 
   /** The counts become gap records in the transaction that ends the plan. */
   #finish(file: SiteFile | BulkFile, progress: SalvageProgress, others: readonly SalvageProgress[]): void {
-    const { kept, events, parked, unreadable } = progress;
-    file.db
-      .transaction(() => {
-        const at = Date.now();
-        for (const { lane, count, from, to } of unreadable) {
-          file.outbox.addGap({ lane, seqFrom: from, seqTo: to, count, why: 'damage', at });
-        }
-        save(file, others);
-      })
-      .immediate();
+    const { kept, last, events, parked, unreadable } = progress;
+    this.#durably(file, () => {
+      const at = this.#wall();
+      for (const { lane, count, from, to } of unreadable) {
+        file.outbox.addGap({ lane, seqFrom: from, seqTo: to, count, why: 'damage', at });
+      }
+      noteFilled(file, last);
+      save(file, others);
+    });
     this.#stop(file.name);
     file.recount();
     this.#plans.set(file.name, others);
@@ -147,13 +149,11 @@ export class Mending {
 }
 
 /** Of a file that is open. Empty when what stands there is no plan. */
-export function planOf({ db }: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] {
-  try {
-    const text = db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);
-    return typeof text === 'string' ? (JSON.parse(text) as SalvageProgress[]) : [];
-  } catch {
-    return [];
-  }
+export const planOf = (file: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] => attempt(() => readPlan(file)) ?? [];
+
+function readPlan({ db }: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] {
+  const text = db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);
+  return typeof text === 'string' ? (JSON.parse(text) as SalvageProgress[]) : [];
 }
 
 function save({ db }: SiteFile | BulkFile, plan: readonly SalvageProgress[]): void {
@@ -161,29 +161,15 @@ function save({ db }: SiteFile | BulkFile, plan: readonly SalvageProgress[]): vo
   else db.prepare('INSERT OR REPLACE INTO meta(k, v) VALUES(?, ?)').run(key, JSON.stringify(plan));
 }
 
-/** The unfinished plan in a file that was itself set aside. */
-export function planIn(kept: string, name: FileName): SalvageProgress[] {
-  if (!openable(kept, name)) return [];
+/** The unfinished plan in a file that was itself set aside; undefined when it cannot be read. */
+export function planIn(kept: string, name: FileName): SalvageProgress[] | undefined {
+  if (!openable(kept, name)) return undefined;
   let old: SiteFile['db'] | undefined;
   try {
     old = openSource(kept);
-    return planOf({ db: old });
+    return readPlan({ db: old });
   } catch {
-    return [];
-  } finally {
-    old?.close();
-  }
-}
-
-/** Without those that a file that was set aside knows as delivered. */
-export function undelivered(rows: readonly WireRow[], kept: string): WireRow[] {
-  let old: SiteFile['db'] | undefined;
-  try {
-    old = openSource(kept);
-    const done = old.prepare('SELECT 1 FROM done WHERE seq = ?');
-    return rows.filter(([seq]) => !succeeds(() => done.get(seq)) || done.get(seq) === undefined);
-  } catch {
-    return [...rows];
+    return undefined;
   } finally {
     old?.close();
   }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type Lane, lanes } from '#site/model/index.ts';
+import { fileNames } from './lanes.ts';
 import { type Report, trimmedKinds } from './protocol.ts';
 import { storageLevels } from './types.ts';
 
@@ -51,7 +52,8 @@ export function storeMetrics(options: {
   for (const what of trimmedKinds) trimmed.inc({ what }, 0);
   return {
     report(report) {
-      for (const { file, rows: count, seconds: took } of report.transactions) {
+      for (const { file, rows: count, shown, seconds: took } of report.transactions) {
+        if (!shown) continue;
         commits.inc({ file });
         rows.observe({ file }, count);
         seconds.observe({ file }, took);
@@ -61,7 +63,7 @@ export function storeMetrics(options: {
       for (const lane of lanes) pending.set({ lane }, report.pending[lane]);
       bytes.set({ file: 'site' }, report.bytes.site);
       bytes.set({ file: 'bulk' }, report.bytes.bulk);
-      for (const file of ['site', 'bulk'] as const) wal.set({ file }, report.files[file].walBytes ?? 0);
+      for (const file of fileNames) wal.set({ file }, report.files[file].walBytes ?? 0);
       if (report.restored > 0) restored.inc(report.restored);
       for (const lane of lanes) {
         if (report.lost[lane] > counted[lane]) lost.inc({ lane }, report.lost[lane] - counted[lane]);

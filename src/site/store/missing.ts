@@ -1,8 +1,10 @@
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
-import type { FileName } from './protocol.ts';
+import { type FileName, fileOf, firstLaneOf, laneAt } from './lanes.ts';
+import type { SalvageProgress, Unreadable } from './salvage.ts';
 import type { SideFile, WaitingMark } from './side.ts';
 import type { SiteFile } from './site-file.ts';
+import type { Durably } from './transactions.ts';
 
 /** A run of events that the side file knows of and the database does not. `lane` is its index. */
 export interface Missing {
@@ -12,10 +14,19 @@ export interface Missing {
   readonly count: number;
 }
 
-/** Highest seq the file knows of: an event, or one that was given up. */
+/** Highest seq the file knows of: an event, one that was given up, or one of a file it was filled from. */
 function topOf({ db }: SiteFile | BulkFile): number {
-  const sql = 'SELECT max(coalesce((SELECT max(seq) FROM ev), 0), coalesce((SELECT max(seq_to) FROM gap), 0))';
+  const sql = `SELECT max(coalesce((SELECT max(seq) FROM ev), 0), coalesce((SELECT max(seq_to) FROM gap), 0),
+    coalesce((SELECT CAST(v AS INTEGER) FROM meta WHERE k = 'filled'), 0))`;
   return Number(db.prepare(sql).pluck().get());
+}
+
+/** The file now holds all that was to be had of one that was set aside: nothing up to `last` is missing from it. */
+export function noteFilled({ db }: SiteFile | BulkFile, last: number): void {
+  db.prepare(
+    `INSERT INTO meta(k, v) VALUES('filled', CAST(@last AS INTEGER))
+     ON CONFLICT(k) DO UPDATE SET v = max(CAST(v AS INTEGER), CAST(@last AS INTEGER))`,
+  ).run({ last });
 }
 
 /** What a file held when it was opened, before anything was added. */
@@ -34,22 +45,43 @@ export function beforeOf(file: SiteFile | BulkFile): Before {
   return { top: topOf(file), fresh: meta('boot') === undefined, skipped: Number(meta('skipped') ?? 0) };
 }
 
-/** What the side file says of both files; `bulkLast` where `bulk.db` is not open. */
-export function marksOf(site: SiteFile, bulk: BulkFile | undefined, bulkLast = 0) {
-  return {
-    last: { site: topOf(site), bulk: bulk === undefined ? bulkLast : topOf(bulk) },
-    reserved: site.reserved,
-    skipped: Number(site.meta('skipped') ?? 0),
-    waiting: lanes.map((lane, index) => waitingOf(lane === 'activity' ? bulk : site, index)),
+/**
+ * What the side file says of both files. Of one that is not there, or does not tell yet what it lacks (`owes`), what it
+ * said before.
+ */
+export function marksOf(options: {
+  readonly site: SiteFile;
+  readonly bulk: BulkFile | undefined;
+  readonly owes: (name: FileName) => boolean;
+  readonly before: SideFile | undefined;
+}) {
+  const { site, bulk, owes, before } = options;
+  const telling = { site: owes('site') ? undefined : site, bulk: owes('bulk') ? undefined : bulk };
+  const last = (name: FileName) => {
+    const file = name === 'site' ? site : bulk;
+    const said = telling[name] === undefined ? (before?.last?.[name] ?? 0) : 0;
+    return Math.max(said, file === undefined ? 0 : topOf(file));
   };
+  const waiting = lanes.map((lane, index) => {
+    const file = telling[fileOf(lane)];
+    return file === undefined ? (before?.waiting?.[index] ?? { count: 0, from: 0 }) : waitingOf(file, index);
+  });
+  const skipped = Number(site.meta('skipped') ?? 0);
+  return { last: { site: last('site'), bulk: last('bulk') }, reserved: site.reserved, skipped, waiting };
 }
 
-/** Visible events of the lane that wait. */
-function waitingOf(file: SiteFile | BulkFile | undefined, lane: number): WaitingMark {
-  const count = file?.outbox.counts.pending[lane] ?? 0;
-  if (file === undefined || count === 0) return { count: 0, from: 0 };
-  const from = file.db.prepare('SELECT min(seq) FROM pend WHERE lane = ?').pluck().get(lane);
-  return { count, from: Number(from ?? 0) };
+/** Visible events of the lane that the cloud has not: those that wait, and those it refused. */
+function waitingOf({ db, outbox }: SiteFile | BulkFile, lane: number): WaitingMark {
+  const first = db.prepare<[number], number | null>('SELECT min(seq) FROM pend WHERE lane = ?').pluck().get(lane);
+  const refused = db
+    .prepare<[number], WaitingMark>(
+      `SELECT count(*) AS count, min(seq) AS "from" FROM parked CROSS JOIN ev USING(seq) WHERE ev.lane = ? AND NOT ev.silent`,
+    )
+    .get(lane);
+  const count = (outbox.counts.pending[lane] ?? 0) + (refused?.count ?? 0);
+  if (count === 0) return { count: 0, from: 0 };
+  const known = [first, refused?.from].filter((seq) => typeof seq === 'number');
+  return { count, from: known.length === 0 ? 0 : Math.min(...known) };
 }
 
 function countBetween({ db }: SiteFile | BulkFile, from: number, to: number): number {
@@ -74,25 +106,50 @@ export function missingOf(options: {
   const { top, fresh, skipped } = before;
   const last = side.last?.[options.name] ?? 0;
   if (last <= top) return [];
-  if (fresh) {
+  // Also one that took the place of another and was left before anything of the old one stood in it.
+  if (fresh || top === 0) {
     const own = (side.waiting ?? []).map(({ count, from }, lane) => ({
       lane,
       seqFrom: from,
       seqTo: last,
       count: lane === 0 ? Math.max(0, count - replayed) : count,
     }));
-    return own.filter(({ lane, count }) => count > 0 && (lanes[lane] === 'activity') === (options.name === 'bulk'));
+    return own.filter(({ lane, count }) => count > 0 && fileOf(laneAt(lane)) === options.name);
   }
   const numbers = last - top - (other === undefined ? 0 : countBetween(other, top + 1, last));
   const count = Math.max(1, numbers - Math.max(0, (side.skipped ?? 0) - skipped) - replayed);
-  return [{ lane: options.name === 'bulk' ? lanes.indexOf('activity') : 0, seqFrom: top + 1, seqTo: last, count }];
+  return [{ lane: firstLaneOf(options.name), seqFrom: top + 1, seqTo: last, count }];
+}
+
+/**
+ * Of a set that cannot be opened, or is gone: what waited in it and was neither brought back, from it or from elsewhere,
+ * nor counted.
+ */
+export function unreadIn(
+  file: SiteFile | BulkFile,
+  { waiting = [], unreadable, last }: Pick<SalvageProgress, 'waiting' | 'unreadable' | 'last'>,
+): Unreadable[] {
+  const found = file.db
+    .prepare('SELECT count(*) FROM ev WHERE lane = ? AND seq BETWEEN ? AND ? AND NOT silent')
+    .pluck();
+  const own = waiting.flatMap(({ count, from }, lane) => {
+    if (count === 0 || fileOf(laneAt(lane)) !== file.name) return [];
+    const to = Math.max(last, from);
+    const counted = unreadable.filter((one) => one.lane === lane).reduce((sum, one) => sum + one.count, 0);
+    return [{ lane, from, to, count: count - counted - Number(found.get(lane, from, to)) }];
+  });
+  return [...unreadable, ...own.filter(({ count }) => count > 0)];
 }
 
 /** As gap records, in one transaction. */
-export function addMissing(file: SiteFile | BulkFile, missing: readonly Missing[]): void {
-  const at = Date.now();
-  const add = () => {
+export function addMissing(options: {
+  file: SiteFile | BulkFile;
+  missing: readonly Missing[];
+  at: number;
+  durably: Durably;
+}): void {
+  const { file, missing, at, durably } = options;
+  durably(file, () => {
     for (const one of missing) file.outbox.addGap({ ...one, why: 'damage', at });
-  };
-  file.db.transaction(add).immediate();
+  });
 }

@@ -1,10 +1,11 @@
 import { closeSync, fsyncSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { BulkFile } from './bulk-file.ts';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
 import { quarantine } from './quarantine.ts';
 import { syncDirectory } from './side.ts';
 import type { SiteFile } from './site-file.ts';
+import { pageBytes } from './space.ts';
 import { makeStateDir } from './state-dir.ts';
 
 /** Up to this size a copy keeps its pages where they are, which a salvage profits from; it passes through memory. */
@@ -15,21 +16,29 @@ const inMemoryBytes = 32 * 1024 ** 2;
  * what it acknowledges then is gone with the process. An inode that is held open is given to no other file.
  */
 export class Places {
-  readonly #known = new WeakMap<SiteFile | BulkFile, { main: string; log: string | undefined }>();
+  readonly #known = new WeakMap<SiteFile | BulkFile, { main: string; log: string | undefined; bytes: number }>();
 
   /** To be called when the file has just been opened. */
   note(file: SiteFile | BulkFile): void {
-    this.#known.set(file, { main: inode(file.db.name) ?? '', log: inode(`${file.db.name}-wal`) });
+    this.#known.set(file, {
+      main: inode(file.db.name) ?? '',
+      log: inode(`${file.db.name}-wal`),
+      bytes: mainBytes(file.db.name),
+    });
   }
 
-  /** The path leads elsewhere now, or nowhere. Throws what the file system says. */
+  /** The path leads elsewhere now, or nowhere, or the file was emptied. Throws what the file system says. */
   isMoved(file: SiteFile | BulkFile): boolean {
     const known = this.#known.get(file);
     if (known === undefined) return false;
     const log = inode(`${file.db.name}-wal`);
     // It is made by the first write, which a full disk may have refused.
     known.log ??= log;
-    return inode(file.db.name) !== known.main || log !== known.log;
+    const bytes = mainBytes(file.db.name);
+    // SQLite leaves one that has pages its first page at least. Its log may still hold everything, or not.
+    const isCut = bytes === 0 && known.bytes > 0;
+    if (bytes > 0) known.bytes = bytes;
+    return isCut || inode(file.db.name) !== known.main || log !== known.log;
   }
 }
 
@@ -38,6 +47,8 @@ function inode(path: string): string | undefined {
   return found === undefined ? undefined : `${found.dev}:${found.ino}`;
 }
 
+const mainBytes = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+
 /** Writes all that a connection can still read beside its path, synced; throws when the disk does not take it. */
 export function copyBeside({ db }: SiteFile | BulkFile): void {
   const path = db.name;
@@ -45,7 +56,7 @@ export function copyBeside({ db }: SiteFile | BulkFile): void {
   const part = `${path}.moved.part`;
   rmSync(part, { force: true });
   try {
-    const bytes = Number(db.pragma('page_count', { simple: true })) * 4096;
+    const bytes = Number(db.pragma('page_count', { simple: true })) * pageBytes;
     if (bytes <= inMemoryBytes) writeFileSync(part, db.serialize(), { mode: 0o600 });
     else db.prepare('VACUUM INTO ?').run(part);
     sync(part);
@@ -79,6 +90,6 @@ function sync(path: string): void {
 
 /** `failure`: why it could not be written anew. */
 export function movedText(name: FileName, failure: string | undefined): string {
-  const what = `${name}.db or its log was deleted or replaced while siteward used it`;
+  const what = `${name}.db or its log was deleted, replaced or emptied while siteward used it`;
   return failure === undefined ? `${what}; it was written anew` : `${what}, and cannot be written anew (${failure})`;
 }

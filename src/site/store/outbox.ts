@@ -1,9 +1,10 @@
-import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { crashPoint } from '#lib/crash-point.ts';
 import { lanes } from '#site/model/index.ts';
-import type { WireRow } from './protocol.ts';
-import type { GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
+import { EventInsert } from './insert.ts';
+import { laneIndex } from './lanes.ts';
+import { evAt, type WireRow } from './protocol.ts';
+import type { GapMark, GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
 
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];
@@ -18,6 +19,7 @@ type WireGap = { lane: number; seqFrom: number; seqTo: number; count: number; wh
 export interface OutboxCounts {
   /** By lane index. */
   readonly pending: number[];
+  /** Finished ones that may be seen. */
   done: number;
 }
 
@@ -27,15 +29,20 @@ export class Outbox {
   counts: OutboxCounts = { pending: [], done: 0 };
   /** The record that further losses of the same kind are added to, until somebody reads it to report it. */
   #openGap: { id: number; lane: number; why: GapReason } | undefined;
-  #evicted = new Map<number, number>();
+  /** The gap record that counts each of them. */
+  readonly #evicted = new Map<number, number>();
+  /** What the transaction under way changes there: undefined where the event arrived after all. */
+  readonly #evictedNow = new Map<number, number | undefined>();
   /** Pictures of events given up in the transaction under way. */
   #forgotten: string[] = [];
   #gapSums: { lost: number[]; open: number } | undefined;
+  readonly #insert: EventInsert;
   readonly #sql: ReturnType<typeof prepare>;
 
   constructor(db: Database) {
     this.db = db;
     this.#sql = prepare(db);
+    this.#insert = new EventInsert(db);
     this.recount();
   }
 
@@ -43,68 +50,31 @@ export class Outbox {
   recount(): void {
     this.counts = {
       pending: lanes.map((_, lane) => this.#sql.countPending.get(lane) ?? 0),
-      done: this.#sql.countDone.get() ?? 0,
+      done: (this.#sql.countDone.get() ?? 0) - (this.#sql.silentDone.get() ?? 0),
     };
+    this.#insert.top = this.maxSeq();
     this.#gapSums = undefined;
     this.#forgotten = [];
+    this.#evictedNow.clear();
     // A record of a transaction that was rolled back is no record.
     if (this.#openGap !== undefined && this.#sql.gapExists.get(this.#openGap.id) === undefined) this.sealGap();
   }
 
   insert(rows: readonly WireRow[]): void {
-    for (const row of rows) {
-      const [
-        seq,
-        lane,
-        eventId,
-        orderKey,
-        mono,
-        wall,
-        boot,
-        clock,
-        body,
-        event,
-        eventClass,
-        part,
-        toCloud,
-        silent,
-        media,
-      ] = row;
-      const crc = crc32(body);
-      const { changes } = this.#sql.insert.run(
-        seq,
-        lane,
-        eventId,
-        orderKey,
-        mono,
-        wall,
-        boot,
-        clock,
-        crc,
-        eventClass,
-        part,
-        body,
-        event,
-        Number(silent),
-      );
-      // The row is there already: a repeat after an unknown commit. What became of it since must not be undone.
-      if (changes === 0) continue;
-      if (toCloud) {
-        this.#sql.pend.run(lane, seq, orderKey, Number(silent));
-        if (!silent) this.#move(lane, 1);
-      } else {
-        this.#sql.done.run(seq, null, 0);
-        this.counts.done += 1;
-      }
+    for (const [ev, toCloud, media] of this.#insert.write(rows)) {
+      const seq = ev[evAt.seq];
+      if (!toCloud) this.#finish(seq, { at: null, tries: 0, silent: ev[evAt.silent] });
+      else if (ev[evAt.silent] === 0) this.#move(ev[evAt.lane], 1);
       for (const item of media ?? []) this.#sql.insertMedia.run(seq, ...item);
     }
   }
 
   /** A verdict on an event that is not waiting (settled before, or unknown) changes nothing. */
   settle(verdict: Verdict): void {
-    const lane = lanes.indexOf(verdict.lane);
+    const lane = laneIndex(verdict.lane);
     const { seq, at, tries } = verdict;
-    const waiting = this.#unpend(lane, seq);
+    const silent = this.#unpend(lane, seq);
+    const waiting = silent !== undefined;
     if (verdict.verdict === 'parked') {
       if (waiting) this.#sql.park.run(seq, at, verdict.status ?? null, verdict.reason, tries);
       return;
@@ -113,8 +83,7 @@ export class Outbox {
       this.#arrivedAfterAll(seq);
       return;
     }
-    this.#sql.done.run(seq, at, tries);
-    this.counts.done += 1;
+    this.#finish(seq, { at, tries, silent });
   }
 
   /** True when the event was parked here and waits again. */
@@ -153,13 +122,19 @@ export class Outbox {
     this.#foldGaps(lane, why);
   }
 
+  /** A gap record for events of which some, `waiting`, may be on their way: one that arrives is not counted any more. */
+  countLost(gap: WireGap, waiting: readonly number[]): void {
+    this.addGap(gap);
+    if (this.#openGap !== undefined) this.#remember(waiting, this.#openGap.id);
+  }
+
   /** What was read to be reported must not grow any more. */
   sealGap(): void {
     this.#openGap = undefined;
   }
 
-  gapReported(id: number): void {
-    this.#sql.gapReported.run(id);
+  gapReported({ id, seqFrom, seqTo }: Pick<GapMark, 'id' | 'seqFrom' | 'seqTo'>): void {
+    this.#sql.gapReported.run(id, seqFrom, seqTo);
     this.#gapSums = undefined;
   }
 
@@ -172,7 +147,7 @@ export class Outbox {
     return this.#gapSums;
   }
 
-  /** `uploaded` is final; a failed item may become ready after all. */
+  /** `uploaded` is final; a failed item may become ready after all, and its first reason stands. */
   updateMedia(update: MediaUpdate): void {
     const { seq, index, at } = update;
     const state = mediaStates.indexOf(update.state);
@@ -180,24 +155,34 @@ export class Outbox {
       const { file, bytes, sha256, mime } = update;
       const { changes } = this.#sql.mediaReady.run(state, at, file, bytes, sha256, mime, seq, index);
       // Its event was given up while it was being taken.
-      if (changes === 0 && this.#evicted.has(seq)) this.#forgotten.push(file);
+      if (changes === 0 && this.#gapOf(seq) !== undefined) this.#forgotten.push(file);
     } else {
-      this.#sql.mediaState.run(state, at, update.state === 'failed' ? update.reason : null, seq, index);
+      const reason = update.state === 'failed' ? update.reason : null;
+      this.#sql.mediaState.run({ state, at, reason, seq, index });
     }
   }
 
-  /** Deletes at most `most` of the oldest finished events above `cap`, unless their pictures are still under way. */
+  /**
+   * Deletes at most `most` of the oldest finished events above `cap`, unless their pictures are still under way. Silent ones go
+   * with them and stand in neither count (safety 4).
+   */
   trimHistory(cap: number, most: number): number {
     const over = Math.min(this.counts.done - cap, most);
-    if (over <= 0) return 0;
-    const seqs = this.#sql.oldestDone.all(over);
-    for (const seq of seqs) {
-      this.#sql.forgetDone.run(seq);
-      // A kill between the record of an upload and the removal of its file leaves one that no row would know.
-      this.#giveUp(seq);
+    let gone = 0;
+    while (gone < over) {
+      const rows = this.#sql.oldestDone.all(over - gone);
+      if (rows.length === 0) break;
+      for (const { seq } of rows) {
+        this.#sql.forgetDone.run(seq);
+        // A kill between the record of an upload and the removal of its file leaves one that no row would know.
+        this.#giveUp(seq);
+      }
+      const silent = rows.reduce((sum, row) => sum + row.silent, 0);
+      if (silent > 0) this.#sql.moreSilentDone.run({ more: -silent });
+      gone += rows.length - silent;
     }
-    this.counts.done -= seqs.length;
-    return seqs.length;
+    this.counts.done -= gone;
+    return gone;
   }
 
   /**
@@ -213,26 +198,46 @@ export class Outbox {
     for (const seq of refused) this.#sql.unpark.run(seq);
     for (const seq of waiting) this.#unpend(lane, seq);
     for (const seq of seqs) this.#giveUp(seq);
-    this.addGap({
-      lane,
-      seqFrom: Math.min(...seqs),
-      seqTo: Math.max(...seqs),
-      count: seqs.length,
-      why: 'disk_full',
-      at,
-    });
-    if (this.#openGap !== undefined) this.#remember(waiting, this.#openGap.id);
+    const [seqFrom, seqTo] = [Math.min(...seqs), Math.max(...seqs)];
+    this.countLost({ lane, seqFrom, seqTo, count: seqs.length, why: 'disk_full', at }, waiting);
     return seqs.length;
   }
 
-  /** Gives up at most `most` pictures that wait to be uploaded: those of lesser events first, then the oldest. */
-  giveUpPictures(most: number, at: number): number {
-    const rows = this.#sql.readyPictures.all(most);
-    for (const { seq, idx, file } of rows) {
-      this.#sql.mediaState.run(mediaStates.indexOf('failed'), at, 'given up: the disk was full', seq, idx);
+  /**
+   * Gives up at most `most` pictures that wait to be uploaded, those of alarms only where `alarms` says so: those of
+   * lesser events first, clips before snapshots, then the oldest. `shown` counts none of silent events (safety 4).
+   */
+  giveUpPictures({ most, alarms, at }: { most: number; alarms: boolean; at: number }): { all: number; shown: number } {
+    const rows = this.#sql.readyPictures.all(Number(alarms), most);
+    const [state, reason] = [mediaStates.indexOf('failed'), 'given up: the disk was full'];
+    for (const { seq, index, file } of rows) {
+      this.#sql.mediaState.run({ state, at, reason, seq, index });
       this.#forgotten.push(file);
     }
-    return rows.length;
+    return { all: rows.length, shown: rows.filter(({ silent }) => silent === 0).length };
+  }
+
+  /** To be called after every transaction that ended well; one that is undone ends with `recount`. */
+  committed(): void {
+    for (const [seq, gap] of this.#evictedNow) {
+      if (gap === undefined) this.#evicted.delete(seq);
+      else this.#evicted.set(seq, gap);
+    }
+    this.#evictedNow.clear();
+    for (const seq of this.#evicted.keys()) {
+      if (this.#evicted.size <= maxEvicted) break;
+      this.#evicted.delete(seq);
+    }
+  }
+
+  /** Events given up lately, each with the record that counts it. */
+  get givenUp(): ReadonlyMap<number, number> {
+    return this.#evicted;
+  }
+
+  /** Those of the same file as it was open before, or of one whose gap records go on here under their numbers. */
+  adopt(givenUp: ReadonlyMap<number, number>): void {
+    for (const [seq, gap] of givenUp) this.#evicted.set(seq, gap);
   }
 
   /** To be called after a transaction that ended well. */
@@ -246,26 +251,33 @@ export class Outbox {
     return this.#sql.maxSeq.get() ?? 0;
   }
 
-  /** True when the event was waiting. */
-  #unpend(lane: number, seq: number): boolean {
+  /** Undefined when the event was not waiting; otherwise 1 for a silent one. */
+  #unpend(lane: number, seq: number): number | undefined {
     const silent = this.#sql.unpend.get(lane, seq);
     if (silent === 0) this.#move(lane, -1);
-    return silent !== undefined;
+    return silent;
+  }
+
+  #finish(seq: number, how: { at: number | null; tries: number; silent: number | undefined }): void {
+    this.#sql.done.run(seq, how.at, how.tries);
+    if (how.silent === 1) this.#sql.moreSilentDone.run({ more: 1 });
+    else this.counts.done += 1;
   }
 
   #remember(seqs: readonly number[], gap: number): void {
-    for (const seq of seqs) this.#evicted.set(seq, gap);
-    for (const seq of this.#evicted.keys()) {
-      if (this.#evicted.size <= maxEvicted) break;
-      this.#evicted.delete(seq);
-    }
+    for (const seq of seqs) this.#evictedNow.set(seq, gap);
+  }
+
+  /** The record that counts an event which was given up lately. */
+  #gapOf(seq: number): number | undefined {
+    return this.#evictedNow.has(seq) ? this.#evictedNow.get(seq) : this.#evicted.get(seq);
   }
 
   /** An event was given up while it was on its way, and the cloud has it: it is not lost. */
   #arrivedAfterAll(seq: number): void {
-    const gap = this.#evicted.get(seq);
+    const gap = this.#gapOf(seq);
     if (gap === undefined) return;
-    this.#evicted.delete(seq);
+    this.#evictedNow.set(seq, undefined);
     this.#sql.shrinkGap.run(gap);
     this.#gapSums = undefined;
   }
@@ -300,10 +312,6 @@ export function pluck<P extends unknown[], R>(db: Database, sql: string): Statem
 
 function prepare(db: Database) {
   return {
-    insert: db.prepare(
-      `INSERT INTO ev(seq, lane, eid, okey, mono, wall, boot, clock, crc, class, part, body, event, silent)
-       VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`,
-    ),
     pend: db.prepare('INSERT INTO pend(lane, seq, okey, silent) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
     unpend: pluck<[number, number], number>(db, 'DELETE FROM pend WHERE lane = ? AND seq = ? RETURNING silent'),
     done: db.prepare('INSERT INTO done(seq, at, tries) VALUES(?, ?, ?) ON CONFLICT DO NOTHING'),
@@ -313,7 +321,7 @@ function prepare(db: Database) {
       'SELECT ev.lane, ev.okey, ev.silent FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
     ),
     gap: db.prepare('INSERT INTO gap(lane, seq_from, seq_to, n, why, at) VALUES(?, ?, ?, ?, ?, ?)'),
-    gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ?'),
+    gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ? AND seq_from = ? AND seq_to = ?'),
     growGap: db.prepare(
       `UPDATE gap SET n = n + @count, seq_from = min(seq_from, @seqFrom), seq_to = max(seq_to, @seqTo),
          at = max(at, @at) WHERE id = @id`,
@@ -342,20 +350,23 @@ function prepare(db: Database) {
       `UPDATE media SET state = ?, at = ?, file = ?, bytes = ?, sha256 = ?, mime = ?, reason = NULL
        WHERE seq = ? AND idx = ? AND state <> 2`,
     ),
-    mediaState: db.prepare('UPDATE media SET state = ?, at = ?, reason = ? WHERE seq = ? AND idx = ? AND state <> 2'),
+    mediaState: db.prepare(
+      `UPDATE media SET state = @state, at = @at, reason = @reason
+       WHERE seq = @seq AND idx = @index AND state NOT IN (2, @state)`,
+    ),
     // One that was on disk when a run ended and is not on record has the name the spool gives it.
     picturesOf: pluck<[number], string>(
       db,
       `SELECT coalesce(file, seq || '-' || idx || '.jpg') FROM media WHERE seq = ?`,
     ),
-    readyPictures: db.prepare<[number], { seq: number; idx: number; file: string }>(
-      `SELECT seq, idx, file FROM media JOIN ev USING(seq) WHERE media.state = 1 AND file IS NOT NULL
-       ORDER BY ev.lane DESC, seq LIMIT ?`,
+    readyPictures: db.prepare<[number, number], { seq: number; index: number; file: string; silent: number }>(
+      `SELECT seq, idx AS "index", file, silent FROM media JOIN ev USING(seq)
+       WHERE media.state = 1 AND file IS NOT NULL AND (ev.lane <> ${laneIndex('alarm')} OR ?)
+       ORDER BY ev.lane = ${laneIndex('alarm')}, media.kind = 'snapshot', seq LIMIT ?`,
     ),
-    oldestDone: pluck<[number], number>(
-      db,
-      `SELECT seq FROM done WHERE NOT EXISTS
-         (SELECT 1 FROM media WHERE media.seq = done.seq AND media.state IN (0, 1)) ORDER BY seq LIMIT ?`,
+    oldestDone: db.prepare<[number], { seq: number; silent: number }>(
+      `SELECT seq, coalesce(silent, 0) AS silent FROM done LEFT JOIN ev USING(seq) WHERE NOT EXISTS
+         (SELECT 1 FROM media WHERE media.seq = done.seq AND media.state IN (0, 1)) ORDER BY done.seq LIMIT ?`,
     ),
     oldestPending: pluck<[number, number, number], number>(
       db,
@@ -363,12 +374,17 @@ function prepare(db: Database) {
     ),
     oldestParked: pluck<[number, number], number>(
       db,
-      'SELECT seq FROM parked JOIN ev USING(seq) WHERE ev.lane = ? AND NOT ev.silent ORDER BY seq LIMIT ?',
+      'SELECT seq FROM parked CROSS JOIN ev USING(seq) WHERE ev.lane = ? AND NOT ev.silent ORDER BY seq LIMIT ?',
     ),
     forgetDone: db.prepare('DELETE FROM done WHERE seq = ?'),
     forgetMedia: db.prepare('DELETE FROM media WHERE seq = ?'),
     forgetEvent: db.prepare('DELETE FROM ev WHERE seq = ?'),
     countPending: pluck<[number], number>(db, 'SELECT count(*) FROM pend WHERE lane = ? AND NOT silent'),
+    /** Counting them anew would read the whole file. */
+    silentDone: pluck<[], number>(db, "SELECT CAST(v AS INTEGER) FROM meta WHERE k = 'silent_done'"),
+    moreSilentDone: db.prepare(
+      `INSERT INTO meta(k, v) VALUES('silent_done', CAST(max(0, @more) AS TEXT)) ON CONFLICT(k) DO UPDATE SET v = max(0, v + @more)`,
+    ),
     countDone: pluck<[], number>(db, 'SELECT count(*) FROM done'),
     maxSeq: pluck<[], number | null>(db, 'SELECT max(seq) FROM ev'),
   };

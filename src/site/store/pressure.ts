@@ -1,14 +1,16 @@
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
+import { type FileName, laneIndex } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
-import type { FileName, StoreRequest, Trimmed } from './protocol.ts';
+import { evAt, type StoreRequest, type Trimmed } from './protocol.ts';
+import { attempt, succeeds } from './quiet.ts';
 import { Reserve } from './reserve.ts';
 import type { SiteFile } from './site-file.ts';
 import {
   freePages,
+  isDirReadOnly,
   isNearBound,
-  isReadOnly,
   mib,
   pageBytes,
   pages,
@@ -19,7 +21,9 @@ import {
   thresholds,
   unmovedPages,
 } from './space.ts';
+import type { Durably } from './transactions.ts';
 import type { StorageLevel, StorageState } from './types.ts';
+import { partsOf } from './wire.ts';
 import { Yielding } from './yielding.ts';
 
 /** `bulk.db` keeps at least so much room of its own on a nearly full disk. */
@@ -39,7 +43,7 @@ const smallDisk = 1024 * mib;
 /** Free pages a file has for what comes, while history still pays for it. */
 const roomBytes = 8 * mib;
 
-const activity = lanes.indexOf('activity');
+const activity = laneIndex('activity');
 
 /** Nothing undelivered may give way for it: a settlement, a note of a room. */
 const nothing = lanes.length;
@@ -49,9 +53,10 @@ export function importance(requests: Iterable<StoreRequest>): number {
   let found: number = nothing;
   for (const request of requests) {
     if (request.op !== 'commit') continue;
-    const [, , site, bulk, arming, state] = request.commit;
-    for (const row of site ?? []) found = Math.min(found, row[1]);
-    if (arming !== null) found = Math.min(found, lanes.indexOf('arming'));
+    const { site, bulk, arming, state, verifications } = partsOf(request.commit);
+    for (const [ev] of site ?? []) found = Math.min(found, ev[evAt.lane]);
+    // Somebody asks or says whether an alarm is real: not an alarm, but worth more than a trouble.
+    if (arming !== null || verifications !== null) found = Math.min(found, laneIndex('arming'));
     if (bulk !== null || state !== null) found = Math.min(found, activity);
   }
   return found;
@@ -59,8 +64,9 @@ export function importance(requests: Iterable<StoreRequest>): number {
 
 /**
  * Watches the disk under the state directory and says what gives way on it: history first, then the input log and
- * waiting activity, then troubles, arming, and of the alarms only the middle of a long line. Undelivered events go
- * only when a write does not fit, and each loss is counted in the transaction that makes it.
+ * waiting activity, pictures of all but alarms, troubles, pictures of alarms, arming, and of the alarms only the middle
+ * of a long line. Undelivered events go only when a write does not fit, and each loss is counted in the transaction that
+ * makes it.
  */
 export class Pressure {
   readonly #options: PressureOptions;
@@ -68,7 +74,6 @@ export class Pressure {
   readonly #yielding: Yielding;
   #space: Space | undefined;
   #spaceLevel: SpaceLevel = 'ok';
-  #fullSince: number | undefined;
   #faults = new Map<FileName, { level: 'readonly' | 'failing'; at: number; over: boolean }>();
   #lookAgainAt = 0;
   /** Since when writes do not fit although nothing tells why; monotonic. */
@@ -140,14 +145,14 @@ export class Pressure {
       return;
     }
     if (!/^(SQLITE_(READONLY|IOERR|CANTOPEN|CORRUPT|NOTADB)|store_unavailable)/.test(code)) return;
-    const level = code.startsWith('SQLITE_READONLY') || isReadOnly(this.#options.dir) ? 'readonly' : 'failing';
+    const level = code.startsWith('SQLITE_READONLY') || isDirReadOnly(this.#options.dir) ? 'readonly' : 'failing';
     this.#faults.set(name, { level, at: performance.now(), over: false });
   }
 
   /** The file no longer lay at its path. `isMended`: it does again, with all it held. */
   moved(name: FileName, isMended: boolean): void {
     this.#reserve.look();
-    const level = !isMended && isReadOnly(this.#options.dir) ? 'readonly' : 'failing';
+    const level = !isMended && isDirReadOnly(this.#options.dir) ? 'readonly' : 'failing';
     this.#faults.set(name, { level, at: performance.now(), over: isMended });
   }
 
@@ -157,7 +162,7 @@ export class Pressure {
    */
   makeRoom(file: SiteFile | BulkFile, rank: number): boolean {
     this.#look();
-    const isLow = this.#spaceLevel === 'hard' || this.#spaceLevel === 'full';
+    const isLow = this.#isLow();
     const released = this.#spaceLevel === 'full' && this.#release();
     const mayGrow = this.#cap();
     // The reserve is for alarms too; what pays for it afterwards goes in the background.
@@ -165,21 +170,24 @@ export class Pressure {
     if (this.#yielding.trim(file, 'history') === 'done') return true;
     // A disk with room that refuses one write may take the next: no event is lost for that.
     this.#refusedSince ??= performance.now();
-    const mayLose = isLow || isNearBound(file) || performance.now() - this.#refusedSince >= refusedMs;
+    const isNear = isNearBound(file);
+    const isFull = isLow || (!isNear && performance.now() - this.#refusedSince >= refusedMs);
     if (file.name === 'bulk') {
       if (this.#yielding.trim(file, 'inputs') === 'done') return true;
-      return mayLose && this.#yielding.evict(file, activity, rank) === 'done';
+      return (isFull || isNear) && this.#yielding.evict(file, activity, rank) === 'done';
     }
-    if (isLow && this.#yielding.bulkYields(rank)) {
+    if (isFull && this.#yielding.bulkYields(rank)) {
       this.#look();
       this.#cap();
       return true;
     }
-    if (!mayLose || (isLow && !this.#mediaHadTime())) return false;
-    return this.#yielding.siteYields(file, rank, isLow);
+    return (isFull || isNear) && this.#yielding.siteYields(file, rank, isFull);
   }
 
-  /** One chunk of what gives way without a loss; true when there is more to do. */
+  /**
+   * One chunk of what gives way before a write has to fail; true when there is more to do. Pictures are the last of it:
+   * a few each time the disk is looked at, those of alarms only on a full one.
+   */
   sweep(): boolean {
     if (this.#spaceLevel === 'ok') return false;
     const { files } = this.#options;
@@ -191,6 +199,7 @@ export class Pressure {
     }
     const bulk = files.bulk();
     if (low && bulk !== undefined && this.#yielding.shrink(bulk)) this.#look();
+    if (this.#isLow()) this.#yielding.picturesYield({ alarms: this.#spaceLevel === 'full' });
     return false;
   }
 
@@ -206,14 +215,11 @@ export class Pressure {
 
   #look(): void {
     this.#space = this.#options.space?.() ?? spaceOf(this.#options.dir);
-    if (this.#space === undefined) return;
-    this.#spaceLevel = spaceLevel(this.#space, this.#spaceLevel);
-    if (this.#spaceLevel !== 'full') this.#fullSince = undefined;
-    else this.#fullSince ??= performance.now();
+    if (this.#space !== undefined) this.#spaceLevel = spaceLevel(this.#space, this.#spaceLevel);
   }
 
-  #mediaHadTime(): boolean {
-    return performance.now() - (this.#fullSince ?? 0) >= this.#options.limits.mediaGraceMs;
+  #isLow(): boolean {
+    return this.#spaceLevel === 'hard' || this.#spaceLevel === 'full';
   }
 
   #room(): number {
@@ -269,11 +275,11 @@ export class Pressure {
   }
 
   #probe(name: FileName): void {
-    const { files, transact } = this.#options;
+    const { files, durably, wall } = this.#options;
     const file = name === 'site' ? files.site() : files.bulk();
     if (file === undefined) return;
-    const write = () => file.db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('probe', ?)").run(String(Date.now()));
-    if (!attempt(() => transact(file, write))) {
+    const write = () => file.db.prepare("INSERT OR REPLACE INTO meta(k, v) VALUES('probe', ?)").run(String(wall()));
+    if (!succeeds(() => durably(file, write))) {
       this.failed(name, 'SQLITE_IOERR');
       if (this.#faults.get(name)?.level !== 'readonly') files.reopen(name);
     }
@@ -284,8 +290,9 @@ export interface PressureOptions {
   readonly dir: string;
   readonly files: Pick<Files, 'site' | 'bulk' | 'reopen' | 'abandonBulk' | 'dir'>;
   readonly limits: StoreLimits;
-  /** One durable transaction; throws when it did not succeed, with everything undone. */
-  readonly transact: (file: SiteFile | BulkFile, apply: () => void) => void;
+  readonly durably: Durably;
+  /** Wall clock, milliseconds. */
+  readonly wall: () => number;
   readonly trimmed: (what: Trimmed, count: number) => void;
   /** For tests: instead of the file system's own figures. */
   readonly space?: () => Space | undefined;
@@ -294,14 +301,4 @@ export interface PressureOptions {
 function bound(file: SiteFile | BulkFile, log: number, most: number): void {
   attempt(() => file.db.pragma(`max_page_count = ${Math.floor(most)}`));
   attempt(() => file.db.pragma(`wal_autocheckpoint = ${log}`));
-}
-
-/** For steps that a sick disk refuses; whoever needed them meets the same disk and reports it. */
-function attempt(step: () => unknown): boolean {
-  try {
-    step();
-    return true;
-  } catch {
-    return false;
-  }
 }

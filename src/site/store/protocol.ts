@@ -1,9 +1,14 @@
 import type { ErrorCode, Facts } from '#errors.ts';
-import type { ArmingRecord, Lane } from '#site/model/index.ts';
+import type { ArmingRecord, AuditRecord, Lane } from '#site/model/index.ts';
+import type { AuditLink, AuditSlice } from './audit-types.ts';
+import type { FileName } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
+import type { StoredEvent } from './public-event.ts';
 import type {
   Anchor,
+  EventAt,
   Gap,
+  GapMark,
   MediaRow,
   MediaState,
   MediaUpdate,
@@ -12,17 +17,13 @@ import type {
   PendingRow,
   Recovery,
   StorageState,
+  StoredInput,
   Verdict,
 } from './types.ts';
+import type { VerificationRow } from './verification-row.ts';
 
-/** `site.db` holds what must survive a flood; `bulk.db` may be lost as a whole without touching an alarm. */
-export type FileName = 'site' | 'bulk';
-
-/**
- * One outbox row as it crosses the thread: a flat tuple in the order of the insert's parameters, since the
- * serialiser writes every property name of every object again.
- */
-export type WireRow = readonly [
+/** A row of `ev`, in the order of `evColumns`: what crosses the thread is bound as it is. */
+export type EvValues = readonly [
   seq: number,
   lane: number,
   eventId: string,
@@ -31,17 +32,21 @@ export type WireRow = readonly [
   wall: number,
   boot: string,
   clock: string,
-  body: string,
-  event: string,
+  /** Of the body, made where the body was made. */
+  crc: number,
   eventClass: string,
   partition: string | null,
-  toCloud: boolean,
-  silent: boolean,
-  media: readonly WireMedia[] | null,
+  body: string,
+  event: string,
+  silent: 0 | 1,
 ];
+/** Places in `EvValues` by name. Read by index: a pattern walks through all values before, for every row of a rush. */
+export const evAt = { seq: 0, lane: 1, orderKey: 3, body: 11, event: 12, silent: 13 } as const;
+/** One outbox row as it crosses the thread: tuples, since the serialiser writes every property name of every object. */
+export type WireRow = readonly [ev: EvValues, toCloud: boolean, media: readonly WireMedia[] | null];
 export type WireMedia = readonly [index: number, kind: string, camera: string, offsetMs: number];
 
-/** A commit in the same manner; null stands for an empty list. */
+/** A commit in the same manner; null stands for an empty list. Read by `partsOf` alone. */
 export type WireCommit = readonly [
   /** Counts commits over all runs; a repeat keeps its number, so an older state never overwrites a newer one. */
   order: number,
@@ -52,6 +57,11 @@ export type WireCommit = readonly [
   arming: readonly ArmingRecord[] | null,
   state: string | null,
   inputs: readonly string[] | null,
+  reported: readonly GapMark[] | null,
+  audit: readonly AuditRecord[] | null,
+  verifications: readonly VerificationRow[] | null,
+  /** It stands in no count (safety 4). */
+  silent: boolean,
 ];
 
 export interface EventsQuery {
@@ -65,10 +75,10 @@ export interface EventsQuery {
 export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'commit'; readonly commit: WireCommit }
   | { readonly op: 'settle'; readonly verdicts: readonly Verdict[] }
-  | { readonly op: 'retryParked'; readonly seqs: readonly number[] }
-  | { readonly op: 'dropParked'; readonly seqs: readonly number[]; readonly at: number }
+  | { readonly op: 'retryParked'; readonly events: readonly EventAt[] }
+  | { readonly op: 'dropParked'; readonly events: readonly EventAt[]; readonly at: number }
   | { readonly op: 'addGap'; readonly gap: Omit<Gap, 'id' | 'reported'> }
-  | { readonly op: 'gapsReported'; readonly gaps: readonly Pick<Gap, 'lane' | 'id'>[] }
+  | { readonly op: 'gapsReported'; readonly gaps: readonly GapMark[] }
   | { readonly op: 'addAnchor'; readonly anchor: Anchor }
   | { readonly op: 'updateMedia'; readonly updates: readonly MediaUpdate[] }
   | { readonly op: 'remember'; readonly room: string; readonly key: string; readonly value: string }
@@ -82,19 +92,29 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'parked'; readonly limit: number; readonly beforeSeq: number }
   | { readonly op: 'gaps'; readonly limit: number; readonly unreported: boolean }
   | { readonly op: 'anchors' }
+  | { readonly op: 'verifications' }
   | { readonly op: 'arming'; readonly partition: string | null; readonly limit: number }
+  | {
+      readonly op: 'audit';
+      readonly from: number;
+      readonly to: number;
+      readonly limit: number;
+      readonly newest: boolean;
+    }
+  | { readonly op: 'auditExported'; readonly last: AuditLink }
   | { readonly op: 'inputs'; readonly limit: number }
+  | { readonly op: 'inputsAfter'; readonly after: number; readonly limit: number }
   | { readonly op: 'stats' }
   | { readonly op: 'synchronous' }
+  | { readonly op: 'rowOf'; readonly number: number }
+  | { readonly op: 'numbersOf'; readonly seqs: readonly number[] }
 );
 export type StoreOp = StoreRequest['op'];
 /** A request without its id: what a caller asks. */
 export type StoreCall = StoreRequest extends infer R ? (R extends { id: number } ? Omit<R, 'id'> : never) : never;
 
-/** An event with its trail as it crosses the thread; `event` is JSON text. */
-export interface WireRecord {
-  readonly seq: number;
-  readonly event: string;
+/** An event with its trail as it crosses the thread. */
+export interface WireRecord extends StoredEvent {
   readonly delivery: 'waiting' | 'delivered' | 'parked' | 'local';
   readonly at: number | null;
   readonly tries: number | null;
@@ -102,8 +122,8 @@ export interface WireRecord {
   readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
 }
 
-/** As `ParkedRecord`, the public event as JSON text. */
-export type WireParked = Omit<ParkedRecord, 'event'> & { readonly event: string };
+/** As `ParkedRecord`, the public event as it is stored. */
+export type WireParked = Omit<ParkedRecord, 'event'> & StoredEvent;
 
 /** What each request answers with. */
 export interface StoreAnswers {
@@ -117,6 +137,7 @@ export interface StoreAnswers {
   parked: WireParked[];
   gaps: Gap[];
   anchors: Anchor[];
+  verifications: VerificationRow[];
   updateMedia: undefined;
   remember: undefined;
   forget: undefined;
@@ -128,10 +149,16 @@ export interface StoreAnswers {
   /** `next`: where the following slice begins, 0 at the end. */
   events: { records: WireRecord[]; next: number };
   arming: ArmingRecord[];
+  audit: AuditSlice;
+  /** 1 when the log has that entry. */
+  auditExported: number;
   inputs: string[];
+  inputsAfter: StoredInput[];
   stats: OutboxStats;
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. */
   synchronous: { site: number; bulk: number };
+  rowOf: number;
+  numbersOf: number[];
 }
 
 export interface Failure {
@@ -147,7 +174,10 @@ export type StoreReply =
 /** One transaction that ended well. */
 export interface TransactionReport {
   readonly file: FileName;
+  /** Requests in it, without those of silent events alone. */
   readonly rows: number;
+  /** False when it holds nothing that may be seen: it stands in no metric then (safety 4). */
+  readonly shown: boolean;
   readonly seconds: number;
 }
 
@@ -182,10 +212,10 @@ export interface Report {
   readonly openGaps: number;
   /** Events a damaged file gave back since the last report. */
   readonly restored: number;
-  /** Pictures whose events were given up since the last report. */
+  /** Pictures that were given up since the last report, by themselves or with their events. */
   readonly forgotten: readonly string[];
 }
-export const trimmedKinds = ['inputs', 'history', 'arming', 'activity'] as const;
+export const trimmedKinds = ['inputs', 'history', 'arming', 'activity', 'pictures'] as const;
 export type Trimmed = (typeof trimmedKinds)[number];
 
 /** Why a file is not served, and what was found wrong in this run. */
@@ -197,6 +227,8 @@ export interface FileState {
   readonly walBytes?: number;
   /** True while what a damaged file held is being brought back. */
   readonly mending?: boolean;
+  /** True until the file has been read as a whole once: damage may still come to light. */
+  readonly checking?: boolean;
 }
 export type FileStates = Readonly<Record<FileName, FileState>>;
 

@@ -2,7 +2,10 @@ import { readdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync 
 import { basename, dirname, join } from 'node:path';
 import { syncDirectory } from './side.ts';
 
+/** Sets that were read stay for people to look at as long as there are not more than so many. */
 const keep = 2;
+/** One that was not read holds events nobody else has; above this number the oldest goes, and its salvage counts it as lost. */
+const mostSets = 16;
 /** Most bytes of a set that is kept for people to look at; a larger one is cut after its salvage. */
 const keptBytes = 64 * 1024 ** 2;
 /** `.read`: nothing more is to be taken from it. */
@@ -10,7 +13,8 @@ const suffixes = ['-wal', '-shm', '.page1', '.read', ''] as const;
 
 /**
  * Sets a damaged database aside as `<file>.corrupt-<n>`, its log and shared memory with it: a `-wal` alone is
- * worthless, and a database without it is older than it looks. The newest two sets are kept. Returns the new path.
+ * worthless, and a database without it is older than it looks. The newest two sets are kept, and every one that was not
+ * read to its end. Returns the new path.
  */
 export function quarantine(path: string): string {
   const dir = dirname(path);
@@ -19,7 +23,9 @@ export function quarantine(path: string): string {
   for (const suffix of suffixes) {
     if (statSync(path + suffix, { throwIfNoEntry: false })) renameSync(path + suffix, target + suffix);
   }
-  for (const old of numbers.slice(0, Math.max(0, numbers.length + 1 - keep))) removeSet(`${path}.corrupt-${old}`);
+  const old = (most: number) => numbers.slice(0, Math.max(0, numbers.length + 1 - most));
+  const read = old(keep).filter((number) => exists(`${path}.corrupt-${number}.read`));
+  for (const number of new Set([...read, ...old(mostSets)])) removeSet(`${path}.corrupt-${number}`);
   syncDirectory(dir);
   return target;
 }
@@ -53,6 +59,13 @@ export function unreadAside(path: string): string | undefined {
   const newest = newestAside(path);
   return newest === undefined || exists(`${newest}.read`) ? undefined : newest;
 }
+
+/** Sets that were not read to their end, newest first. */
+export const unreadSets = (path: string): string[] =>
+  setNumbers(path)
+    .map((number) => `${path}.corrupt-${number}`)
+    .filter((kept) => !exists(`${kept}.read`))
+    .reverse();
 
 /** To be called when nothing more is to be read from a set. */
 export function markRead(kept: string): void {

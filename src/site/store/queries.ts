@@ -1,92 +1,66 @@
 import type { Lane } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
-import type { StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
+import { type FileName, fileOf, lanePick } from './lanes.ts';
+import type { EventsQuery, StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
+import { damagedReason } from './reader.ts';
 import type { SiteFile } from './site-file.ts';
-import { synchronousOf } from './sqlite.ts';
+import type { Durably } from './transactions.ts';
 import type { Gap, OutboxStats } from './types.ts';
-import { fileOf, lanePick } from './writes.ts';
 
-const writes: ReadonlySet<StoreOp> = new Set<StoreOp>([
-  'commit',
-  'settle',
-  'retryParked',
-  'dropParked',
-  'addGap',
-  'gapsReported',
-  'addAnchor',
-  'updateMedia',
-  'remember',
-  'forget',
-]);
-export const isRead = ({ op }: StoreRequest): boolean => !writes.has(op);
+/** Damaged events parked in one transaction; the others are met again. */
+const parkedAtOnce = 1000;
 
-interface Sources {
+type Ask<Op extends StoreOp> = Extract<StoreRequest, { op: Op }>;
+
+/** What a read is answered from. */
+export interface Sources {
   readonly site: SiteFile;
   /** Undefined while `bulk.db` is away: what people see then comes from `site.db` alone. */
   readonly bulk: BulkFile | undefined;
   readonly bytes: () => OutboxStats['bytes'];
+  readonly durably: Durably;
+  readonly wall: () => number;
+  /** A file refused what a read had to write. */
+  readonly failed: (error: unknown, file: FileName) => void;
 }
 
-export function answerRead(request: StoreRequest, sources: Sources): StoreAnswers[StoreOp] {
-  const { site, bulk } = sources;
-  switch (request.op) {
-    case 'take':
-      return take(fileOf(request.lane) === 'site' ? site : bulk, request);
-    case 'before':
-      return site.reader.before(request.orderKey, request.seq);
-    case 'row':
-      return (fileOf(request.lane) === 'site' ? site : bulk)?.reader.row(request.seq);
-    case 'media':
-      return media(request, sources);
-    case 'parked':
-      return newest(sources, (file) => file.reader.parkedRows(request.beforeSeq, request.limit), request.limit);
-    case 'gaps':
-      return gaps(request, sources);
-    case 'anchors':
-      return site.anchors();
-    case 'events':
-      return events(request.query, sources);
-    case 'arming':
-      return site.arming(request.partition, request.limit);
-    case 'inputs':
-      return bulk?.inputs(request.limit) ?? [];
-    case 'recall':
-      return bulk?.recall(request.room, request.key);
-    case 'stats':
-      return stats(sources);
-    case 'synchronous':
-      return { site: synchronousOf(site.db), bulk: bulk === undefined ? 0 : synchronousOf(bulk.db) };
-    default:
-      throw new TypeError(`${request.op} is not a read`);
-  }
-}
+/** The file that holds the lane; undefined while it is away. */
+export const ofLane = (lane: Lane, { site, bulk }: Sources): SiteFile | BulkFile | undefined =>
+  fileOf(lane) === 'site' ? site : bulk;
 
-function take(file: SiteFile | BulkFile | undefined, request: { lane: Lane; afterSeq: number; limit: number }) {
+/**
+ * The one read that writes: an event that does not fit its checksum is parked where it is met. On a card that takes no
+ * writes it is met again later; the others are given out all the same.
+ */
+export function take({ lane, afterSeq, limit }: Ask<'take'>, sources: Sources): StoreAnswers['take'] {
+  const file = ofLane(lane, sources);
   if (file === undefined) return [];
-  const { lane, afterSeq, limit } = request;
   const { rows, damaged } = file.reader.take(lane, afterSeq, limit);
-  if (damaged.length > 0) {
-    const at = Date.now();
-    const reason = 'the stored event does not fit its checksum';
-    file.db
-      .transaction(() => {
-        for (const seq of damaged) {
-          file.outbox.settle({ seq, lane, verdict: 'parked', at, tries: 0, status: undefined, reason });
-        }
-      })
-      .immediate();
+  if (damaged.length === 0) return rows;
+  const verdict = { lane, verdict: 'parked', at: sources.wall(), tries: 0, status: undefined } as const;
+  try {
+    sources.durably(file, () => {
+      for (const seq of damaged.slice(0, parkedAtOnce)) file.outbox.settle({ ...verdict, seq, reason: damagedReason });
+    });
+  } catch (error) {
+    sources.failed(error, file.name);
   }
   return rows;
 }
 
-function media(request: Extract<StoreRequest, { op: 'media' }>, { site, bulk }: Sources): StoreAnswers['media'] {
-  const { states, limit } = request;
+export function media({ states, limit }: Ask<'media'>, { site, bulk }: Sources): StoreAnswers['media'] {
   const rows = [...site.reader.media(states, limit), ...(bulk?.reader.media(states, limit) ?? [])];
   return rows.sort((a, b) => a.seq - b.seq || a.index - b.index).slice(0, limit);
 }
 
+export function audit(query: Ask<'audit'>, { site, bulk }: Sources): StoreAnswers['audit'] {
+  const { head, base, foreign, ...found } = site.audit.read(query);
+  const heads = [head, bulk?.auditHead].filter((known) => known !== undefined);
+  return { ...found, ...(base !== undefined && { base }), ...(foreign !== undefined && { foreign }), heads };
+}
+
 /** Rows of both files, newest first. */
-function newest<R extends { readonly seq: number }>(
+export function newest<R extends { readonly seq: number }>(
   { site, bulk }: Sources,
   rows: (file: SiteFile | BulkFile) => R[],
   limit: number,
@@ -95,7 +69,7 @@ function newest<R extends { readonly seq: number }>(
   return all.sort((a, b) => b.seq - a.seq).slice(0, limit);
 }
 
-function gaps({ limit, unreported }: Extract<StoreRequest, { op: 'gaps' }>, { site, bulk }: Sources): Gap[] {
+export function gaps({ limit, unreported }: Ask<'gaps'>, { site, bulk }: Sources): Gap[] {
   // Whoever reads them to report them must not find them grown afterwards.
   if (unreported) for (const file of [site, bulk]) file?.outbox.sealGap();
   const all = [...site.reader.gaps(limit, unreported), ...(bulk?.reader.gaps(limit, unreported) ?? [])];
@@ -103,7 +77,7 @@ function gaps({ limit, unreported }: Extract<StoreRequest, { op: 'gaps' }>, { si
 }
 
 /** Merges a slice of both files. Below the higher of both floors one of them was not looked at yet. */
-function events(query: Extract<StoreRequest, { op: 'events' }>['query'], { site, bulk }: Sources) {
+export function events(query: EventsQuery, { site, bulk }: Sources) {
   const slices = [site, bulk].flatMap((file) => (file === undefined ? [] : [file.reader.events(query)]));
   const floor = Math.max(...slices.map((slice) => slice.floor));
   const merged = slices
@@ -115,10 +89,10 @@ function events(query: Extract<StoreRequest, { op: 'events' }>['query'], { site,
   return { records, next: merged.length > records.length ? last : floor };
 }
 
-function stats({ site, bulk, bytes }: Sources): OutboxStats {
+export function stats({ site, bulk, bytes }: Sources): OutboxStats {
   const files = bulk === undefined ? [site] : [site, bulk];
-  const sum = (count: (file: SiteFile | BulkFile) => number) => files.reduce((total, file) => total + count(file), 0);
   const perFile = files.map((file) => file.reader.byLane());
+  const pictures = files.map((file) => file.reader.mediaCounts());
   const byLane = lanePick((lane) => ({
     oldest: earliest(perFile.map((one) => one.oldest[lane])),
     parked: total(perFile.map((one) => one.parked[lane])),
@@ -126,12 +100,12 @@ function stats({ site, bulk, bytes }: Sources): OutboxStats {
   }));
   const each = Object.values(byLane);
   return {
-    pending: lanePick((lane) => sum((file) => file.outbox.counts.pending[lane] ?? 0)),
+    pending: lanePick((lane) => total(files.map((file) => file.outbox.counts.pending[lane]))),
     lanes: byLane,
     parked: total(each.map(({ parked }) => parked)),
     oldest: earliest(each.map(({ oldest }) => oldest)),
-    mediaPending: sum((file) => file.reader.mediaPending()),
-    mediaFailed: sum((file) => file.reader.mediaFailed()),
+    mediaPending: total(pictures.flatMap(({ planned, ready }) => [planned, ready])),
+    mediaFailed: total(pictures.map(({ failed }) => failed)),
     lost: total(each.map(({ lost }) => lost)),
     bytes: bytes(),
   };

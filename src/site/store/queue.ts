@@ -2,12 +2,16 @@ import { SitewardError } from '#errors.ts';
 import type { StoreLimits } from './limits.ts';
 import type { StoreCall, StoreReply, StoreRequest } from './protocol.ts';
 
+/** Takes the place of what was asked and answered. */
+const answered: StoreRequest = { id: 0, op: 'stats' };
+const ignore = () => {};
+
 export interface Waiting {
-  readonly request: StoreRequest;
+  request: StoreRequest;
   readonly bytes: number;
   /** Workers that died while they held it. */
   deaths: number;
-  settle(reply: StoreReply): void;
+  settle: (reply: StoreReply) => void;
 }
 
 /**
@@ -54,7 +58,11 @@ export class RequestQueue {
     if (waiting === undefined) return;
     this.#waiting.delete(reply.id);
     this.#bytes -= waiting.bytes;
-    waiting.settle(reply);
+    const { settle } = waiting;
+    // The tables a Map has grown out of keep what was in them until a full collection: it must not be the rows.
+    waiting.request = answered;
+    waiting.settle = ignore;
+    settle(reply);
   }
 
   all(): Waiting[] {

@@ -7,24 +7,29 @@ export function closeQuietly(file: SiteFile | BulkFile, checkpoint: boolean): vo
   attempt(() => file.db.close());
 }
 
-/** For steps whose failure shows by itself: in the file's state, or in the next commit. Our own errors pass. */
-export function attempt(step: () => unknown): void {
-  succeeds(step);
-}
-
-export const isReadOnly = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EROFS';
-
-/** False when the file would not do it; our own errors go through. */
-export function succeeds(step: () => unknown): boolean {
+/**
+ * For steps whose failure shows by itself: in the file's state, in the next commit, in the count of what cannot be
+ * read. Undefined when the disk or the file would not do it; our own errors go through.
+ */
+export function attempt<T>(step: () => T): T | undefined {
   try {
-    step();
-    return true;
+    return step();
   } catch (error) {
     if (error instanceof SitewardError) throw error;
-    return false;
+    return undefined;
   }
 }
+
+/** The same, for whoever needs to know. */
+export const succeeds = (step: () => unknown): boolean =>
+  attempt(() => {
+    step();
+    return true;
+  }) === true;
+
+/** The file system takes no writes. */
+export const isReadOnly = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EROFS';
 
 /** The reason, our own errors included; undefined when it succeeded. */
 export function failureOf(step: () => unknown): string | undefined {

@@ -1,12 +1,16 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import { type ClockQuality, type Lane, lanes, type MediaItem } from '#site/model/index.ts';
+import { laneAt, laneIndex } from './lanes.ts';
 import { mediaStates, pluck } from './outbox.ts';
 import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
+import type { StoredEvent } from './public-event.ts';
 import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
 
 const takeBytes = 256 * 1024;
 const takeRows = 1000;
+/** Damaged rows that are gone through to the next sound one: on a card that takes no writes they cannot be parked. */
+const takeDamaged = 20_000;
 const beforeRows = 64;
 /** Rows one slice of a filtered search looks at, so that a search never holds up an alarm for long. */
 const sliceRows = 2000;
@@ -41,9 +45,11 @@ interface MediaLine {
   wall: number;
   silent: number;
 }
-interface TrailRow {
-  seq: number;
-  event: string;
+/** The columns of `StoredEvent`. */
+const storedColumns =
+  'ev.seq, ev.event, ev.eid AS eventId, ev.class AS eventClass, ev.part AS partition, ev.wall, ev.clock';
+
+interface TrailRow extends StoredEvent {
   waiting: number | null;
   parked_reason: string | null;
   parked_at: number | null;
@@ -52,13 +58,9 @@ interface TrailRow {
   done_at: number | null;
 }
 
-interface ParkedLine {
-  seq: number;
+interface ParkedLine extends StoredEvent {
   lane: number;
-  eid: string;
-  wall: number;
   body: string;
-  event: string;
   at: number;
   status: number | null;
   reason: string;
@@ -75,6 +77,9 @@ interface GapLine {
   reported: number;
 }
 
+/** Why an event is parked that was stored and cannot be sent. */
+export const damagedReason = 'the stored event does not fit its checksum';
+
 /** What one file answers about events. No method writes; none keeps a statement open. */
 export class Reader {
   readonly #sql: ReturnType<typeof prepare>;
@@ -83,12 +88,16 @@ export class Reader {
     this.#sql = prepare(db);
   }
 
-  /** Waiting rows of a lane. Rows whose body no longer fits its checksum come apart, to be parked. */
+  /**
+   * Waiting rows of a lane. Rows whose body no longer fits its checksum come apart, to be parked; they do not count, so
+   * that few rows still mean the lane's end.
+   */
   take(lane: Lane, afterSeq: number, limit: number): { rows: PendingRow[]; damaged: number[] } {
     const rows: PendingRow[] = [];
     const damaged: number[] = [];
     let bytes = 0;
-    for (const row of this.#sql.take.iterate(lanes.indexOf(lane), afterSeq, Math.min(limit, takeRows))) {
+    const most = Math.min(limit, takeRows);
+    for (const row of this.#sql.take.iterate(laneIndex(lane), afterSeq, most + takeDamaged)) {
       if (crc32(row.body) !== row.crc) {
         damaged.push(row.seq);
         continue;
@@ -96,6 +105,7 @@ export class Reader {
       bytes += row.body.length;
       if (rows.length > 0 && bytes > takeBytes) break;
       rows.push(pendingRow(row));
+      if (rows.length === most) break;
     }
     return { rows, damaged };
   }
@@ -140,9 +150,8 @@ export class Reader {
   }
 
   parkedRows(beforeSeq: number, limit: number): WireParked[] {
-    return this.#sql.parked.all(beforeSeq, limit).map(({ eid, lane, status, ...row }) => ({
+    return this.#sql.parked.all(beforeSeq, limit).map(({ lane, status, ...row }) => ({
       ...row,
-      eventId: eid,
       lane: laneAt(lane),
       ...(status !== null && { status }),
     }));
@@ -175,12 +184,10 @@ export class Reader {
     };
   }
 
-  mediaPending(): number {
-    return this.#sql.countMedia.get(mediaStates.indexOf('planned'), mediaStates.indexOf('ready')) ?? 0;
-  }
-
-  mediaFailed(): number {
-    return this.#sql.countMedia.get(mediaStates.indexOf('failed'), mediaStates.indexOf('failed')) ?? 0;
+  /** Pictures and clips that are not uploaded, by state; a state without an entry has none. Those of silent events stand in no count. */
+  mediaCounts(): Partial<Record<MediaState, number>> {
+    const rows = this.#sql.countMedia.all();
+    return Object.fromEntries(rows.map(({ state, n }) => [mediaStates[state] ?? 'failed', n]));
   }
 
   #record(row: TrailRow): WireRecord {
@@ -191,7 +198,8 @@ export class Reader {
       state: mediaStates[line.state] ?? 'failed',
       ...(line.reason === null ? {} : { reason: line.reason }),
     }));
-    return { seq: row.seq, event: row.event, media, ...trail(row) };
+    const { seq, event, eventId, eventClass, partition, wall, clock } = row;
+    return { seq, event, eventId, eventClass, partition, wall, clock, media, ...trail(row) };
   }
 }
 
@@ -230,8 +238,6 @@ function mediaRow(row: MediaLine): MediaRow {
   };
 }
 
-const laneAt = (index: number): Lane => lanes[index] ?? 'activity';
-
 function prepare(db: Database) {
   const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body, ev.silent';
   return {
@@ -243,7 +249,7 @@ function prepare(db: Database) {
     ),
     row: db.prepare<[number], EventRow>(`SELECT ${columns} FROM ev WHERE seq = ?`),
     parked: db.prepare<[number, number], ParkedLine>(
-      `SELECT ev.seq, ev.lane, ev.eid, ev.wall, ev.body, ev.event, parked.at, parked.status, parked.reason, parked.tries
+      `SELECT ${storedColumns}, ev.lane, ev.body, parked.at, parked.status, parked.reason, parked.tries
        FROM parked JOIN ev USING(seq) WHERE parked.seq < ? AND NOT ev.silent ORDER BY parked.seq DESC LIMIT ?`,
     ),
     gaps: db.prepare<[number, number], GapLine>('SELECT * FROM gap WHERE reported <= ? ORDER BY id DESC LIMIT ?'),
@@ -258,7 +264,7 @@ function prepare(db: Database) {
       [{ below: number; floor: number; part: string | null; class: string | null; silent: number; limit: number }],
       TrailRow
     >(
-      `SELECT ev.seq, ev.event, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
+      `SELECT ${storedColumns}, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
          parked.tries AS parked_tries, done.tries AS done_tries, done.at AS done_at
        FROM ev LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
          LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
@@ -267,11 +273,11 @@ function prepare(db: Database) {
        ORDER BY ev.seq DESC LIMIT @limit`,
     ),
     countParked: db.prepare<[], { lane: number; n: number }>(
-      'SELECT ev.lane, count(*) AS n FROM parked JOIN ev USING(seq) WHERE NOT silent GROUP BY ev.lane',
+      'SELECT ev.lane, count(*) AS n FROM parked CROSS JOIN ev USING(seq) WHERE NOT silent GROUP BY ev.lane',
     ),
-    countMedia: pluck<[number, number], number>(
-      db,
-      'SELECT count(*) FROM media JOIN ev USING(seq) WHERE state IN (?, ?) AND NOT silent',
+    // All but those that were uploaded, of which there are the most.
+    countMedia: db.prepare<[], { state: number; n: number }>(
+      'SELECT state, count(*) AS n FROM media JOIN ev USING(seq) WHERE state IN (0, 1, 3) AND NOT silent GROUP BY state',
     ),
     oldest: pluck<[number], number>(
       db,

@@ -2,10 +2,15 @@ import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
+import { fileNames, fileOf, firstLaneOf } from './lanes.ts';
 import { pluck } from './outbox.ts';
+import { attempt } from './quiet.ts';
+import { damagedReason } from './reader.ts';
 import { readable, scan } from './scan.ts';
+import type { WaitingMark } from './side.ts';
 import type { SiteFile } from './site-file.ts';
 import { openSource } from './source.ts';
+import { type Table, tables } from './tables.ts';
 
 /** What cannot be read, by lane index. */
 export interface Unreadable {
@@ -26,14 +31,19 @@ export interface SalvageProgress {
   phase: number;
   /** The next number of the phase. */
   next: number;
-  /** Seqs whose place in `pend` cannot be read, as one range. */
+  /** Seqs whose place in `pend` or `parked` cannot be read, as one range. */
   doubt?: readonly [from: number, to: number];
   events: number;
   parked: number;
   unreadable: Unreadable[];
+  /** What the side file knows to have waited in it, by lane index: lost if it cannot be opened at all. */
+  readonly waiting?: readonly WaitingMark[];
 }
 
-export const newSalvage = (kept: string, top: number, last: number): SalvageProgress => ({
+export const newSalvage = (
+  kept: string,
+  { top, last, waiting }: { top: number; last: number; waiting: readonly WaitingMark[] | undefined },
+): SalvageProgress => ({
   kept,
   top,
   last,
@@ -42,29 +52,19 @@ export const newSalvage = (kept: string, top: number, last: number): SalvageProg
   events: 0,
   parked: 0,
   unreadable: [],
+  ...(waiting !== undefined && { waiting }),
 });
 
 type Row = Record<string, string | number | null>;
-type Phase = (file: 'site' | 'bulk') => boolean;
 
-const both: Phase = () => true;
-const onlySite: Phase = (file) => file === 'site';
-const onlyBulk: Phase = (file) => file === 'bulk';
-
-/** In the order of their worth. `number` is the column a table is read by. */
+/** In the order of their worth; those of the lanes come first. */
 const phases = [
-  ...lanes.map((lane, index) => ({
-    name: 'pend' as const,
-    lane: index,
-    is: lane === 'activity' ? onlyBulk : onlySite,
-  })),
-  { name: 'doubt' as const, is: both },
-  { name: 'parked' as const, is: both },
-  { name: 'table' as const, table: 'arming', number: 'id', is: onlySite },
-  { name: 'table' as const, table: 'gap', number: 'id', is: both },
-  { name: 'table' as const, table: 'audit', number: 'n', is: onlySite },
-  { name: 'list' as const, table: 'anchor', is: onlySite },
-  { name: 'list' as const, table: 'memory', is: onlyBulk },
+  ...lanes.map((lane, index) => ({ name: 'pend' as const, lane: index, files: [fileOf(lane)] })),
+  { name: 'parked' as const, files: fileNames },
+  { name: 'doubt' as const, files: fileNames },
+  ...tables.flatMap((table) =>
+    table.salvage === 'event' || table.salvage === 'none' ? [] : [{ name: table.salvage, table, files: table.files }],
+  ),
 ] as const;
 
 /** Most rows of a table without numbers. */
@@ -73,26 +73,33 @@ const listRows = 20_000;
 /**
  * Copies what can be read of a damaged file into a new one, in small steps: waiting and parked events under their seq and id with
  * their media rows, arming records, gap records, anchors, a room's memory. Each row is read by its own number, so that
- * one bad page costs its own rows only, and a body must fit its checksum, else the event is parked. Where `pend` cannot
- * be read, an event that is neither delivered nor parked counts as waiting: to send one twice is harmless, to lose one is not.
+ * one bad page costs its own rows only, and a body must fit its checksum, else the event is parked. Where `pend` or
+ * `parked` cannot be read, an event that is neither delivered nor parked counts as waiting: to send one twice is harmless, to lose one is not.
  * The core's state is not taken over: an unknown state is safer than one from a damaged file.
  */
 export class Salvage {
   readonly progress: SalvageProgress;
   readonly #source: Database;
   readonly #to: SiteFile | BulkFile;
+  readonly #wall: () => number;
   readonly #units: Generator<void>;
   readonly #inserts = new Map<string, Statement>();
   readonly #reads = new Map<string, Statement<unknown[], Row>>();
   readonly #known: Statement<[number, number], number>;
+  readonly #planned: Statement;
   #added: number[] = lanes.map(() => 0);
 
   /** Throws when the source is no database at all. */
-  constructor(options: { path: string; to: SiteFile | BulkFile; progress: SalvageProgress }) {
+  constructor(options: { path: string; to: SiteFile | BulkFile; progress: SalvageProgress; wall: () => number }) {
     this.progress = structuredClone(options.progress);
     this.#to = options.to;
+    this.#wall = options.wall;
     this.#source = openSource(options.path);
     this.#known = pluck(this.#to.db, 'SELECT count(*) FROM ev WHERE seq BETWEEN ? AND ?');
+    this.#planned = this.#to.db.prepare(
+      `UPDATE media SET state = @state, at = @at, file = @file, bytes = @bytes, sha256 = @sha256, mime = @mime,
+         reason = @reason WHERE seq = @seq AND idx = @idx AND state = 0`,
+    );
     this.#units = this.#run();
   }
 
@@ -118,12 +125,12 @@ export class Salvage {
     const { progress } = this;
     for (; progress.phase < phases.length; progress.phase += 1, progress.next = 0) {
       const phase = phases[progress.phase];
-      if (phase?.is(this.#to.name) !== true) continue;
+      if (phase?.files.includes(this.#to.name) !== true) continue;
       if (phase.name === 'pend') yield* this.#pending(phase.lane);
       else if (phase.name === 'doubt') yield* this.#doubtful();
       else if (phase.name === 'parked') yield* this.#parked();
-      else if (phase.name === 'table') yield* this.#table(phase.table, phase.number);
-      else this.#list(phase.table);
+      else if (phase.name === 'list') this.#list(phase.table);
+      else yield* this.#numberedTable(phase.table);
       yield;
     }
   }
@@ -150,7 +157,7 @@ export class Salvage {
     }
   }
 
-  /** The events of the seqs whose place in `pend` cannot be read. */
+  /** The events of the seqs whose place in `pend` or `parked` cannot be read. */
   *#doubtful(): Generator<void> {
     const { doubt } = this.progress;
     if (doubt === undefined) return;
@@ -168,54 +175,55 @@ export class Salvage {
         if (this.#event(seq) === 'sound') this.#wait(row);
       }
       // Whether they were waiting nobody knows; they are counted so.
-      if (bad !== undefined) this.#miss(this.#to.name === 'site' ? 0 : lanes.length - 1, ...bad);
+      if (bad !== undefined) this.#miss(firstLaneOf(this.#to.name), ...bad);
       this.progress.next = next;
       yield;
     }
   }
 
   *#parked(): Generator<void> {
-    for (const { rows, next } of scan({ ...this.#range(), read: this.#numbered('parked', 'seq'), numberOf })) {
+    for (const { rows, next, bad } of scan({ ...this.#range(), read: this.#numbered('parked', 'seq'), numberOf })) {
       for (const row of rows) {
         const found = this.#event(Number(row.seq));
-        if (found === 'unreadable')
-          this.#miss(this.#to.name === 'site' ? 0 : lanes.length - 1, Number(row.seq), Number(row.seq));
+        if (found === 'unreadable') this.#miss(firstLaneOf(this.#to.name), Number(row.seq), Number(row.seq));
         else if (found !== 'known' && this.#insert('parked', row)) this.progress.parked += 1;
       }
+      if (bad !== undefined) this.#doubt(...bad);
       this.progress.next = next;
       yield;
     }
   }
 
-  *#table(table: string, number: string): Generator<void> {
-    const read = this.#numbered(table, number);
-    const top = this.#top(table, number);
-    for (const { rows, next } of scan({
-      from: this.progress.next,
-      to: top,
-      read,
-      numberOf: (row) => Number(row[number]),
-    })) {
-      for (const row of rows) this.#insert(table, row, number === 'id' ? number : undefined);
+  *#numberedTable({ name, key, salvage }: Table): Generator<void> {
+    const [number = ''] = Object.keys(key);
+    const range = { from: this.progress.next, to: this.#top(name, number) };
+    const numberOf = (row: Row) => Number(row[number]);
+    for (const { rows, next } of scan({ ...range, read: this.#numbered(name, number), numberOf })) {
+      for (const row of rows) this.#insert(name, row, salvage === 'renumbered' ? number : undefined);
       this.progress.next = next;
       yield;
     }
   }
 
   /** From both ends to the bad page. */
-  #list(table: string): void {
-    const forward = readable(() => this.#read(`SELECT * FROM ${table} LIMIT ${listRows}`).iterate());
-    for (const row of forward.rows) this.#insert(table, row);
+  #list({ name, key }: Table): void {
+    const forward = readable(() => this.#read(`SELECT * FROM ${name} LIMIT ${listRows}`).iterate());
+    for (const row of forward.rows) this.#insert(name, row);
     if (!forward.failed) return;
-    const key = table === 'anchor' ? 'boot DESC, mono DESC' : 'room DESC, k DESC';
-    const backward = readable(() => this.#read(`SELECT * FROM ${table} ORDER BY ${key} LIMIT ${listRows}`).iterate());
-    for (const row of backward.rows) this.#insert(table, row);
+    const order = Object.keys(key).map((column) => `${column} DESC`);
+    const backward = readable(() =>
+      this.#read(`SELECT * FROM ${name} ORDER BY ${order.join(', ')} LIMIT ${listRows}`).iterate(),
+    );
+    for (const row of backward.rows) this.#insert(name, row);
   }
 
   /** Copies an event with its media rows. `damaged`: its body does not fit its checksum, so it was parked. */
   #event(seq: number): 'sound' | 'damaged' | 'unreadable' | 'known' {
-    // It came from the second copy of the alarms.
-    if (this.#known.get(seq, seq) === 1) return 'known';
+    // It came from the second copy of the alarms, which does not know what became of its pictures.
+    if (this.#known.get(seq, seq) === 1) {
+      this.#pictures(seq);
+      return 'known';
+    }
     const row = attempt(() => this.#read('SELECT * FROM ev WHERE seq = ?').get(seq));
     if (row === undefined) return 'unreadable';
     try {
@@ -223,14 +231,23 @@ export class Salvage {
     } catch {
       return 'unreadable';
     }
-    const media = readable(() => this.#read('SELECT * FROM media WHERE seq = ?').iterate(seq));
-    for (const item of media.rows) attempt(() => this.#insert('media', item));
+    this.#pictures(seq);
     this.progress.events += 1;
     if (crc32(String(row.body)) === row.crc) return 'sound';
-    const reason = 'the stored event does not fit its checksum';
-    this.#insert('parked', { seq, at: Date.now(), status: null, reason, tries: 0 });
+    this.#insert('parked', { seq, at: this.#wall(), status: null, reason: damagedReason, tries: 0 });
     this.progress.parked += 1;
     return 'damaged';
+  }
+
+  /** One that stands in the new file stays as it is, unless it is only planned there. */
+  #pictures(seq: number): void {
+    const media = readable(() => this.#read('SELECT * FROM media WHERE seq = ?').iterate(seq));
+    for (const item of media.rows) {
+      attempt(() => {
+        this.#planned.run(item);
+        this.#insert('media', item);
+      });
+    }
   }
 
   #wait(row: Row): void {
@@ -306,11 +323,3 @@ export class Salvage {
 }
 
 const numberOf = (row: Row): number => Number(row.seq);
-
-function attempt<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}

@@ -1,6 +1,6 @@
 import Sqlite, { type Database } from 'better-sqlite3';
 import { SitewardError } from '#errors.ts';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
 
 /**
  * Events are append-only; what becomes of one is told by the small table its seq stands in: `pend` (waiting),
@@ -41,6 +41,11 @@ CREATE TABLE audit(n INTEGER PRIMARY KEY, prev TEXT NOT NULL, hash TEXT NOT NULL
   record TEXT NOT NULL) STRICT;
 `;
 
+/** Alarm verifications: a few hundred at most, each written as a whole. */
+const verification = `
+CREATE TABLE verification(id TEXT PRIMARY KEY, at REAL NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
 const bulk = `${outbox}
 CREATE TABLE inputs(id INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
 CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(room, k))
@@ -48,7 +53,10 @@ CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMAR
 `;
 
 /** Migration n (from 1) leads from version n - 1 to n. A released one is never edited, only followed. */
-export const migrations: Readonly<Record<FileName, readonly string[]>> = { site: [site], bulk: [bulk] };
+export const migrations: Readonly<Record<FileName, readonly string[]>> = {
+  site: [site, verification],
+  bulk: [bulk],
+};
 
 /** Brings a file to the newest version, each step in its own transaction. Refuses a file of a newer siteward. */
 export function migrate(db: Database, file: FileName, steps: readonly string[] = migrations[file]): void {

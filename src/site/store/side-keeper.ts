@@ -11,14 +11,16 @@ const loopSeconds = 120;
 export class SideKeeper {
   readonly #dir: string;
   readonly #note: Note;
+  readonly #wall: () => number;
   #side: SideFile | undefined;
   #starts: StartMarks | undefined;
   #told = false;
 
-  constructor(dir: string, note: Note) {
+  constructor({ dir, note, wall }: { dir: string; note: Note; wall: () => number }) {
     this.#dir = dir;
     this.#note = note;
-    this.#side = readSide(dir);
+    this.#wall = wall;
+    this.#side = readSide(dir, wall);
   }
 
   get side(): SideFile | undefined {
@@ -38,7 +40,7 @@ export class SideKeeper {
   write(change: Partial<SideFile> & Pick<SideFile, 'epoch' | 'id'>): void {
     const starts = change.starts ?? this.#starts;
     this.#starts = starts;
-    this.#side = { created: Date.now(), ...this.#side, ...change, ...(starts !== undefined && { starts }) };
+    this.#side = { created: this.#wall(), ...this.#side, ...change, ...(starts !== undefined && { starts }) };
     try {
       writeSide(this.#dir, this.#side);
       this.#told = false;

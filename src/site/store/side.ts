@@ -1,9 +1,9 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashPoint } from '#lib/crash-point.ts';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
 
-/** Waiting events of a lane when the side file was written. */
+/** Events of a lane that the cloud did not have, refused ones among them, when the side file was written. */
 export interface WaitingMark {
   readonly count: number;
   /** Lowest seq of them. */
@@ -45,22 +45,22 @@ const dayMs = 86_400_000;
  * Undefined only when there is no side file. One that cannot be read still proves that a store existed; its epoch is
  * then the day number, which is above every epoch that was counted up from 1.
  */
-export function readSide(dir: string): SideFile | undefined {
+export function readSide(dir: string, wall: () => number): SideFile | undefined {
   let text: string;
   try {
     text = readFileSync(join(dir, 'epoch.json'), 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    return unreadable();
+    return unreadable(wall());
   }
   const epoch = Number(/"epoch"\s*:\s*(\d{1,15})/.exec(text)?.[1] ?? Number.NaN);
   const created = Number(/"created"\s*:\s*(\d{1,15})/.exec(text)?.[1] ?? 0);
-  if (!Number.isSafeInteger(epoch) || epoch <= 0) return unreadable();
+  if (!Number.isSafeInteger(epoch) || epoch <= 0) return unreadable(wall());
   const id = /"id"\s*:\s*"([0-9a-f-]{36})"/.exec(text)?.[1];
   return { ...marks(text), epoch, created, ...(id !== undefined && { id }) };
 }
 
-const unreadable = (): SideFile => ({ epoch: Math.max(1, Math.floor(Date.now() / dayMs)), created: 0 });
+const unreadable = (wall: number): SideFile => ({ epoch: Math.max(1, Math.floor(wall / dayMs)), created: 0 });
 
 /** The parts that help but are not needed; taken only as a whole. */
 function marks(text: string): Pick<SideFile, 'last' | 'reserved' | 'skipped' | 'waiting' | 'starts'> {

@@ -1,9 +1,11 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import type { ArmingRecord } from '#site/model/index.ts';
+import { AuditLog } from './audit-log.ts';
 import { Outbox, pluck } from './outbox.ts';
 import { Reader } from './reader.ts';
 import type { Anchor } from './types.ts';
+import type { VerificationRow } from './verification-row.ts';
 
 /**
  * How many numbers are set aside at once. The controller may show and send an event that never reached the disk
@@ -12,7 +14,7 @@ import type { Anchor } from './types.ts';
  * number set aside is kept in `site.db`, and a run that did not end cleanly continues above it. After a clean stop
  * no number is skipped.
  */
-const reservedAhead = 100_000;
+export const reservedAhead = 100_000;
 
 /** Anchors kept; the oldest give way. Events that old are hardly still waiting. */
 const maxAnchors = 64;
@@ -23,6 +25,7 @@ export class SiteFile {
   readonly db: Database;
   readonly outbox: Outbox;
   readonly reader: Reader;
+  readonly audit: AuditLog;
   readonly #sql: ReturnType<typeof prepare>;
   #reserved: number;
   #armingCount: number;
@@ -33,6 +36,7 @@ export class SiteFile {
     this.db = db;
     this.outbox = new Outbox(db);
     this.reader = new Reader(db);
+    this.audit = new AuditLog(db);
     this.#sql = prepare(db);
     this.#reserved = Number(this.meta('reserved') ?? 0);
     this.#armingCount = this.#sql.countArming.get() ?? 0;
@@ -109,8 +113,21 @@ export class SiteFile {
     this.#sql.trimAnchors.run(maxAnchors);
   }
 
+  /** The oldest request first. */
+  verifications(): VerificationRow[] {
+    return this.#sql.verifications.all();
+  }
+
+  setVerifications(rows: readonly VerificationRow[]): void {
+    for (const { id, at, record } of rows) {
+      if (record === null) this.#sql.dropVerification.run(id);
+      else this.#sql.setVerification.run(id, at, record);
+    }
+  }
+
   recount(): void {
     this.outbox.recount();
+    this.audit.recount();
     this.#armingCount = this.#sql.countArming.get() ?? 0;
     this.#reserved = Number(this.meta('reserved') ?? 0);
   }
@@ -138,6 +155,12 @@ function prepare(db: Database) {
     trimAnchors: db.prepare(
       'DELETE FROM anchor WHERE (boot, mono) NOT IN (SELECT boot, mono FROM anchor ORDER BY wall DESC LIMIT ?)',
     ),
+    verifications: db.prepare<[], VerificationRow>('SELECT id, at, record FROM verification ORDER BY at, id'),
+    setVerification: db.prepare(
+      `INSERT INTO verification(id, at, record) VALUES(?, ?, ?)
+       ON CONFLICT(id) DO UPDATE SET record = excluded.record`,
+    ),
+    dropVerification: db.prepare('DELETE FROM verification WHERE id = ?'),
     state: db.prepare<[], { ord: number; crc: number; state: string }>('SELECT ord, crc, state FROM core'),
     setState: db.prepare(
       `INSERT INTO core(id, ord, crc, state) VALUES(1, @order, @crc, @state)

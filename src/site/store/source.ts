@@ -1,6 +1,6 @@
 import { closeSync, openSync, readSync, writeSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
 import { emptyDatabase, schemaOf } from './schema.ts';
 
 const pageBytes = 4096;

@@ -1,6 +1,7 @@
 import { closeSync, openSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BulkFile } from './bulk-file.ts';
+import { isReadOnly } from './quiet.ts';
 import type { SiteFile } from './site-file.ts';
 
 export const pageBytes = 4096;
@@ -47,14 +48,14 @@ export function spaceOf(dir: string): Space | undefined {
 }
 
 /** Only a new file tells: a file system that met an error refuses it and still calls itself writable. */
-export function isReadOnly(dir: string): boolean {
+export function isDirReadOnly(dir: string): boolean {
   const path = join(dir, 'probe');
   try {
     closeSync(openSync(path, 'w', 0o600));
     rmSync(path, { force: true });
     return false;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EROFS';
+    return isReadOnly(error);
   }
 }
 

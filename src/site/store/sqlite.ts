@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
 import { alteredEntry, migrate } from './schema.ts';
 
 /** The file is damaged: to be set aside, never to be used. */

@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import { describe, SitewardError } from '#errors.ts';
+import { isReadOnly } from './quiet.ts';
 
 /** Makes the state directory, for its owner alone. Throws `state_dir_unusable`. */
 export function makeStateDir(dir: string): void {
@@ -13,5 +14,3 @@ export function makeStateDir(dir: string): void {
     throw new SitewardError('state_dir_unusable', text, { facts: { dir }, cause: error });
   }
 }
-
-const isReadOnly = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EROFS';

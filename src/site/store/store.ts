@@ -1,10 +1,17 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
-import type { ArmingRecord, SiteEvent } from '#site/model/index.ts';
+import { sleep } from '#lib/wait.ts';
+import type { ArmingRecord, AuditEntry } from '#site/model/index.ts';
+import { chainWalk, readAuditEntry } from './audit-chain.ts';
+import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
 import { type StoreEvidence, storeHealth } from './health.ts';
+import { fileNames, fileOf } from './lanes.ts';
+import { LeftLosses } from './left-losses.ts';
 import { defaultLimits, type StoreLimits } from './limits.ts';
 import { type StoreMetrics, storeMetrics } from './metrics.ts';
 import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
@@ -13,21 +20,26 @@ import { failureError, type Opened, StoreThread } from './thread.ts';
 import type {
   Anchor,
   Commit,
+  EventAt,
   EventRecord,
   Gap,
+  GapMark,
   MediaRow,
   MediaState,
   MediaUpdate,
   Memory,
+  NewGap,
   OutboxStats,
   ParkedRecord,
   PendingRow,
   Recovery,
   StorageState,
   Store,
+  StoredInput,
   Verdict,
 } from './types.ts';
-import { eventRecord, holdsAlarm, sizeOfCommit, wireCommit } from './wire.ts';
+import type { VerificationRow } from './verification-row.ts';
+import { eventRecord, holdsAlarm, parkedRecord, sizeOfCommit, wireCommit, withNumbers } from './wire.ts';
 
 export interface StoreOptions {
   /** State directory; made with mode 0700 if it is not there. */
@@ -40,13 +52,14 @@ export interface StoreOptions {
   readonly limits?: Partial<StoreLimits>;
   /** Told when a damaged file gave back events that wait for the cloud. */
   readonly onRestored?: () => void;
-  /** Told which pictures nobody wants any more: their events were given up. */
+  /** Told which pictures nobody wants any more: they were given up, or their events. */
   readonly onForgotten?: (files: readonly string[]) => void;
   /** Told when the disk's level changed, and when there are gap records that no event tells of. */
   readonly onNews?: () => void;
 }
 
 const callBytes = 128;
+const verifySlice = 500;
 const maxRows = 10_000;
 
 /** The store of the main thread. All work happens in the store thread; nothing here blocks. */
@@ -59,6 +72,10 @@ export class WorkerStore implements Store {
   /** Failed commits: a repeat (the same object) keeps its order number, so an old state never overwrites a newer one. */
   readonly #orders = new WeakMap<Commit, number>();
   readonly #evidence: StoreEvidence = { lastCommit: undefined, lastError: undefined };
+  readonly #log: Logger;
+  readonly #left: LeftLosses;
+  readonly #leaving: (() => readonly NewGap[])[] = [];
+  readonly #stopping = new AbortController();
   readonly #onRestored: () => void;
   readonly #onNews: () => void;
   readonly #onForgotten: (files: readonly string[]) => void;
@@ -72,6 +89,8 @@ export class WorkerStore implements Store {
   constructor(options: StoreOptions) {
     const limits = { ...defaultLimits, ...options.limits };
     this.#clock = options.clock;
+    this.#log = options.log;
+    this.#left = new LeftLosses(options.dir);
     this.#onRestored = options.onRestored ?? (() => {});
     this.#onNews = options.onNews ?? (() => {});
     this.#onForgotten = options.onForgotten ?? (() => {});
@@ -94,12 +113,14 @@ export class WorkerStore implements Store {
     this.#opened = await this.#thread.open();
     this.#nextOrder = this.#opened.nextOrder;
     this.#maxSeq = this.#opened.recovery.nextSeq - 1;
+    void this.#takeLeft().catch(() => undefined);
     if (!signal.aborted) return;
     await this.stop();
     signal.throwIfAborted();
   }
 
   stop(): Promise<void> {
+    this.#stopping.abort(new SitewardError('stopped', 'the store is stopping'));
     this.#stopped ??= this.#close();
     return this.#stopped;
   }
@@ -119,7 +140,10 @@ export class WorkerStore implements Store {
     const [, maxSeq] = wire;
     if (maxSeq > this.#maxSeq) this.#maxSeq = maxSeq;
     const failed = () => this.#orders.set(commit, order);
-    return this.#ask<'commit'>({ op: 'commit', commit: wire }, sizeOfCommit(wire), holdsAlarm(commit), failed);
+    return this.#ask<'commit'>({ op: 'commit', commit: wire }, sizeOfCommit(wire), {
+      urgent: holdsAlarm(commit),
+      failed,
+    });
   }
 
   take(lane: PendingRow['lane'], afterSeq: number, limit: number): Promise<PendingRow[]> {
@@ -134,34 +158,48 @@ export class WorkerStore implements Store {
     return this.#ask<'row'>({ op: 'row', lane, seq });
   }
 
-  settle(verdicts: readonly Verdict[]): Promise<void> {
-    return this.#ask<'settle'>({ op: 'settle', verdicts }, verdicts.length * callBytes);
+  settle(verdicts: readonly Verdict[], { until }: { until?: AbortSignal } = {}): Promise<void> {
+    return this.#ask<'settle'>({ op: 'settle', verdicts }, verdicts.length * callBytes, { until });
   }
 
-  retryParked(seqs: readonly number[]): Promise<number> {
-    return this.#ask<'retryParked'>({ op: 'retryParked', seqs });
+  retryParked(events: readonly EventAt[]): Promise<number> {
+    return perFile(events, (some) => this.#ask<'retryParked'>({ op: 'retryParked', events: some }));
   }
 
   async parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]> {
     const { limit, beforeSeq = Number.MAX_SAFE_INTEGER } = query;
     const rows = await this.#ask<'parked'>({ op: 'parked', limit: bounded(limit), beforeSeq });
-    return rows.map((row) => ({ ...row, event: JSON.parse(row.event) as SiteEvent }));
+    return withNumbers(rows.map(parkedRecord), this);
   }
 
-  dropParked(seqs: readonly number[]): Promise<number> {
-    return this.#ask<'dropParked'>({ op: 'dropParked', seqs, at: this.#clock.wall() });
+  dropParked(events: readonly EventAt[]): Promise<number> {
+    const at = this.#clock.wall();
+    return perFile(events, (some) => this.#ask<'dropParked'>({ op: 'dropParked', events: some, at }));
   }
 
   gaps({ limit, unreported = false }: { limit: number; unreported?: boolean }): Promise<Gap[]> {
     return this.#ask<'gaps'>({ op: 'gaps', limit: bounded(limit), unreported });
   }
 
-  addGap(gap: Omit<Gap, 'id' | 'reported'>): Promise<void> {
+  rowOf(number: number): Promise<number> {
+    return this.#ask<'rowOf'>({ op: 'rowOf', number });
+  }
+
+  numbersOf(seqs: readonly number[]): Promise<number[]> {
+    return seqs.length === 0 ? Promise.resolve([]) : this.#ask<'numbersOf'>({ op: 'numbersOf', seqs });
+  }
+
+  addGap(gap: NewGap): Promise<void> {
     return this.#ask<'addGap'>({ op: 'addGap', gap });
   }
 
-  gapsReported(gaps: readonly Pick<Gap, 'lane' | 'id'>[]): Promise<void> {
-    return this.#ask<'gapsReported'>({ op: 'gapsReported', gaps: gaps.map(({ lane, id }) => ({ lane, id })) });
+  leave(losses: () => readonly NewGap[]): void {
+    this.#leaving.push(losses);
+  }
+
+  gapsReported(gaps: readonly GapMark[]): Promise<void> {
+    const marks = gaps.map(({ lane, id, seqFrom, seqTo }) => ({ lane, id, seqFrom, seqTo }));
+    return this.#ask<'gapsReported'>({ op: 'gapsReported', gaps: marks });
   }
 
   anchors(): Promise<Anchor[]> {
@@ -170,6 +208,10 @@ export class WorkerStore implements Store {
 
   addAnchor(anchor: Anchor): Promise<void> {
     return this.#ask<'addAnchor'>({ op: 'addAnchor', anchor });
+  }
+
+  verifications(): Promise<VerificationRow[]> {
+    return this.#ask<'verifications'>({ op: 'verifications' });
   }
 
   updateMedia(updates: readonly MediaUpdate[]): Promise<void> {
@@ -189,7 +231,7 @@ export class WorkerStore implements Store {
       const { partition = null, class: eventClass = null, withSilent = false } = query;
       const slice = { limit: limit - records.length, beforeSeq, partition, eventClass, withSilent };
       const { records: found, next } = await this.#ask<'events'>({ op: 'events', query: slice });
-      records.push(...found.map(eventRecord));
+      records.push(...(await withNumbers(found.map(eventRecord), this)));
       beforeSeq = next;
     }
     return records;
@@ -200,9 +242,33 @@ export class WorkerStore implements Store {
     return this.#ask<'arming'>({ op: 'arming', partition: query.partition ?? null, limit: bounded(query.limit) });
   }
 
+  async audit({ limit, before = Number.MAX_SAFE_INTEGER }: Parameters<Store['audit']>[0]): Promise<AuditEntry[]> {
+    const { rows } = await this.auditSlice({ to: before - 1, limit, newest: true });
+    return rows.flatMap(({ record }) => readAuditEntry(record) ?? []);
+  }
+
+  auditSlice(query: Parameters<Store['auditSlice']>[0]): Promise<AuditSlice> {
+    const { from = 0, to = Number.MAX_SAFE_INTEGER, limit, newest = false } = query;
+    return this.#ask<'audit'>({ op: 'audit', from, to, limit: bounded(limit), newest });
+  }
+
+  async verifyAudit(): Promise<AuditVerdict> {
+    const walk = chainWalk();
+    while (walk.take(await this.auditSlice({ from: walk.from, limit: verifySlice })));
+    return walk.verdict();
+  }
+
+  async auditExported({ n, hash }: AuditLink): Promise<boolean> {
+    return (await this.#ask<'auditExported'>({ op: 'auditExported', last: { n, hash } })) > 0;
+  }
+
   /** The newest `limit` lines, in the order they were written. */
   inputs(query: { limit: number }): Promise<string[]> {
     return this.#ask<'inputs'>({ op: 'inputs', limit: bounded(query.limit) });
+  }
+
+  inputsAfter({ after, limit }: { after: number; limit: number }): Promise<StoredInput[]> {
+    return this.#ask<'inputsAfter'>({ op: 'inputsAfter', after, limit: bounded(limit) });
   }
 
   stats(): Promise<OutboxStats> {
@@ -238,8 +304,7 @@ export class WorkerStore implements Store {
   #ask<Op extends keyof StoreAnswers>(
     call: StoreCall,
     bytes = callBytes,
-    urgent = false,
-    failed?: () => void,
+    { urgent = false, failed, until }: { urgent?: boolean; failed?: () => void; until?: AbortSignal | undefined } = {},
   ): Promise<StoreAnswers[Op]> {
     return new Promise((resolve, reject) => {
       const refuse = (error: unknown) => {
@@ -254,7 +319,7 @@ export class WorkerStore implements Store {
           if (reply.ok) resolve(reply.value as StoreAnswers[Op]);
           else refuse(failureError(reply.failure));
         });
-        this.#thread.send(waiting);
+        this.#thread.send(waiting, until);
       } catch (error) {
         this.#metrics.refused();
         refuse(error);
@@ -266,6 +331,22 @@ export class WorkerStore implements Store {
     await this.#thread.close(this.#maxSeq);
     const failure = { code: 'stopped', message: 'The store was stopped before it confirmed this.' } as const;
     for (const { request } of this.#queue.all()) this.#queue.answer({ id: request.id, ok: false, failure });
+    // Whoever asked hears of its last answers first.
+    await nextTurn();
+    const losses = this.#leaving.flatMap((ask) => ask());
+    await this.#left.leave(losses).catch((error: unknown) => {
+      this.#log.error({ err: error, losses }, 'what was lost cannot be left on disk for the next start');
+    });
+  }
+
+  /** What a former stop left becomes gap records; tried until the disk takes them. */
+  async #takeLeft(): Promise<void> {
+    const pause = backoff({ baseMs: 500, capMs: 30_000 });
+    const left = await this.#left.begin();
+    // Repeated as they are: the store takes the same record once.
+    const take = () => Promise.all(left.map((gap) => this.addGap(gap)));
+    while (!(await take().then(isTrue, isFalse))) await sleep(pause.next(), this.#stopping.signal);
+    await this.#left.taken();
   }
 
   #onReport(report: Report): void {
@@ -278,12 +359,29 @@ export class WorkerStore implements Store {
     if (report.forgotten.length > 0) this.#onForgotten(report.forgotten);
     const at = this.#clock.wall();
     for (const { file, code } of report.errors) this.#evidence.lastError = { file, code, at };
-    for (const { file } of report.transactions) {
-      this.#evidence.lastCommit = { at };
+    for (const { file, shown } of report.transactions) {
+      if (shown) this.#evidence.lastCommit = { at };
       // Only a transaction of the same file shows that the trouble is over.
       if (report.errors.length === 0 && this.#evidence.lastError?.file === file) this.#evidence.lastError = undefined;
     }
   }
+}
+
+/**
+ * One request for each file, so that what one of them did is not called failed because of the other: the sum of what
+ * was done, or the first error when that is nothing.
+ */
+async function perFile(
+  events: readonly EventAt[],
+  ask: (some: readonly EventAt[]) => Promise<number>,
+): Promise<number> {
+  const at = events.map(({ seq, lane }) => ({ seq, lane }));
+  const parts = fileNames.map((name) => at.filter(({ lane }) => fileOf(lane) === name));
+  const answers = await Promise.allSettled(parts.filter((some) => some.length > 0).map(ask));
+  const done = answers.reduce((sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value : 0), 0);
+  const failed = answers.find(({ status }) => status === 'rejected');
+  if (done === 0 && failed?.status === 'rejected') throw failed.reason;
+  return done;
 }
 
 function notRunning(opened: Opened | undefined): SitewardError {
@@ -292,3 +390,5 @@ function notRunning(opened: Opened | undefined): SitewardError {
 }
 
 const bounded = (limit: number): number => Math.max(1, Math.min(maxRows, Math.trunc(limit)));
+const isTrue = (): boolean => true;
+const isFalse = (): boolean => false;

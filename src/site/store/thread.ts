@@ -10,7 +10,7 @@ import type { Recovery } from './types.ts';
 const maxDeaths = 3;
 const closeMs = 5000;
 /** Requests in one message. */
-const part = 16;
+const part = 8;
 
 export interface Opened {
   readonly recovery: Recovery;
@@ -78,10 +78,15 @@ export class StoreThread {
   /**
    * Leaves when the code that runs now, and all that it settled, is done. In a rush it goes in parts, so that the
    * thread writes the first rows while the main thread still makes the last; each part but the last says that more
-   * follows, so that all end up in the same transaction.
+   * follows, so that all end up in the same transaction. With `until` it leaves with the next request, or once that
+   * signal aborts.
    */
-  send(waiting: Waiting): void {
+  send(waiting: Waiting, until?: AbortSignal): void {
     this.#unsent.push(waiting);
+    if (until?.aborted === false) {
+      until.addEventListener('abort', () => this.#flush(false), { once: true });
+      return;
+    }
     if (this.#unsent.length >= part) this.#flush(true);
     if (this.#scheduled) return;
     this.#scheduled = true;

@@ -1,8 +1,23 @@
 import type { Part } from '#lib/health.ts';
-import type { ArmingRecord, ClockQuality, Lane, MediaItem, PartitionId, SiteEvent } from '#site/model/index.ts';
+import type {
+  ArmingRecord,
+  AuditEntry,
+  AuditRecord,
+  ClockQuality,
+  GapReason,
+  Lane,
+  MediaItem,
+  PartitionId,
+  SiteEvent,
+} from '#site/model/index.ts';
+import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
+import type { VerificationRow, VerificationStore } from './verification-row.ts';
+
+export type { GapReason } from '#site/model/index.ts';
 
 /**
- * One event as it lies in the outbox. `body` is the cloud's event as JSON text without `event_time` and `sent_at`,
+ * One event as it lies in the outbox. `seq` is the number of its row and stays inside; what everybody sees is `event.seq`, in
+ * which silent events leave no gap (`NumberStore`). `body` is the cloud's event as JSON text without `event_time` and `sent_at`,
  * ready to be sent: the sender puts both times in front. It never changes, so every try carries the same bytes.
  */
 export interface OutboxRow {
@@ -33,6 +48,14 @@ export interface Commit {
   readonly state?: string;
   /** Input log entries as JSON lines, codes removed; bounded, oldest give way. */
   readonly inputs: readonly string[];
+  /** What the audit log is told of this decision; it is chained in the transaction itself. */
+  readonly audit?: readonly AuditRecord[];
+  /** Gap records that the rows tell of: they count as reported in the same transaction, each in its own file. */
+  readonly reported?: readonly GapMark[];
+  /** Alarm verifications, each as a whole; the caller lets no older one follow a newer one. */
+  readonly verifications?: readonly VerificationRow[];
+  /** Nothing in it may be seen: it stands in no count (safety 4). */
+  readonly silent?: true;
 }
 
 /** What the store found when it opened. */
@@ -45,6 +68,11 @@ export interface Recovery {
   readonly storeId: string;
   /** The first free seq; above every seq ever handed out in this epoch that may have been committed. */
   readonly nextSeq: number;
+  /**
+   * How much the number of an event that everybody sees is below its seq: the silent events so far. Where it is not known it is
+   * too low, so that numbers are left out and none is given twice.
+   */
+  readonly hidden: number;
   /** The core's last durable state as JSON; undefined for a new or lost store. */
   readonly state: string | undefined;
   /** True when a store existed before (the side file says so) and its contents are gone. */
@@ -52,6 +80,12 @@ export interface Recovery {
   /** Boot id of the machine at the last run, undefined for a new store. */
   readonly lastBoot: string | undefined;
   readonly pending: Readonly<Record<Lane, number>>;
+}
+
+/** Where an event lies: the lane says in which file. */
+export interface EventAt {
+  readonly seq: number;
+  readonly lane: Lane;
 }
 
 export interface PendingRow {
@@ -68,23 +102,17 @@ export interface PendingRow {
   readonly silent?: true;
 }
 
-export type Verdict =
-  | {
-      readonly seq: number;
-      readonly lane: Lane;
-      readonly verdict: 'delivered';
-      readonly at: number;
-      readonly tries: number;
-    }
-  | {
-      readonly seq: number;
-      readonly lane: Lane;
-      readonly verdict: 'parked';
-      readonly at: number;
-      readonly tries: number;
-      readonly status: number | undefined;
-      readonly reason: string;
-    };
+export type Verdict = {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly at: number;
+  readonly tries: number;
+  /** Its writing shows in no metric (safety 4). */
+  readonly silent?: true;
+} & (
+  | { readonly verdict: 'delivered' }
+  | { readonly verdict: 'parked'; readonly status: number | undefined; readonly reason: string }
+);
 
 export type MediaState = 'planned' | 'ready' | 'uploaded' | 'failed';
 
@@ -108,7 +136,14 @@ export interface MediaRow {
   readonly silent?: true;
 }
 
-export type MediaUpdate = { readonly seq: number; readonly lane: Lane; readonly index: number; readonly at: number } & (
+export type MediaUpdate = {
+  readonly seq: number;
+  readonly lane: Lane;
+  readonly index: number;
+  readonly at: number;
+  /** Its writing shows in no metric (safety 4). */
+  readonly silent?: true;
+} & (
   | {
       readonly state: 'ready';
       readonly file: string;
@@ -137,9 +172,6 @@ export interface ParkedRecord {
   readonly event: SiteEvent;
 }
 
-export const gapReasons = ['disk_full', 'memory_full', 'damage', 'technician'] as const;
-export type GapReason = (typeof gapReasons)[number];
-
 /** Events that were given up before the cloud had them. The record is written with the loss, and itself reported. */
 export interface Gap {
   readonly id: number;
@@ -155,6 +187,12 @@ export interface Gap {
   /** True when an event that tells of it is on disk. */
   readonly reported: boolean;
 }
+
+/** What a loss is recorded with. */
+export type NewGap = Omit<Gap, 'id' | 'reported'>;
+
+/** A gap record as it was read; one that has changed since, or has another's id, is not meant. */
+export type GapMark = Pick<Gap, 'lane' | 'id' | 'seqFrom' | 'seqTo'>;
 
 /** `soft`: history gives way. `hard`: `bulk.db` grows no more. `full`: nothing fits. The last two take no writes. */
 export const storageLevels = ['ok', 'soft', 'hard', 'full', 'readonly', 'failing'] as const;
@@ -215,44 +253,86 @@ export interface OutboxStats {
   readonly bytes: { readonly site: number; readonly bulk: number };
 }
 
-/**
- * The store as the main thread sees it. Every call may reject with `queue_full`, `store_failed` (unknown: repeat the
- * same call, it is idempotent by seq), `store_unavailable` or `stopped`.
- */
-export interface Store extends Part {
+export interface CommitStore {
   /** What was found at start; throws before `start` has returned. */
   recovery(): Recovery;
   /** Resolves when everything in it is on disk (`synchronous=FULL`). Repeating it under the same seq changes nothing. */
   commit(commit: Commit): Promise<void>;
+}
+
+export interface DeliveryStore {
   /**
    * Waiting rows, oldest first within the lane, at most `limit` and 256 KiB of bodies, with seq above `afterSeq`.
    */
   take(lane: Lane, afterSeq: number, limit: number): Promise<PendingRow[]>;
   /** Waiting rows of the same order key and lower seq in any lane of `site.db`, oldest first, at most 64. */
   before(row: { orderKey: string; seq: number }): Promise<PendingRow[]>;
-  settle(verdicts: readonly Verdict[]): Promise<void>;
+  /**
+   * With `until` it may ride: it leaves with the next request of any kind, or when the signal aborts, since a write of
+   * its own costs the disk as much as an alarm does. Whoever reads is shown it.
+   */
+  settle(verdicts: readonly Verdict[], options?: { until?: AbortSignal }): Promise<void>;
   /**
    * One event whatever its state, delivered ones included; undefined when it is gone. Needed to ask for upload
    * addresses again after a restart: the same body goes out under the same id.
    */
-  row(at: { seq: number; lane: Lane }): Promise<PendingRow | undefined>;
-  /** Puts parked events back in line; returns how many. */
-  retryParked(seqs: readonly number[]): Promise<number>;
+  row(at: EventAt): Promise<PendingRow | undefined>;
+}
+
+/** From the numbers everybody sees to rows and back; neither ever falls. */
+export interface NumberStore {
+  /** The first row whose number is at least this: rows below it have lower numbers. */
+  rowOf(number: number): Promise<number>;
+  /** The numbers of rows, also of rows that are gone. */
+  numbersOf(seqs: readonly number[]): Promise<number[]>;
+}
+
+/** Events the cloud refused for good. */
+export interface ParkedStore {
   /** Newest first; silent ones never. */
   parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]>;
-  /** Gives parked events up for good, each counted in a gap record (`technician`); returns how many. */
-  dropParked(seqs: readonly number[]): Promise<number>;
+  /**
+   * Puts parked events back in line; returns how many, fewer than are parked when one of both files failed. Rejects
+   * only when none was.
+   */
+  retryParked(events: readonly EventAt[]): Promise<number>;
+  /** Gives parked events up for good, each counted in a gap record (`technician`); answers as `retryParked`. */
+  dropParked(events: readonly EventAt[]): Promise<number>;
+}
+
+export interface GapStore {
   /** Gap records, newest first. */
   gaps(query: { limit: number; unreported?: boolean }): Promise<Gap[]>;
   /** Records events that were lost outside the database (memory was full). */
-  addGap(gap: Omit<Gap, 'id' | 'reported'>): Promise<void>;
-  gapsReported(gaps: readonly Pick<Gap, 'lane' | 'id'>[]): Promise<void>;
+  addGap(gap: NewGap): Promise<void>;
+  /**
+   * `losses` is asked once, when the store has stopped: what is in memory only then is left for the next start, which
+   * makes gap records of it.
+   */
+  leave(losses: () => readonly NewGap[]): void;
+  gapsReported(gaps: readonly GapMark[]): Promise<void>;
+}
+
+export interface AnchorStore {
   /** All kept anchors, oldest first; at most 64. */
   anchors(): Promise<Anchor[]>;
   addAnchor(anchor: Anchor): Promise<void>;
+}
+
+export interface MediaStore {
   updateMedia(updates: readonly MediaUpdate[]): Promise<void>;
   /** Media rows in one of the states, oldest event first, at most `limit`. */
   media(states: readonly MediaState[], limit: number): Promise<MediaRow[]>;
+}
+
+/** A line of the input log and its place in it; later lines have higher places, with gaps. */
+export interface StoredInput {
+  readonly id: number;
+  readonly line: string;
+}
+
+/** What was, for people. */
+export interface HistoryStore {
   /** Newest first; `beforeSeq` pages. Silent events only with `withSilent`: for delivery and the role `auditor`. */
   events(query: {
     limit: number;
@@ -261,8 +341,37 @@ export interface Store extends Part {
     class?: string;
     withSilent?: boolean;
   }): Promise<EventRecord[]>;
+  /** Newest first. */
   arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;
+  /** Newest first; `before` pages. What only the role `auditor` may see is in it (safety 4). */
+  audit(query: { limit: number; before?: number }): Promise<AuditEntry[]>;
+  /** Goes through the whole audit log, a slice at a time, so that no commit is held up for long. */
+  verifyAudit(): Promise<AuditVerdict>;
+  /** Entries by number, oldest first unless `newest`; `from` and `to` count. For the role `auditor` and `chainWalk`. */
+  auditSlice(query: { from?: number; to?: number; limit: number; newest?: boolean }): Promise<AuditSlice>;
+  /** What an export holds may give way. False when the log has no such entry. */
+  auditExported(last: AuditLink): Promise<boolean>;
+  /** The newest `limit` lines, in the order they were written. */
   inputs(query: { limit: number }): Promise<string[]>;
+  /** The oldest lines behind a place, at most `limit` and about 256 KiB; empty only when there are no more. */
+  inputsAfter(query: { after: number; limit: number }): Promise<StoredInput[]>;
+}
+
+/**
+ * The store as the main thread sees it. Every call may reject with `queue_full`, `store_failed` (unknown: repeat the
+ * same call, it is idempotent by seq), `store_unavailable` or `stopped`.
+ */
+export interface Store
+  extends Part,
+    CommitStore,
+    DeliveryStore,
+    ParkedStore,
+    NumberStore,
+    GapStore,
+    AnchorStore,
+    VerificationStore,
+    MediaStore,
+    HistoryStore {
   stats(): Promise<OutboxStats>;
   /** As the store last saw it. */
   storage(): StorageState;

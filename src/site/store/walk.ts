@@ -1,44 +1,28 @@
 import type { Database, Statement } from 'better-sqlite3';
-import type { FileName } from './protocol.ts';
+import type { FileName } from './lanes.ts';
+import { type Table, tables } from './tables.ts';
 
 const perRead = 64;
 
-interface Route {
-  /** Reads the next rows and gives the last one's key, nothing at the end. */
-  readonly sql: string;
-  readonly start: readonly (string | number)[];
+/** The index the second lookup of a delivery rests on. */
+const pendOrder: Pick<Table, 'key'> & { readonly from: string } = {
+  from: 'pend INDEXED BY pend_order',
+  key: { okey: '', seq: -1 },
+};
+
+/** Reads the next rows by their key. `length` of a text reads the whole of it, overflow pages too. */
+function routeOf({ from, key, text }: Pick<Table, 'key' | 'text'> & { readonly from: string }) {
+  const columns = Object.keys(key).join(', ');
+  const places = Object.keys(key).fill('?').join(', ');
+  const what = text === undefined ? columns : `${columns}, length(${text})`;
+  const sql = `SELECT ${what} FROM ${from} WHERE (${columns}) > (${places}) ORDER BY ${columns} LIMIT ${perRead}`;
+  return { sql, start: Object.values(key) };
 }
 
-/** `length` of a text reads the whole of it, overflow pages too. */
-const byNumber = (table: string, number: string, value: string): Route => ({
-  sql: `SELECT ${number}, length(${value}) FROM ${table} WHERE ${number} > ? ORDER BY ${number} LIMIT ${perRead}`,
-  start: [-1],
-});
-
-const shared: readonly Route[] = [
-  { sql: `SELECT lane, seq FROM pend WHERE (lane, seq) > (?, ?) ORDER BY lane, seq LIMIT ${perRead}`, start: [-1, -1] },
-  byNumber('ev', 'seq', 'body || event'),
-  { sql: `SELECT seq, idx FROM media WHERE (seq, idx) > (?, ?) ORDER BY seq, idx LIMIT ${perRead}`, start: [-1, -1] },
-  byNumber('parked', 'seq', 'reason'),
-  byNumber('done', 'seq', 'at'),
-  byNumber('gap', 'id', 'why'),
-];
-
-const routes: Readonly<Record<FileName, readonly Route[]>> = {
-  site: [
-    ...shared,
-    byNumber('arming', 'id', 'record'),
-    {
-      sql: `SELECT okey, seq FROM pend INDEXED BY pend_order WHERE (okey, seq) > (?, ?) ORDER BY okey, seq LIMIT ${perRead}`,
-      start: ['', -1],
-    },
-  ],
-  bulk: [
-    ...shared,
-    { sql: `SELECT room, k FROM memory WHERE (room, k) > (?, ?) ORDER BY room, k LIMIT ${perRead}`, start: ['', ''] },
-    byNumber('inputs', 'id', 'line'),
-  ],
-};
+function routesOf(file: FileName) {
+  const routes = tables.filter(({ files }) => files.includes(file)).map((one) => routeOf({ ...one, from: one.name }));
+  return file === 'site' ? [...routes, routeOf(pendOrder)] : routes;
+}
 
 /**
  * Reads every row of an open file once, a few at a time, so that a bad page is found before it is needed. Used where
@@ -50,7 +34,7 @@ export class Walk {
   readonly #left: { statement: Statement<unknown[], unknown[]>; at: readonly unknown[] }[];
 
   constructor(db: Database, file: FileName) {
-    this.#left = routes[file]
+    this.#left = routesOf(file)
       .map(({ sql, start }) => ({ statement: db.prepare<unknown[], unknown[]>(sql).raw(), at: start }))
       .reverse();
   }

@@ -1,38 +1,61 @@
+import { crc32 } from 'node:zlib';
 import type { Lane } from '#site/model/index.ts';
-import { lanes } from '#site/model/index.ts';
-import type { WireCommit, WireRecord, WireRow } from './protocol.ts';
-import type { Commit, EventRecord, OutboxRow } from './types.ts';
+import { fileOf, laneIndex } from './lanes.ts';
+import { evAt, type WireCommit, type WireParked, type WireRecord, type WireRow } from './protocol.ts';
+import { isUnread, publicEvent } from './public-event.ts';
+import type { Commit, EventRecord, NumberStore, OutboxRow, ParkedRecord } from './types.ts';
 
 export function wireCommit(commit: Commit, order: number): WireCommit {
   const site: WireRow[] = [];
   const bulk: WireRow[] = [];
   let maxSeq = 0;
   for (const row of commit.rows) {
-    (row.lane === 'activity' ? bulk : site).push(wireRow(row));
+    (fileOf(row.lane) === 'bulk' ? bulk : site).push(wireRow(row));
     if (row.seq > maxSeq) maxSeq = row.seq;
   }
-  const { arming, inputs, state = null } = commit;
-  return [order, maxSeq, orNull(site), orNull(bulk), orNull(arming), state, orNull(inputs)];
+  const { arming, inputs, state = null, reported = [], audit = [], verifications = [], silent = false } = commit;
+  return [
+    order,
+    maxSeq,
+    orNull(site),
+    orNull(bulk),
+    orNull(arming),
+    state,
+    orNull(inputs),
+    orNull(reported),
+    orNull(audit),
+    orNull(verifications),
+    silent,
+  ];
+}
+
+/** The same by name. */
+export function partsOf([
+  order,
+  maxSeq,
+  site,
+  bulk,
+  arming,
+  state,
+  inputs,
+  reported,
+  audit,
+  asked,
+  silent,
+]: WireCommit) {
+  return { order, maxSeq, site, bulk, arming, state, inputs, reported, audit, verifications: asked, silent };
 }
 
 const orNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list);
 
 function wireRow(row: OutboxRow): WireRow {
+  const { seq, lane, eventId, orderKey, mono, wall, boot, clock, body, event, toCloud, silent } = row;
+  const { class: eventClass, partition = null } = event;
+  const [crc, text] = [crc32(body), JSON.stringify(event)];
+  const at = laneIndex(lane);
   return [
-    row.seq,
-    lanes.indexOf(row.lane),
-    row.eventId,
-    row.orderKey,
-    row.mono,
-    row.wall,
-    row.boot,
-    row.clock,
-    row.body,
-    JSON.stringify(row.event),
-    row.event.class,
-    row.event.partition ?? null,
-    row.toCloud,
-    row.silent === true,
+    [seq, at, eventId, orderKey, mono, wall, boot, clock, crc, eventClass, partition, body, text, silent ? 1 : 0],
+    toCloud,
     row.media.length === 0
       ? null
       : row.media.map(({ index, kind, camera, offsetMs }) => [index, kind, camera, offsetMs] as const),
@@ -42,16 +65,19 @@ function wireRow(row: OutboxRow): WireRow {
 const rowOverhead = 256;
 
 /** Characters a commit holds in the queue, about. */
-export function sizeOfCommit([, , site, bulk, arming, state, inputs]: WireCommit): number {
-  let size = rowOverhead + (state?.length ?? 0) + (arming?.length ?? 0) * rowOverhead;
+export function sizeOfCommit(commit: WireCommit): number {
+  const { site, bulk, arming, state, inputs, reported, audit, verifications } = partsOf(commit);
+  const records = (arming?.length ?? 0) + (reported?.length ?? 0) + (audit?.length ?? 0);
+  let size = rowOverhead + (state?.length ?? 0) + records * rowOverhead;
   for (const line of inputs ?? []) size += line.length;
+  for (const { record } of verifications ?? []) size += rowOverhead + (record?.length ?? 0);
   for (const row of site ?? []) size += sizeOfRow(row);
   for (const row of bulk ?? []) size += sizeOfRow(row);
   return size;
 }
 
-function sizeOfRow([, , , , , , , , body, event]: WireRow): number {
-  return rowOverhead + body.length + event.length;
+function sizeOfRow([ev]: WireRow): number {
+  return rowOverhead + ev[evAt.body].length + ev[evAt.event].length;
 }
 
 export const holdsAlarm = (commit: Commit): boolean => commit.rows.some((row) => row.lane === ('alarm' satisfies Lane));
@@ -59,11 +85,30 @@ export const holdsAlarm = (commit: Commit): boolean => commit.rows.some((row) =>
 export function eventRecord(wire: WireRecord): EventRecord {
   return {
     seq: wire.seq,
-    event: JSON.parse(wire.event) as EventRecord['event'],
+    event: publicEvent(wire),
     delivery: wire.delivery,
     media: wire.media,
     ...(wire.at === null ? {} : { deliveredAt: wire.at }),
     ...(wire.tries === null ? {} : { tries: wire.tries }),
     ...(wire.reason === null ? {} : { reason: wire.reason }),
   };
+}
+
+export function parkedRecord(wire: WireParked): ParkedRecord {
+  const { eventClass: _class, partition: _partition, clock: _clock, ...record } = wire;
+  return { ...record, event: publicEvent(wire) };
+}
+
+/** Events whose text cannot be read get the number of their row. */
+export async function withNumbers<R extends EventRecord | ParkedRecord>(
+  records: R[],
+  store: Pick<NumberStore, 'numbersOf'>,
+): Promise<R[]> {
+  const unread = records.filter(({ event }) => isUnread(event)).map(({ seq }) => seq);
+  if (unread.length === 0) return records;
+  const numbers = await store.numbersOf(unread);
+  return records.map((record) => {
+    const number = numbers[unread.indexOf(record.seq)];
+    return number === undefined ? record : { ...record, event: { ...record.event, seq: number } };
+  });
 }

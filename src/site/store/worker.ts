@@ -3,17 +3,18 @@ import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { Chores } from './chores.ts';
 import { Engine } from './engine.ts';
-import { Files } from './files.ts';
+import { Files, type Note } from './files.ts';
 import { Inbox } from './inbox.ts';
+import { isRead } from './operations.ts';
 import type { FromWorker, StoreReply, StoreRequest, ToWorker, WorkerData } from './protocol.ts';
-import { isRead } from './queries.ts';
 
 const sweepPauseMs = 20;
 
 /** The thread that owns both database files. Nothing else opens them. */
 function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   const post = (message: FromWorker) => port.postMessage(message);
-  const files = new Files(data, (level, text, facts) => post({ kind: 'note', level, text, facts }));
+  const note: Note = (level, text, facts) => post({ kind: 'note', level, text, facts });
+  const files = new Files({ data, note, wall: Date.now });
   const engine = new Engine(files, data.limits);
   const inbox = new Inbox(port, data.sent);
   let flush: NodeJS.Timeout | undefined;
@@ -31,6 +32,7 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   const chores = new Chores({
     files,
     carefulMs: data.limits.carefulMs,
+    restAfterMs: data.limits.restAfterMs,
     follow: (name) => engine.follow(name),
     failed: (error, name) => engine.failed(error, name),
   });

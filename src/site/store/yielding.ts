@@ -1,19 +1,21 @@
 import { join } from 'node:path';
-import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { Files } from './files.ts';
+import { fileNames, laneIndex } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
 import type { Trimmed } from './protocol.ts';
 import { removeRead } from './quarantine.ts';
 import { succeeds } from './quiet.ts';
 import type { SiteFile } from './site-file.ts';
 import { freePages, pages } from './space.ts';
+import type { Durably } from './transactions.ts';
 
 /** Rows that give way in one transaction at most, so that an alarm waits for one of them only. */
 const chunk = 100;
 const chunksAtOnce = 8;
-/** Pictures given up in one transaction. */
+/** Pictures given up in one transaction, and how long their room may take to come, milliseconds. */
 const picturesAtOnce = 40;
+const picturesGoMs = 250;
 /** A file is written anew, smaller, only while what lives in it is small. */
 const shrinkLivePages = 2048;
 const shrinkGainPages = 256;
@@ -21,7 +23,8 @@ const shrinkAgainMs = 60_000;
 /** A `bulk.db` without events is no smaller than this and gains nothing by being made anew. */
 const emptyPages = 64;
 
-const activity = lanes.indexOf('activity');
+const activity = laneIndex('activity');
+const trouble = laneIndex('trouble');
 
 /** `failed`: the disk did not even take that; whatever is worth more must not go in its place. */
 type Outcome = 'done' | 'none' | 'failed';
@@ -29,8 +32,9 @@ type Outcome = 'done' | 'none' | 'failed';
 export interface YieldingOptions {
   readonly files: Pick<Files, 'site' | 'bulk' | 'abandonBulk' | 'dir'>;
   readonly limits: StoreLimits;
-  /** One durable transaction; throws when it did not succeed, with everything undone. */
-  readonly transact: (file: SiteFile | BulkFile, apply: () => void) => void;
+  readonly durably: Durably;
+  /** Wall clock, milliseconds. */
+  readonly wall: () => number;
   readonly trimmed: (what: Trimmed, count: number) => void;
   /** Not even a deletion fits: gives the reserve back; false when that is no way out. */
   readonly relief: () => boolean;
@@ -40,6 +44,7 @@ export interface YieldingOptions {
 export class Yielding {
   readonly #options: YieldingOptions;
   #shrinkAfter = 0;
+  #picturesGoUntil = 0;
 
   constructor(options: YieldingOptions) {
     this.#options = options;
@@ -52,7 +57,7 @@ export class Yielding {
       if (what === 'history') gone = file.outbox.trimHistory(0, chunk);
       else if (file.name === 'bulk') gone = file.trimInputs(0, chunk * 4);
     };
-    if (!this.#done(file, apply) && !(this.#options.relief() && this.#done(file, apply))) return 'failed';
+    if (!this.#doneOrRelieved(file, apply)) return 'failed';
     this.#options.trimmed(what, gone);
     return gone > 0 ? 'done' : 'none';
   }
@@ -60,10 +65,10 @@ export class Yielding {
   /** Undelivered events of a lane. Only what is worth no more than `rank` may give way. */
   evict(file: SiteFile | BulkFile, lane: number, rank: number): Outcome {
     if (lane < rank) return 'none';
-    const keep = lane === lanes.indexOf('alarm') ? this.#options.limits.keepAlarms : 0;
+    const keep = lane === laneIndex('alarm') ? this.#options.limits.keepAlarms : 0;
     let gone = 0;
     const apply = () => {
-      gone = file.outbox.evict(lane, chunk, { keep, at: Date.now() });
+      gone = file.outbox.evict(lane, chunk, { keep, at: this.#options.wall() });
     };
     if (!this.#done(file, apply)) return 'failed';
     if (lane === activity) this.#options.trimmed('activity', gone);
@@ -76,7 +81,7 @@ export class Yielding {
    */
   bulkYields(rank: number): boolean {
     const { dir } = this.#options.files;
-    const removed = (['site.db', 'bulk.db'] as const).filter((name) => removeRead(join(dir, name)));
+    const removed = fileNames.filter((name) => removeRead(join(dir, `${name}.db`)));
     if (removed.length > 0) return true;
     const bulk = this.#options.files.bulk();
     for (let times = 0; bulk !== undefined && times < chunksAtOnce; times += 1) {
@@ -106,28 +111,34 @@ export class Yielding {
   }
 
   /**
-   * Of `site.db`, when nothing of less worth is left: troubles, then the pictures of what waits, then arming, then
-   * alarms. `picturesCount`: false where the file itself is full and not the disk.
+   * When nothing of less worth is left: pictures of all but alarms, troubles, clips of alarms, their snapshots, arming,
+   * then alarms. `picturesCount`: false where `site.db` itself is full and not the disk.
    */
   siteYields(site: SiteFile, rank: number, picturesCount: boolean): boolean {
-    for (let lane = activity - 1; lane >= 0; lane -= 1) {
+    for (let lane = trouble; lane >= 0; lane -= 1) {
       // Their room comes when the files are gone, a moment later: the write is repeated then.
-      if (picturesCount && lane < activity - 1 && rank <= lane && this.#picturesYield() !== 'none') return false;
+      if (picturesCount && rank <= lane && this.picturesYield({ alarms: lane < trouble }) !== 'none') return false;
       const outcome = this.evict(site, lane, rank);
       if (outcome !== 'none') return outcome === 'done';
     }
     return false;
   }
 
-  #picturesYield(): Outcome {
-    const { files } = this.#options;
+  /** Some pictures that wait to be uploaded; more only when the files of the last had time to go. */
+  picturesYield({ alarms }: { alarms: boolean }): Outcome {
+    if (performance.now() < this.#picturesGoUntil) return 'done';
+    const { files, wall, trimmed } = this.#options;
     for (const file of [files.bulk(), files.site()]) {
-      let gone = 0;
+      if (file === undefined) continue;
+      let gone = { all: 0, shown: 0 };
       const apply = () => {
-        gone = file?.outbox.giveUpPictures(picturesAtOnce, Date.now()) ?? 0;
+        gone = file.outbox.giveUpPictures({ most: picturesAtOnce, alarms, at: wall() });
       };
-      if (file !== undefined && !this.#done(file, apply)) return 'failed';
-      if (gone > 0) return 'done';
+      if (!this.#doneOrRelieved(file, apply)) return 'failed';
+      if (gone.all === 0) continue;
+      trimmed('pictures', gone.shown);
+      this.#picturesGoUntil = performance.now() + picturesGoMs;
+      return 'done';
     }
     return 'none';
   }
@@ -147,7 +158,11 @@ export class Yielding {
     return isSmaller;
   }
 
+  #doneOrRelieved(file: SiteFile | BulkFile, apply: () => void): boolean {
+    return this.#done(file, apply) || (this.#options.relief() && this.#done(file, apply));
+  }
+
   #done(file: SiteFile | BulkFile, apply: () => void): boolean {
-    return succeeds(() => this.#options.transact(file, apply));
+    return succeeds(() => this.#options.durably(file, apply));
   }
 }

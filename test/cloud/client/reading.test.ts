@@ -122,7 +122,7 @@ describe('a value', () => {
     });
   });
 
-  it.each([
+  it.each<readonly [unknown, string]>([
     [{ status: 'armed' }, 'armed'],
     [{ data: { arming_status: 'DISARMED' } }, 'disarmed'],
     [{ action: 'arm' }, 'armed'],
@@ -130,6 +130,36 @@ describe('a value', () => {
     [{ status: 'pending' }, 'unknown'],
     [{ status: 'armed', is_armed: false }, 'unknown'],
     [undefined, 'unknown'],
+    ...['armed_away', 'Away', 'stay', 'home', 'NIGHT', 'partial', ' armed', 'Armed Stay', 'arm-home'].map(
+      (status) => [{ status }, 'armed'] as const,
+    ),
+    ...['unset', 'OFF', ' Disarmed '].map((status) => [{ data: { status } }, 'disarmed'] as const),
+    [{ status: false }, 'disarmed'],
+    [{ data: { status: 1 } }, 'armed'],
+    [{ arming_status: 0 }, 'disarmed'],
+    [{ action: true }, 'armed'],
+    [{ data: { is_armed: 1 } }, 'armed'],
+    ...[
+      '',
+      'partially_armed',
+      'arming',
+      'pending',
+      'unknown',
+      'not disarmed',
+      'off line',
+      '0',
+      'on',
+      null,
+      2,
+      -1,
+      [],
+    ].map((status) => [{ status }, 'unknown'] as const),
+    [{ status: 'away', arming_status: 'off' }, 'unknown'],
+    // The success of the call, not a state.
+    [{ status: false, error: 'try again' }, 'unknown'],
+    [{ status: 0, data: null }, 'unknown'],
+    [{ status: 0, data: { status: 'armed' } }, 'armed'],
+    [{ status: true, message: 'no such site' }, 'unknown'],
   ])('arming status %j is %s, never disarmed by guess', (raw, expected) => {
     expect(armingStateOf(raw)).toBe(expected);
   });

@@ -6,7 +6,14 @@ describe('one entry of cameras', () => {
   const base = { id: 'yard', url: 'http://192.0.2.10/onvif/device_service' };
 
   it('needs only a name and an address, and has safe defaults', () => {
-    expect(cameraOptions.parse(base)).toEqual({ ...base, pictures: 'alarm', pull: 20_000, addresses: 'repaired' });
+    expect(cameraOptions.parse(base)).toEqual({
+      ...base,
+      chime: false,
+      confirms: true,
+      pictures: 'alarm',
+      pull: 20_000,
+      addresses: 'repaired',
+    });
   });
 
   it('takes the outline of the example file', () => {

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -33,11 +33,19 @@ export interface Sample {
   readonly means: Readonly<Record<string, unknown>>;
 }
 
-export function readSamples(name: string): readonly Sample[] {
-  if (samplesMissing) return [];
-  const lines = readFileSync(`${samples}/${name}.jsonl`, 'utf8').trim().split('\n');
-  return lines.map((line) => JSON.parse(line) as Sample);
-}
+export const readSamples = (name: string): readonly Sample[] =>
+  samplesMissing ? [] : rowsOf(`${samples}/${name}.jsonl`);
+
+/** Messages written for these tests, after the documentation of the bridge, with invented names and values. */
+export const fixtures = readdirSync(new URL('./fixtures', import.meta.url)).map((name) => name.replace('.jsonl', ''));
+export const readFixture = (id: string): readonly Sample[] =>
+  rowsOf(fileURLToPath(new URL(`./fixtures/${id}.jsonl`, import.meta.url)));
+
+const rowsOf = (path: string): readonly Sample[] =>
+  readFileSync(path, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Sample);
 
 /** What one message says on its own. */
 export function readOne(compiled: Compiled, topic: string, payload: string | Uint8Array, retain = false) {
@@ -70,6 +78,8 @@ function meaningOf(reading: Reading): Record<string, unknown> {
       return { keypad: reading.action };
     case 'output':
       return { output: reading.key, on: reading.on };
+    case 'report':
+      return { contact_id: reading.contactId, sia: reading.sia };
   }
 }
 

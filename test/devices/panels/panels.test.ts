@@ -91,7 +91,11 @@ describe('malformed messages', () => {
     expect(await counted(rig, 'unmapped')).toBe(10_000);
     expect(rig.lines.length - before).toBeLessThan(10);
     expect(rig.panels.hints().length).toBeLessThanOrEqual(64 + 2);
-    for (const hint of rig.panels.hints()) expect(hint.values.length).toBeLessThanOrEqual(8);
+    for (const hint of rig.panels.hints()) {
+      expect(hint.values.length).toBeLessThanOrEqual(8);
+      // In `siteward status` a time of 1970 would look like a broken clock.
+      expect(hint.lastAt).toBeGreaterThan(0);
+    }
     expect(rig.signals.filter((signal) => signal.kind === 'partition')).toEqual([]);
     // And the panel is still read.
     await broker.publish('dsc/Get/Partition1', 'armed_away');
@@ -151,6 +155,8 @@ describe('retained messages', () => {
     await marker(rig);
     expect(zones(rig.signals)).toHaveLength(1);
     expect(rig.panels.hints().filter(({ kind }) => kind === 'unknown_value')).toEqual([]);
+    // Of a zone that is configured it may be a new name.
+    expect(rig.panels.hints()).toContainEqual(expect.objectContaining({ kind: 'vanished', about: '2', count: 1 }));
   });
 });
 
@@ -207,9 +213,9 @@ describe('commands', () => {
     rig.panels.send({ panel: 'main', partition: 'p1', action: 'disarm', commandId: 'c4' });
     expect(refusals(rig)).toMatchObject([
       { source: { id: 'other' }, partition: 'p1', reason: 'other' },
-      { source: { id: 'main' }, partition: 'p9' },
-      { source: { id: 'main' }, partition: 'p1' },
-      { source: { id: 'main' }, partition: 'p1' },
+      { source: { id: 'main' }, partition: 'p9', reason: 'other' },
+      { source: { id: 'main' }, partition: 'p1', reason: 'no_command' },
+      { source: { id: 'main' }, partition: 'p1', reason: 'other' },
     ]);
   });
 });
@@ -289,6 +295,78 @@ describe('a panel that tells nothing about itself', () => {
     await until(() => links(rig.signals).length === 2, 'the silence');
     await marker(rig, 'quiet/1');
     expect(links(rig.signals)).toEqual(['q bridge true', 'q device false', 'q device true']);
+  });
+
+  it('may be silent for as long as its configuration says, whatever its profile says', async () => {
+    const clock = manualClock();
+    const panels = [panel({ id: 'q', profile: 'quiet', stale_after: '10m', zones: { '1': { type: 'perimeter' } } })];
+    const rig = await listening({ panels, profiles: [folder, presets], siteSlug: 'patient', clock });
+    clock.advance(599_000);
+    await marker(rig, 'quiet/1');
+    clock.advance(599_000);
+    await marker(rig, 'quiet/1');
+    expect(links(rig.signals)).toEqual(['q bridge true']);
+    clock.advance(600_000);
+    await until(() => links(rig.signals).length === 2, 'the silence');
+    expect(links(rig.signals).at(-1)).toBe('q device false');
+  });
+});
+
+describe('a supervised detector', () => {
+  const supervised = panel({
+    id: 'main',
+    profile: 'dsc-keybus',
+    zones: { '1': { type: 'perimeter', supervised: '4h' }, '2': { type: 'perimeter' } },
+  });
+  const onlines = (signals: readonly Signal[]) =>
+    zones(signals).flatMap((signal) => (signal.online === undefined ? [] : [`${signal.zone} ${signal.online}`]));
+
+  it('is lost after its silence, once, and back with its next live message', async () => {
+    const clock = manualClock();
+    const rig = await listening({ panels: [supervised], siteSlug: 'supervised', clock });
+    clock.advance(3 * 3_600_000);
+    await marker(rig);
+    expect(onlines(rig.signals)).toEqual(['1 true']);
+    clock.advance(4 * 3_600_000 + 1);
+    await until(() => onlines(rig.signals).length === 2, 'the loss');
+    clock.advance(3_600_000);
+    await broker.publish('dsc/Get/Zone2', '1');
+    await marker(rig);
+    expect(onlines(rig.signals)).toEqual(['1 true', '1 false', '1 true']);
+  });
+
+  it('is not lost because the broker was away', async () => {
+    const own = await startBroker();
+    const clock = manualClock();
+    const rig = await listening({ panels: [supervised], siteSlug: 'supervised', clock }, own);
+    clock.advance(3 * 3_600_000);
+    await own.kill();
+    await until(() => links(rig.signals).at(-1) === 'main bridge false', 'the loss of the broker');
+    clock.advance(5 * 3_600_000);
+    await own.restart();
+    await until(() => rig.panels.health().state === 'ok', 'the broker');
+    clock.advance(3_500_000);
+    await own.publish('dsc/Get/Zone2', '1');
+    await until(() => zones(rig.signals).length > 0, 'the other zone');
+    expect(onlines(rig.signals)).toEqual([]);
+    clock.advance(200_000);
+    await until(() => onlines(rig.signals).length === 1, 'the loss of the detector');
+    await rig.stop();
+    await own.close();
+  });
+});
+
+describe('a panel that is gone since before the start', () => {
+  it('counts as lost when nothing at all was heard of it, and as up with its first live message', async () => {
+    const clock = manualClock();
+    const rig = await listening({ panels: [panel({ id: 'zb', profile: 'zigbee2mqtt' })], siteSlug: 'gone', clock });
+    expect(links(rig.signals)).toEqual([]);
+    clock.advance(121_000);
+    await until(() => links(rig.signals).length === 1, 'the loss');
+    expect(links(rig.signals)).toEqual(['zb bridge false']);
+    await broker.publish('zigbee2mqtt/door', JSON.stringify({ contact: true }));
+    await until(() => links(rig.signals).length === 2, 'the panel');
+    expect(links(rig.signals)).toEqual(['zb bridge false', 'zb bridge true']);
   });
 });
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import {
   buildPanels,
@@ -87,6 +88,11 @@ describe('checking a profile', () => {
       profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match: '(' })] }),
       'in[0].read[0].match: ',
     ],
+    ...['(a+)+$', '(?:a|a)*b', '(ab){9}', '.*.*.*x'].map((match): [string, Json, string] => [
+      `the expression ${match}, which may try for ever`,
+      profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match })] }),
+      'in[0].read[0].match: must not repeat a group',
+    ]),
     [
       'a command outside caps',
       profile({ out: { disarm: { topic: '$b/set', payload: 'D' } } }),
@@ -107,7 +113,7 @@ describe('checking a profile', () => {
   it('refuses two topics that could match one message', () => {
     const zone = (topic: string) => rule(topic, { for: 'zone', set: 'open' });
     expect(problemOf(profile({ in: [zone('$b/{zone}/open'), zone('$b/Zone{zone}/open')] }))).toContain(
-      'in[1].topic: can match the same topic as in[0].topic',
+      'in[1].topic: can match the same topic as in[0].topic: base/Zone{zone}/open and base/{zone}/open',
     );
     const partition = rule('$b/Partition{partition}', { for: 'partition', set: 'state' });
     expect(problemOf(profile({ in: [partition, zone('$b/Zone{zone}')] }))).toBe('valid');
@@ -221,6 +227,99 @@ describe('the language', () => {
     ]);
   });
 
+  it('reads each member of lists within lists, and takes the key out of the message', () => {
+    const json = profile({
+      in: [
+        rule(
+          '$b/all',
+          { for: 'zone', each: { at: '/areas/*/zones' }, key_at: '/id', at: '/status', set: 'open', map: 'bool' },
+          { for: 'partition', each: { at: '/areas' }, key_at: '/name', at: '/set', set: 'state' },
+        ),
+      ],
+    });
+    const areas = [
+      { name: 'shop', set: 'disarmed', zones: [{ id: 4, status: 'on' }, { status: 'on' }] },
+      { name: 'yard', set: 'armed_away', zones: [{ id: 9, status: 'off' }] },
+    ];
+    expect(readOne(compileProfile(json), 'base/all', JSON.stringify({ areas })).readings).toMatchObject([
+      { key: '4', open: true },
+      { key: '9', open: false },
+      { key: 'shop', state: 'disarmed' },
+      { key: 'yard', state: 'armed_away' },
+    ]);
+  });
+
+  it('takes no key out of a message that no configuration could name', () => {
+    const json = profile({ in: [rule('$b/event', { for: 'zone', key_at: '/id', at: '/open', set: 'open' })] });
+    const compiled = compileProfile(json);
+    for (const id of ['x'.repeat(65), 'a\u0007b', '', null, [1], { a: 1 }]) {
+      expect(readOne(compiled, 'base/event', JSON.stringify({ id, open: true })).readings, String(id)).toEqual([]);
+    }
+    expect(readOne(compiled, 'base/event', '{"id":7,"open":true}').readings).toMatchObject([{ key: '7', open: true }]);
+  });
+
+  it('has conditions that hold where nothing stands', () => {
+    const first = [{ if: { '/delay': [0, null] }, value: { alarm: true } }];
+    const given = { first, other: { open: true } };
+    expect(read(given, { delay: 0 })).toMatchObject({ alarm: true });
+    expect(read(given, { delay: null })).toMatchObject({ alarm: true });
+    expect(read(given, {})).toMatchObject({ alarm: true });
+    expect(read(given, { delay: 30 })).toMatchObject({ open: true });
+  });
+
+  it('lets topics of one slot replace each other, and a partition have several words', () => {
+    const state = { for: 'partition', set: 'state', slot: 'state' };
+    const event = { ...rule('$b/event', { ...state, key_at: '/area', at: '/now' }), retained: 'context' };
+    const compiled = compileProfile(profile({ in: [rule('$b/{partition}/state', state), event] }), {
+      partitions: ['shop'],
+      aliases: new Map([['0', 'shop']]),
+    });
+    let memory = emptyMemory();
+    const say = (topic: string, payload: string) => {
+      const result = interpret(compiled, memory, { topic, payload: new TextEncoder().encode(payload), retain: false });
+      memory = result.memory;
+      return meaning(result.readings);
+    };
+    expect(say('base/shop/state', 'armed_away')).toMatchObject({ partition: 'shop', state: 'armed_away' });
+    expect(say('base/event', '{"area":0,"now":"triggered"}')).toMatchObject({ partition: 'shop', state: 'triggered' });
+    expect(say('base/event', '{"area":0,"now":"disarmed"}')).toMatchObject({ partition: 'shop', state: 'disarmed' });
+  });
+
+  it('refuses a slot of two retained topics, whose order would decide', () => {
+    const state = { for: 'partition', set: 'state', slot: 's' };
+    expect(problemOf(profile({ in: [rule('$b/{partition}/a', state), rule('$b/{partition}/b', state)] }))).toContain(
+      'shares the slot s with in[0]',
+    );
+  });
+
+  it('never takes a record of the past for a state', () => {
+    const json = profile({ in: [{ ...rule('$b/{partition}', { for: 'partition', set: 'state' }), record: true }] });
+    const { readings, memory } = readOne(compileProfile(json), 'base/a', 'disarmed');
+    expect(readings).toEqual([]);
+    expect(memory.states.size).toBe(0);
+  });
+
+  it('takes a topic without reads as a sign of life', () => {
+    const json = profile({ in: [{ topic: '$b/raw', read: [] }] });
+    expect(readOne(compileProfile(json), 'base/raw', 'e7 08 11')).toMatchObject({ readings: [], notes: [] });
+  });
+
+  it('tells numbers from longer words in a topic', () => {
+    const json = profile({
+      in: [
+        rule('$b/{zone:number}/status', { for: 'zone', set: 'open' }),
+        rule('$b/{zone}-bypass/status', { for: 'zone', set: 'bypassed' }),
+      ],
+    });
+    const compiled = compileProfile(json);
+    expect(meaning(readOne(compiled, 'base/5/status', '1').readings)).toMatchObject({ zone: '5', open: true });
+    expect(meaning(readOne(compiled, 'base/5-bypass/status', '1').readings)).toMatchObject({
+      zone: '5',
+      bypassed: true,
+    });
+    expect(readOne(compiled, 'base/five/status', '1').notes).toEqual([{ kind: 'unmatched' }]);
+  });
+
   it('lets a site read a value otherwise', () => {
     const area = {
       topic: '$b/{partition}',
@@ -284,11 +383,14 @@ describe('the language', () => {
 });
 
 describe('commands', () => {
-  const withOut = (payload: unknown, more: Json = {}) =>
-    compileProfile(profile({ caps: ['disarm'], out: { disarm: { topic: '$b/{partition}/set', payload } }, ...more }));
+  const withOut = (payload: unknown, more: Json = {}, out: Json = {}) =>
+    compileProfile(
+      profile({ caps: ['disarm'], out: { disarm: { topic: '$b/{partition}/set', payload, ...out } }, ...more }),
+    );
+  const coded = { code: { mode: 'in-payload' } };
 
   it('builds JSON with the code and numbers in their places', () => {
-    const compiled = withOut({ state: 'D', code: '{code}', partition: '{partition:number}' });
+    const compiled = withOut({ state: 'D', code: '{code}', partition: '{partition:number}' }, coded);
     const code = new Secret('48"27');
     expect(renderCommand(compiled, { action: 'disarm', partition: '2', code })).toEqual({
       topic: 'base/2/set',
@@ -299,10 +401,52 @@ describe('commands', () => {
 
   it('refuses what the profile cannot do, without the code in the message', () => {
     expect(() => renderCommand(withOut('D'), { action: 'arm_away', partition: '1' })).toThrow('has no such command');
-    expect(() => renderCommand(withOut('{code}'), { action: 'disarm', partition: '1' })).toThrow('needs a code');
-    expect(() =>
-      renderCommand(withOut('D', { guard: { toggle: true } }), { action: 'disarm', partition: '1' }),
-    ).toThrow('turn the state round');
+    expect(() => renderCommand(withOut('{code}', coded), { action: 'disarm', partition: '1' })).toThrow('needs a code');
+    const short = withOut('{code}', { code: { mode: 'keys', length: 4, digits_only: true } });
+    for (const text of ['48271', '48a7']) {
+      const tried = () => renderCommand(short, { action: 'disarm', partition: '1', code: new Secret(text) });
+      expect(tried).toThrow(/the code must/);
+      expect(tried).not.toThrow(text);
+    }
+  });
+
+  it('takes another payload where the site has given a code, and leaves members out that say nothing', () => {
+    const compiled = withOut({ cmd: 'off', area: '{partition}' }, coded, {
+      with_code: { cmd: 'off', area: '{partition}', code: '{code}' },
+      leave_out: { area: ['all'] },
+    });
+    const body = (given: Json) =>
+      JSON.parse(renderCommand(compiled, { action: 'disarm', partition: 'all', ...given }).payload);
+    expect(body({})).toEqual({ cmd: 'off' });
+    expect(body({ partition: 'hall' })).toEqual({ cmd: 'off', area: 'hall' });
+    expect(body({ code: new Secret('4827') })).toEqual({ cmd: 'off', code: '4827' });
+  });
+
+  it('are refused where the code and the mode of the profile do not fit', () => {
+    const out = (payload: string) => ({ caps: ['disarm'], out: { disarm: { topic: '$b/set', payload } } });
+    expect(problemOf(profile({ ...out('{code}'), code: { mode: 'in-bridge' } }))).toContain(
+      'holds {code}, and code.mode in-bridge says that none is sent',
+    );
+    expect(problemOf(profile({ ...out('D'), code: { mode: 'in-payload' } }))).toContain('no command holds {code}');
+    expect(problemOf(profile(out('{pin}')))).toContain('{pin} is nothing that can be filled in');
+  });
+
+  it('give back the token the bridge handed out, which is in nothing that can be printed', () => {
+    const compiled = withOut(
+      { do: 'off', token: '{session}' },
+      {
+        in: [
+          rule('$b/config', { for: 'token', key: 'session', set: 'value', at: '/template', match: '"t": "([^"]+)"' }),
+        ],
+      },
+    );
+    expect(() => renderCommand(compiled, { action: 'disarm', partition: '1' })).toThrow('needs a session');
+    const config = JSON.stringify({ template: '{"t": "k3y-9f"}' });
+    const { memory, readings, notes } = readOne(compiled, 'base/config', config, true);
+    expect([readings, notes]).toEqual([[], []]);
+    expect(inspect(memory, { depth: 9 }) + JSON.stringify([...memory.tokens])).not.toContain('k3y');
+    const { tokens } = memory;
+    expect(renderCommand(compiled, { action: 'disarm', partition: '1', tokens }).payload).toContain('"k3y-9f"');
   });
 });
 
@@ -313,7 +457,8 @@ describe('several panels', () => {
       [presets],
     );
     expect(built.map(({ options }) => options.id)).toEqual(['one']);
-    expect(problems.get('two')?.message).toContain('reads the same topics as panel one');
+    const message = problems.get('two')?.message;
+    expect(message).toContain('panel two: reads the same topics as panel one (paradox/interface/availability and');
   });
 
   it('takes two of one profile with different base topics', () => {
@@ -327,7 +472,8 @@ describe('several panels', () => {
 
   it('names the profiles there are when one is not', () => {
     const { problems } = buildPanels([panel({ id: 'one', profile: 'paradox' })], [presets]);
-    expect(problems.get('one')?.message).toContain('there are dsc-keybus, pai, zigbee2mqtt');
+    const known = profileIds([presets]).join(', ');
+    expect(problems.get('one')?.message).toContain(`there are ${known}`);
   });
 
   it('refuses two zones with one key', () => {

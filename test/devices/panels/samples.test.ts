@@ -1,18 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type PanelOptions, renderCommand } from '#devices/panels/index.ts';
+import type { PanelOptions } from '#devices/panels/index.ts';
 import type { Signal } from '#site/model/index.ts';
 import { type Broker, startBroker, until } from './broker.ts';
-import {
-  compilePreset,
-  meaning,
-  panel,
-  type Rig,
-  readOne,
-  readSamples,
-  type Sample,
-  samplesMissing,
-  startPanels,
-} from './helpers.ts';
+import { panel, type Rig, readSamples, type Sample, samplesMissing, startPanels } from './helpers.ts';
 
 const files = [
   {
@@ -38,63 +28,7 @@ const files = [
   },
 ] as const;
 
-const commands = {
-  arm_away: 'arm_away',
-  arm_home: 'arm_home',
-  arm_night: 'arm_night',
-  disarm: 'disarm',
-  bypass: 'bypass',
-  unbypass: 'unbypass',
-  panic: 'panic',
-} as const;
-/** Commands of the bridge that no profile of ours sends: a toggle, outputs, all partitions at once, another user's name. */
-const neverSent = (row: Sample) =>
-  row.means.all === true ||
-  row.means.user !== undefined ||
-  row.topic.endsWith('/all') ||
-  !Object.hasOwn(commands, String(row.means.cmd));
-
 const why = samplesMissing ? ' (skipped: ../shared is not there)' : '';
-
-describe.skipIf(samplesMissing)(`recorded panel traffic${why}`, () => {
-  for (const { file, id } of files) {
-    const rows = readSamples(file);
-
-    it(`reads every row of ${file} as it is meant`, () => {
-      const compiled = compilePreset(id);
-      const fromBridge = rows.filter((row) => row.dir === 'from_bridge');
-      expect(fromBridge.length).toBeGreaterThan(8);
-      for (const row of fromBridge) {
-        const { readings, notes } = readOne(compiled, row.topic, row.payload, row.retain);
-        if (row.means.response === true) {
-          expect(notes, row.topic).toEqual([{ kind: 'unmatched' }]);
-          continue;
-        }
-        expect(meaning(readings), `${row.topic} ${row.payload}`).toMatchObject(row.means);
-        expect(notes).toEqual([]);
-      }
-    });
-
-    it(`writes the commands of ${file} as they were recorded, and reads none of them back`, () => {
-      const compiled = compilePreset(id);
-      for (const row of rows.filter((row) => row.dir === 'to_bridge')) {
-        expect(readOne(compiled, row.topic, row.payload).notes).toEqual([{ kind: 'unmatched' }]);
-        if (neverSent(row)) continue;
-        const key = row.topic.split('/').at(-1) ?? '';
-        const number = String(row.means.partition ?? '');
-        const rendered = renderCommand(compiled, {
-          action: commands[String(row.means.cmd) as keyof typeof commands],
-          partition: number === '' ? key : number,
-          zone: key,
-        });
-        expect({ topic: rendered.topic, payload: rendered.payload }).toEqual({
-          topic: row.topic,
-          payload: row.payload,
-        });
-      }
-    });
-  }
-});
 
 describe.skipIf(samplesMissing)(`recorded panel traffic through a broker${why}`, () => {
   let broker: Broker;

@@ -13,13 +13,22 @@ const zone = (number: string): ZonePlan => ({
 });
 const heard = { alarm: false, tamper: false, bypassed: false, lowBattery: false, online: true, at: 1000 };
 
+const noRules = {
+  exitDelayMs: 0,
+  entryDelayMs: 0,
+  abortDelayMs: 0,
+  cancelWindowMs: 300_000,
+  exitRestart: false,
+  autoStay: false,
+} as const;
+
 const view: SiteView = {
   plan: {
     siteId: '1',
     securityType: 1,
     partitions: [
-      { id: 'p1', name: 'A', authority: 'panel', panel: 'main', exitDelayMs: 0, entryDelayMs: 0 },
-      { id: 'p2', name: 'B', authority: 'engine', exitDelayMs: 0, entryDelayMs: 0 },
+      { id: 'p1', name: 'A', authority: 'panel', panel: 'main', ...noRules },
+      { id: 'p2', name: 'B', authority: 'engine', ...noRules },
     ],
     zones: ['1', '2', '3'].map(zone),
     cameras: [{ id: 'yard', name: 'Yard', partitions: ['p1'], pictures: 'alarm' }],
@@ -27,6 +36,8 @@ const view: SiteView = {
     disarmNeedsCode: true,
     confirmMs: 1,
     signalRestores: false,
+    swingerTrips: 0,
+    crossZones: [],
   },
   partitions: [
     { id: 'p1', state: 'arming', mode: 'away', seq: 3, at: 1000, source: 'panel', stale: false, memory: [] },
@@ -45,7 +56,7 @@ const view: SiteView = {
   delays: { p1: { exitLeftS: 12 } },
 };
 
-const status = statusOf({
+const input: Parameters<typeof statusOf>[0] = {
   version: '1.2.3',
   uptimeMs: 61_900,
   ready: true,
@@ -55,7 +66,8 @@ const status = statusOf({
   outbox: { waiting: { alarm: 0, arming: 0, trouble: 0, activity: 0 }, oldest: null, parked: 0, media_waiting: 0 },
   hints: [],
   config: { path: '/x', last_good: true, error: 'broken' },
-});
+};
+const status = statusOf(input);
 
 test('the status document fits its own schema', () => {
   expect(statusDocument.parse(JSON.parse(JSON.stringify(status)))).toEqual(status);
@@ -69,6 +81,7 @@ test('a partition of which nothing was heard is unknown and stale, never disarme
 test('zones are listed under what is the matter with them; not heard is not closed', () => {
   expect(status.zones).toEqual({
     total: 3,
+    alarm: [],
     open: ['1'],
     bypassed: ['1'],
     tamper: [],
@@ -78,7 +91,46 @@ test('zones are listed under what is the matter with them; not heard is not clos
   });
 });
 
+test('a partition shows what is in alarm, what was, a walk test and a failed arming, with the names of the zones', () => {
+  const [first] = view.partitions;
+  if (first === undefined) throw new Error('no partition');
+  const partitions = [{ ...first, memory: ['3'], alarm: { zone: '1', kind: 'fire', since: 500 } }];
+  const now: SiteView = {
+    ...view,
+    partitions,
+    zones: [{ number: '1', open: true, ...heard, alarm: true }],
+    troubles: [{ kind: 'fail_to_arm', source: { kind: 'bridge', id: 'siteward' }, partition: 'p2', since: 900 }],
+    tests: { p1: { leftS: 30, walked: ['2'], missing: [] } },
+    unarmed: { p2: { schedule: 'night', at: 900, reason: 'NOT_READY', zones: ['2'] } },
+    armWaits: { p2: { schedule: 'noon', leftS: 5 } },
+  };
+  const document = statusOf({ ...input, view: now });
+  expect(statusDocument.parse(JSON.parse(JSON.stringify(document)))).toEqual(document);
+  expect(document.partitions).toMatchObject([
+    {
+      alarm: { zone: '1', kind: 'fire', since: '1970-01-01T00:00:00.500Z' },
+      memory: ['3'],
+      test: { left_s: 30, walked: ['2'], missing: [] },
+    },
+    {
+      not_armed: { schedule: 'night', at: '1970-01-01T00:00:00.900Z', reason: 'NOT_READY', zones: ['2'] },
+      arm_wait: { schedule: 'noon', left_s: 5 },
+    },
+  ]);
+  expect(document.zones.alarm).toEqual(['1']);
+  expect(document.zone_names).toEqual({ '1': '1', '2': '2', '3': '3' });
+  expect(document.troubles).toMatchObject([{ kind: 'fail_to_arm', device: 'bridge siteward', partition: 'p2' }]);
+});
+
 test('cameras and panels carry their link', () => {
   expect(status.cameras).toEqual([{ kind: 'camera', id: 'yard', up: false, reason: 'away' }]);
   expect(status.panels).toEqual([{ kind: 'panel', id: 'main', up: null }]);
+});
+
+test('a panel that is not read is down and says why, whatever was heard of it before', () => {
+  const reason = 'profile acmee: there is no such profile';
+  const links: SiteView['links'] = [{ source: { kind: 'panel', id: 'main' }, up: true }];
+  const { panels } = statusOf({ ...input, view: { ...view, links }, brokenPanels: new Map([['main', reason]]) });
+  expect(panels).toEqual([{ kind: 'panel', id: 'main', up: false, reason }]);
+  expect(statusOf({ ...input, view: { ...view, links } }).panels).toEqual([{ kind: 'panel', id: 'main', up: true }]);
 });

@@ -37,7 +37,8 @@ const topics = [
   'reply/you/1',
   'cmd/arm',
 ]
-  .concat(['cmd/query', 'log/audit', 'in/verification'])
+  .concat(['cmd/bypass', 'cmd/clear_memory', 'cmd/test', 'cmd/postpone'])
+  .concat(['cmd/query', 'log/audit', 'in/verification', 'verification/v1', 'cmd/verify'])
   .map((topic) => `${root}/${topic}`)
   .concat(['paradox/states/x', 'siteward/1/other/status', 'siteward/2/x', '$SYS/broker/version']);
 
@@ -45,20 +46,23 @@ const topics = [
 const readable: Partial<Record<Role, string>> = {
   viewer: 'status zone/1/state',
   keypad: 'status zone/1/state event/arming reply/me/1',
-  ha: 'status zone/1/state outbox reply/me/1',
-  guard: 'status zone/1/state event/alarm event/arming reply/me/1',
+  ha: 'status zone/1/state outbox reply/me/1 verification/v1',
+  guard: 'status zone/1/state event/alarm event/arming reply/me/1 verification/v1',
   audio: 'reply/me/1',
   bridge: '! paradox/states/x',
-  technician: 'status zone/1/state outbox reply/me/1',
+  technician: 'status zone/1/state outbox reply/me/1 verification/v1',
   platform: 'reply/me/1',
   auditor: '',
-  local: 'status zone/1/state outbox event/alarm event/arming reply/me/1 reply/you/1 ! paradox/states/x',
+  local:
+    'status zone/1/state outbox event/alarm event/arming reply/me/1 reply/you/1 verification/v1 ! paradox/states/x',
 };
 const writable: Partial<Record<Role, string>> = {
-  keypad: 'cmd/arm cmd/query',
-  technician: 'cmd/query',
+  keypad: 'cmd/arm cmd/clear_memory cmd/postpone cmd/query',
+  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query',
+  guard: 'cmd/verify',
+  platform: 'in/verification',
   bridge: '! paradox/states/x',
-  local: 'cmd/arm cmd/query ! paradox/states/x',
+  local: 'cmd/arm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify ! paradox/states/x',
 };
 const expand = (text = '') => {
   const [ours = '', others = ''] = text.split('!');
@@ -112,6 +116,7 @@ describe.skipIf(mosquittoPath === undefined || !passwd)('a real mosquitto with t
   const clients = [
     { id: 'kp1', role: 'keypad' },
     { id: 'tablet', role: 'viewer' },
+    { id: 'relay', role: 'platform' },
     { id: 'paradox', role: 'bridge', bridge: { read: ['paradox/control/#'], write: ['paradox/states/#'] } },
   ] as const;
   const login = (username: string) => ({ username, password: 'pw-of-everyone', clientId: `test-${username}` });
@@ -157,5 +162,25 @@ describe.skipIf(mosquittoPath === undefined || !passwd)('a real mosquitto with t
     const heard = seen(siteward).filter((line) => !/=(x|end)$/.test(line));
     expect(heard).toEqual([`${root}/cmd/arm=kp1`, 'paradox/states/z=paradox']);
     for (const { client } of [siteward, keypad, viewer, bridge]) await client.endAsync(true);
+  });
+
+  it('lets the platform alone hand on a request to verify, and do nothing else', async () => {
+    const siteward = await watch(broker.url, login('siteward'), ['#']);
+    const relay = await watch(broker.url, login('relay'), ['#']);
+    const keypad = await watch(broker.url, login('kp1'), []);
+    for (const { client } of [keypad, relay]) {
+      const name = client.options.username ?? '';
+      for (const topic of ['in/verification', 'in/other', 'cmd/verify', 'verification/v1'])
+        await client.publishAsync(`${root}/${topic}`, name, { qos: 1 });
+    }
+    for (const topic of ['reply/relay/1', 'reply/kp1/1', 'verification/v1', 'status'])
+      await siteward.client.publishAsync(`${root}/${topic}`, 'x', { qos: 1 });
+    await siteward.client.publishAsync(`${root}/reply/relay/end`, 'end', { qos: 1 });
+    await until(() => relay.texts('reply/relay/end').length > 0, 'the end');
+    await until(() => siteward.texts('reply/relay/end').length > 0, 'the end');
+    const seen = (watcher: typeof relay) => watcher.packets.map((packet) => `${packet.topic}=${packet.payload}`);
+    expect(seen(siteward).filter((line) => !/=(x|end)$/.test(line))).toEqual([`${root}/in/verification=relay`]);
+    expect(seen(relay)).toEqual([`${root}/reply/relay/1=x`, `${root}/reply/relay/end=end`]);
+    for (const { client } of [siteward, relay, keypad]) await client.endAsync(true);
   });
 });

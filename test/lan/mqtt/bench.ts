@@ -97,10 +97,11 @@ export function bench(startBroker: () => Promise<TestBroker>) {
       watchers.push(watcher);
       return watcher;
     },
-    /** What siteward itself logs in with. */
-    login() {
-      const { username, password } = broker.connect;
-      return username === undefined ? {} : { username, password: password?.reveal() ?? '' };
+    /** A client with the rights of siteward itself. */
+    async own(options: Parameters<typeof watch>[1] = {}, filters?: string[]) {
+      const watcher = await watch(broker.kind === 'embedded' ? broker.connect : broker.url, options, filters);
+      watchers.push(watcher);
+      return watcher;
     },
     send: (watcher: Watcher, verb: string, payload: object | string | Buffer, retain = false) =>
       watcher.client.publishAsync(

@@ -28,9 +28,11 @@ describe('the embedded broker', () => {
     watchers.push(watcher);
     return watcher;
   };
-  const siteward = (filters: string[] = []) => {
-    const { username, password } = broker.credentials;
-    return observe({ clientId: 'siteward-test', username, password: password.reveal() }, filters);
+  const siteward = async (filters: string[] = [], options: mqtt.IClientOptions = {}) => {
+    const own = { clientId: 'siteward-test', ...options };
+    const watcher = await watch({ url: broker.url(), dial: broker.dial }, own, filters);
+    watchers.push(watcher);
+    return watcher;
   };
   const user = (index: 0 | 1, change: mqtt.IClientOptions = {}) => {
     const { id, password } = users[index];
@@ -71,6 +73,13 @@ describe('the embedded broker', () => {
     expect(await refusalOf(user(1, { clientId: 'kp1' }))).toBe(2);
     expect(await refusalOf({ clientId: 'siteward-hq' })).toBe(2);
     expect(await refusalOf({ clientId: 'siteward' })).toBe(2);
+  });
+
+  it('connects siteward inside the process and only while it listens', async () => {
+    const daemon = await siteward([`${root}/cmd/#`]);
+    await broker.stop();
+    await until(() => !daemon.client.connected, 'the end of the connection');
+    await expect(broker.dial()).rejects.toThrow('the embedded MQTT broker was stopped');
   });
 
   it('delivers to each role what it may read', async () => {
@@ -138,14 +147,13 @@ describe('the embedded broker', () => {
   });
 
   it('keeps messages for a session that is away, up to its cap', async () => {
-    const login = { username: broker.credentials.username, password: broker.credentials.password.reveal() };
-    const options = { clientId: 'siteward-panels', clean: false, ...login };
-    const first = await watch(broker.url(), options, ['paradox/#']);
+    const options = { clientId: 'siteward-panels', clean: false };
+    const first = await siteward(['paradox/#'], options);
     await first.client.endAsync();
     const bridge = await observe({}, []);
     for (let n = 0; n < 1100; n += 1) bridge.client.publish('paradox/x', String(n), { qos: 1 });
     await bridge.client.publishAsync('paradox/x', 'end', { qos: 1 });
-    const second = await observe(options, []);
+    const second = await siteward([], options);
     await until(() => second.packets.length >= 1000, 'what waited');
     expect(second.packets.map((packet) => packet.payload.toString())).toEqual(
       Array.from({ length: 1000 }, (_, n) => String(n)),

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import type { Connect } from '#lib/mqtt.ts';
+import { type Connect, openClient } from '#lib/mqtt.ts';
 import { freePort } from '#sandbox/demo/processes.ts';
 import { createBroker, type LanMqttOptions } from '../../../src/lan/mqtt/index.ts';
 import { createLanMqtt, type LanMqtt } from '../../../src/lan/mqtt/lan-mqtt.ts';
@@ -56,7 +56,7 @@ export async function startEmbedded(users: Parameters<typeof createBroker>[0]['u
   return {
     kind: 'embedded',
     url: broker.url(),
-    connect: { url: broker.url(), ...broker.credentials },
+    connect: { url: broker.url(), dial: broker.dial },
     senderOf: broker.senderOf,
     async restart() {
       await broker.stop();
@@ -128,8 +128,16 @@ export const stateFilters = ['status', 'info', 'problem', 'trouble', 'outbox', '
   .concat(['zone/+/+', 'camera/+/+', 'event/+', 'reply/#'])
   .map((filter) => `${root}/${filter}`);
 
-export async function watch(url: string, options: IClientOptions = {}, filters = stateFilters): Promise<Watcher> {
-  const client = mqtt.connect(url, { reconnectPeriod: 100, ...options });
+/** A client that came over the network to an address, or as a part of siteward the way of `to`. */
+export async function watch(
+  to: string | Connect,
+  options: IClientOptions = {},
+  filters = stateFilters,
+): Promise<Watcher> {
+  const client =
+    typeof to === 'string'
+      ? mqtt.connect(to, { reconnectPeriod: 100, ...options })
+      : await openClient(to, { reconnectPeriod: 0, ...options });
   client.on('error', () => undefined);
   const packets: IPublishPacket[] = [];
   client.on('message', (_topic, _payload, packet) => packets.push(packet));

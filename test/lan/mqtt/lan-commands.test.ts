@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { SitewardError } from '#errors.ts';
 import * as schemas from '../../../src/lan/mqtt/schemas.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { Secret } from '../../../src/lib/secret.ts';
@@ -35,6 +36,62 @@ for (const [name, startBroker, missing] of brokers) {
       ]);
     });
 
+    it('who gives a command only a code says, whatever name the client writes', async () => {
+      await on.start();
+      const watcher = await on.observe();
+      const uncoded = on.body({ mode: 'away', actor: 'chief' });
+      await on.send(watcher, 'arm', uncoded);
+      await on.final(watcher, uncoded.id);
+      const coded = on.body({ code: '4827', actor: 'chief' });
+      await on.send(watcher, 'disarm', coded);
+      await on.final(watcher, coded.id);
+      expect(on.site.submitted).toMatchObject([{ verb: 'arm' }, { verb: 'disarm', actor: 'user 3' }]);
+      expect(on.site.submitted[0]).not.toHaveProperty('actor');
+      expect(JSON.stringify(on.site.submitted)).not.toContain('chief');
+    });
+
+    it('hands on bypass, clear_memory and test, whose `on: false` is another verb', async () => {
+      await on.start();
+      const watcher = await on.observe();
+      const { partition: _, ...zone } = on.body({ zone: '2', on: true, minutes: 30, reason: 'delivery', code: '4827' });
+      await on.send(watcher, 'bypass', zone);
+      await on.final(watcher, zone.id);
+      const back = { ...zone, id: commandId(), on: false };
+      await on.send(watcher, 'bypass', back);
+      await on.final(watcher, back.id);
+      for (const [verb, more] of [
+        ['clear_memory', {}],
+        ['test', { on: true, minutes: 20, zones: ['1'] }],
+        ['test', { on: false }],
+      ] as const) {
+        const body = on.body(more);
+        await on.send(watcher, verb, body);
+        await on.final(watcher, body.id);
+      }
+      expect(on.site.submitted).toMatchObject([
+        { verb: 'bypass', zone: '2', minutes: 30, reason: 'delivery', code: 'ok', source: 'lan' },
+        { verb: 'unbypass', zone: '2' },
+        { verb: 'clear_memory', partition: 'p1' },
+        { verb: 'test', partition: 'p1', minutes: 20, zones: ['1'] },
+        { verb: 'end_test', partition: 'p1' },
+      ]);
+    });
+
+    it('hands on a postponement without its code, and refuses one that is not of whole minutes', async () => {
+      await on.start();
+      const watcher = await on.observe();
+      const { partition: _, ...wish } = on.body({ schedule: 'night', minutes: 30, code: '4827' });
+      await on.send(watcher, 'postpone', wish);
+      await on.final(watcher, wish.id);
+      const bad = { ...wish, id: commandId(), minutes: 0.5 };
+      await on.send(watcher, 'postpone', bad);
+      expect(await on.final(watcher, bad.id)).toMatchObject({ error: { code: 'SCHEMA', field: 'minutes' } });
+      expect(on.site.submitted).toMatchObject([
+        { verb: 'postpone', partition: 'all', schedule: 'night', minutes: 30, code: 'ok', actor: 'user 3' },
+      ]);
+      expect(JSON.stringify(on.site.submitted)).not.toContain('4827');
+    });
+
     it('answers a refusal with its reason and shows the state again', async () => {
       await on.start();
       const watcher = await on.observe();
@@ -48,6 +105,41 @@ for (const [name, startBroker, missing] of brokers) {
       });
       await until(() => watcher.texts('partition/p1/state').length === 2, 'the state again');
       expect(watcher.texts('partition/p1/state')).toEqual(['disarmed', 'disarmed']);
+    });
+
+    it('passes on what a code says of a person, and nothing about why it does not count', async () => {
+      const verdicts = [
+        { code: 'ok', actor: 'tim', role: 'installer' },
+        { code: 'bad', refused: { why: 'expired', user: 'ben' } },
+      ] as const;
+      let next = 0;
+      await on.start({ site: { ...on.site, checkCode: async () => verdicts[next++] ?? { code: 'none' } } });
+      const watcher = await on.observe();
+      for (const code of ['4827', '4829']) {
+        const disarm = on.body({ code });
+        await on.send(watcher, 'disarm', disarm);
+        await on.final(watcher, disarm.id);
+      }
+      expect(on.site.submitted).toMatchObject([{ code: 'ok', actor: 'tim', role: 'installer' }, { code: 'bad' }]);
+      const shown = watcher.packets.map(({ payload }) => payload.toString()).join('\n');
+      expect(shown).toContain('"final":true');
+      expect(JSON.stringify(on.site.submitted) + shown).not.toMatch(/expired|\bben\b/);
+    });
+
+    it('is busy while too many codes wait to be checked', async () => {
+      const checkCode = async () => {
+        throw new SitewardError('queue_full', 'too many codes wait');
+      };
+      const { lines } = await on.start({ site: { ...on.site, checkCode } });
+      const watcher = await on.observe();
+      const disarm = on.body({ code: '4827' });
+      await on.send(watcher, 'disarm', disarm);
+      expect(await on.final(watcher, disarm.id)).toMatchObject({
+        outcome: 'refused',
+        error: { code: 'BUSY', retry_after_s: 1 },
+      });
+      expect(lines.filter((line) => line.includes('failed inside'))).toEqual([]);
+      expect(on.site.submitted).toEqual([]);
     });
 
     it('passes a repeated command on under the same hash, and another under the same id with another', async () => {
@@ -67,7 +159,7 @@ for (const [name, startBroker, missing] of brokers) {
       await on.start();
       for (let round = 0; round < 2; round += 1) {
         await on.broker.halt();
-        await until(() => on.health.reason?.includes('ECONNREFUSED'), 'nobody answers');
+        await until(() => /ECONNREFUSED|was stopped/.test(on.health.reason ?? ''), 'nobody answers');
         await on.broker.restart();
         await until(() => on.health.state === 'ok', 'siteward is back', 20_000);
       }
@@ -99,7 +191,7 @@ for (const [name, startBroker, missing] of brokers) {
       expect(schemas.info.safeParse((await ask('info')).data.info).error).toBeUndefined();
       expect((await ask('history')).data.events?.map((row) => row.kind)).toEqual(['burglary']);
       expect((await ask('audio')).error).toEqual({ code: 'NOT_CONFIGURED' });
-      expect((await ask('verifications')).error).toEqual({ code: 'NOT_CONFIGURED' });
+      expect((await ask('verifications')).data).toEqual({ verifications: [] });
       expect(on.site.submitted).toEqual([]);
     });
 
@@ -180,6 +272,39 @@ for (const [name, startBroker, missing] of brokers) {
       expect(errors.length).toBeLessThan(20);
     });
 
+    it('safety 1: hears a duress code and a good one in a flood of the same client, which has no turn of theirs', async () => {
+      await on.start();
+      const watcher = await on.observe({ clientId: 'hasty' });
+      const reply_to = `${root}/reply/hasty/1`;
+      const flood = (count: number, more = {}) =>
+        Array.from({ length: count }, () => ({
+          id: commandId(),
+          issued_at: now(),
+          what: 'troubles',
+          reply_to,
+          ...more,
+        }));
+      const [help, good] = [on.body({ code: '4828', reply_to }), on.body({ code: '4827', reply_to })];
+      const sent = [...flood(300), ...flood(100, { code: '4829' })].map((query) => on.send(watcher, 'query', query));
+      sent.push(on.send(watcher, 'disarm', help), on.send(watcher, 'disarm', good));
+      await Promise.all(sent);
+      expect((await on.final(watcher, help.id)).outcome).toBe('done');
+      expect((await on.final(watcher, good.id)).outcome).toBe('done');
+      expect(on.site.submitted.map((command) => command.code)).toEqual(['duress', 'ok']);
+      expect(watcher.packets.some((packet) => packet.payload.toString().includes('RATE_LIMITED'))).toBe(true);
+    });
+
+    it('bounds commands with a code too', async () => {
+      await on.start();
+      const watcher = await on.observe({ clientId: 'hasty' });
+      const reply_to = `${root}/reply/hasty/1`;
+      await Promise.all(
+        Array.from({ length: 200 }, () => on.send(watcher, 'disarm', on.body({ code: '4829', reply_to }))),
+      );
+      const limited = () => watcher.packets.some((packet) => packet.payload.toString().includes('RATE_LIMITED'));
+      await until(limited, 'a refusal');
+    });
+
     it('refuses a retained command and clears it from the broker', async () => {
       const watcher = await on.observe();
       const arm = on.body({ mode: 'away' });
@@ -202,8 +327,7 @@ for (const [name, startBroker, missing] of brokers) {
 
     it('keeps codes out of every log line, every topic and every command', async () => {
       const { lines } = await on.start();
-      const login = on.login();
-      const watcher = await on.observe(login, [`${root}/status`, `${root}/reply/#`]);
+      const watcher = await on.own({}, [`${root}/status`, `${root}/reply/#`]);
       const good = on.body({ code: '4827' });
       const wrong = on.body({ code: '9931' });
       const broken = commandId();
@@ -215,7 +339,7 @@ for (const [name, startBroker, missing] of brokers) {
       expect((await on.final(watcher, wrong.id)).error).toEqual({ code: 'BAD_CODE' });
       expect((await on.final(watcher, broken)).error).toEqual({ code: 'BAD_JSON' });
       expect(on.site.checked).toEqual(['4827', '9931']);
-      const everything = await on.observe(login, ['#']);
+      const everything = await on.own({}, ['#']);
       await until(() => everything.texts('status').length > 0, 'the retained topics');
       const bare = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '');
       const seen = [...watcher.packets, ...everything.packets].map((packet) => `${packet.topic} ${packet.payload}`);

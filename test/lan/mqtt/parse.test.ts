@@ -16,6 +16,37 @@ function commandOf(parsed: ReturnType<typeof parse>) {
   return parsed.command;
 }
 
+describe('a code in a wrong place', () => {
+  const zone = (change: object) =>
+    parse(JSON.stringify({ id, issued_at: at, on: true, zone: '2', ...change }), { verb: 'bypass' });
+
+  it('as what the command is for refuses it, by the name of the member', () => {
+    expect(refusalOf(zone({ code: '48275', zone: '48275' }))).toEqual({ code: 'SCHEMA', field: 'zone' });
+    const armed = parse(body({ mode: 'away', code: '4827', bypass: ['2', '4827'] }), { verb: 'arm' });
+    expect(refusalOf(armed)).toEqual({ code: 'SCHEMA', field: 'bypass' });
+    const words = parse(body({ mode: 'away', code: 'away' }), { verb: 'arm' });
+    expect(words.kind).toBe('command');
+  });
+
+  it('as a reason or a correlation is dropped, and the command goes on', () => {
+    for (const change of [
+      { code: 'abcd9', reason: 'abcd9' },
+      { code: '73915028', reason: 'it is 73915028, for the cleaner' },
+      { reason: ' 73915028 ' },
+      { code: '4827', reason: '4828' },
+    ]) {
+      expect(commandOf(zone(change)).body).not.toHaveProperty('reason');
+    }
+    expect(commandOf(zone({ code: '4827', reason: 'delivery at 1400' })).body).toHaveProperty('reason');
+    for (const parsed of [
+      parse(body({ code: '4827', correlation: '4827' })),
+      parse(body({ code: '4827', correlation: '4827', volume: 3 })),
+    ]) {
+      expect(parsed.kind === 'empty' ? parsed : parsed.envelope).not.toHaveProperty('correlation');
+    }
+  });
+});
+
 describe('a command payload', () => {
   it('that is empty is no command: clearing a retained topic looks like this', () => {
     expect(parse('').kind).toBe('empty');

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { partitionDetail } from '../../../src/lan/mqtt/schemas.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { allTopics, detailOf } from '../../../src/lan/mqtt/state.ts';
 
@@ -31,6 +32,45 @@ describe('the state of a site as topics', () => {
     expect(detailOf({ ...view, ready: { p1: true } }, engine).ready).toBe(true);
     expect(detailOf({ ...view, ready: { p1: false } }, engine).ready).toBe(false);
     expect(detailOf(view, engine).ready).toBe(false);
+  });
+
+  it('shows the abort window, shut zones and the walk test of a partition only while there are any', () => {
+    const view = fakeSite().view();
+    const [plan] = view.plan.partitions;
+    if (plan === undefined) throw new Error('no partition');
+    for (const name of ['abort_left_s', 'shut_zones', 'test']) expect(detailOf(view, plan)).not.toHaveProperty(name);
+    const test = { leftS: 90, walked: ['1'], missing: ['2', '3'] };
+    const more = { delays: { p1: { abortLeftS: 20 } }, shut: { p1: ['2'] }, tests: { p1: test } };
+    const detail = detailOf({ ...view, ...more }, plan);
+    expect(detail).toMatchObject({
+      abort_left_s: 20,
+      shut_zones: ['2'],
+      test: { left_s: 90, walked: ['1'], missing: ['2', '3'] },
+    });
+    expect(partitionDetail.safeParse(detail).success).toBe(true);
+  });
+
+  it('shows a failed arming, one that waits, and since when a fire lasts, in what the schema allows', () => {
+    const view = fakeSite().view();
+    const [plan] = view.plan.partitions;
+    const [state] = view.partitions;
+    if (plan === undefined || state === undefined) throw new Error('no partition');
+    for (const name of ['not_armed', 'arm_wait']) expect(detailOf(view, plan)).not.toHaveProperty(name);
+    const detail = detailOf(
+      {
+        ...view,
+        partitions: [{ ...state, alarm: { kind: 'fire', zone: '1', since: 500 } }],
+        unarmed: { p1: { schedule: 'night', at: 900, reason: 'late' } },
+        armWaits: { p1: { schedule: 'noon', leftS: 4.2 } },
+      },
+      plan,
+    );
+    expect(detail).toMatchObject({
+      alarm: { kind: 'fire', zone: '1', since: '1970-01-01T00:00:00.500Z' },
+      not_armed: { schedule: 'night', at: '1970-01-01T00:00:00.900Z', reason: 'late' },
+      arm_wait: { schedule: 'noon', left_s: 5 },
+    });
+    expect(partitionDetail.safeParse(detail).success).toBe(true);
   });
 
   it('calls a partition nobody has spoken of unknown, stale and not ready', () => {

@@ -1,4 +1,3 @@
-import type { Delivery } from '#cloud/delivery/index.ts';
 import type { CommitQueue } from '#site/commit-queue.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
 import type { EventRecord, PendingRow, Store } from '#site/store/index.ts';
@@ -7,13 +6,15 @@ import type { Synchronous } from './history.ts';
 
 const many = 10_000;
 
+const parkedOf = async (store: Store, seqs: readonly number[]) =>
+  (await store.parked({ limit: many })).filter(({ seq }) => seqs.includes(seq));
+
 /** What the test asks the box about itself. */
 export function answerQuestion(of: {
   store: Store & { synchronous?(): Promise<Synchronous> };
   what: Question | 'synchronous';
   seqs?: readonly number[];
-  delivery?: Pick<Delivery, 'health'>;
-  commits?: Pick<CommitQueue, 'waitingRows'>;
+  commits: Pick<CommitQueue, 'waitingRows'>;
 }): Promise<unknown> {
   const { store, what, seqs = [] } = of;
   switch (what) {
@@ -24,11 +25,13 @@ export function answerQuestion(of: {
     case 'gaps':
       return store.gaps({ limit: many });
     case 'retryParked':
-      return store.retryParked(seqs);
+      return parkedOf(store, seqs).then((events) => store.retryParked(events));
     case 'dropParked':
-      return store.dropParked(seqs);
+      return parkedOf(store, seqs).then((events) => store.dropParked(events));
+    case 'deaf':
+      return Promise.resolve();
     case 'quiet':
-      return Promise.resolve({ health: of.delivery?.health(), waitingRows: of.commits?.waitingRows });
+      return quiet(store, of.commits);
     case 'look':
       return look(store);
   }
@@ -53,6 +56,23 @@ async function look(store: Store) {
     anchors: await store.anchors(),
     stats: await store.stats(),
   };
+}
+
+/** What is still to come by itself: rows in memory, and whatever damage may still bring to light or back. */
+export interface Quiet {
+  readonly waitingRows: number;
+  readonly isWhole: boolean;
+}
+
+async function quiet(
+  store: Pick<Store, 'stats' | 'health'>,
+  { waitingRows }: Pick<CommitQueue, 'waitingRows'>,
+): Promise<Quiet> {
+  // The state of the files follows each answer of the store: the second answer comes after the first one's.
+  await store.stats();
+  await store.stats();
+  const { siteOpen, bulkOpen, mending, checking } = store.health().facts ?? {};
+  return { waitingRows, isWhole: siteOpen === true && bulkOpen === true && mending === false && checking === false };
 }
 
 export type Look = Awaited<ReturnType<typeof look>>;

@@ -25,7 +25,7 @@ export type Command =
       readonly media: boolean;
       readonly silent: boolean;
     }
-  /** Lets time pass: both clocks move, and whoever waits looks again. */
+  /** Lets time pass: both clocks move, and whoever waits looks again. The box was `deaf` since before the cloud's did. */
   | { readonly do: 'skip'; readonly ms: number }
   /** The wall clock alone is set. */
   | { readonly do: 'clock'; readonly ms: number }
@@ -34,7 +34,7 @@ export type Command =
   | { readonly do: 'ask'; readonly nth: number; readonly what: Question; readonly seqs?: readonly number[] };
 
 /** Questions are answered by a line `{ what: 'answer', nth, value }`, or with `error` in place of the value. */
-export type Question = 'stats' | 'look' | 'gaps' | 'retryParked' | 'dropParked' | 'quiet';
+export type Question = 'stats' | 'look' | 'gaps' | 'retryParked' | 'dropParked' | 'quiet' | 'deaf';
 
 /** The bytes of the one picture of a put: from its token alone, so that it can be compared at the far end. */
 export function pictureOf(token: number): Uint8Array {

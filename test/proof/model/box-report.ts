@@ -45,8 +45,8 @@ export function reporting<S extends Store>(of: {
     }
   };
 
-  const settle: Store['settle'] = async (verdicts) => {
-    await store.settle(verdicts);
+  const settle: Store['settle'] = async (verdicts, options) => {
+    await store.settle(verdicts, options);
     say({ what: 'settled', seqs: verdicts.flatMap(({ verdict, seq }) => (verdict === 'delivered' ? [seq] : [])) });
   };
 

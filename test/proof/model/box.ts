@@ -12,6 +12,7 @@ import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import { nameUuid } from '#lib/uuid.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 import { commitQueue } from '#site/commit-queue.ts';
 import { numberEvents } from '#site/events.ts';
 import type { EventDraft, Lane } from '#site/model/index.ts';
@@ -32,6 +33,8 @@ const clock: Clock = {
   wall: () => Date.now() + offsets.wall + offsets.error,
   bootId: options.boot,
 };
+/** No time that the cloud told before this moment counts: its clock and the box's were not moved by the same skip. */
+let deafUntil = Number.NEGATIVE_INFINITY;
 const log = pino({ level: process.env.SITEWARD_MODEL_LOG ?? 'silent' }, pino.destination({ fd: 2, sync: true }));
 const metrics = new Registry();
 const identity = { locationId: 'model', recorderId: 'sw-model', cameraIds: {}, version: '1.0' };
@@ -47,7 +50,7 @@ const store = openStore({
 await store.start(new AbortController().signal);
 const found = store.recovery();
 const idSpace = nameUuid(bridge, found.storeId);
-let nextSeq = found.nextSeq;
+let { nextSeq, hidden } = found;
 
 // Nobody but the cloud tells this box the time.
 const quality = watchClock({
@@ -63,7 +66,11 @@ const cloud = createCloudClient({
   clientId: options.clientId,
   keys: { current: { pem: new Secret(readFileSync(options.keyFile, 'utf8')) } },
   ...{ clock, log },
-  http: { onDate: ({ offsetMs, roundTripMs }) => quality.compare(offsetMs, roundTripMs) },
+  http: {
+    onDate({ offsetMs, roundTripMs }) {
+      if (clock.monotonic() - roundTripMs > deafUntil) quality.compare(offsetMs, roundTripMs);
+    },
+  },
 });
 const media = createMedia({
   dir: join(options.dir, 'spool'),
@@ -71,21 +78,37 @@ const media = createMedia({
   pictures: { snapshot: async (camera) => ({ bytes: pictureOf(tokenOf(camera)), mime: 'image/jpeg' }) },
   table: { update: (outcomes) => store.updateMedia(outcomes), list: (states, limit) => store.media(states, limit) },
   onReady: () => delivery.wake(),
-  storage: () => store.storage().level,
   ...{ clock, log, metrics },
 });
 const delivery = createDelivery({
   ...reporting({ store, cloud, clock }),
   files: mediaFilesOf(media),
   allowLoopbackHttp: true,
+  uploadResume: 'off',
+  onLink: () => undefined,
   ...{ clock, log, metrics },
 });
-const commits = commitQueue({ store, direct: (rows) => delivery.direct(rows), log, metrics });
+const commits = commitQueue({
+  ...{ store, log, metrics },
+  direct: (rows) => delivery.direct(rows),
+  wasAccepted: (seq) => delivery.wasAccepted(seq),
+});
+/** The daemon gives each part so long (`slots.ts`). */
+const stopDeadlineMs = 2_000;
+
+process.once('SIGTERM', async () => {
+  const parts = [() => delivery.stop(), () => cloud.close(), () => media.stop(), () => commits.stop()];
+  for (const stop of [...parts, () => store.stop()])
+    await withDeadline(stopDeadlineMs, never(), stop).catch(() => undefined);
+  say({ what: 'stopped' });
+  process.exit(0);
+});
+
 await media.start(new AbortController().signal);
 await delivery.start(new AbortController().signal);
 const { epoch, storeId, lost } = found;
 // On a full disk a file may not be open yet; then there is no connection to ask.
-const synchronous = await answerQuestion({ store, what: 'synchronous' }).catch(() => ({}));
+const synchronous = await answerQuestion({ store, what: 'synchronous', commits }).catch(() => ({}));
 say({ what: 'life', boot: clock.bootId, mono: clock.monotonic(), epoch, storeId, nextSeq, lost, synchronous });
 
 const classOf: Readonly<Record<Lane, EventDraft['class']>> = {
@@ -113,12 +136,14 @@ function put(command: Extract<Command, { do: 'put' }>): void {
   const at = { mono: clock.monotonic(), wall: clock.wall(), boot: clock.bootId, clock: quality.current() };
   const encode = (event: Parameters<typeof encodeEvent>[0]) => encodeEvent(event, draft, identity);
   const effects = [{ kind: 'event', ref: 1, event: draft } as const];
-  const [numbered] = numberEvents({ effects, at, epoch, idSpace, firstSeq: nextSeq, encode, log });
+  const [numbered] = numberEvents({ effects, at, epoch, idSpace, firstSeq: nextSeq, hidden, encode, log });
   if (numbered === undefined) throw new Error('the event got no number');
   nextSeq += 1;
+  if (silent) hidden += 1;
   const { seq, eventId } = numbered.row;
+  const number = numbered.event.seq;
   const trueWall = at.wall - offsets.error;
-  say({ what: 'numbered', token, seq, eventId, lane, key, silent, media: command.media, ...at, trueWall });
+  say({ what: 'numbered', token, seq, number, eventId, lane, key, silent, media: command.media, ...at, trueWall });
   const added = commits.add({
     commit: { rows: [numbered.row], arming: [], state: JSON.stringify({ seq }), inputs: [`{"token":${token}}`] },
     publish(isDurable) {
@@ -147,6 +172,7 @@ async function obey(command: Command): Promise<void> {
     case 'skip':
       offsets.mono += command.ms;
       offsets.wall += command.ms;
+      deafUntil = clock.monotonic();
       return passed();
     case 'clock':
       offsets.error = command.ms;
@@ -157,8 +183,9 @@ async function obey(command: Command): Promise<void> {
       return delivery.retryNow();
     case 'ask': {
       const { nth, what, seqs = [] } = command;
+      if (what === 'deaf') deafUntil = Number.POSITIVE_INFINITY;
       try {
-        const value = await answerQuestion({ store, what, seqs, delivery, commits });
+        const value = await answerQuestion({ store, what, seqs, commits });
         say({ what: 'answer', nth, value: value ?? null });
       } catch (error) {
         say({ what: 'answer', nth, error: String(error) });
@@ -169,13 +196,3 @@ async function obey(command: Command): Promise<void> {
 }
 
 createInterface({ input: process.stdin }).on('line', (line) => void obey(JSON.parse(line) as Command));
-
-process.once('SIGTERM', async () => {
-  await delivery.stop();
-  await cloud.close();
-  await media.stop();
-  commits.stop();
-  await store.stop();
-  say({ what: 'stopped' });
-  process.exit(0);
-});

@@ -7,6 +7,8 @@ import type { Step } from './steps.ts';
 export interface Put {
   readonly token: number;
   readonly seq: number;
+  /** As everybody sees it. */
+  readonly number: number;
   readonly eventId: string;
   readonly lane: Lane;
   readonly key: string;

@@ -1,41 +1,26 @@
 import type { Accepted } from '../../harness/cloud.ts';
 import { type Entry, entriesOf, type History, type Put } from './history.ts';
 import { putsOf } from './invariants-store.ts';
+import { type Try, triesOf } from './tries.ts';
 
-/** One request with an event, and what came of it; `answerAt` is undefined where the box died first. */
-interface Try {
-  readonly life: number;
-  readonly postAt: number;
-  readonly mono: number;
-  readonly answerAt: number | undefined;
-  readonly answer: Extract<Entry, { what: 'posted' }> | undefined;
-}
-
-/** Of each event, in order. */
-function triesOf({ entries }: History): ReadonlyMap<string, readonly Try[]> {
-  const byId = new Map<string, Try[]>();
-  let life = 0;
-  for (const [postAt, entry] of entries.entries()) {
-    if (entry.what === 'life') life += 1;
-    if (entry.what !== 'post') continue;
-    const end = entries.findIndex((other, at) => at > postAt && other.what === 'end');
-    const answerAt = entries.findIndex(
-      (other, at) => at > postAt && (end < 0 || at < end) && other.what === 'posted' && other.nth === entry.nth,
-    );
-    const found = entries[answerAt];
-    const one: Try = {
-      ...{ life, postAt, mono: entry.mono },
-      answerAt: answerAt < 0 ? undefined : answerAt,
-      answer: found?.what === 'posted' ? found : undefined,
-    };
-    byId.set(entry.eventId, [...(byId.get(entry.eventId) ?? []), one]);
-  }
-  return byId;
-}
-
+/**
+ * The first sending fixes the time of an event whose clock was in doubt by an anchor on disk. Until the anchors of a
+ * damaged `site.db` have been brought back a new one takes their place, and gives another time.
+ */
 export function oneBodyPerId(history: History): readonly string[] {
-  return history.final.accepted
-    .filter(({ identical }) => !identical)
+  const { entries, final } = history;
+  const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
+  const tries = triesOf(history);
+  return final.accepted
+    .filter(({ event_id, identical }) => {
+      if (identical) return false;
+      const own = tries.get(event_id) ?? [];
+      const [from = 0, to = 0] = [own[0]?.postAt, own.at(-1)?.postAt];
+      const lostAnchors = entries
+        .slice(from, to)
+        .some((entry) => entry.what === 'step' && entry.step.do === 'corrupt' && entry.step.file === 'site');
+      return puts.get(event_id)?.clock === 'synced' || !lostAnchors;
+    })
     .map(({ event_id, body }) => `${event_id} (seq ${body.payload.seq}) was repeated with other contents`);
 }
 
@@ -52,13 +37,16 @@ export function repeatsHaveAReason(history: History): readonly string[] {
   for (const { seq, eventId, media, token } of putsOf(history)) {
     const own = tries.get(eventId) ?? [];
     for (const life of new Set(own.map((one) => one.life))) {
-      const taken = own.filter((one) => one.life === life && one.answer?.taken === true).length;
+      const taken = own.filter(
+        (one, at) =>
+          one.life === life && one.answer?.taken === true && (at === 0 || !isComparison(entries, one.postAt)),
+      ).length;
       if (taken > (media ? 1 + addressRounds : 1))
         found.push(`put ${token} was accepted ${taken} times in life ${life}`);
     }
     const settled = settledAt.get(seq);
     if (media || settled === undefined) continue;
-    const again = own.find(({ postAt }) => postAt > settled);
+    const again = own.find(({ postAt }) => postAt > settled && !isComparison(entries, postAt));
     if (again !== undefined && !isDamagedBetween(entries, settled, again.postAt))
       found.push(`put ${token} was sent again in life ${again.life}, after its acceptance was on disk`);
   }
@@ -69,6 +57,13 @@ export function repeatsHaveAReason(history: History): readonly string[] {
     for (const { event_id, try_count } of history.final.accepted)
       if (try_count > 1) found.push(`${event_id} was sent ${try_count} times in a run without faults`);
   return found;
+}
+
+/** After a failure one event the cloud has already may be sent once more, to tell whether the other alone is at fault. */
+function isComparison(entries: readonly Entry[], postAt: number): boolean {
+  const life = entries.slice(0, postAt).findLastIndex(({ what }) => what === 'life');
+  const last = entries.slice(Math.max(0, life), postAt).findLast(({ what }) => what === 'posted');
+  return last?.what === 'posted' && !last.taken;
 }
 
 const isDamagedBetween = (entries: readonly Entry[], from: number, to: number): boolean =>
@@ -128,13 +123,37 @@ function mayOvertake(of: {
 const waitsAlone = ({ status }: Extract<Entry, { what: 'posted' }>, { silent }: Put): boolean =>
   silent || status === 500 || [400, 409, 413, 422].includes(status ?? 0);
 
-/** The alarm has waited three seconds since it came, or since the origin rested last. */
+/** What is said of one event, or of the connection it was sent on: the others need not wait for it. */
+const aboutOneEvent = [400, 409, 413, 421, 422];
+
+/** After it nothing is sent for a while. A request that the box gave up by itself, the line being a new one, says nothing. */
+const restsOrigin = ({ taken, status = 0, failure = '' }: Extract<Entry, { what: 'posted' }>): boolean =>
+  !taken && !aboutOneEvent.includes(status) && !failure.startsWith('Error:');
+
+/** The alarm has waited three seconds since it came, or since the origin rested and nothing was taken. */
 function isHeldUp(before: readonly Entry[], alarm: Put, first: Try): boolean {
-  const life = before.findLastIndex(({ what }) => what === 'life');
-  const since = before.slice(Math.max(0, life)).reduce((latest, entry) => {
-    if (entry.what === 'life' || (entry.what === 'posted' && !entry.taken)) return entry.mono;
-    return entry.what === 'numbered' && entry.token === alarm.token ? Math.max(latest, entry.mono) : latest;
-  }, 0);
+  const own = before.slice(
+    Math.max(
+      0,
+      before.findLastIndex(({ what }) => what === 'life'),
+    ),
+  );
+  // Nobody is to see from the rest how a silent event fared (safety 4): it waits by itself.
+  const silent = new Set(before.flatMap((entry) => (entry.what === 'numbered' && entry.silent ? [entry.eventId] : [])));
+  const unseen = new Set(
+    own.flatMap((entry) => (entry.what === 'post' && silent.has(entry.eventId) ? [entry.nth] : [])),
+  );
+  let since = 0;
+  // While something is taken between two rests, the time goes on.
+  let isTaking = false;
+  for (const entry of own) {
+    if (entry.what === 'posted' && entry.taken) isTaking = true;
+    if (entry.what === 'life') since = entry.mono;
+    if (entry.what === 'numbered' && entry.token === alarm.token) since = Math.max(since, entry.mono);
+    if (entry.what !== 'posted' || !restsOrigin(entry) || unseen.has(entry.nth)) continue;
+    if (!isTaking) since = entry.mono;
+    isTaking = false;
+  }
   return first.mono - since >= heldUpMs;
 }
 

@@ -2,6 +2,7 @@ import { type Lane, lanes } from '#site/model/index.ts';
 import type { Gap } from '#site/store/index.ts';
 import { tokenOf } from './box-protocol.ts';
 import { entriesOf, type History, type Put } from './history.ts';
+import { type Try, triesOf } from './tries.ts';
 
 export const putsOf = (history: Pick<History, 'entries'>): readonly Put[] => entriesOf(history, 'numbered');
 
@@ -13,10 +14,17 @@ const nameOf = ({ token, seq, lane, key, silent }: Put): string =>
 
 /** Events that are nowhere: the cloud has them not, and the store neither. */
 function missing(history: History): readonly Put[] {
-  const { accepted, pending, parked, known } = history.final;
-  const inCloud = new Set(accepted.map(({ event_id }) => event_id));
-  const inStore = new Set([...pending, ...parked.map(({ seq }) => seq), ...known]);
-  return putsOf(history).filter(({ eventId, seq }) => !inCloud.has(eventId) && !inStore.has(seq));
+  const inCloud = new Set(history.final.accepted.map(({ event_id }) => event_id));
+  const isStored = storedIn(history);
+  return putsOf(history).filter((put) => !inCloud.has(put.eventId) && !isStored(put));
+}
+
+/** A number that a full disk could not set aside may be given again by the next life; then it is the later event's. */
+function storedIn(history: History): (put: Put) => boolean {
+  const { pending, parked, known } = history.final;
+  const seqs = new Set([...pending, ...parked.map(({ seq }) => seq), ...known]);
+  const latest = new Map(putsOf(history).map(({ seq, token }) => [seq, token]));
+  return ({ seq, token }) => seqs.has(seq) && latest.get(seq) === token;
 }
 
 export function nothingAckedIsLost(history: History): readonly string[] {
@@ -39,21 +47,67 @@ export function nothingAckedIsLost(history: History): readonly string[] {
 /** The lane of a row that cannot be read is not known either; its file is. */
 const fileOf = (lane: Lane): string => (lane === 'activity' ? 'bulk.db' : 'site.db');
 
-/** Counted per lane, after damage per file: every acknowledged event that is missing, of the others at most those. */
+/**
+ * Counted per lane, after damage per file: every acknowledged event that is missing, of the others at most those, and
+ * beyond them at most the events that nobody in the box could know to have arrived.
+ */
 export function gapsAreExact(history: History): readonly string[] {
   const acked = ackedOf(history);
   const lost = missing(history);
   const { gaps } = history.final;
   const isDamaged = gaps.some(({ why }) => why === 'damage');
   const nameFor = (lane: Lane) => (isDamaged ? fileOf(lane) : lane);
+  const arrived = arrivedUnknown(history, nameFor);
   return [...new Set(lanes.map(nameFor))].flatMap((name) => {
-    const counted = gaps.filter(({ lane }) => nameFor(lane) === name).reduce((sum, { count }) => sum + count, 0);
+    const counted = countOf(gaps, (lane) => nameFor(lane) === name);
     const ours = lost.filter(({ lane }) => nameFor(lane) === name);
     const least = ours.filter(({ token }) => acked.has(token)).length;
-    if (counted >= least && counted <= ours.length) return [];
-    return [`of ${name} ${least} to ${ours.length} events are missing, and the gaps count ${counted}`];
+    const most = ours.length + arrived.filter(({ lane }) => nameFor(lane) === name).length;
+    if (counted >= least && counted <= most) return [];
+    return [`of ${name} ${least} to ${most} events are missing, and the gaps count ${counted}`];
   });
 }
+
+const countOf = (gaps: readonly Gap[], is: (lane: Lane) => boolean): number =>
+  gaps.reduce((sum, { lane, count }) => sum + (is(lane) ? count : 0), 0);
+
+/**
+ * Events the cloud has and a gap may count all the same, as two generals might: a request had been sent in the life in
+ * which the event was given up or in an earlier one, the answer was lost, or the process ended before it was on disk.
+ */
+function arrivedUnknown(history: History, nameFor: (lane: Lane) => string): readonly Put[] {
+  const { accepted, gaps } = history.final;
+  const inCloud = new Set(accepted.map(({ event_id }) => event_id));
+  const isStored = storedIn(history);
+  const settled = new Set(entriesOf(history, 'settled').flatMap(({ seqs }) => seqs));
+  const tries = triesOf(history);
+  /** What the gaps of the lane, or file, came to when the life began: an event given up in it counts above that. */
+  const countBefore = (lane: Lane, at: number) => {
+    const start = history.entries.findLastIndex(({ what }, place) => place < at && what === 'life');
+    const seen = history.entries.findLast((entry, place) => place < start && entry.what === 'gaps');
+    return seen?.what === 'gaps' ? countOf(seen.gaps, (other) => nameFor(other) === nameFor(lane)) : 0;
+  };
+  return putsOf(history).filter((put) => {
+    const { eventId, seq, lane } = put;
+    if (!inCloud.has(eventId) || isStored(put) || settled.has(seq)) return false;
+    const now = countOf(gaps, (other) => nameFor(other) === nameFor(lane));
+    return (tries.get(eventId) ?? []).some((one) => isUnknown(history, one) && countBefore(lane, one.postAt) < now);
+  });
+}
+
+/** The answer was lost, or the life it came in ended before its verdict was on disk. */
+function isUnknown({ entries }: History, { postAt, answer }: Try): boolean {
+  if (answer !== undefined && !answer.taken) return answer.status === undefined;
+  const end = entries.slice(postAt).find(({ what }) => what === 'end');
+  if (end?.what !== 'end') return false;
+  // A box that stops in order writes its verdicts, if the disk takes them.
+  const disk = entries.slice(0, entries.indexOf(end)).findLast(({ what }) => what === 'disk');
+  return end.how !== 'stop' || !end.clean || (disk?.what === 'disk' && disk.full);
+}
+
+/** It may be sent all the same: what was taken to be sent goes on in memory when `bulk.db` is deleted. */
+const isGivenUp = ({ lane, seq }: Put, gaps: readonly Gap[]): boolean =>
+  gaps.some((gap) => gap.lane === lane && gap.seqFrom <= seq && seq <= gap.seqTo);
 
 /** While something of less importance waits, no alarm and no arming is given up. */
 export function alarmsGiveWayLast(history: History): readonly string[] {
@@ -76,6 +130,7 @@ export function alarmsGiveWayLast(history: History): readonly string[] {
         (put) =>
           lanes.indexOf(put.lane) > lanes.indexOf(lane) &&
           !put.silent &&
+          !isGivenUp(put, entry.gaps) &&
           (ackedAt.get(put.token) ?? Number.POSITIVE_INFINITY) < start &&
           (postIds.get(put.eventId) ?? -1) > at,
       );
@@ -117,10 +172,16 @@ export function picturesAgree(history: History): readonly string[] {
   const wanted = new Set(media.flatMap(({ state, file }) => (state === 'ready' && file !== undefined ? [file] : [])));
   // A picture may outlive the row's wish for it by a day of running (the box ended between the two), not the row itself.
   const rows = new Set(media.map(({ seq, index, file }) => file ?? `${seq}-${index}.jpg`));
-  const isDamaged = history.entries.some((entry) => entry.what === 'end' && entry.how === 'corrupt');
-  const found = isDamaged
-    ? []
-    : spool.filter((name) => !rows.has(name)).map((name) => `${name} lies in the spool, and no row knows it`);
+  // Where the row was lost with a page, its picture lies there for a day of running, in case the row comes back.
+  const damaged = new Set(
+    entriesOf(history, 'step').flatMap(({ step }) => (step.do === 'corrupt' ? [`${step.file}.db`] : [])),
+  );
+  const lostRows = new Set(
+    [...puts.values()].flatMap(({ seq, lane }) => (damaged.has(fileOf(lane)) ? [`${seq}-0.jpg`] : [])),
+  );
+  const found = spool
+    .filter((name) => !rows.has(name) && !lostRows.has(name))
+    .map((name) => `${name} lies in the spool, and no row knows it`);
   for (const file of wanted) if (!spool.includes(file)) found.push(`a row wants ${file}, and the spool has it not`);
   for (const { event_id, sha256, authorization_sent } of uploads) {
     const token = puts.get(event_id)?.token ?? -1;
@@ -152,7 +213,7 @@ export function onePutIsOneEvent(history: History): readonly string[] {
     ids.set(token, [...(ids.get(token) ?? []), event_id]);
     const put = puts.get(token);
     if (put === undefined) found.push(`the cloud has event ${event_id}, which nobody put`);
-    else if (put.eventId !== event_id || put.seq !== body.payload.seq)
+    else if (put.eventId !== event_id || put.number !== body.payload.seq)
       found.push(`${nameOf(put)} arrived as seq ${body.payload.seq} under ${event_id}`);
   }
   for (const [token, own] of ids) if (own.length > 1) found.push(`put ${token} arrived under ${own.length} ids`);
@@ -161,6 +222,36 @@ export function onePutIsOneEvent(history: History): readonly string[] {
     const other = seqs.get(eventId);
     if (other !== undefined) found.push(`puts ${other} and ${token} were given the same id`);
     seqs.set(eventId, token);
+  }
+  return found;
+}
+
+/**
+ * Safety 4: the numbers of visible events go on by one within a life, and never come again within an epoch of a store; a silent
+ * event shares the one before.
+ */
+export function numbersTellNothingSilent({ entries }: History): readonly string[] {
+  const found: string[] = [];
+  const last = new Map<string, number>();
+  let store = '';
+  let isNewLife = true;
+  for (const entry of entries) {
+    if (entry.what === 'life') {
+      store = `${entry.storeId}/${entry.epoch}`;
+      isNewLife = true;
+    }
+    if (entry.what !== 'numbered') continue;
+    const { number, silent } = entry;
+    const before = last.get(store);
+    if (silent) {
+      if (before !== undefined && !isNewLife && number !== before)
+        found.push(`${nameOf(entry)} has number ${number} after ${before}`);
+      continue;
+    }
+    const isNext = before === undefined || (isNewLife ? number > before : number === before + 1);
+    if (!isNext) found.push(`${nameOf(entry)} has number ${number} after ${before}`);
+    last.set(store, number);
+    isNewLife = false;
   }
   return found;
 }

@@ -6,7 +6,16 @@ import { type Invariant, invariants, violationsOf } from './invariants.ts';
 /** A put with everything that goes well after it. */
 function put(token: number, change: Partial<Put> = {}): Put {
   return {
-    ...{ token, seq: token, eventId: `id-${token}`, lane: 'alarm', key: 'p1', silent: false, media: false },
+    ...{
+      token,
+      seq: token,
+      number: token,
+      eventId: `id-${token}`,
+      lane: 'alarm',
+      key: 'p1',
+      silent: false,
+      media: false,
+    },
     ...{ boot: 'boot-1', clock: 'synced', mono: token * 10, trueWall: 1_000_000 + token },
     ...change,
   };
@@ -80,7 +89,26 @@ const upload = (sha256: string) =>
 const one = put(1);
 const doubted = put(1, { clock: 'doubtful' });
 const two = put(2);
+/** The older alarm of the key goes out, and what comes of it shows after three seconds. */
+const heldUp = (outcome: { status: number } | { failure: string }): Entry[] => [
+  ...[life, numbered(one), acked(1), numbered(two), acked(2), post(1, 1)],
+  { what: 'posted', nth: 1, mono: 3_110, taken: false, ...outcome },
+  post(2, 2, 3_120),
+];
+const overtaken = { accepted: [accepted(two, 1), accepted(one, 2)] };
+/** Its request went out and the answer is open. */
+const underWay = [life, numbered(one), acked(1), post(1, 1)];
+const seen = (count: number): Entry => ({ what: 'gaps', gaps: count === 0 ? [] : [{ ...gap, count }] });
+const countedThough = (entries: readonly Entry[], count = 1) =>
+  history(entries, { accepted: [accepted(one, 1)], gaps: [{ ...gap, count }] });
+const corrupted = (file: 'site' | 'bulk'): Entry[] => [
+  { what: 'step', index: 0, step: { do: 'corrupt', file, place: 0.5, clean: false } },
+  killed,
+  { what: 'end', how: 'corrupt', clean: false },
+];
 const activity = put(2, { lane: 'activity' });
+/** Takes no number of its own. */
+const call = put(2, { number: 1, silent: true });
 
 /** By the number of the invariant: histories that break it, and close ones that do not. */
 const planted: Readonly<Record<string, { broken: readonly History[]; whole: readonly History[] }>> = {
@@ -98,8 +126,21 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
     ],
   },
   2: {
-    broken: [history(good(one), { accepted: [accepted(one, 1, { identical: false })] })],
-    whole: [history(good(one), { accepted: [accepted(one, 1)] })],
+    broken: [
+      history(good(one), { accepted: [accepted(one, 1, { identical: false })] }),
+      history([...good(one), ...corrupted('site'), life, post(2, 1)], {
+        accepted: [accepted(one, 1, { identical: false })],
+      }),
+      history([...good(doubted), ...corrupted('bulk'), life, post(2, 1)], {
+        accepted: [accepted(doubted, 1, { identical: false })],
+      }),
+    ],
+    whole: [
+      history(good(one), { accepted: [accepted(one, 1)] }),
+      history([...good(doubted), ...corrupted('site'), life, post(2, 1)], {
+        accepted: [accepted(doubted, 1, { identical: false })],
+      }),
+    ],
   },
   3: {
     broken: [
@@ -120,6 +161,9 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       history([life, numbered(one), acked(1), numbered(two), acked(2), post(1, 2), posted(1), post(2, 1), posted(2)], {
         accepted: [accepted(two, 1), accepted(one, 2)],
       }),
+      // The origin has only just rested.
+      history(heldUp({ status: 503 }), overtaken),
+      history(heldUp({ failure: 'unreachable' }), overtaken),
     ],
     whole: [
       history(good(one, two), { accepted: [accepted(one, 1), accepted(two, 2)] }),
@@ -132,6 +176,8 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       history([life, numbered(one), acked(1), numbered(two), acked(2), post(1, 1), post(2, 2, 3_100)], {
         accepted: [accepted(two, 1), accepted(one, 2)],
       }),
+      history(heldUp({ status: 421 }), overtaken),
+      history(heldUp({ failure: 'Error: the line is a new one' }), overtaken),
     ],
   },
   5: {
@@ -146,6 +192,12 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
         ...[life, numbered(one), acked(1), numbered(activity), acked(2), post(1, 2), step(0)],
         { what: 'gaps', gaps: [gap] },
       ]),
+      // Given up with the alarm, and on its way in memory.
+      history([
+        ...[life, numbered(one), acked(1), numbered(activity), acked(2), step(0)],
+        { what: 'gaps', gaps: [gap, { ...gap, lane: 'activity', seqFrom: 2, seqTo: 2 }] },
+        post(1, 2),
+      ]),
     ],
   },
   6: {
@@ -153,9 +205,42 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       history(good(one, two), { accepted: [accepted(two, 1)], gaps: [{ ...gap, count: 2 }] }),
       history(good(one), { gaps: [] }),
       history(good(one), { accepted: [accepted(one, 1)], gaps: [gap] }),
+      // The verdict was on disk before the kill.
+      countedThough([...underWay, posted(1), settled(1), killed]),
+      // Answered in time, and stopped in order.
+      countedThough([...underWay, posted(1), stopped]),
+      // Given up in a life before the one that sent it.
+      countedThough([life, numbered(one), acked(1), seen(1), killed, life, post(1, 1), killed]),
+      // What was refused had not arrived by that.
+      countedThough([...underWay, posted(1, { taken: false, status: 503 }), killed]),
+      // One of them, not two.
+      countedThough([...underWay, killed], 2),
+      // Nothing was ever sent.
+      countedThough([life, numbered(one), acked(1), killed]),
     ],
     whole: [
+      countedThough([...underWay, killed]),
+      countedThough([...underWay, posted(1), seen(1), killed]),
+      countedThough([...underWay, posted(1), killed, life, seen(1)]),
+      // The answer was lost, and so might the request have been.
+      countedThough([...underWay, { what: 'posted', nth: 1, mono: 110, failure: 'reset', taken: false }, stopped]),
+      // A full disk does not take the verdict.
+      countedThough([...underWay, posted(1), { what: 'disk', full: true }, stopped]),
       history(good(one, two), { accepted: [accepted(two, 1)], gaps: [gap] }),
+      // The number of the first was given again by the next life: what the store knows under it is the later event.
+      history(
+        [
+          numbered(one),
+          { what: 'refused', token: one.token, code: 'stopped' },
+          stopped,
+          ...good({ ...two, seq: one.seq }),
+        ],
+        {
+          accepted: [accepted({ ...two, seq: one.seq }, 1)],
+          known: [one.seq],
+          gaps: [gap],
+        },
+      ),
       history([life, numbered(one)], { gaps: [gap] }),
     ],
   },
@@ -199,12 +284,15 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
   15: {
     broken: [
       history([], { spool: ['1-0.jpg'] }),
+      // Damage of the other file explains nothing.
+      history([numbered(one), ...corrupted('bulk')], { spool: ['1-0.jpg'] }),
       history([], { media: [media({ state: 'ready', file: '1-0.jpg' })] }),
       history([], { media: [media({})] }),
       history([numbered(one)], { uploads: [upload('other')], pictures: new Map([[1, 'right']]) }),
       history([], { media: [media({ state: 'failed' })] }),
     ],
     whole: [
+      history([numbered(one), ...corrupted('site')], { spool: ['1-0.jpg'] }),
       history([numbered(one)], {
         ...{ uploads: [upload('right')], media: [media({ sha256: 'right' })], pictures: new Map([[1, 'right']]) },
       }),
@@ -248,6 +336,18 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
   20: {
     broken: [history([{ what: 'frozen', who: 'cloud', tokens: [1] }, numbered(one), { what: 'thawed' }, acked(1)])],
     whole: [history([{ what: 'frozen', who: 'cloud', tokens: [1] }, numbered(one), acked(1), { what: 'thawed' }])],
+  },
+  21: {
+    broken: [
+      history([life, numbered(one), numbered(put(2, { silent: true }))]),
+      history([life, numbered(one), numbered(call), numbered(put(3))]),
+      history([life, numbered(one), killed, life, numbered(put(2, { number: 1 }))]),
+    ],
+    whole: [
+      history([life, numbered(one), numbered(call), numbered(put(3, { number: 2 }))]),
+      history([life, numbered(one), numbered(call), killed, life, numbered(put(9, { number: 7 }))]),
+      history([life, numbered(one), killed, { ...life, epoch: 2 } as Entry, numbered(put(9, { number: 1 }))]),
+    ],
   },
 };
 

@@ -24,6 +24,7 @@ export const invariants: Readonly<Record<string, Invariant>> = {
   '18 every connection is synchronous': keeping.connectionsAreSynchronous,
   '19 SIGTERM ends the box in time, with nothing left to repeat': delivering.stopsCleanly,
   '20 a frozen cloud never stops accepting': keeping.frozenCloudStopsNothing,
+  '21 numbers tell nothing of silent events': keeping.numbersTellNothingSilent,
 };
 
 /** All violations, each with the name of its invariant in front. */

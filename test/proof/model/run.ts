@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { randomOf } from '../random.ts';
-import type { Look } from './box-answers.ts';
+import type { Look, Quiet } from './box-answers.ts';
 import { pictureOf } from './box-protocol.ts';
 import { folder, smallDisk } from './disk.ts';
 import { entriesOf, type Final, type History } from './history.ts';
@@ -25,10 +25,14 @@ export async function play(plan: Plan, stage: Stage): Promise<History> {
     await world.calm();
     // A file that could not be opened on a full disk is tried again every five seconds.
     await eventually('open files', () => world.box.ask<Look>('look'), { timeoutMs: 15_000, everyMs: 250 });
-    await eventually('the end of all salvage', () => world.isSalvaged() || undefined, { timeoutMs: 20_000 });
+    // What the full disk did not take waits in memory and is tried again every five seconds: it is in no look before.
+    const written = async () => ((await world.box.ask<Quiet>('quiet')).waitingRows === 0 ? true : undefined);
+    await eventually('an empty memory', written, { timeoutMs: 30_000, everyMs: 50 });
+    await world.whole();
     await drain(world);
     await world.end('stop');
     await world.start();
+    await world.whole();
     const wanted = new Set(
       (await world.box.ask<Look>('look')).media.flatMap(({ file, state }) => (state === 'ready' ? [file] : [])),
     );

@@ -5,6 +5,7 @@ import { eventually } from '#sandbox/demo/processes.ts';
 import type { Lane } from '#site/model/index.ts';
 import type { Gap } from '#site/store/index.ts';
 import type { Random } from '../random.ts';
+import type { Quiet } from './box-answers.ts';
 import { type Box, startBox } from './box-process.ts';
 import type { BoxOptions, Command } from './box-protocol.ts';
 import type { Disk } from './disk.ts';
@@ -15,6 +16,8 @@ import { faults, keyOfBurst, type Plan, paths, type Step } from './steps.ts';
 const page = 4096;
 /** Wall clock of a machine that starts without a clock of its own. */
 const year1970 = 10_000;
+/** A salvage that a full disk has stopped, or a file that could not be opened, is tried again every five seconds. */
+const standstillMs = 30_000;
 
 /** One box, its disk, its line and its cloud; steps change them. Entries are what was seen. */
 export class World {
@@ -172,6 +175,8 @@ export class World {
   async skip(ms: number): Promise<void> {
     this.#skippedMs += ms;
     this.#monoOffsetMs += ms;
+    // What the cloud's clock says in an answer between the two moves would be wrong by all that passed.
+    await this.box.ask('deaf');
     await this.#tellTime();
     this.box.send({ do: 'skip', ms });
   }
@@ -326,14 +331,22 @@ export class World {
     return readdirSync(this.#disk.dir, { recursive: true, encoding: 'utf8' }).filter((name) => !name.endsWith('-shm'));
   }
 
-  /** The newest set of each database that was put aside has been read to its end. */
-  isSalvaged(): boolean {
-    const names = this.files();
-    return ['site.db', 'bulk.db'].every((name) => {
-      const sets = names.flatMap((file) => new RegExp(`^${name}\\.corrupt-(\\d+)`).exec(file)?.[1] ?? []);
-      const newest = Math.max(0, ...sets.map(Number));
-      return newest === 0 || names.includes(`${name}.corrupt-${newest}.read`);
-    });
+  /**
+   * Both files are open, were read as a whole, and all that was put aside has been read to its end. A slow disk may take long
+   * for it; what counts is that it goes on, and every slice of it is written.
+   */
+  async whole(): Promise<void> {
+    let last = '';
+    let since = performance.now();
+    const seen = async () => {
+      if ((await this.box.ask<Quiet>('quiet')).isWhole) return 'whole';
+      const now = JSON.stringify([...this.#fingerprint()]);
+      if (now !== last) since = performance.now();
+      last = now;
+      return performance.now() - since > standstillMs ? 'standing' : undefined;
+    };
+    const found = await eventually('the end of all salvage', seen, { timeoutMs: 120_000, everyMs: 50 });
+    if (found === 'standing') throw new Error(`the salvage stands still: ${last}`);
   }
 
   /** Keeps the largest size of each database file and log. */

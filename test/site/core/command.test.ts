@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { readState, writeState } from '#site/core/index.ts';
 import { armed, house, link, panelHouse, partition, says, stamp, world } from './world.ts';
 
 const plain = { code: 'none' } as const;
@@ -47,7 +48,8 @@ describe('the command gate', () => {
     expect(site.arm(one)).toEqual(first);
     expect(site.last).toHaveLength(1);
     expect(site.arm({ ...one, bodyHash: 'b' }).error).toEqual({ code: 'ID_CONFLICT' });
-    expect(site.state).toBe(before);
+    expect(site.state.partitions).toBe(before.partitions);
+    expect(site.state.commands).toBe(before.commands);
   });
 
   it('C2: a command named like a member every object inherits is a new command', () => {
@@ -63,10 +65,49 @@ describe('the command gate', () => {
 
   it('C2: at most 1,000 results are kept, the oldest give way', () => {
     const site = world();
-    for (let count = 0; count < 1005; count += 1) site.disarm({ id: `c-${count}` });
+    for (let count = 0; count < 1005; count += 1) {
+      site.ms += 13_000;
+      site.disarm({ id: `c-${count}` });
+    }
     expect(Object.keys(site.state.commands)).toHaveLength(1000);
     expect(site.state.commands['c-4']).toBeUndefined();
     expect(site.state.commands['c-1004']).toBeDefined();
+  });
+
+  it('C2: a command whose answer gave way is never done twice inside its life; a fresh one is done', () => {
+    const site = world();
+    const arming = { id: 'first', bodyHash: 'first', skipExitDelay: true, issuedAt: stamp(site.ms).wall };
+    expect(site.arm(arming)).toMatchObject({ outcome: 'done' });
+    // Three a second, in turns, each by a person with a code.
+    for (let count = 0; count < 1001; count += 1) {
+      site.ms += 333;
+      const given = { id: `c-${count}`, issuedAt: stamp(site.ms).wall, actor: 'anna' };
+      if (count % 2 === 0) site.disarm(given);
+      else site.arm({ ...given, skipExitDelay: true });
+    }
+    expect(site.word()).toBe('disarmed');
+    expect(site.state.commands.first).toBeUndefined();
+    const stored = readState(writeState(site.state));
+    expect(stored).toEqual(site.state);
+    const before = site.state.partitions;
+    expect(site.arm(arming)).toMatchObject({ outcome: 'expired', error: { code: 'EXPIRED' } });
+    expect(site.state.partitions).toBe(before);
+    site.ms += 2_000;
+    expect(site.arm({ skipExitDelay: true, issuedAt: stamp(site.ms).wall })).toMatchObject({ outcome: 'done' });
+    expect(site.disarm({ actor: 'anna', issuedAt: stamp(site.ms - 60_000).wall })).toMatchObject({ outcome: 'done' });
+  });
+
+  it('C2: a clock that was ahead when an answer gave way locks nobody out afterwards', () => {
+    const site = world();
+    const ahead = (ms: number) => stamp(ms, { wall: stamp(ms).wall + 86_400_000 });
+    const disarm = { verb: 'disarm', partition: 'p1', source: 'lan', client: 'keypad', actor: 'anna', code: 'ok' };
+    for (let count = 0; count < 1005; count += 1) {
+      site.ms += 13_000;
+      const at = ahead(site.ms);
+      site.send({ kind: 'command', command: { ...disarm, id: `c-${count}`, bodyHash: 'c', issuedAt: at.wall }, at });
+    }
+    expect(site.state.commands['c-4']).toBeUndefined();
+    expect(site.arm({ skipExitDelay: true })).toMatchObject({ outcome: 'done' });
   });
 
   it.each(['cloud', 'schedule'] as const)(
@@ -136,6 +177,89 @@ describe('the command gate', () => {
     expect(help).toMatchObject([{ silent: true, lane: 'alarm', toCloud: true, signalToStation: true }]);
   });
 
+  it('safety 1: a duress code calls for help once, whatever was answered under its id before', () => {
+    const calls = (site: ReturnType<typeof world>) =>
+      site.events(site.last).filter((event) => event.kind === 'duress').length;
+    const site = armed();
+    expect(site.disarm({ id: 'again', bodyHash: 'h', code: 'bad' }).error?.code).toBe('BAD_CODE');
+    expect(site.disarm({ id: 'again', bodyHash: 'h', code: 'duress' }).error?.code).toBe('BAD_CODE');
+    expect(calls(site)).toBe(1);
+    expect(site.disarm({ id: 'again', bodyHash: 'other', code: 'duress' }).error?.code).toBe('ID_CONFLICT');
+    expect(calls(site)).toBe(0);
+  });
+
+  it('safety 4: under a lock the answers to a duress code are those to a good one, and it works once the lock has ended', () => {
+    const answers = (code: 'ok' | 'duress') => {
+      const site = armed();
+      for (let count = 0; count < 3; count += 1) site.disarm({ code: 'bad' });
+      return [0, 10_000, 85_000].map((ms) => {
+        site.ms += ms;
+        const { outcome, error } = site.disarm({ id: 'again', bodyHash: 'h', code });
+        return { outcome, error };
+      });
+    };
+    expect(answers('duress')).toEqual(answers('ok'));
+    expect(answers('ok').at(-1)).toMatchObject({ outcome: 'done' });
+  });
+
+  it.each([
+    ['an answer of a guard, who is known without a code,', { verb: 'verify', partition: 'all' }],
+    ["a code of the client's own", { verb: 'verify', partition: 'all', actor: 'anna', role: 'user' }],
+    ['a disarm', { verb: 'disarm', partition: 'p1', actor: 'anna', role: 'user' }],
+  ] as const)('C8: %s forgets no wrong code of the last minute', (_, between) => {
+    const site = world();
+    const wrong = () => site.disarm({ client: 'guard-1', code: 'bad' }).error?.code;
+    const good = () => site.command({ client: 'guard-1', code: 'ok', ...between }).error?.code;
+    expect([wrong(), wrong(), good(), wrong(), good()]).toEqual([
+      ...['BAD_CODE', 'BAD_CODE', undefined, 'BAD_CODE', 'LOCKED'],
+    ]);
+  });
+
+  it('C8: a good code forgets the wrong ones of a lock that is over, so that a start of the machine locks nobody anew', () => {
+    const site = armed();
+    for (let count = 0; count < 3; count += 1) site.disarm({ code: 'bad' });
+    site.ms += 90_000;
+    expect(site.disarm({ role: 'user' }).outcome).toBe('done');
+    site.send({ kind: 'started', sameBoot: false, storeLost: false });
+    expect(site.disarm().error).toBeUndefined();
+  });
+
+  it('C8: a client that gave too many commands cannot try codes: wrong ones are refused, told and lock it', () => {
+    const site = armed();
+    for (let count = 0; count < 6; count += 1) site.arm({ code: 'none' });
+    expect(site.arm({ code: 'none' }).error?.code).toBe('RATE_LIMITED');
+    const reasons: unknown[] = [];
+    for (let count = 0; count < 20; count += 1) {
+      site.disarm({ code: 'bad' });
+      for (const effect of site.last) if (effect.kind === 'audit') reasons.push(effect.entry.reason);
+    }
+    expect(reasons).toEqual(['BAD_CODE', 'BAD_CODE', 'BAD_CODE']);
+    expect(site.disarm().error).toEqual({ code: 'LOCKED', retryAfterS: 90 });
+    expect(site.word()).toBe('armed_away');
+  });
+
+  it.each(['none', 'locked'] as const)(
+    'C1: with a lock (%s) the answer to a command from the future is one for all codes',
+    (lock) => {
+      const site = armed();
+      if (lock === 'locked') for (let count = 0; count < 6; count += 1) site.arm({ code: 'none' });
+      const answers = (['bad', 'ok', 'bad', 'duress', 'bad', 'bad', 'ok'] as const).map(
+        (code) => site.disarm({ code, issuedAt: stamp(site.ms + 600_000).wall }).error?.code,
+      );
+      expect(new Set(answers)).toEqual(new Set(['FUTURE']));
+      expect(site.disarm().outcome).toBe('done');
+    },
+  );
+
+  it('C8: a wrong code under an id that is taken counts as well', () => {
+    const site = armed();
+    site.arm({ id: 'taken', bodyHash: 'one' });
+    const codes = ['bad', 'ok', 'bad', 'bad', 'ok'].map(
+      (code) => site.disarm({ id: 'taken', bodyHash: 'two', code: code as 'ok' }).error?.code,
+    );
+    expect(codes).toEqual(['BAD_CODE', 'ID_CONFLICT', 'BAD_CODE', 'BAD_CODE', 'LOCKED']);
+  });
+
   it('C8: wrong codes spread over more than 60 s do not lock', () => {
     const site = armed();
     for (let count = 0; count < 5; count += 1) {
@@ -156,6 +280,33 @@ describe('the command gate', () => {
     expect(site.arm({ mode: 'away', ...plain })).toMatchObject({ outcome: 'done', state: 'arming' });
     site.open('2');
     expect(site.word()).toBe('triggered');
+  });
+
+  it('C10: between modes that watch the same there is no exit delay, so a door and a hall are watched throughout', () => {
+    const site = armed();
+    expect(site.arm({ mode: 'vacation', ...plain })).toMatchObject({ outcome: 'done', state: 'armed_vacation' });
+    site.open('3');
+    expect(site.word()).toBe('triggered');
+  });
+
+  it('C10: another mode during the exit delay of an armed partition does not make it longer', () => {
+    const site = armed(house(), 'home');
+    site.arm({ mode: 'away', ...plain });
+    site.pass(40_000);
+    expect(site.arm({ mode: 'vacation', ...plain })).toMatchObject({ outcome: 'done', state: 'arming' });
+    site.pass(20_000);
+    expect(site.word()).toBe('armed_vacation');
+  });
+
+  it('I13: leaving out zones of an armed partition needs the rights of a disarm, also on the way to more protection', () => {
+    for (const more of [{ bypass: ['1', '2', '3', '21'] }, { force: true }]) {
+      const site = armed();
+      const vacation = { mode: 'vacation', skipExitDelay: true, ...more } as const;
+      expect(site.arm({ ...vacation, ...plain }).error).toMatchObject({ code: 'CODE_REQUIRED' });
+      expect(site.arm({ ...more, ...plain })).toMatchObject({ outcome: 'already' });
+      expect([site.word(), site.state.periods.p1?.bypassed]).toEqual(['armed_away', []]);
+      expect(site.arm(vacation)).toMatchObject({ outcome: 'done' });
+    }
   });
 
   it('I13: away to home needs the rights of a disarm', () => {
@@ -227,6 +378,7 @@ describe('the command gate', () => {
     expect(site.arm({ partition: 'all', skipExitDelay: true })).toMatchObject({
       outcome: 'failed',
       error: { code: 'NOT_READY', zones: ['2'] },
+      undone: [{ partition: 'p1', code: 'NOT_READY', zones: ['2'] }],
     });
     expect([site.word('p1'), site.word('p2')]).toEqual(['disarmed', 'armed_away']);
   });
@@ -357,7 +509,7 @@ describe('a panel', () => {
   it('a command is accepted, forwarded, and done when the panel shows it', () => {
     const site = ready();
     expect(site.arm({ id: 'a' })).toMatchObject({ outcome: 'accepted', final: false });
-    expect(site.last.map(({ kind }) => kind)).toEqual(['reply', 'timer.set', 'panel']);
+    expect(site.last.map(({ kind }) => kind)).toEqual(['audit', 'reply', 'timer.set', 'panel']);
     expect(site.last.at(-1)).toMatchObject({ panel: 'main', partition: 'p1', action: 'arm_away', commandId: 'a' });
     expect(site.word()).toBe('disarmed');
     site.signal(says('armed_away'));
@@ -382,18 +534,30 @@ describe('a panel', () => {
   });
 
   it.each([
-    ['not_ready', 'NOT_READY'],
-    ['wrong_code', 'BAD_CODE'],
-    ['lockout', 'LOCKED'],
-    ['other', 'NOT_ALLOWED'],
-  ] as const)('a refusal %s of the panel is %s', (reason, code) => {
+    ['not_ready', { code: 'NOT_READY', zones: ['2'] }],
+    ['wrong_code', { code: 'BAD_CODE' }],
+    ['lockout', { code: 'LOCKED' }],
+    ['no_command', { code: 'NOT_ALLOWED', field: 'profile' }],
+    ['other', { code: 'NOT_ALLOWED', field: 'panel' }],
+  ] as const)('a refusal %s of the panel is %j', (reason, error) => {
     const site = ready();
     site.open('2');
     site.arm();
     site.signal({ kind: 'refusal', source: { kind: 'panel', id: 'main' }, reason });
-    expect(reply(site)).toMatchObject({ outcome: 'refused', error: { code } });
-    if (reason === 'not_ready') expect(reply(site)?.error?.zones).toEqual(['2']);
+    expect(reply(site)?.outcome).toBe('refused');
+    expect(reply(site)?.error).toEqual(error);
     expect(site.word()).toBe('disarmed');
+  });
+
+  it('a panel that confirms late has the time its profile gives it', () => {
+    const slow = partition('p1', { authority: 'panel', panel: 'main', confirmMs: 60_000 });
+    const site = world(panelHouse({ partitions: [slow] }));
+    site.signal(says('disarmed'));
+    site.arm();
+    site.pass(59_000);
+    expect(reply(site)).toMatchObject({ outcome: 'accepted' });
+    site.pass(1000);
+    expect(reply(site)).toMatchObject({ outcome: 'unconfirmed' });
   });
 
   it('silence of the panel is `unconfirmed`, and what comes later is mirrored', () => {
@@ -403,6 +567,27 @@ describe('a panel', () => {
     expect(reply(site)).toMatchObject({ outcome: 'unconfirmed', error: { code: 'UNCONFIRMED' }, state: 'disarmed' });
     site.signal(says('armed_away'));
     expect(site.state.partitions.p1).toMatchObject({ state: 'armed_away', source: 'panel' });
+  });
+
+  it('an arm of all names each partition that did not follow, with why, also after a restart in between', () => {
+    const panel = { authority: 'panel', panel: 'main' } as const;
+    const partitions = ['p1', 'p2', 'p3'].map((id) => partition(id, panel));
+    const site = world(panelHouse({ partitions }));
+    for (const { id } of partitions) site.signal(says('disarmed', { partition: id }));
+    site.arm({ partition: 'all' });
+    site.signal(says('armed_away'));
+    site.signal({ kind: 'refusal', source: { kind: 'panel', id: 'main' }, partition: 'p2', reason: 'wrong_code' });
+    const stored = readState(writeState(site.state));
+    expect(stored?.inFlight).toEqual(site.state.inFlight);
+    site.pass(10_000);
+    expect(reply(site)).toMatchObject({
+      outcome: 'failed',
+      undone: [
+        { partition: 'p2', code: 'BAD_CODE' },
+        { partition: 'p3', code: 'UNCONFIRMED' },
+      ],
+    });
+    expect(readState(writeState(site.state))?.commands).toEqual(site.state.commands);
   });
 
   it('one command at a time: the second is BUSY', () => {
@@ -442,6 +627,19 @@ describe('a panel', () => {
     site.signal(link(true));
     expect(site.state.partitions.p1).toMatchObject({ state: 'disarmed', stale: false, source: 'panel' });
     expect(site.events()[0]).toMatchObject({ kind: 'disarmed', late: true });
+  });
+
+  it('I1: what the panel says live is newer than what was retained before its link was up', () => {
+    const site = ready();
+    site.send({ kind: 'started', sameBoot: true, storeLost: false });
+    site.signal(says('disarmed', { replay: true }));
+    site.open('1', true, { tamper: true, replay: true });
+    site.signal(says('armed_away'));
+    site.open('1', false);
+    site.signal(link(true));
+    expect(site.word()).toBe('armed_away');
+    expect(site.state.zones['1']).toMatchObject({ open: false, tamper: true });
+    expect(site.state.held).toEqual({});
   });
 
   it('triggered names the zone that is open', () => {

@@ -95,7 +95,7 @@ describe('arming', () => {
     const site = world(house(), { quiet: false });
     expect(site.arm()).toMatchObject({
       outcome: 'refused',
-      error: { code: 'NOT_READY', zones: ['1', '2', '3', '4', '13', '21'] },
+      error: { code: 'NOT_READY', field: 'bypass', zones: ['1', '2', '3', '4', '13', '21'] },
     });
     expect(site.word()).toBe('disarmed');
   });
@@ -110,7 +110,7 @@ describe('arming', () => {
   it('force leaves open zones out until the disarm, and says so in a local event', () => {
     const site = world();
     site.open('2');
-    site.arm({ force: true, skipExitDelay: true });
+    expect(site.arm({ force: true, skipExitDelay: true }).leftOut).toEqual(['2']);
     expect(site.kinds()).toEqual(['arming:armed_away:active', 'bypass:zone_bypassed:active']);
     expect(site.state.zones['2']?.bypassed).toBe(true);
     site.open('2', false);
@@ -127,7 +127,9 @@ describe('arming', () => {
     expect(site.last.at(-1)).toMatchObject({ result: { error: { code: 'NOT_ALLOWED', zones: [number] } } });
     site.open(number);
     site.disarm();
-    expect(site.arm({ force: true }).error).toEqual({ code: 'NOT_READY', zones: [number] });
+    expect(site.arm({ force: true }).error).toEqual({ code: 'NOT_READY', field: 'bypass', zones: [number] });
+    site.open('2');
+    expect(site.arm().error, 'no bypass is offered where it would not help').toMatchObject({ field: 'bypass' });
   });
 
   it('a tampered zone blocks arming', () => {
@@ -316,7 +318,10 @@ describe('what nobody on site may see (safety 4)', () => {
     };
     const [plain, forced] = [run('ok'), run('duress')];
     const seen = forced.effects.filter((effect) => effect.kind !== 'event' || effect.event.silent !== true);
-    expect(seen.filter(({ kind }) => kind !== 'capture')).toEqual(plain.effects);
+    const open = seen.filter((effect) => effect.kind !== 'audit' || effect.entry.visibility === undefined);
+    expect(open.filter(({ kind }) => kind !== 'capture')).toEqual(plain.effects);
+    const sealed = seen.flatMap((effect) => (effect.kind === 'audit' && !open.includes(effect) ? [effect.entry] : []));
+    expect(sealed).toMatchObject([{ kind: 'command', action: 'duress', actor_ref: 'anna', visibility: 'auditor' }]);
     expect(forced.rules).toEqual(plain.rules);
     expect(forced.partitions).toEqual(plain.partitions);
     const [duress] = forced.effects.flatMap((effect) =>

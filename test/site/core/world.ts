@@ -47,6 +47,10 @@ export const partition = (id: string, more: Partial<PartitionPlan> = {}): Partit
   authority: 'engine',
   exitDelayMs: 60_000,
   entryDelayMs: 30_000,
+  abortDelayMs: 0,
+  cancelWindowMs: 300_000,
+  exitRestart: false,
+  autoStay: false,
   ...more,
 });
 
@@ -71,6 +75,8 @@ export const house = (more: Partial<SitePlan> = {}): SitePlan => ({
   disarmNeedsCode: true,
   confirmMs: 10_000,
   signalRestores: false,
+  swingerTrips: 0,
+  crossZones: [],
   ...more,
 });
 

@@ -20,6 +20,7 @@ describe('a commit', () => {
     expect(first.recovery()).toMatchObject({
       epoch: 1,
       nextSeq: 1,
+      hidden: 0,
       state: undefined,
       lost: false,
       lastBoot: undefined,
@@ -32,6 +33,7 @@ describe('a commit', () => {
       epoch: 1,
       storeId: expect.any(String),
       nextSeq: 3,
+      hidden: 0,
       state: '{"a":1}',
       lost: false,
       lastBoot: '00000000-0000-4000-8000-000000000001',

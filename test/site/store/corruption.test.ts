@@ -98,14 +98,18 @@ describe('site.db found damaged at start', () => {
   });
 
   it.each(['pend', 'pend_order', 'done', 'parked', 'media', 'arming', 'core', 'meta', 'audit'])(
-    'with the root page of %s zeroed keeps every waiting event',
+    'with the root page of %s zeroed keeps every event that waits or is parked',
     async (table) => {
       const dir = temporaryDir();
       await filled(dir);
       zeroPage(join(dir, 'site.db'), rootOf(join(dir, 'site.db'), table));
       const store = await startStore(dir, { limits: { alarmCopy: 'off' } });
       await mended(store);
-      expect(await waiting(store)).toEqual(expect.arrayContaining(range(52, 400)));
+      const seqs = await waiting(store);
+      expect(seqs).toEqual(expect.arrayContaining(range(52, 400)));
+      // Where nobody knows that it was refused it is sent again.
+      const parked = (await store.parked({ limit: 10 })).map(({ seq }) => seq);
+      expect([...parked, ...seqs]).toContain(51);
       expect((await store.take('alarm', 99, 1))[0]).toMatchObject({
         seq: 100,
         eventId: 'event-100',
@@ -114,6 +118,23 @@ describe('site.db found damaged at start', () => {
       expect(await lostOf(store)).toBe(0);
     },
   );
+
+  it('whose plan to read an older one is lost with it has that one read anew', async () => {
+    const dir = temporaryDir();
+    const path = join(dir, 'site.db');
+    await filled(dir);
+    zeroPage(path, rootOf(path, 'parked'));
+    const first = await startStore(dir, { limits: { alarmCopy: 'off' } });
+    await mended(first);
+    await first.stop();
+    // As if it had ended half way.
+    rmSync(`${path}.corrupt-1.read`);
+    withFile(path, (db) => db.exec('DELETE FROM pend WHERE seq > 300; DELETE FROM ev WHERE seq > 300'));
+    zeroPage(path, rootOf(path, 'meta'));
+    const store = await startStore(dir, { limits: { alarmCopy: 'off' } });
+    await mended(store);
+    expect(await waiting(store)).toEqual(expect.arrayContaining(range(51, 400)));
+  });
 
   it.each([
     ['a first page of zeros', (path: string) => zeroPage(path, 0)],
@@ -185,8 +206,20 @@ describe('site.db found damaged at start', () => {
     const store = await startStore(dir, { limits: { alarmCopy: 'off' } });
     expect(store.recovery()).toMatchObject({ lost: true, epoch: 2 });
     expect(await store.gaps({ limit: 10 })).toMatchObject([
-      { lane: 'alarm', seqFrom: 52, seqTo: 400, count: 349, why: 'damage', reported: false },
+      // The refused one among them.
+      { lane: 'alarm', seqFrom: 51, seqTo: 400, count: 350, why: 'damage', reported: false },
     ]);
+  });
+
+  it('tells what is missing when it is empty and the second copy could not be taken in', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    await first.commit(commitOf(range(1, 100).map((seq) => wide(seq))));
+    await first.stop();
+    truncateSync(join(dir, 'site.db'), 0);
+    const store = await startStore(dir, { limits: { siteBytes: 400_000 } });
+    expect(await waiting(store)).toEqual([]);
+    expect(await store.gaps({ limit: 10 })).toMatchObject([{ lane: 'alarm', count: 100, why: 'damage' }]);
   });
 
   it('tells what is missing when an older copy was put back', async () => {

@@ -71,11 +71,11 @@ export async function metric(store: TestStore, name: string, labels: Record<stri
     .reduce((sum, one) => sum + one.value, 0);
 }
 
-/** Waits until the condition holds, at most ten seconds. */
+/** Waits until the condition holds, at most thirty seconds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 1000; tries += 1) {
+  for (let tries = 0; tries < 3000; tries += 1) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  throw new Error('the condition did not come true within ten seconds');
+  throw new Error('the condition did not come true within thirty seconds');
 }

@@ -1,4 +1,4 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitOf, parkedVerdict, row, settled, startStore, type TestStore, temporaryDir, until } from './helpers.ts';
@@ -17,7 +17,7 @@ async function inUse(dir: string): Promise<TestStore> {
 }
 
 const writtenAnew = (store: TestStore, name = 'site') =>
-  until(() => (store.health().reason ?? '').includes(`${name}.db or its log was deleted or replaced`));
+  until(() => (store.health().reason ?? '').includes(`${name}.db or its log was deleted, replaced or emptied`));
 
 /** What a kill leaves: the files as their paths show them. */
 async function afterKill(dir: string): Promise<TestStore> {
@@ -39,6 +39,7 @@ describe('files that are taken away from a running store', () => {
         }),
     ],
     ['site.db deleted', (dir: string) => rmSync(join(dir, 'site.db'))],
+    ['site.db emptied', (dir: string) => truncateSync(join(dir, 'site.db'), 0)],
     ['the log of site.db deleted', (dir: string) => rmSync(join(dir, 'site.db-wal'))],
     ['the folder moved away', (dir: string) => renameSync(dir, `${dir}.old`)],
     [

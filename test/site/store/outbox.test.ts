@@ -1,7 +1,18 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { MediaItem } from '#site/model/index.ts';
-import { commitOf, metric, parkedVerdict, row, settled, startStore, temporaryDir, until, withFile } from './helpers.ts';
+import { type MediaItem, siteEvent } from '#site/model/index.ts';
+import {
+  commitOf,
+  metric,
+  parkedVerdict,
+  row,
+  settled,
+  startStore,
+  type TestStore,
+  temporaryDir,
+  until,
+  withFile,
+} from './helpers.ts';
 
 const seqs = (rows: readonly { seq: number }[]) => rows.map(({ seq }) => seq);
 
@@ -88,6 +99,8 @@ describe('before', () => {
   });
 });
 
+type At = Parameters<TestStore['retryParked']>[0][number];
+
 describe('settle and retryParked', () => {
   it('move an event through waiting, parked and delivered, and show it in the trail', async () => {
     const store = await startStore(temporaryDir());
@@ -103,11 +116,33 @@ describe('settle and retryParked', () => {
     ]);
     expect(trail[3]).toMatchObject({ deliveredAt: 5000, tries: 2, event: row(1).event });
 
-    expect(await store.retryParked([1, 2, 3, 99])).toBe(2);
-    expect(await store.retryParked([2, 3])).toBe(0);
+    const both = [
+      { seq: 2, lane: 'alarm' },
+      { seq: 3, lane: 'activity' },
+    ] as const;
+    expect(await store.retryParked([{ seq: 1, lane: 'alarm' }, ...both, { seq: 99, lane: 'alarm' }])).toBe(2);
+    expect(await store.retryParked(both)).toBe(0);
     expect(seqs(await store.take('alarm', 0, 10))).toEqual([2]);
     expect(seqs(await store.take('activity', 0, 10))).toEqual([3]);
     expect((await store.stats()).oldest).toBe(row(2).wall);
+  });
+
+  it('do in one file what the other cannot, and fail only when nothing was done', async () => {
+    const dir = temporaryDir();
+    const before = await startStore(dir);
+    const lanes = ['alarm', 'activity', 'alarm', 'activity'] as const;
+    await before.commit(commitOf(lanes.map((lane, at) => row(at + 1, { lane }))));
+    await before.settle(lanes.map((lane, at) => parkedVerdict(at + 1, lane)));
+    await before.stop();
+    const sick = "CREATE TRIGGER sick BEFORE DELETE ON parked BEGIN SELECT RAISE(ABORT, 'sick'); END";
+    withFile(join(dir, 'bulk.db'), (db) => db.exec(sick));
+    const store = await startStore(dir);
+    const [first, second, third, fourth] = lanes.map((lane, at) => ({ seq: at + 1, lane })) as [At, At, At, At];
+    expect(await store.retryParked([first, second])).toBe(1);
+    expect(await store.dropParked([third, fourth])).toBe(1);
+    await expect(store.retryParked([second, fourth])).rejects.toMatchObject({ code: 'store_failed' });
+    expect(seqs(await store.take('alarm', 0, 10))).toEqual([1]);
+    expect(seqs(await store.parked({ limit: 10 }))).toEqual([4, 2]);
   });
 
   it('change nothing when a verdict is repeated or belongs to no waiting event', async () => {
@@ -117,6 +152,53 @@ describe('settle and retryParked', () => {
     await store.settle([parkedVerdict(1), settled(1), settled(77)]);
     expect(await store.events({ limit: 10 })).toMatchObject([{ seq: 1, delivery: 'delivered' }]);
     expect((await store.stats()).parked).toBe(0);
+  });
+});
+
+describe('damaged events', () => {
+  it('do not make a lane look shorter than it is', async () => {
+    const dir = temporaryDir();
+    const before = await startStore(dir);
+    const all = Array.from({ length: 12 }, (_, at) => at + 1);
+    await before.commit(commitOf(all.map((seq) => row(seq))));
+    await before.stop();
+    withFile(join(dir, 'site.db'), (db) => db.exec('UPDATE ev SET crc = crc + 1 WHERE seq IN (1, 2, 3, 4, 5, 8)'));
+    const store = await startStore(dir);
+    expect(seqs(await store.take('alarm', 0, 4))).toEqual([6, 7, 9, 10]);
+    expect(seqs(await store.take('alarm', 10, 4))).toEqual([11, 12]);
+    expect(seqs(await store.parked({ limit: 10 }))).toEqual([8, 5, 4, 3, 2, 1]);
+  });
+});
+
+describe('an event whose public text is damaged', () => {
+  it('is shown as unreadable, and hides no other', async () => {
+    const dir = temporaryDir();
+    const before = await startStore(dir);
+    await before.commit(commitOf([row(1), row(2), row(3), row(4)]));
+    await before.settle([parkedVerdict(1), parkedVerdict(2)]);
+    await before.stop();
+    withFile(join(dir, 'site.db'), (db) => {
+      db.exec('UPDATE ev SET event = substr(event, 2) WHERE seq = 2');
+      db.exec(`UPDATE ev SET event = '{"class":"alarm"}' WHERE seq = 4`);
+    });
+    const store = await startStore(dir);
+    const events = await store.events({ limit: 10 });
+    expect(events.map(({ seq, event }) => [seq, event.kind === 'unreadable'])).toEqual([
+      [4, true],
+      [3, false],
+      [2, true],
+      [1, false],
+    ]);
+    for (const { event } of events) expect(siteEvent.safeParse(event).error).toBeUndefined();
+    const { event_id, class: eventClass, partition } = row(2).event;
+    expect(await store.parked({ limit: 1, beforeSeq: 3 })).toEqual([
+      expect.objectContaining({
+        seq: 2,
+        body: row(2).body,
+        event: expect.objectContaining({ event_id, class: eventClass, partition, kind: 'unreadable' }),
+      }),
+    ]);
+    expect(seqs(await store.parked({ limit: 10 }))).toEqual([2, 1]);
   });
 });
 

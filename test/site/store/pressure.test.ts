@@ -1,9 +1,19 @@
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Lane } from '#site/model/index.ts';
 import { spaceLevel, thresholds } from '#site/store/space.ts';
-import { commitOf, metric, row, settled, startStore, type TestStore, temporaryDir, until } from './helpers.ts';
+import {
+  commitOf,
+  metric,
+  parkedVerdict,
+  row,
+  settled,
+  startStore,
+  type TestStore,
+  temporaryDir,
+  until,
+} from './helpers.ts';
 import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
 
 const disks: SmallDisk[] = [];
@@ -16,7 +26,7 @@ function disk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
   return made;
 }
 
-const quick = { lookEveryMs: 50, firstLookMs: 1, mediaGraceMs: 0, keepAlarms: 20 } as const;
+const quick = { lookEveryMs: 50, firstLookMs: 1, keepAlarms: 20 } as const;
 const text = 'x'.repeat(2000);
 const mib = 1024 ** 2;
 
@@ -261,4 +271,25 @@ describe.skipIf(!isRoot)('a card of 24 MiB under load', () => {
     await until(() => names.every((file) => forgotten.has(file)));
     expect(await store.memory('panels').get('pin')).toBe('kept');
   }, 60_000);
+});
+
+describe.skipIf(!isRoot)('a bulk.db that is gone while the disk is full', () => {
+  it('is told of when there is room again, starts and stops later, with the refused events it held', async () => {
+    const small = disk('ext4', 24);
+    const first = await startStore(small.dir, { limits: quick });
+    await first.commit(commitOf([...rows('alarm', 1, 1), ...rows('activity', 2, 3)]));
+    await first.settle([parkedVerdict(2, 'activity')]);
+    await first.stop();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(small.dir, `bulk.db${suffix}`), { force: true });
+    small.fill();
+    for (let starts = 0; starts < 2; starts += 1) {
+      const store = await startStore(small.dir, { limits: { ...quick, carefulMs: 0 } });
+      expect(await store.gaps({ limit: 10 })).toEqual([]);
+      await store.stop();
+    }
+    small.free();
+    const store = await startStore(small.dir, { limits: { ...quick, carefulMs: 0 } });
+    await until(async () => (await lostOf(store, 'activity')) === 3);
+    expect(await store.gaps({ limit: 10 })).toMatchObject([{ seqFrom: 2, seqTo: 4, count: 3, why: 'damage' }]);
+  });
 });

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { commitOf, row, settled, startStore, type TestStore, temporaryDir, until } from './helpers.ts';
+import { commitOf, row, settled, startStore, type TestStore, temporaryDir, until, withFile } from './helpers.ts';
 import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
 
 const disks: SmallDisk[] = [];
@@ -17,7 +17,7 @@ function disk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
   return made;
 }
 
-const quick = { lookEveryMs: 50, firstLookMs: 1, mediaGraceMs: 0 } as const;
+const quick = { lookEveryMs: 50, firstLookMs: 1 } as const;
 const text = 'x'.repeat(2000);
 const big = (seq: number) => row(seq, { body: JSON.stringify({ seq, text }) });
 
@@ -32,6 +32,12 @@ async function insist(store: TestStore, commit: ReturnType<typeof commitOf>): Pr
     }
   }
   throw new Error('the disk never took it');
+}
+
+async function filled(dir: string, rows: Parameters<typeof commitOf>[0]): Promise<TestStore> {
+  const store = await startStore(dir, { limits: quick });
+  await store.commit(commitOf(rows));
+  return store;
 }
 
 const seqs = async (store: TestStore) => (await store.take('alarm', 0, 1000)).map(({ seq }) => seq);
@@ -66,6 +72,34 @@ describe.skipIf(!isRoot)('a card that takes no more writes while siteward runs',
     await until(() => store.storage().level === 'readonly');
     await expect(store.commit(commitOf([big(3)]))).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) });
     expect(await seqs(store)).toEqual([1, 2]);
+  });
+
+  it('still serves the others when many damaged events cannot be parked, and parks them later', async () => {
+    const card = disk('ext4', 24);
+    const damaged = 2500;
+    const last = damaged + 2;
+    await (
+      await filled(
+        card.dir,
+        Array.from({ length: last }, (_, index) => row(index + 1)),
+      )
+    ).stop();
+    withFile(join(card.dir, 'site.db'), (db) => db.exec(`UPDATE ev SET crc = crc + 1 WHERE seq NOT IN (1, ${last})`));
+    const store = await startStore(card.dir, { limits: quick });
+    // Whatever the first write of a run brings along is on the card.
+    await store.settle([settled(99)]);
+    card.breakDown();
+    await expect(store.settle([settled(1)])).rejects.toMatchObject({ code: expect.stringMatching(/^store_/) });
+    await until(() => store.storage().level === 'readonly');
+    expect(await seqs(store)).toEqual([1, last]);
+    await store.stop();
+    card.mend();
+    const healed = await startStore(card.dir, { limits: quick });
+    // A thousand in one transaction at most.
+    for (let looks = 0; looks < 3; looks += 1) expect(await seqs(healed)).toEqual([1, last]);
+    expect((await healed.stats()).pending.alarm).toBe(2);
+    const [first] = await healed.parked({ limit: 1 });
+    expect(first).toMatchObject({ seq: damaged + 1, reason: expect.stringContaining('checksum') });
   });
 });
 

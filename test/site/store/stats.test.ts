@@ -13,7 +13,7 @@ it('stats count by lane what waits, is parked or was given up, and never a silen
   ];
   await store.commit(commitOf(rows));
   await store.settle([parkedVerdict(1), parkedVerdict(3, 'activity'), parkedVerdict(4, 'trouble'), parkedVerdict(5)]);
-  expect(await store.dropParked([4])).toBe(1);
+  expect(await store.dropParked([{ seq: 4, lane: 'trouble' }])).toBe(1);
   expect(await store.stats()).toMatchObject({
     pending: { alarm: 1, arming: 0, trouble: 0, activity: 0 },
     lanes: {

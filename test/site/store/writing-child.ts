@@ -12,7 +12,7 @@ const store = openStore({
   clock: manualClock(),
   log: pino({ level: 'silent' }),
   metrics: new Registry(),
-  limits: { lookEveryMs: 50, firstLookMs: 1, mediaGraceMs: 0, keepAlarms: 20 },
+  limits: { lookEveryMs: 50, firstLookMs: 1, keepAlarms: 20 },
 });
 await store.start(new AbortController().signal);
 process.stdout.write('open\n');

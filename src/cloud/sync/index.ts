@@ -1,0 +1,8 @@
+export { type ArmingSync, type ArmingSyncOptions, createArmingSync, type SyncPort } from './arming-sync.ts';
+export type { ArmingSyncShown } from './shown.ts';
+export {
+  createSiteSettings,
+  type SettingsShown,
+  type SiteSettings,
+  type SiteSettingsOptions,
+} from './site-settings.ts';

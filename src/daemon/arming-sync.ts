@@ -1,0 +1,121 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { type ArmingSyncShown, createArmingSync, createSiteSettings, type SyncPort } from '#cloud/sync/index.ts';
+import type { Settings } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
+import type { StatusDocument } from '#lan/http/index.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Health, Part } from '#lib/health.ts';
+import { siteStatus } from '#site/core/index.ts';
+import type { SiteView } from '#site/model/index.ts';
+import type { Store } from '#site/store/index.ts';
+import type { ClockQualityWatch } from './clock-quality.ts';
+import { cloudClient } from './cloud.ts';
+
+/** The arming of the site kept in step with the cloud, both ways. */
+export interface CloudArming extends Part {
+  siteChanged(view: SiteView): void;
+  retryNow(): void;
+  shown(): ArmingSyncShown;
+}
+
+/** What `siteward status` shows of it. */
+export function armingSyncStatus(
+  { plan, partitions, authority }: SiteView,
+  shown: ArmingSyncShown | undefined,
+  { dealer_id, id: site_id }: Pick<Settings['site'], 'dealer_id' | 'id'>,
+): NonNullable<StatusDocument['arming_sync']> {
+  const { settings, reason } = shown ?? {};
+  const asked = authority?.asked?.securityType;
+  return {
+    mode: shown?.mode ?? 'off',
+    cloud: shown?.cloud ?? 'unknown',
+    site: shown?.site ?? siteStatus(partitions),
+    agreed: shown?.agreed ?? false,
+    reasons: [reason ?? waitsFor(partitions, shown), settings?.reason].filter((one) => one !== undefined),
+    security_type: plan.securityType,
+    ...(asked !== undefined && { security_type_asked: asked }),
+    ...(settings?.securityType !== undefined && { security_type_cloud: settings.securityType }),
+    ...(settings?.active !== undefined && { activated: settings.active }),
+    ...(dealer_id !== undefined && { dealer_id }),
+    ...(site_id !== undefined && { site_id }),
+  };
+}
+
+/** Why nothing is told to the cloud now, where nothing is wrong with the sync itself: what the partitions do. */
+function waitsFor(partitions: SiteView['partitions'], shown: ArmingSyncShown | undefined): string | undefined {
+  if (shown === undefined || shown.mode !== 'two-way' || shown.agreed) return undefined;
+  const silent = namesOf(partitions.filter(({ state, stale }) => stale || state === 'unknown'));
+  if (silent !== '')
+    return `nobody knows whether ${silent} is armed, so the cloud is told nothing: see panels and troubles, or arm or disarm it`;
+  // Life safety runs while disarmed, too: it has no mode that would say how the partition stands beneath.
+  const alarms = namesOf(partitions.filter(({ state, mode }) => state === 'triggered' && mode === null));
+  if (alarms !== '')
+    return `the alarm in ${alarms} hides whether it is armed, so the cloud is told nothing of the arming until the alarm ends; the alarm itself is reported`;
+  const leaving = namesOf(partitions.filter(({ state }) => state === 'arming'));
+  return leaving === '' ? undefined : `the exit delay of ${leaving} runs; the cloud is told when it has ended`;
+}
+
+const namesOf = (partitions: SiteView['partitions']): string => partitions.map(({ id }) => id).join(', ');
+
+/**
+ * The two-way arming sync of the configuration: none without a cloud or without a client for the partner interface.
+ * Throws `config_invalid` where the dealer is missing, without whom no path to the site exists.
+ */
+export function cloudArming(
+  { cloud: section, site, bridge }: Settings,
+  options: {
+    readonly site: SyncPort;
+    readonly store: Pick<Store, 'memory'>;
+    readonly idSpace: string;
+    readonly clock: Clock;
+    readonly quality: ClockQualityWatch;
+    readonly log: Logger;
+    readonly metrics: Registry;
+  },
+): CloudArming | undefined {
+  if (section?.partner === undefined) return undefined;
+  const { dealer_id: dealerId, id: siteId } = site;
+  if (dealerId === undefined) {
+    throw new SitewardError(
+      'config_invalid',
+      'cloud.partner needs site.dealer_id; the arming stays on this box until then',
+    );
+  }
+  const { clock, quality, log, metrics, idSpace, site: port } = options;
+  // Its metrics of the interface are those of the delivery's client.
+  const cloud = cloudClient(section, { clock, quality, log });
+  const place = { dealerId, siteId };
+  const memory = options.store.memory('cloud-arming');
+  const sync = createArmingSync({
+    ...{ place, memory, clock, log, metrics, idSpace, site: port },
+    api: cloud.api,
+    form: section.dialect.arming_status_form,
+    speaks: bridge.role === 'primary',
+  });
+  const settings = createSiteSettings({ manage: cloud.manage, place, site: port, memory, log });
+  return {
+    name: 'arming',
+    async start(signal) {
+      await sync.start(signal);
+      await settings.start(signal);
+    },
+    async stop() {
+      await Promise.all([sync.stop(), settings.stop()]);
+      await cloud.close();
+    },
+    siteChanged: sync.siteChanged,
+    retryNow() {
+      sync.retryNow();
+      settings.retryNow();
+    },
+    shown: () => ({ ...sync.shown(), settings: settings.shown() }),
+    health(): Health {
+      const [one, other] = [sync.health(), settings.health()];
+      const facts = { ...other.facts, ...one.facts };
+      const wrong = [one, other].find(({ state }) => state !== 'ok');
+      if (wrong === undefined) return { state: 'ok', facts };
+      return { state: wrong.state, facts, ...(wrong.reason !== undefined && { reason: wrong.reason }) };
+    },
+  };
+}

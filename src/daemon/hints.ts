@@ -1,0 +1,63 @@
+import type { LinkTrouble } from '#cloud/delivery/index.ts';
+import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
+import { isoTime, type VerificationDocument } from '#site/model/index.ts';
+import type { StorageLevel, StorageState } from '#site/store/index.ts';
+
+/** What to do about each state of the disk; nothing is said of a good one. */
+const diskAdvice: Readonly<Record<StorageLevel, string | undefined>> = {
+  ok: undefined,
+  soft: 'the disk is getting full: delivered events are kept for a shorter time. Make room or take a larger disk',
+  hard: 'the disk is nearly full: the history is deleted and activity that waits gives way to new. Make room now',
+  full: 'the disk is full: each new alarm needs something else to be deleted. Make room now',
+  readonly: 'the file system is read-only: events are sent from memory and are lost with the power. Check the disk',
+  failing: 'the disk fails: events are sent from memory and are lost with the power. Replace the disk or card',
+};
+
+/** What to do about each reason why the cloud gets no events. */
+const linkAdvice: Readonly<Record<LinkTrouble, string>> = {
+  unreachable: 'Check the line, cloud.base_url and cloud.auth_url. siteward tries again by itself.',
+  intercepted: 'Something answers in place of the cloud, such as a captive portal or a proxy: take it away.',
+  busy: 'The cloud is busy or asks for a pause: nothing to do, siteward tries again by itself.',
+  clock: 'Set the clock of this machine ("timedatectl"); if it is right, the certificate of the cloud has expired.',
+  unauthorized: 'Correct the credentials, as the reason says, then "systemctl reload siteward".',
+  forbidden:
+    'Check cloud.base_url and that the operator lets this client send events, then "systemctl reload siteward".',
+};
+
+/** For `siteward status`. */
+export function storageHints(storage: StorageState | undefined, now: number): StatusDocument['hints'] {
+  const text = storage === undefined ? undefined : diskAdvice[storage.level];
+  if (storage === undefined || text === undefined) return [];
+  const { level, freeBytes, totalBytes } = storage;
+  const values = freeBytes === undefined ? [] : [`${freeBytes} of ${totalBytes ?? 0} bytes free`];
+  return [{ device: 'bridge siteward', about: `storage ${level}`, text, values, count: 1, last: isoTime(now) }];
+}
+
+/** Somebody has to answer: said on the first page a person looks at. */
+export function verificationHints(documents: readonly VerificationDocument[]): StatusDocument['hints'] {
+  const open = documents.filter(({ state }) => state === 'open');
+  const [newest] = open;
+  if (newest === undefined) return [];
+  const text = 'the service asks whether an alarm is real; "siteward verification list --open" shows what to answer';
+  const values = open.slice(0, 3).map(({ verification_id: id }) => id);
+  return [{ device: 'site', about: 'verification', text, values, count: open.length, last: newest.asked_at }];
+}
+
+/** For `siteward outbox show`: one line for each thing that is wrong, worst first. */
+export function outboxHints({ lanes, media, store, disk, link, sending }: Omit<OutboxDocument, 'hints'>): string[] {
+  const total = (of: 'parked' | 'lost') => lanes.reduce((sum, lane) => sum + lane[of], 0);
+  const advice = disk.level === undefined ? undefined : diskAdvice[disk.level];
+  const hints: readonly (string | false)[] = [
+    (lanes.length === 0 || store.state === 'down') &&
+      `The store does not work: check the disk ("df -h ${disk.dir}", "journalctl -u siteward").`,
+    sending.memory_only > 0 &&
+      `${sending.memory_only} events are only in memory and are lost with the power: make room on the disk, or replace it.`,
+    advice !== undefined && `${disk.dir}: ${advice}. What gives way meanwhile: docs/outbox.md.`,
+    link.state === 'down' && linkAdvice[link.trouble ?? 'unreachable'],
+    total('parked') > 0 &&
+      `${total('parked')} refused: "siteward outbox parked" lists them, "siteward outbox parked SEQ" says why.`,
+    total('lost') > 0 && `${total('lost')} were given up: "siteward outbox gaps" says when and why.`,
+    media.failed > 0 && `${media.failed} pictures failed: "siteward events" says why for each.`,
+  ];
+  return hints.filter((hint) => hint !== false);
+}

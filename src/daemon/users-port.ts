@@ -1,0 +1,70 @@
+import type { Logger } from 'pino';
+import { SitewardError } from '#errors.ts';
+import type { UserEntry, UsersPort } from '#lan/http/index.ts';
+import { auditNotes, type UserChange } from '#site/audit-notes.ts';
+import type { ListedUser, UserRecord, Users } from '#site/users/index.ts';
+import type { Note } from './audit-wiring.ts';
+import type { House } from './house.ts';
+
+/** The users as the control socket sees them. Changes are logged by id; names and codes stay out of the log (safety 11). */
+export function usersPort({ house, log, note }: { house: House; log: Logger; note: Note }): UsersPort {
+  const users = (): Users => {
+    if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
+    return house.codes;
+  };
+
+  async function told<T>(id: string, action: UserChange, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (error instanceof SitewardError) await note(auditNotes.userRefused(id, action, error.code));
+      throw error;
+    }
+  }
+
+  return {
+    list: async () => (await users().list()).map(entryOf),
+    async add({ duress_code: duressCode, valid_from: validFrom, valid_until: validUntil, ...user }, actor) {
+      const limits = { ...(validFrom !== undefined && { validFrom }), ...(validUntil !== undefined && { validUntil }) };
+      const added = await told(user.id, 'user_added', () => users().add({ ...user, ...limits, duressCode }, actor));
+      log.warn({ actor, user: added.id, role: added.role }, 'a user was added');
+      await note(auditNotes.userAdded(added));
+      return fileEntry(added);
+    },
+    async setCode({ id, code, duress_code: duressCode, consent, actor }) {
+      await told(id, 'user_code_changed', () => users().setCode(id, { code, duressCode, consent }));
+      log.warn({ actor, user: id }, 'a user was given another code');
+      await note(auditNotes.userCode(id));
+    },
+    async remove({ id, lastOwner, actor }) {
+      await told(id, 'user_removed', () => users().remove(id, { lastOwner }));
+      log.warn({ actor, user: id }, 'a user was removed');
+      await note(auditNotes.userRemoved(id));
+    },
+  };
+}
+
+function entryOf(user: ListedUser): UserEntry {
+  return user.source === 'file' ? { ...fileEntry(user), now: user.now } : user;
+}
+
+const fileEntry = ({
+  id,
+  name,
+  role,
+  validFrom,
+  validUntil,
+  windows,
+  createdAt,
+  createdBy,
+}: UserRecord): UserEntry => ({
+  id,
+  name,
+  role,
+  source: 'file',
+  ...(validFrom !== undefined && { valid_from: validFrom }),
+  ...(validUntil !== undefined && { valid_until: validUntil }),
+  ...(windows !== undefined && { windows }),
+  created_at: createdAt,
+  created_by: createdBy,
+});

@@ -1,0 +1,112 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
+import type { Settings } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { VerificationsPort } from '#site/model/index.ts';
+import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
+import type { ClockQualityWatch } from './clock-quality.ts';
+import { cloudClient } from './cloud.ts';
+import type { House } from './house.ts';
+
+interface Surroundings {
+  readonly house: House;
+  readonly clock: Clock;
+  readonly quality: ClockQualityWatch;
+  readonly log: (part: string) => Logger;
+}
+
+/** What the parts below are made of. */
+export const verificationWants = ({ verification, store, cloud, site, mqtt }: Settings) => ({
+  verifications: [verification, store, unsendable(cloud, site), mqtt.broker, mqtt.clients],
+  answers: [cloud, site.id, site.dealer_id],
+});
+
+/** Alarm verifications of the site. */
+export function siteVerifications(
+  settings: Settings,
+  metrics: Registry,
+  { house, clock, quality, log }: Surroundings,
+): Verifications {
+  const running = <T>(part: T | undefined, name: string): T => {
+    if (part === undefined) throw new SitewardError('stopped', `${name} is not running`);
+    return part;
+  };
+  return createVerifications({
+    store: running(house.store, 'the store'),
+    submit: (command, reply) => running(house.controller, 'the controller').submit(command, reply),
+    checkCode: async (code) => running(house.codes, 'the codes').check(code),
+    contacts: contactsOf(settings),
+    unsendable: unsendable(settings.cloud, settings.site),
+    onChange() {
+      house.lan?.verificationsChanged();
+      house.answers?.wake();
+    },
+    clock,
+    quality: quality.current,
+    log: log('verifications'),
+    metrics,
+  });
+}
+
+/** Sends the answers, over connections of its own; undefined where they cannot reach the service. */
+export function answerSender(
+  { cloud: section, site }: Settings,
+  metrics: Registry,
+  { house, clock, quality, log }: Surroundings,
+): AnswerSender | undefined {
+  if (section?.partner === undefined || site.dealer_id === undefined) return undefined;
+  const cloud = cloudClient(section, { clock, quality, log: log('cloud') });
+  const sender = createAnswerSender({
+    api: cloud.api,
+    tokens: cloud.partnerTokens,
+    call: section.dialect.verification_call,
+    place: { dealerId: site.dealer_id, siteId: site.id },
+    answers: {
+      outgoing: () => house.verifications?.outgoing() ?? [],
+      settle: (sent, told) => house.verifications?.settle(sent, told),
+    },
+    clock,
+    log: log('answers'),
+    metrics,
+  });
+  return {
+    ...sender,
+    async stop() {
+      await sender.stop();
+      await cloud.close();
+    },
+  };
+}
+
+/** For the rooms of the LAN, whichever part serves at the moment. */
+export function verificationsPort(house: House): VerificationsPort {
+  const running = (): Verifications => {
+    if (house.verifications === undefined) throw new SitewardError('stopped', 'the verifications are not running');
+    return house.verifications;
+  };
+  return {
+    list: () => house.verifications?.list() ?? [],
+    ask: async (request, from) => running().ask(request, from),
+    answer: async (given, reply) => running().answer(given, reply),
+  };
+}
+
+function unsendable(cloud: Settings['cloud'], site: Settings['site']): string | undefined {
+  if (cloud === undefined) return 'there is no cloud in the configuration';
+  if (cloud.partner === undefined) return 'cloud.partner is missing in the configuration';
+  return site.dealer_id === undefined ? 'site.dealer_id is missing in the configuration' : undefined;
+}
+
+/** A client answers without a code only where its name is proven and its role is that of a guard. */
+function contactsOf({ verification, mqtt }: Settings): Contacts {
+  const guards = mqtt.broker === 'embedded' ? mqtt.clients.filter(({ role }) => role === 'guard') : [];
+  const isGuard = (name: string) => guards.some(({ id }) => id === name);
+  const find = (member: 'user' | 'client', name: string) =>
+    verification.contacts.find((one) => one[member] === name)?.contact_id;
+  return {
+    ofUser: (id) => find('user', id),
+    ofClient: (name) => (isGuard(name) ? find('client', name) : undefined),
+  };
+}

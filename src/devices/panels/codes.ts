@@ -1,0 +1,93 @@
+import type { TroubleKind } from '#site/model/index.ts';
+
+/**
+ * What the codes panels report to a station mean here: Contact ID (SIA DC-05) and SIA (DC-03). Only what no state topic
+ * tells: dangers to life, hold-up, tamper and troubles. Burglary comes as the state of the partition, or as a zone.
+ */
+export type CodeMeaning =
+  | { readonly is: 'alarm'; readonly role: Role; readonly active: boolean }
+  | { readonly is: 'burglary'; readonly active: boolean }
+  | { readonly is: 'trouble'; readonly trouble: TroubleKind; readonly active: boolean };
+
+/** The zone that stands for an alarm without a number of its own: its key in the configuration. */
+export type Role = 'fire' | 'co' | 'gas' | 'water' | 'medical' | 'panic' | 'duress';
+
+/**
+ * What somebody sets off by hand: many panels report no end of it, and what is told a second time without one must be a
+ * second alarm (safety 1). So its report ends what was before, also where that was in an earlier run.
+ */
+export const isPressed = (role: Role): boolean => role === 'duress' || role === 'panic' || role === 'medical';
+
+/** Contact ID events by their code; `1` before it is new, `3` its end, `6` that it is still there. */
+const contactIds: Readonly<Record<string, Role | TroubleKind | 'burglary'>> = {
+  ...each('medical', ['100', '101']),
+  ...each('fire', ['110', '111', '112', '113', '114', '115', '116', '117']),
+  ...each('panic', ['120', '123']),
+  ...each('duress', ['121', '122', '124', '125']),
+  ...each('burglary', ['130', '131', '132', '133', '134', '135', '136', '138', '139']),
+  ...each('tamper', ['137', '144', '145', '341', '383']),
+  ...each('gas', ['151', '157']),
+  ...each('water', ['154']),
+  ...each('co', ['162']),
+  ...each('ac_loss', ['301']),
+  ...each('battery_low', ['302', '309', '311']),
+  ...each('siren_fault', ['321']),
+  ...each('rf_jam', ['344']),
+  ...each('comm_fail', ['350', '351', '352', '353', '354']),
+  ...each('supervision', ['381']),
+  ...each('sensor_battery', ['384']),
+};
+
+/** SIA codes: what begins and what ends it. */
+const sias: Readonly<Record<string, readonly [Role | TroubleKind | 'burglary', boolean]>> = {
+  ...pair('fire', ['FA', 'FM', 'KA'], ['FH', 'FR', 'KH', 'KR']),
+  ...pair('gas', ['GA'], ['GH', 'GR']),
+  ...pair('water', ['WA'], ['WH', 'WR']),
+  ...pair('medical', ['MA', 'QA'], ['MH', 'MR', 'QH', 'QR']),
+  ...pair('panic', ['PA'], ['PH', 'PR']),
+  ...pair('duress', ['HA'], ['HH', 'HR']),
+  ...pair('burglary', ['BA'], ['BH', 'BR']),
+  ...pair('tamper', ['TA', 'TT'], ['TH', 'TR', 'TJ']),
+  ...pair('ac_loss', ['AT'], ['AR']),
+  ...pair('battery_low', ['YT', 'YM'], ['YR']),
+  ...pair('sensor_battery', ['XT'], ['XR']),
+  ...pair('rf_jam', ['XQ'], ['XH']),
+  ...pair('comm_fail', ['YC', 'YS'], ['YK']),
+};
+
+const roles: ReadonlySet<string> = new Set<Role>(['fire', 'co', 'gas', 'water', 'medical', 'panic', 'duress']);
+const isRole = (name: string): name is Role => roles.has(name);
+
+/** The meaning of a reported code; undefined for those that say nothing here. */
+export function codeMeaning(report: {
+  contactId?: string | undefined;
+  sia?: string | undefined;
+}): CodeMeaning | undefined {
+  const { contactId, sia } = report;
+  if (sia !== undefined && Object.hasOwn(sias, sia)) {
+    const [name, active] = sias[sia] ?? [];
+    return name === undefined || active === undefined ? undefined : meaning(name, active);
+  }
+  const [, qualifier, code] = /^([136])?(\d{3})$/.exec(contactId ?? '') ?? [];
+  if (code === undefined || qualifier === '6' || !Object.hasOwn(contactIds, code)) return undefined;
+  const name = contactIds[code];
+  return name === undefined ? undefined : meaning(name, qualifier !== '3');
+}
+
+function meaning(name: Role | TroubleKind | 'burglary', active: boolean): CodeMeaning {
+  if (name === 'burglary') return { is: 'burglary', active };
+  return isRole(name) ? { is: 'alarm', role: name, active } : { is: 'trouble', trouble: name, active };
+}
+
+function each<N extends string>(name: N, codes: readonly string[]): Record<string, N> {
+  return Object.fromEntries(codes.map((code) => [code, name]));
+}
+
+function pair<N extends string>(
+  name: N,
+  begins: readonly string[],
+  ends: readonly string[],
+): Record<string, readonly [N, boolean]> {
+  const entries = [...begins.map((code) => [code, true] as const), ...ends.map((code) => [code, false] as const)];
+  return Object.fromEntries(entries.map(([code, active]) => [code, [name, active] as const]));
+}

@@ -1,0 +1,212 @@
+import type { Logger } from 'pino';
+import { describe, isCode } from '#errors.ts';
+import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import {
+  ack,
+  type Content,
+  decrypt,
+  duh,
+  type Frame,
+  isTimely,
+  nak,
+  parseContent,
+  parseReports,
+} from '#lib/dc09/index.ts';
+import { localIso } from '#lib/local-iso.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
+import type { Signal } from '#site/model/index.ts';
+import type { ReportMapping } from './dc09-mapping.ts';
+import { addressFilter, type Dc09PanelOptions } from './dc09-options.ts';
+import { createHints, hourlyGate, type PanelHint } from './hints.ts';
+import type { Mapping } from './mapping.ts';
+
+/** What became of a frame. Answered: `read`, `link_test`, `duplicate` ACK, `time` NAK, `key` and `unread` DUH. */
+export type FrameResult =
+  | 'read'
+  | 'link_test'
+  | 'duplicate'
+  | 'time'
+  | 'key'
+  | 'unread'
+  | 'address'
+  | 'rate'
+  | 'failed';
+
+export interface Answer {
+  readonly result: FrameResult;
+  /** Absent: silence. */
+  readonly answer?: string;
+  /** False: it may stand in no count (safety 4). */
+  readonly isShown: boolean;
+}
+
+export interface AccountOptions {
+  readonly panel: Omit<Dc09PanelOptions, 'key'> & { readonly keys: readonly Buffer[] | undefined };
+  readonly mapping: Mapping;
+  readonly reports: ReportMapping;
+  readonly clock: Clock;
+  /** False while siteward does not know the time: no panel is told to take ours then. */
+  readonly knowsTime: () => boolean;
+  readonly timezone: () => string;
+  readonly log: Logger;
+  /** Resolves when what the signals caused is on disk. */
+  readonly emit: (signals: readonly Signal[]) => Promise<void>;
+}
+
+/** Frames of one account that are remembered, so that one that comes again is one event. */
+const recentCap = 64;
+/** After so long the same number with the same text is another frame: the numbers have gone round. */
+const recentMs = 600_000;
+
+/** A panel that empties its memory sends a frame with each answer; more than this is none. */
+export const frameRate = { burst: 200, perSecond: 20 } as const;
+
+interface Opened {
+  readonly content: Content;
+  readonly key?: Buffer;
+}
+
+/** One panel that calls: reads its frames, keeps what they say, and supervises that it goes on calling. */
+export class Account {
+  readonly #options: AccountOptions;
+  readonly #isAllowed: (address: string) => boolean;
+  readonly #recent = new BoundedMap<string, { readonly atMono: number; readonly kept: Promise<boolean> }>(recentCap);
+  readonly #hints;
+  readonly #gate;
+  readonly #rate;
+  #up: boolean | undefined;
+  #heardMono: number;
+  #offMs: number | undefined;
+
+  constructor(options: AccountOptions) {
+    this.#options = options;
+    this.#isAllowed = addressFilter(options.panel.from);
+    this.#hints = createHints(options.mapping.panel.id, options.clock);
+    this.#gate = hourlyGate(options.clock);
+    this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 1 });
+    this.#heardMono = options.clock.monotonic();
+  }
+
+  /** Undefined while nothing was heard of it. */
+  get isUp(): boolean | undefined {
+    return this.#up;
+  }
+
+  hints(): readonly PanelHint[] {
+    return this.#hints.list();
+  }
+
+  /** What to answer; resolves when what the frame caused is on disk. */
+  async take(frame: Frame, address: string): Promise<Answer> {
+    if (!this.#isAllowed(address)) return this.#not('address', 'a frame came from an address that is not in from');
+    const opened = this.#open(frame);
+    if (opened === undefined) return this.#not('key', keyTexts[frame.isEncrypted ? 'wrong' : 'clear'], duh(frame));
+    if (!this.#rate.take('')) return { result: 'rate', isShown: true };
+    const { content, key } = opened;
+    const { clock } = this.#options;
+    if (!this.#isTimely(content)) return this.#not('time', timeText, nak(clock.wall()));
+    const reports = frame.id === 'NULL' ? [] : known.has(frame.id) ? parseReports(frame.id, content.data) : undefined;
+    if (reports === undefined) return this.#not('unread', 'a frame could not be read', duh(frame));
+
+    const acknowledged = () => ack(frame, key === undefined ? undefined : { key, wallMs: clock.wall() });
+    if (reports.length === 0) {
+      const kept = await this.#keep([]);
+      return kept ? { result: 'link_test', answer: acknowledged(), isShown: true } : failed(true);
+    }
+    const mapped = this.#options.reports.read(reports);
+    const { isShown } = mapped;
+    const name = `${frame.seq}|${frame.id}|${content.data}`;
+    const before = this.#recent.get(name);
+    if (before !== undefined && clock.monotonic() - before.atMono < recentMs) {
+      if (await before.kept) return { result: 'duplicate', answer: acknowledged(), isShown };
+    }
+    for (const hint of mapped.hints) this.#hints.add(hint);
+    const kept = this.#keep(mapped.signals);
+    this.#recent.set(name, { atMono: clock.monotonic(), kept });
+    if (!(await kept)) {
+      this.#recent.delete(name);
+      return failed(isShown);
+    }
+    mapped.kept();
+    return { result: 'read', answer: acknowledged(), isShown };
+  }
+
+  /** Call now and then: tells when nothing usable has come for longer than it may. */
+  checkSilence(): void {
+    const { supervised } = this.#options.panel;
+    if (this.#up === false || this.#options.clock.monotonic() - this.#heardMono < supervised) return;
+    const off = this.#offMs === undefined ? '' : `; its clock is ${Math.round(this.#offMs / 1000)} s off`;
+    const reason = `nothing usable was heard for ${Math.round(supervised / 1000)} s${off}`;
+    this.#up = false;
+    this.#options.log.warn({ reason }, 'the panel does not call any more');
+    void this.#emit([{ kind: 'link', source: this.#options.mapping.panel, layer: 'device', up: false, reason }]);
+  }
+
+  /** A panel with a key speaks only in it: what comes in clear may come from anybody. */
+  #open(frame: Frame): Opened | undefined {
+    const { keys } = this.#options.panel;
+    if (!frame.isEncrypted || keys === undefined) {
+      const content = frame.isEncrypted || keys !== undefined ? undefined : parseContent(frame.rest);
+      return content === undefined ? undefined : { content };
+    }
+    for (const key of keys) {
+      const text = decrypt(frame.rest, key);
+      const content = text === undefined ? undefined : parseContent(text);
+      // The time is what shows that the key was right, and that nobody plays an old frame again.
+      if (content?.at !== undefined) return { content, key };
+    }
+    return undefined;
+  }
+
+  #isTimely({ at }: Content): boolean {
+    const { clock, panel, knowsTime, timezone } = this.#options;
+    if (at === undefined || panel.clock === 'ignored' || !knowsTime()) return true;
+    const wall = clock.wall();
+    const ours = panel.clock === 'utc' ? wall : Date.parse(`${localIso(wall, timezone()).slice(0, 19)}Z`);
+    const isGood = isTimely(at, ours);
+    this.#offMs = isGood ? undefined : at - ours;
+    return isGood;
+  }
+
+  /** True when the signals, and that the panel is there, are on disk. */
+  async #keep(signals: readonly Signal[]): Promise<boolean> {
+    const isBack = this.#up !== true;
+    this.#heardMono = this.#options.clock.monotonic();
+    this.#up = true;
+    const source = this.#options.mapping.panel;
+    const back: readonly Signal[] = isBack ? [{ kind: 'link', source, layer: 'device', up: true }] : [];
+    const kept = await this.#emit([...back, ...signals]);
+    if (!kept && isBack) this.#up = undefined;
+    return kept;
+  }
+
+  async #emit(signals: readonly Signal[]): Promise<boolean> {
+    if (signals.length === 0) return true;
+    try {
+      await this.#options.emit(signals);
+      return true;
+    } catch (error) {
+      // At the end of the daemon that is as it should be: without an answer, the panel sends it again.
+      if (!isCode(error, 'stopped'))
+        this.#options.log.error({ reason: describe(error) }, 'panel signals were not kept');
+      return false;
+    }
+  }
+
+  #not(result: FrameResult, text: string, answer?: string): Answer {
+    this.#hints.add({ kind: 'dropped', about: result, text: `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}.` });
+    if (this.#gate.pass(result)) this.#options.log.warn({ result }, text);
+    return { result, ...(answer === undefined ? {} : { answer }), isShown: true };
+  }
+}
+
+const known: ReadonlySet<string> = new Set(['SIA-DCS', 'ADM-CID']);
+const failed = (isShown: boolean): Answer => ({ result: 'failed', isShown });
+
+const keyTexts = {
+  wrong: 'a frame could not be opened: the key of the panel and that of the configuration differ, or one is missing',
+  clear: 'a frame in clear was refused or could not be read: where a key is given, the panel must encrypt',
+} as const;
+const timeText =
+  'the time of a frame is too far from ours: the panel was told the time; if it stays so, see clock: in its configuration';

@@ -1,0 +1,99 @@
+import { lastBy, type Watched } from './observe.ts';
+
+/** A value that went along with a door. */
+export interface FoundDoor {
+  readonly watched: Watched;
+  readonly open: string;
+  readonly closed: string;
+  readonly score: number;
+}
+
+/** A value that went along with arming and disarming. */
+export interface FoundArea {
+  readonly watched: Watched;
+  readonly armed: string;
+  /** Values on the way to armed. */
+  readonly arming: readonly string[];
+  /** Values of a disarmed partition; the door may have made some of them. */
+  readonly disarmed: readonly string[];
+  readonly score: number;
+}
+
+const pairs: readonly (readonly [string, string])[] = [
+  ['true', 'false'],
+  ['on', 'off'],
+  ['1', '0'],
+  ['open', 'closed'],
+  ['open', 'close'],
+  ['opened', 'closed'],
+  ['yes', 'no'],
+  ['active', 'inactive'],
+  ['violated', 'normal'],
+];
+/** Words of a request, not of a state; what they hold is what somebody wants. */
+const requests = /(^|[/_-])(set|cmd|cmnd|command|commands|control|request|press)($|[/_-])/i;
+/** Points below which something only happened at the same time. */
+const enough = 3.5;
+const exitWords = /arming|exit|pending|delay/i;
+
+export const isRequest = (topic: string): boolean => requests.test(topic);
+
+const isPair = (a: string, b: string): boolean => {
+  const [x, y] = [a.toLowerCase(), b.toLowerCase()];
+  return pairs.some(([yes, no]) => (x === yes && y === no) || (x === no && y === yes));
+};
+const isStill = ({ watched }: { watched: Watched }): boolean => watched.values.before.length <= 1;
+const byScore = <T extends { readonly score: number; readonly watched: Watched }>(all: readonly T[]): T[] =>
+  all.toSorted((a, b) => b.score - a.score || (a.watched.topic < b.watched.topic ? -1 : 1));
+
+/** Values that changed when the door opened and went back when it closed, the likeliest first. */
+export function findDoors(all: readonly Watched[]): readonly FoundDoor[] {
+  const found = all.flatMap((watched): FoundDoor[] => {
+    const { topic, path, values, restless } = watched;
+    const [open, closed] = [values.opened.at(-1), values.closed.at(-1)];
+    const before = lastBy(values, 'before');
+    if (restless || open === undefined || closed === undefined || open === closed || isRequest(topic)) return [];
+    if (before !== undefined && before !== closed) return [];
+    const later = [...values.armed, ...values.disarmed];
+    const score =
+      (before === closed ? 2 : 0) +
+      (isPair(open, closed) ? 3 : 0) +
+      (/open|violat|active/i.test(open) ? 1 : 0) +
+      (/zone|door|contact|sensor|window|input|open/i.test([topic, ...path].join('/')) ? 2 : 0) -
+      (/tamper|alarm|battery|ready|trouble|memory|last|time/i.test([topic, ...path].at(-1) ?? '') ? 3 : 0) -
+      (/^-?\d/.test(open) && !isPair(open, closed) ? 3 : 0) -
+      (later.some((value) => value !== open && value !== closed) ? 3 : 0) -
+      // Somebody who leaves and comes back may pass it; a lamp does the same for no reason.
+      (values.armed.length > 0 && values.disarmed.length > 0 ? 2 : 0) -
+      0.1 * path.length;
+    return [{ watched, open, closed, score }];
+  });
+  return byScore(found.filter(isStill).filter(({ score }) => score >= enough));
+}
+
+/** Values that changed at the arming and went back at the disarming, the likeliest first. */
+export function findAreas(all: readonly Watched[]): readonly FoundArea[] {
+  const found = all.flatMap((watched): FoundArea[] => {
+    const { topic, path, values, restless } = watched;
+    const [armed, disarmed] = [values.armed.at(-1), values.disarmed.at(-1)];
+    const start = lastBy(values, 'closed');
+    if (restless || armed === undefined || disarmed === undefined || armed === disarmed || isRequest(topic)) return [];
+    if (start !== undefined && start !== disarmed) return [];
+    // The exit delay was not over: what it says when armed is not known.
+    if (exitWords.test(armed)) return [];
+    const resting = [...new Set([disarmed, ...values.before, ...values.opened, ...values.closed])];
+    if (resting.includes(armed)) return [];
+    const score =
+      (start === disarmed ? 2 : 0) +
+      (/arm|away|stay|set|full/i.test(armed) ? 3 : 0) +
+      (/disarm|unset|off|ready/i.test(disarmed) ? 1 : 0) +
+      (/partition|area|alarm|panel|mode|state|status|arm/i.test([topic, ...path].join('/')) ? 2 : 0) -
+      (/target|last|led|user|message|time/i.test([topic, ...path].at(-1) ?? '') ? 3 : 0) -
+      (isPair(armed, disarmed) ? 1 : 0) -
+      (resting.length - 1) -
+      0.1 * path.length;
+    const arming = values.armed.slice(0, -1).filter((value) => !resting.includes(value) && value !== armed);
+    return [{ watched, armed, arming: [...new Set(arming)], disarmed: resting, score }];
+  });
+  return byScore(found.filter(({ score }) => score >= enough));
+}

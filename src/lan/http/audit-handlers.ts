@@ -1,0 +1,33 @@
+import type { Handlers, Reply } from '#lib/contract/server.ts';
+import { withDeadline } from '#lib/wait.ts';
+import type { ActivityPort, activityOperations } from './activity-operations.ts';
+import type { auditOperations } from './audit-operations.ts';
+import type { AuditPort, InputsPort } from './audit-port.ts';
+
+/** A slow hash, and an entry on a slow card. */
+const loginMs = 8000;
+
+/** The handlers of the audit log, the cloud's activity log and the input log. */
+export function auditHandlers(
+  { audit, inputs, activity }: { audit: AuditPort; inputs: InputsPort; activity: ActivityPort },
+  { deadlineMs, json }: { deadlineMs: number; json: (body: unknown) => Reply },
+): Handlers<typeof auditOperations & typeof activityOperations, 'local'> {
+  return {
+    openAudit: async ({ body, signal }) =>
+      json(await withDeadline(loginMs, signal, () => audit.open(body.code), 'checking the code')),
+    listAudit: async ({ body, signal }) =>
+      json(await withDeadline(deadlineMs, signal, () => audit.entries(body), 'reading the audit log')),
+    verifyAudit: async ({ body, signal }) =>
+      json(await withDeadline(deadlineMs, signal, () => audit.verify(body), 'verifying the audit log')),
+    exportAudit: async ({ body, signal }) =>
+      json(await withDeadline(deadlineMs, signal, () => audit.export(body), 'reading the audit log')),
+    async exportedAudit({ body, signal }) {
+      await withDeadline(loginMs, signal, () => audit.exported(body), 'noting the export');
+      return json({ exported: true });
+    },
+    // It has its own deadline: a cloud that is away is an answer too.
+    getCloudActivity: async ({ body, signal }) => json(await activity.cloud(body, signal)),
+    listInputs: async ({ query, signal }) =>
+      json(await withDeadline(deadlineMs, signal, () => inputs.lines(query.cursor), 'reading the input log')),
+  };
+}

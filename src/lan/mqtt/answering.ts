@@ -1,0 +1,44 @@
+import type { AnswerResult, CommandResult, GivenAnswer } from '#site/model/index.ts';
+import type { ParsedCommand } from './parse.ts';
+import type { Reply } from './schemas.ts';
+
+/** `cmd/verify` as the site takes it. */
+export function givenAnswer(
+  parsed: Extract<ParsedCommand, { verb: 'verify' }>,
+  sender: Pick<GivenAnswer, 'client' | 'isProven'>,
+): GivenAnswer {
+  const { body, code, issuedAt, expiresAt, bodyHash } = parsed;
+  return {
+    commandId: body.id,
+    verificationId: body.verification_id,
+    action: body.action,
+    ...(body.contact_id === undefined ? {} : { contactId: body.contact_id }),
+    issuedAt,
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+    ...(body.responded_at === undefined ? {} : { respondedAt: Date.parse(body.responded_at) }),
+    ...(code === undefined ? {} : { code }),
+    source: 'lan',
+    ...sender,
+    bodyHash,
+  };
+}
+
+export function verifyReply(result: AnswerResult): Omit<Reply, 'id' | 'at' | 'correlation'> & { at: number } {
+  const { outcome, error, document, at, final } = result;
+  return {
+    outcome,
+    ...(error === undefined ? {} : { error: errorOf(error) }),
+    ...(document === undefined ? {} : { data: { verification: document } }),
+    at,
+    final,
+  };
+}
+
+export function errorOf(error: NonNullable<CommandResult['error']>): NonNullable<Reply['error']> {
+  return {
+    code: error.code,
+    ...(error.field === undefined ? {} : { field: error.field }),
+    ...(error.zones === undefined ? {} : { zones: [...error.zones] }),
+    ...(error.retryAfterS === undefined ? {} : { retry_after_s: Math.ceil(error.retryAfterS) }),
+  };
+}

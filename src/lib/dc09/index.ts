@@ -1,0 +1,15 @@
+export { ack, clockBounds, duh, isTimely, nak } from './answer.ts';
+export { parseReports, type Report } from './body.ts';
+export { decrypt, encrypt, keysOf } from './cipher.ts';
+export {
+  type Broken,
+  type Content,
+  crc16,
+  createSplitter,
+  enclose,
+  type Frame,
+  frameCap,
+  parseContent,
+  parseFrame,
+  timestamp,
+} from './frame.ts';

@@ -1,0 +1,111 @@
+import { type AuditDraft, localClient, type UserRole } from './model/index.ts';
+
+export type UserChange = 'user_added' | 'user_removed' | 'user_code_changed';
+
+/** Numbers of events that stand in one entry. */
+const named = 20;
+
+/** Who asked on this machine: whoever may open the control socket is all that is known. */
+const local = { source: 'cli', client_id: localClient } as const;
+
+/**
+ * Entries of the audit log for what no decision of the core tells. References only: no codes, and no names, so that the
+ * log can be handed out (safety 10 and 11).
+ */
+export const auditNotes = {
+  userAdded: (user: { readonly id: string; readonly role: UserRole }): AuditDraft => ({
+    ...local,
+    kind: 'config',
+    target: `user ${user.id}`,
+    action: 'user_added',
+    outcome: 'done',
+    after: user.role,
+  }),
+
+  userRemoved: (id: string): AuditDraft => ({
+    ...local,
+    kind: 'config',
+    target: `user ${id}`,
+    action: 'user_removed',
+    outcome: 'done',
+  }),
+
+  userCode: (id: string): AuditDraft => ({
+    ...local,
+    kind: 'config',
+    target: `user ${id}`,
+    action: 'user_code_changed',
+    outcome: 'done',
+  }),
+
+  /** A change of a user that was refused; `reason` is the code of the error. */
+  userRefused: (id: string, action: UserChange, reason: string): AuditDraft => ({
+    ...local,
+    kind: 'refusal',
+    target: `user ${id}`,
+    action,
+    outcome: 'refused',
+    reason,
+  }),
+
+  /** A code that somebody has and that does not count now; whose it is nobody but the log is told. */
+  codeUnfit: (user: string, why: string): AuditDraft => ({
+    kind: 'refusal',
+    source: 'codes',
+    actor_ref: user,
+    target: 'codes',
+    action: 'code',
+    outcome: 'refused',
+    reason: why,
+  }),
+
+  /** The configuration was read again; `swapped` are the parts that were made anew, `reason` why it was not taken. */
+  reloaded: ({ swapped, reason }: { swapped?: readonly string[]; reason?: string }): AuditDraft => ({
+    kind: 'config',
+    source: 'config',
+    target: 'daemon',
+    action: 'reload',
+    ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
+    ...(swapped !== undefined && { after: swapped.join(' ').slice(0, 200) }),
+  }),
+
+  /** Parked events were put back in line, or given up. */
+  outbox: (action: 'outbox_retry' | 'outbox_drop', seqs: readonly number[], count: number): AuditDraft => ({
+    ...local,
+    kind: 'command',
+    target: 'outbox',
+    action,
+    outcome: 'done',
+    after: `${count} of ${seqs.slice(0, named).join(' ')}${seqs.length > named ? ' ...' : ''}`,
+  }),
+
+  login: (actor: string): AuditDraft => ({
+    ...local,
+    kind: 'login',
+    actor_ref: actor,
+    target: 'audit',
+    action: 'login',
+    outcome: 'done',
+  }),
+
+  loginRefused: (reason: string, actor?: string): AuditDraft => ({
+    ...local,
+    kind: 'refusal',
+    target: 'audit',
+    action: 'login',
+    outcome: 'refused',
+    reason,
+    ...(actor !== undefined && { actor_ref: actor }),
+  }),
+
+  /** `head`: hash of the last entry in it. */
+  exported: (what: 'audit' | 'inputs', more: { readonly actor?: string; readonly head?: string }): AuditDraft => ({
+    ...local,
+    kind: 'export',
+    target: what,
+    action: 'export',
+    outcome: 'done',
+    ...(more.actor !== undefined && { actor_ref: more.actor }),
+    ...(more.head !== undefined && { after: more.head }),
+  }),
+} as const;

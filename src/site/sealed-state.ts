@@ -1,0 +1,12 @@
+import { readState, type SiteState, writeState } from './core/index.ts';
+
+/**
+ * The stored state carries the epoch it was written in. An older copy of the database that was put back has a new
+ * epoch: what it says of the arming is history, and history never disarms a site (I3).
+ */
+export const sealState = (state: SiteState, epoch: number): string => `${epoch}\n${writeState(state)}`;
+
+export function unsealState(text: string, epoch: number): SiteState | undefined {
+  const end = text.indexOf('\n');
+  return Number(text.slice(0, end)) === epoch ? readState(text.slice(end + 1)) : undefined;
+}

@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { printable } from '../../src/cli/table.ts';
+
+it.each([
+  ['colours and the cursor', 'Ya\u001b[31mrd\u001b[2K', 'Yard'],
+  ['lines', 'a\r\nb\u2028c\u0007', 'a b c'],
+  ['the order of letters', 'door \u202egninepo\u2066', 'door gninepo'],
+  ['nothing else', 'T\u00fcr \u05d3\u05dc\u05ea', 'T\u00fcr \u05d3\u05dc\u05ea'],
+])('a name from a device cannot change %s on the terminal', (_, text, shown) => {
+  expect(printable(text)).toBe(shown);
+});

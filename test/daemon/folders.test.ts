@@ -1,0 +1,24 @@
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { sitePlan } from '#config/index.ts';
+import { withConfirmTimes } from '../../src/daemon/folders.ts';
+import { minimal, settings } from '../config/fixture.ts';
+
+const presets = fileURLToPath(new URL('../../config/panels', import.meta.url));
+
+describe('the time a panel may take for a command', () => {
+  const planOf = (profile: string, more = '') => {
+    const given = settings(`${minimal}panels: [ { id: main, profile: ${profile}, partitions: { p1: "1" } } ]\n${more}`);
+    return withConfirmTimes(sitePlan(given), given, [presets]);
+  };
+
+  it('is what its profile says where that is longer than the site’s', () => {
+    expect(planOf('ring-mqtt').partitions[0]).toMatchObject({ panel: 'main', confirmMs: 60_000 });
+    expect(planOf('pai').partitions[0]?.confirmMs).toBeUndefined();
+    expect(planOf('ring-mqtt', 'arming: { confirm_timeout: 60s }\n').partitions[0]?.confirmMs).toBeUndefined();
+  });
+
+  it('is the site’s where there is no such profile', () => {
+    expect(planOf('nobody').partitions[0]?.confirmMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import type { OutboxDocument } from '#lan/http/index.ts';
+import { outboxHints, storageHints } from '../../src/daemon/hints.ts';
+
+const good: Omit<OutboxDocument, 'hints'> = {
+  at: '2026-11-27T22:03:00.000Z',
+  lanes: [{ lane: 'alarm', waiting: 900, oldest: '2026-11-27T21:59:00.000Z', parked: 0, lost: 0 }],
+  media: { waiting: 3, failed: 0 },
+  store: { state: 'ok' },
+  disk: { dir: '/var/lib/siteward', files: [], free_bytes: 1, total_bytes: 2, level: 'ok' },
+  link: { state: 'up' },
+  sending: { in_flight: 1, aside: 1, memory_only: 0, per_min: 3 },
+};
+const hints = (change: Partial<OutboxDocument>) => outboxHints({ ...good, ...change });
+
+describe('what to do about the outbox', () => {
+  it('is nothing while events only wait', () => {
+    expect(hints({})).toEqual([]);
+  });
+
+  it('names what is worst first', () => {
+    const lanes = [{ lane: 'alarm' as const, waiting: 0, oldest: null, parked: 2, lost: 40 }];
+    const all = hints({
+      ...{ lanes, media: { waiting: 0, failed: 1 }, disk: { ...good.disk, level: 'failing' as const } },
+      ...{ link: { state: 'down' as const, trouble: 'clock' as const }, store: { state: 'down' as const } },
+      sending: { ...good.sending, memory_only: 5 },
+    });
+    const said = ['df -h /var/lib/siteward', '5 events are only in memory', 'Replace the disk', 'timedatectl'].concat([
+      '2 refused',
+      '40 were given up',
+      '1 pictures failed',
+    ]);
+    expect(all).toEqual(said.map((text) => expect.stringContaining(text)));
+  });
+
+  it('is to look at the disk when nothing can be counted', () => {
+    expect(hints({ lanes: [] })).toEqual([expect.stringContaining('The store does not work')]);
+  });
+
+  it('says the same of a disk as the status of the site', () => {
+    const storage = { level: 'hard', freeBytes: 10, totalBytes: 100, reserveBytes: 0 } as const;
+    const [hint] = storageHints(storage, 0);
+    expect(hint).toMatchObject({ about: 'storage hard', values: ['10 of 100 bytes free'] });
+    expect(hints({ disk: { ...good.disk, level: 'hard' } })[0]).toContain(hint?.text);
+    expect(storageHints({ ...storage, level: 'ok' }, 0)).toEqual([]);
+  });
+});

@@ -1,0 +1,156 @@
+import type { MqttClient } from 'mqtt';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { manualClock } from '#lib/clock.fake.ts';
+import { Secret } from '#lib/secret.ts';
+import type { ArmAction } from '#site/model/index.ts';
+import { type Broker, startBroker, until } from './broker.ts';
+import { panel, type Rig, startPanels } from './helpers.ts';
+
+let broker: Broker;
+const rigs: Rig[] = [];
+beforeAll(async () => {
+  broker = await startBroker();
+});
+afterEach(async () => {
+  for (const rig of rigs.splice(0)) await rig.stop();
+});
+afterAll(() => broker.close());
+
+async function listening(given: Omit<Parameters<typeof startPanels>[0], 'url'>): Promise<Rig> {
+  const rig = await startPanels({ url: broker.url, ...given });
+  rigs.push(rig);
+  await until(() => rig.panels.health().state === 'ok', 'the subscription');
+  return rig;
+}
+
+/** Everything that is said on a topic from now on. */
+async function overhear(topic: string): Promise<{ got: string[]; client: MqttClient }> {
+  const client = await broker.client();
+  const got: string[] = [];
+  client.on('message', (_topic, payload, packet) => got.push(`${payload}${packet.retain ? ' retained' : ''}`));
+  await client.subscribeAsync(topic, { qos: 1 });
+  return { got, client };
+}
+
+const states = (rig: Rig) =>
+  rig.signals.flatMap((signal) =>
+    signal.kind === 'partition' ? [`${signal.state}${signal.replay ? ' again' : ''}`] : [],
+  );
+const refusals = (rig: Rig) => rig.signals.filter(({ kind }) => kind === 'refusal');
+const sender =
+  (rig: Rig) =>
+  (action: ArmAction, commandId = 'c'): void =>
+    rig.panels.send({ panel: 'main', partition: 'p1', action, commandId });
+const counted = async (rig: Rig, result: string) => {
+  const metric = await rig.metrics.getSingleMetric('siteward_panel_commands_total')?.get();
+  return metric?.values.find(({ labels }) => labels.result === result)?.value ?? 0;
+};
+
+describe('a panel whose keys turn its state round', () => {
+  const code = () => new Secret('2580');
+  const jablotron = panel({ id: 'main', profile: 'jablotron2mqtt' });
+
+  it('gets one key sequence for two identical disarms, and none when it is disarmed already', async () => {
+    const clock = manualClock();
+    const rig = await listening({ panels: [jablotron], siteSlug: 'toggle', code, clock });
+    clock.advance(10_000);
+    const { got } = await overhear('alarm/key/press');
+    const send = sender(rig);
+    await broker.publish('alarm/mode', 'armed_away');
+    await until(() => states(rig).includes('armed_away'), 'the state');
+    await until(async () => {
+      if (got.length === 0) send('disarm', 'first');
+      return got.length > 0;
+    }, 'the keys');
+    send('disarm', 'second');
+    send('disarm', 'third');
+    await broker.publish('alarm/mode', 'disarmed');
+    await until(() => states(rig).at(-1) === 'disarmed', 'the disarming');
+    send('disarm', 'fourth');
+    await until(() => states(rig).at(-1) === 'disarmed again', 'the answer to the fourth');
+    // A command that goes through shows that nothing else was on its way.
+    send('arm_home', 'marker');
+    await until(() => got.includes('F1'), 'the marker');
+    expect(got).toEqual(['2580', 'F1']);
+    expect(await counted(rig, 'under_way')).toBeGreaterThanOrEqual(2);
+    expect(await counted(rig, 'there')).toBe(1);
+    expect(refusals(rig)).toEqual([]);
+    expect(rig.logged()).not.toContain('2580');
+  });
+
+  it('gets no keys while its state is only remembered by the broker', async () => {
+    await broker.publish('alarm/mode', 'armed_away', true);
+    const clock = manualClock();
+    const rig = await listening({ panels: [jablotron], siteSlug: 'stale', code, clock });
+    clock.advance(10_000);
+    await until(() => states(rig).includes('armed_away again'), 'the retained state');
+    const { got } = await overhear('alarm/key/press');
+    sender(rig)('disarm');
+    await until(() => refusals(rig).length === 1, 'the refusal');
+    await broker.publish('alarm/raw', 'e1 04 ff');
+    await until(() => {
+      if (got.length === 0) sender(rig)('disarm');
+      return got.length > 0;
+    }, 'the keys');
+    expect(got[0]).toBe('2580');
+    await broker.publish('alarm/mode', '', true);
+  });
+});
+
+describe('a gateway that wants its session token back', () => {
+  it('is refused until the token was heard, and gets it then; no log has it', async () => {
+    const qolsys = panel({ id: 'main', profile: 'qolsysgw', partitions: { p1: ['0', 'partition1'] } });
+    const rig = await listening({ panels: [qolsys], siteSlug: 'token' });
+    const base = 'homeassistant/alarm_control_panel/qolsys_panel';
+    const { got } = await overhear(`${base}/set`);
+    await broker.publish(`${base}/partition1/state`, 'armed_home');
+    await until(() => states(rig).includes('armed_home'), 'the state');
+    await until(() => {
+      sender(rig)('disarm');
+      return rig.logged().includes('needs a session_token');
+    }, 'the refusal');
+    const template = '{"partition_id": "0", "action": "{{ action }}", "session_token": "5f0c-tok3n"}';
+    await broker.publish(
+      `${base}/partition1/config`,
+      JSON.stringify({ command_template: template, code: '2580' }),
+      true,
+    );
+    await until(() => {
+      if (got.length === 0) sender(rig)('disarm');
+      return got.length > 0;
+    }, 'the command');
+    expect(JSON.parse(got[0] ?? '')).toEqual({ action: 'DISARM', partition_id: 0, session_token: '5f0c-tok3n' });
+    await broker.publish(`${base}/partition1/state`, 'disarmed');
+    await until(() => states(rig).at(-1) === 'disarmed', 'the disarming');
+    expect(rig.logged() + JSON.stringify([rig.signals, rig.panels.hints()])).not.toMatch(/tok3n|2580/);
+    await broker.publish(`${base}/partition1/config`, '', true);
+  });
+});
+
+describe('a panel that wants a code', () => {
+  const alarm = panel({ id: 'main', profile: 'alarmdecoder-mqtt' });
+
+  it('is refused without one, and status says what to do', async () => {
+    const rig = await listening({ panels: [alarm], siteSlug: 'codeless' });
+    await until(() => {
+      sender(rig)('disarm');
+      return rig.logged().includes('needs a code');
+    }, 'the refusal');
+    expect(rig.panels.hints()).toContainEqual(expect.objectContaining({ panel: 'main', kind: 'no_code' }));
+  });
+
+  it('gets it in the command, not retained, and its own refusals reach the command', async () => {
+    const alarmo = panel({ id: 'main', profile: 'alarmo', partitions: { p1: 'attic' } });
+    const rig = await listening({ panels: [alarmo], siteSlug: 'coded', code: () => new Secret('2580') });
+    const { got } = await overhear('alarmo/command');
+    await until(() => {
+      if (got.length === 0) sender(rig)('arm_night');
+      return got.length > 0;
+    }, 'the command');
+    expect(got[0]).toBe('{"command":"arm_night","area":"attic","code":"2580"}');
+    await broker.publish('alarmo/attic/event', '{"event":"INVALID_CODE_PROVIDED"}');
+    await until(() => refusals(rig).length > 0, 'the refusal');
+    expect(refusals(rig)).toMatchObject([{ partition: 'p1', reason: 'wrong_code' }]);
+    expect(rig.logged()).not.toContain('2580');
+  });
+});

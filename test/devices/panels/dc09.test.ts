@@ -1,0 +1,461 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createReceiver, type ReceivedPanel, type Receiver } from '#devices/panels/index.ts';
+import { SitewardError } from '#errors.ts';
+import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
+import { Secret } from '#lib/secret.ts';
+import type { Signal } from '#site/model/index.ts';
+import { frame, frameOf, nameOf, type Said, tell } from '../../harness/dc09.ts';
+import { until } from './broker.ts';
+import { panel } from './helpers.ts';
+
+const key = 'a-key-of-16-char';
+
+interface Rig {
+  readonly receiver: Receiver;
+  readonly signals: Signal[];
+  readonly clock: ManualClock;
+  readonly lines: string[];
+  readonly metrics: Registry;
+  say(said: Partial<Said> & { data?: string }, more?: { udp?: boolean }): Promise<string | undefined>;
+  count(result: string): Promise<number>;
+}
+
+const receivers: Receiver[] = [];
+afterEach(async () => {
+  for (const receiver of receivers.splice(0)) await receiver.stop();
+});
+
+interface Given {
+  readonly dc09?: Record<string, unknown>;
+  readonly key?: string;
+  readonly emit?: (signals: readonly Signal[]) => Promise<void>;
+  readonly knowsTime?: boolean;
+  readonly partitions?: Record<string, string>;
+  readonly listen?: string;
+  readonly provenMs?: number;
+}
+
+async function receiving(given: Given = {}): Promise<Rig> {
+  const { dc09, ...entry } = panel({
+    id: 'main',
+    profile: 'sia-dc09',
+    partitions: given.partitions ?? { p1: '1' },
+    zones: {
+      '1': { type: 'entry_exit_1' },
+      '2': { type: 'perimeter' },
+      '3': { type: 'panic_silent', key: ['duress', '3'] },
+      '4': { type: 'fire', key: 'fire' },
+    },
+    dc09: { account: '1234', ...given.dc09 },
+  });
+  if (dc09 === undefined) throw new Error('no dc09');
+  const { key: _, ...rest } = dc09;
+  const received: ReceivedPanel = { ...entry, dc09: { ...rest, ...(given.key && { key: new Secret(given.key) }) } };
+  const clock = manualClock();
+  const lines: string[] = [];
+  const signals: Signal[] = [];
+  const metrics = new Registry();
+  const receiver = createReceiver({
+    dc09: { listen: given.listen ?? '127.0.0.1:0', transports: ['tcp', 'udp'] },
+    panels: [received],
+    partitionsOf: () => ['p1'],
+    knowsTime: () => given.knowsTime ?? true,
+    timezone: () => 'Europe/Berlin',
+    ...(given.provenMs !== undefined && { provenMs: given.provenMs }),
+    clock,
+    log: pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }),
+    metrics,
+    emit:
+      given.emit ??
+      (async (more) => {
+        signals.push(...more);
+      }),
+  });
+  receivers.push(receiver);
+  await receiver.start(new AbortController().signal);
+  return {
+    receiver,
+    signals,
+    clock,
+    lines,
+    metrics,
+    say(said, more) {
+      const text = frameOf({ seq: '0001', account: '1234', wallMs: clock.wall(), ...said });
+      return tell(receiver.port ?? 0, text, more);
+    },
+    async count(result) {
+      const metric = await metrics.getSingleMetric('siteward_dc09_frames_total')?.get();
+      return (metric?.values ?? [])
+        .filter(({ labels }) => labels.result === result)
+        .reduce((sum, { value }) => sum + value, 0);
+    },
+  };
+}
+
+/** Signals without what is the same in all of them, and without the link. */
+const told = (signals: readonly Signal[]) =>
+  signals.flatMap((signal) => {
+    if (signal.kind === 'link') return [];
+    const { source: _, ...rest } = signal;
+    return [Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'replay'))];
+  });
+
+describe('a frame', () => {
+  it.each([
+    ['over TCP', {}],
+    ['over UDP', { udp: true }],
+  ])('%s is acknowledged with its own sequence, line and account', async (_, more) => {
+    const rig = await receiving();
+    const answer = await rig.say({ seq: '0042', data: 'Nri1/CL7' }, more);
+    expect(answer).toBe(frame('"ACK"0042L0#1234[]'));
+    expect(rig.signals[0]).toMatchObject({ kind: 'link', layer: 'device', up: true });
+    expect(told(rig.signals)).toEqual([{ kind: 'partition', partition: 'p1', state: 'armed_away', user: '7' }]);
+  });
+
+  it('is acknowledged only when what it caused is kept', async () => {
+    let keep: () => void = () => {};
+    const kept = new Promise<void>((resolve) => {
+      keep = resolve;
+    });
+    const rig = await receiving({ emit: () => kept });
+    let answer: string | undefined;
+    const asked = rig.say({ data: 'Nri1/BA002' }).then((text) => {
+      answer = text;
+    });
+    await until(
+      async () => (await rig.metrics.getSingleMetric('siteward_dc09_connections')?.get())?.values[0]?.value === 1,
+      'the call',
+    );
+    await rig.say({ account: '9999' });
+    expect(answer).toBeUndefined();
+    keep();
+    await asked;
+    expect(nameOf(answer ?? '')).toBe('ACK');
+  });
+
+  it('gets no answer when it was not kept, and is taken when it comes again', async () => {
+    let works = false;
+    const signals: Signal[] = [];
+    const rig = await receiving({
+      emit: async (more) => {
+        if (!works) throw new SitewardError('store_failed', 'no disk');
+        signals.push(...more);
+      },
+    });
+    const text = frameOf({ seq: '0001', account: '1234', data: 'Nri1/BA002', wallMs: rig.clock.wall() });
+    expect(await tell(rig.receiver.port ?? 0, text, { timeoutMs: 300 })).toBeUndefined();
+    works = true;
+    expect(nameOf((await tell(rig.receiver.port ?? 0, text)) ?? '')).toBe('ACK');
+    expect(told(signals)).toEqual([
+      { kind: 'zone', zone: '2', alarm: true },
+      { kind: 'partition', partition: 'p1', state: 'triggered' },
+    ]);
+  });
+
+  it('that comes again is acknowledged again and is one event, also at the same moment', async () => {
+    const rig = await receiving();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => rig.say({ seq: '1660', data: 'Nri1/BA002' })));
+    rig.clock.advance(18_000);
+    answers.push(await rig.say({ seq: '1660', data: 'Nri1/BA002' }, { udp: true }));
+    expect(answers.map((answer) => nameOf(answer ?? ''))).toEqual(Array(6).fill('ACK'));
+    expect(told(rig.signals)).toHaveLength(2);
+    expect(await rig.count('duplicate')).toBe(5);
+  });
+
+  it('with a wrong check sum gets no answer; the next one on the line does', async () => {
+    const rig = await receiving();
+    const good = frameOf({ seq: '0002', account: '1234', data: 'Nri1/BA002', wallMs: rig.clock.wall() });
+    const bad = good.replace('BA002', 'BA001');
+    expect(await tell(rig.receiver.port ?? 0, bad + good)).toBe(frame('"ACK"0002L0#1234[]'));
+    expect(told(rig.signals)).toHaveLength(2);
+    expect(await rig.count('broken')).toBe(1);
+  });
+
+  it('of an account nobody has is told so, and changes nothing', async () => {
+    const rig = await receiving();
+    expect(await rig.say({ account: '9999', data: 'Nri1/BA002' })).toBe(frame('"DUH"0001L0#9999[]'));
+    expect(rig.signals).toEqual([]);
+    expect(await rig.count('unknown_account')).toBe(1);
+    expect(rig.receiver.hints()).toMatchObject([{ kind: 'unknown_key', about: 'account', values: ['9999'] }]);
+  });
+
+  it('that cannot be read is told so', async () => {
+    const rig = await receiving();
+    expect(await rig.say({ data: 'hello' })).toBe(frame('"DUH"0001L0#1234[]'));
+    expect(rig.signals).toEqual([]);
+  });
+
+  it('without digits after L and without an area closes the only partition (ioBroker.sia#19)', async () => {
+    const rig = await receiving({ dc09: { account: '22334455', clock: 'ignored' } });
+    const text = '\n78FC003B"SIA-DCS"0001L#22334455[#22334455|NCQ1]_14:33:53,02-09-2020\r';
+    expect(await tell(rig.receiver.port ?? 0, text)).toBe(frame('"ACK"0001L#22334455[]'));
+    expect(told(rig.signals)).toEqual([{ kind: 'partition', partition: 'p1', state: 'armed_away', user: '1' }]);
+  });
+});
+
+describe("a panel's clock", () => {
+  it('too far off is told the time, and nothing is done', async () => {
+    const rig = await receiving();
+    const answer = await rig.say({ data: 'Nri1/BA002', wallMs: rig.clock.wall() - 41_000 });
+    expect(answer).toBe(frame('"NAK"0000R0L0A0[]_20:00:00,11-27-2026'));
+    expect(rig.signals).toEqual([]);
+    expect(nameOf((await rig.say({ data: 'Nri1/BA002', wallMs: rig.clock.wall() - 39_000 })) ?? '')).toBe('ACK');
+  });
+
+  it('is not judged while siteward does not know the time itself', async () => {
+    const rig = await receiving({ knowsTime: false });
+    expect(nameOf((await rig.say({ data: 'NRP', wallMs: 0 })) ?? '')).toBe('ACK');
+  });
+
+  it('may show local time where the site says so (pysiaalarm#14)', async () => {
+    const rig = await receiving({ dc09: { clock: 'local' } });
+    const berlin = rig.clock.wall() + 3_600_000;
+    expect(nameOf((await rig.say({ seq: '0002', data: 'NRP', wallMs: berlin })) ?? '')).toBe('ACK');
+    expect(nameOf((await rig.say({ seq: '0003', data: 'NRP', wallMs: rig.clock.wall() })) ?? '')).toBe('NAK');
+  });
+});
+
+describe('encryption', () => {
+  it.each(['a-key-of-16-char', 'a-key-of-twenty-four-cha', 'a-key-of-thirty-two-characters-.'])(
+    'with the key "%s" is read and answered in the same key',
+    async (chosen) => {
+      const rig = await receiving({ key: chosen });
+      const answer = await rig.say({ data: 'Nri1/BA002', key: chosen });
+      expect(nameOf(answer ?? '', chosen)).toBe('ACK');
+      expect(told(rig.signals)).toHaveLength(2);
+    },
+  );
+
+  it('is demanded where there is a key, and of the right key', async () => {
+    const rig = await receiving({ key });
+    expect(nameOf((await rig.say({ data: 'Nri1/OP1' })) ?? '')).toBe('DUH');
+    expect(nameOf((await rig.say({ data: 'Nri1/OP1', key: 'another-16-chars' })) ?? '')).toBe('DUH');
+    expect(rig.signals).toEqual([]);
+    expect(await rig.count('key')).toBe(2);
+    expect(rig.lines.join('\n') + (await rig.metrics.metrics()) + JSON.stringify(rig.receiver.hints())).not.toContain(
+      key,
+    );
+  });
+});
+
+describe('an address that is taken', () => {
+  it('is told, tried again, and used when it is free', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const bound = other.address();
+    const port = typeof bound === 'object' && bound !== null ? bound.port : 0;
+    const rig = await receiving({ listen: `127.0.0.1:${port}` });
+    expect(rig.receiver.health()).toMatchObject({ state: 'down', facts: { panels: 1, listening: false } });
+    expect(rig.receiver.health().reason).toContain('EADDRINUSE');
+    other.close();
+    await until(() => rig.receiver.health().state === 'ok', 'the port');
+    expect(nameOf((await rig.say({ id: 'NULL' })) ?? '')).toBe('ACK');
+  });
+});
+
+describe('supervision', () => {
+  it('tells a panel that does not call any more, once, and that it is back', async () => {
+    const rig = await receiving({ dc09: { supervised: '60s' } });
+    await rig.say({ id: 'NULL' });
+    rig.clock.advance(61_000);
+    const links = () => rig.signals.flatMap((signal) => (signal.kind === 'link' ? [signal.up] : []));
+    await until(() => links().length === 2, 'the loss');
+    expect(links()).toEqual([true, false]);
+    await rig.say({ id: 'NULL' });
+    await rig.say({ id: 'NULL' });
+    expect(links()).toEqual([true, false, true]);
+    expect(await rig.count('link_test')).toBe(3);
+  });
+});
+
+describe('Contact ID', () => {
+  it.each([
+    ['3401 01 007', [{ kind: 'partition', partition: 'p1', state: 'armed_away', user: '7' }]],
+    ['3441 01 007', [{ kind: 'partition', partition: 'p1', state: 'armed_home', user: '7' }]],
+    ['1441 01 007', []],
+    [
+      '1130 01 002',
+      [
+        { kind: 'zone', zone: '2', alarm: true },
+        { kind: 'partition', partition: 'p1', state: 'triggered' },
+      ],
+    ],
+    ['3130 01 002', [{ kind: 'zone', zone: '2', alarm: false }]],
+    ['1110 01 000', [{ kind: 'zone', zone: '4', alarm: true }]],
+    ['1383 01 002', [{ kind: 'zone', zone: '2', tamper: true }]],
+    ['1384 01 002', [{ kind: 'zone', zone: '2', lowBattery: true }]],
+    ['1381 01 002', [{ kind: 'zone', zone: '2', online: false }]],
+    ['1570 01 002', [{ kind: 'zone', zone: '2', bypassed: true }]],
+    ['1301 00 000', [{ kind: 'trouble', trouble: 'ac_loss', active: true }]],
+    ['3301 00 000', [{ kind: 'trouble', trouble: 'ac_loss', active: false }]],
+    // The number of a module, not of a zone.
+    ['1341 00 002', [{ kind: 'trouble', trouble: 'tamper', active: true }]],
+    ['6130 01 002', []],
+    ['1602 00 000', []],
+  ])('%s', async (data, signals) => {
+    const rig = await receiving();
+    expect(nameOf((await rig.say({ id: 'ADM-CID', data })) ?? '')).toBe('ACK');
+    expect(told(rig.signals)).toEqual(signals);
+  });
+
+  it('441 and 456 as openings arm a part where the site says so', async () => {
+    const rig = await receiving({ dc09: { part_arming: 'opening' } });
+    await rig.say({ seq: '0001', id: 'ADM-CID', data: '1456 01 007' });
+    await rig.say({ seq: '0002', id: 'ADM-CID', data: '3456 01 007' });
+    expect(told(rig.signals)).toMatchObject([{ state: 'armed_home' }, { state: 'disarmed' }, {}, {}]);
+  });
+});
+
+describe('what panels leave unsaid', () => {
+  it('an opening ends the alarms of its partition, the disarm first', async () => {
+    const rig = await receiving();
+    await rig.say({ seq: '0001', data: 'Nri1/BA002' });
+    await rig.say({ seq: '0002', data: 'Nri1/OP7' });
+    expect(told(rig.signals).slice(2, 3)).toEqual([
+      { kind: 'partition', partition: 'p1', state: 'disarmed', user: '7' },
+    ]);
+    expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: false });
+    const before = rig.signals.length;
+    await rig.say({ seq: '0003', data: 'Nri1/OP7' });
+    expect(told(rig.signals.slice(before))).toHaveLength(1);
+  });
+
+  it('an alarm of a zone that is in alarm already is a new one', async () => {
+    const rig = await receiving();
+    await rig.say({ seq: '0001', data: 'Nri1/BA002' });
+    await rig.say({ seq: '0002', data: 'Nri1/BA002' });
+    expect(
+      told(rig.signals)
+        .filter(({ kind }) => kind === 'zone')
+        .map(({ alarm }) => alarm),
+    ).toEqual([true, false, true]);
+  });
+
+  it('a burglary in a zone that is not configured is still an alarm, and a hint', async () => {
+    const rig = await receiving();
+    await rig.say({ data: 'Nri1/BA099' });
+    expect(told(rig.signals)).toEqual([{ kind: 'partition', partition: 'p1', state: 'triggered' }]);
+    expect(rig.receiver.hints()).toMatchObject([{ panel: 'main', kind: 'unknown_key', about: 'zone 99' }]);
+  });
+
+  it('an area that is not configured changes nothing and is a hint', async () => {
+    const rig = await receiving({ partitions: { p1: '1', p2: '2' } });
+    await rig.say({ data: 'Nri5/OP7' });
+    expect(told(rig.signals)).toEqual([]);
+    expect(rig.receiver.hints()).toMatchObject([{ kind: 'unknown_key', about: 'partition 5' }]);
+  });
+
+  it('a code siteward does not know is acknowledged, and a hint', async () => {
+    const rig = await receiving();
+    expect(nameOf((await rig.say({ data: 'NZZ1' })) ?? '')).toBe('ACK');
+    expect(told(rig.signals)).toEqual([]);
+    expect(rig.receiver.hints()).toMatchObject([{ kind: 'unknown_value', values: ['ZZ'] }]);
+  });
+});
+
+describe('a silent hold-up (safety 4)', () => {
+  it('goes to its own zone, whatever number the user has, and stands in no count, log or hint', async () => {
+    const rig = await receiving();
+    await rig.say({ id: 'NULL', seq: '0000' });
+    const [lines, metrics, hints] = [rig.lines.length, await framesOf(rig), rig.receiver.hints()];
+    expect(nameOf((await rig.say({ id: 'ADM-CID', data: '1121 01 002' })) ?? '')).toBe('ACK');
+    const pressed = [false, true].map((alarm) => ({ kind: 'zone', zone: '3', alarm }));
+    expect(told(rig.signals)).toEqual(pressed);
+    // No panel tells the end of a code under duress: the second one is a second alarm.
+    await rig.say({ id: 'ADM-CID', seq: '0777', data: '1121 01 002' });
+    expect(told(rig.signals)).toEqual([...pressed, ...pressed]);
+    expect([rig.lines.length, await framesOf(rig), rig.receiver.hints()]).toEqual([lines, metrics, hints]);
+  });
+});
+
+const framesOf = (rig: Rig) => rig.metrics.getSingleMetricAsString('siteward_dc09_frames_total');
+
+describe('bad callers', () => {
+  it('beyond the rate get no answer, and are counted', async () => {
+    const rig = await receiving();
+    const text = frameOf({ id: 'NULL', seq: '0000', account: '1234', wallMs: rig.clock.wall() });
+    const socket = connect(rig.receiver.port ?? 0, '127.0.0.1');
+    let acks = 0;
+    socket.on('data', (bytes) => {
+      acks += bytes.toString('latin1').split('"ACK"').length - 1;
+    });
+    socket.write(text.repeat(300), 'latin1');
+    await until(async () => (await rig.count('rate')) === 100, 'the refusals');
+    await until(() => acks === 200, 'the answers');
+    socket.destroy();
+  });
+
+  it('that send broken frames without end fill no log and no memory', async () => {
+    const rig = await receiving();
+    const broken = frameOf({ seq: '0001', account: '1234', data: 'Nri1/OP1' }).replace('OP1', 'OP2');
+    const socket = connect(rig.receiver.port ?? 0, '127.0.0.1');
+    for (let i = 0; i < 100; i += 1) socket.write(broken.repeat(100), 'latin1');
+    await until(async () => (await rig.count('rate')) + (await rig.count('broken')) === 10_000, 'all of them');
+    socket.destroy();
+    expect([rig.lines, rig.signals, rig.receiver.hints()]).toEqual([[], [], []]);
+  });
+
+  it('that repeat a frame for ever make one event', async () => {
+    const rig = await receiving();
+    const frame = frameOf({ seq: '0001', account: '1234', data: 'Nri1/BA002', wallMs: rig.clock.wall() });
+    const socket = connect(rig.receiver.port ?? 0, '127.0.0.1');
+    socket.on('data', () => {});
+    for (let i = 0; i < 100; i += 1) socket.write(frame.repeat(100), 'latin1');
+    await until(async () => (await rig.count('rate')) === 9800, 'all of them');
+    socket.destroy();
+    expect(told(rig.signals)).toHaveLength(2);
+    expect(rig.lines).toEqual([]);
+  });
+
+  it('that send no frame are dropped at the cap', async () => {
+    const rig = await receiving();
+    expect(await tell(rig.receiver.port ?? 0, 'A'.repeat(100_000))).toBeUndefined();
+    expect(await rig.count('overflow')).toBe(1);
+  });
+
+  it('cannot hold more than their share of the connections', async () => {
+    const rig = await receiving();
+    const sockets = Array.from({ length: 12 }, () =>
+      connect(rig.receiver.port ?? 0, '127.0.0.1').on('error', () => {}),
+    );
+    await until(async () => (await rig.count('connections')) === 4, 'the refusals');
+    for (const socket of sockets) socket.destroy();
+    await until(async () => nameOf((await rig.say({ id: 'NULL' })) ?? '') === 'ACK', 'a place');
+  });
+
+  it('that are no panel are dropped after a while, and a panel is kept', async () => {
+    const rig = await receiving({ provenMs: 200 });
+    const stranger = connect(rig.receiver.port ?? 0, '127.0.0.1');
+    const known = connect(rig.receiver.port ?? 0, '127.0.0.1');
+    const text = (account: string) => frameOf({ id: 'NULL', seq: '0000', account, wallMs: rig.clock.wall() });
+    let heard = '';
+    known.on('data', (bytes) => {
+      heard += bytes.toString('latin1');
+    });
+    stranger.on('data', () => {});
+    stranger.write(text('9999'));
+    known.write(text('1234'));
+    await until(() => stranger.destroyed, 'the end of the stranger');
+    expect(await rig.count('unproven')).toBe(1);
+    known.write(text('1234'));
+    await until(() => heard.split('"ACK"').length === 3, 'the second answer');
+    known.destroy();
+  });
+
+  it('from another address than the panel get no answer', async () => {
+    const rig = await receiving({ dc09: { from: ['192.0.2.0/24'] } });
+    expect(
+      await tell(
+        rig.receiver.port ?? 0,
+        frameOf({ seq: '0001', account: '1234', data: 'NOP1', wallMs: rig.clock.wall() }),
+        { timeoutMs: 300 },
+      ),
+    ).toBeUndefined();
+    expect(rig.signals).toEqual([]);
+    expect(await rig.count('address')).toBe(1);
+  });
+});

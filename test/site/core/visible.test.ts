@@ -1,0 +1,91 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Decision, decide, markOf, type SiteState, visibleDecision, visibleState } from '#site/core/index.ts';
+import type { SitePlan } from '#site/model/index.ts';
+import { anyCommand, anyStep, play, type Step, source, story } from './stories.ts';
+import { house, panelHouse, partition, zone } from './world.ts';
+
+const engine = house({
+  partitions: [partition('p1', { abortDelayMs: 30_000, confirmationMs: 60_000 }), partition('p2')],
+  zones: [
+    ...house().zones.map((plan) => ({ ...plan, chime: true })),
+    zone('5', 'perimeter', { partitions: ['p1', 'p2'] }),
+  ],
+  swingerTrips: 2,
+});
+
+const mirror = panelHouse({
+  partitions: ['p1', 'p2'].map((id) => partition(id, { authority: 'panel', panel: 'main' })),
+});
+
+const shown = (plan: SitePlan, state: SiteState) => JSON.parse(JSON.stringify(visibleState(plan, state))) as object;
+
+/** Effects without silent events and what only an auditor sees. */
+const loud = ({ effects }: Decision): readonly object[] =>
+  effects.flatMap<object>((effect) => {
+    if (effect.kind === 'audit') return effect.entry.visibility === undefined ? [effect] : [];
+    if (effect.kind === 'capture') return [];
+    if (effect.kind !== 'event') return [effect];
+    const { event } = effect;
+    return event.silent === true ? [] : [{ kind: 'event', event }];
+  });
+
+/** Every verb, also on the silent zone. */
+const anyVerb = anyCommand({
+  verb: fc.constantFrom('bypass', 'unbypass', 'test', 'end_test', 'clear_memory', 'arm', 'disarm'),
+  zone: fc.constantFrom('2', '12'),
+  minutes: fc.constant(5),
+}).map((command): Step => ({ do: 'command', command, ageMs: 0 }));
+
+const longStory = (plan: SitePlan) =>
+  fc
+    .tuple(story(plan), fc.array(fc.oneof({ weight: 3, arbitrary: anyStep(plan) }, { weight: 1, arbitrary: anyVerb })))
+    .map(([first, more]) => [...first, ...more]);
+
+describe.each([
+  ['engine', engine],
+  ['panel', mirror],
+] as const)('safety 4: what everybody may know, authority %s', (_, plan) => {
+  it('is decided without anything silent, by any story', () => {
+    let [hidden, forced] = [0, 0];
+    const check = (steps: readonly Step[]) => {
+      for (const { input, before, effects, after } of play(plan, steps).seen) {
+        const decision = decide(plan, before, input);
+        expect(decision.effects).toEqual(effects);
+        const seen = visibleDecision(plan, before, { input, decision });
+        if (seen === undefined) {
+          hidden += 1;
+          expect(loud(decision)).toEqual([]);
+          expect(shown(plan, after)).toEqual(shown(plan, before));
+          continue;
+        }
+        if (seen.input !== input) forced += 1;
+        // From the visible state alone the same comes about.
+        const again = decide(plan, visibleState(plan, before), seen.input);
+        expect(shown(plan, again.state)).toEqual(shown(plan, after));
+        expect(loud(again)).toEqual(loud(decision));
+        expect(markOf(visibleState(plan, before), again)).toEqual(markOf(before, seen.decision));
+      }
+    };
+    fc.assert(fc.property(longStory(plan), check), { numRuns: 400 });
+    expect(hidden).toBeGreaterThan(50);
+    expect(forced).toBeGreaterThan(50);
+  });
+
+  it('has no word of a hold-up in it', () => {
+    const steps: readonly Step[] = [
+      { do: 'signal', signal: { kind: 'link', source, layer: 'bridge', up: true } },
+      { do: 'signal', signal: { kind: 'zone', source, zone: '12', open: true, replay: false } },
+      { do: 'signal', signal: { kind: 'zone', source, zone: '12', open: true, lowBattery: true, replay: false } },
+    ];
+    const inputs = play(plan, steps).seen.map(({ input, before }) => {
+      const seen = visibleDecision(plan, before, { input, decision: decide(plan, before, input) });
+      return seen?.input.kind === 'signal' ? seen.input.signal : seen?.input;
+    });
+    expect(inputs).toEqual([
+      steps[0]?.do === 'signal' ? steps[0].signal : undefined,
+      undefined,
+      { kind: 'zone', source, zone: '12', lowBattery: true, replay: false },
+    ]);
+  });
+});

@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { AlarmLog } from '#site/store/alarm-log.ts';
+import { attempt } from '#site/store/quiet.ts';
+import { partsOf, wireCommit } from '#site/store/wire.ts';
+import { commitOf, row, startStore, temporaryDir, until, withFile } from './helpers.ts';
+
+const alarms = partsOf(wireCommit(commitOf([row(1)]), 1)).site ?? [];
+
+describe('a second copy of the alarms that cannot be emptied', () => {
+  it('is told once, and once more when it was well in between', () => {
+    const dir = temporaryDir();
+    const path = join(dir, 'alarm.log');
+    const errors: string[] = [];
+    const log = new AlarmLog({ dir, mode: 'written', note: (_, text) => errors.push(text) });
+    log.add(alarms);
+    log.close();
+    rmSync(path);
+    mkdirSync(path);
+    for (let second = 0; second < 3; second += 1) log.clear();
+    expect(errors).toHaveLength(1);
+    rmdirSync(path);
+    log.rewrite(alarms);
+    expect(readFileSync(path, 'utf8')).toMatch(/event-1/);
+    log.close();
+    rmSync(path);
+    mkdirSync(path);
+    for (let second = 0; second < 3; second += 1) log.clear();
+    expect(errors).toHaveLength(2);
+  });
+});
+
+describe('a second copy of the alarms that is taken away from a running store', () => {
+  it.each([
+    ['deleted', (path: string) => rmSync(path)],
+    ['emptied', (path: string) => truncateSync(path, 0)],
+    [
+      'replaced',
+      (path: string) => {
+        writeFileSync(`${path}.new`, 'something else');
+        renameSync(`${path}.new`, path);
+      },
+    ],
+  ])('is written anew with all that waits: %s', async (_, take) => {
+    const dir = temporaryDir();
+    const path = join(dir, 'alarm.log');
+    const store = await startStore(dir);
+    await store.commit(commitOf([row(1), row(2)]));
+    take(path);
+    await store.commit(commitOf([row(3)]));
+    await until(() => attempt(() => readFileSync(path, 'utf8'))?.match(/"event-\d"/g)?.length === 3);
+    await store.stop();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, `site.db${suffix}`), { force: true });
+    const next = await startStore(dir);
+    expect((await next.take('alarm', 0, 10)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+});
+
+describe('the pictures of alarms that come from the second copy', () => {
+  /** Two alarms that wait, each with a picture in the spool, and a second copy that was written anew. */
+  async function rewritten(dir: string): Promise<string> {
+    const path = join(dir, 'alarm.log');
+    const media = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }] as never;
+    const store = await startStore(dir);
+    await store.commit(commitOf([row(1, { media }), row(2, { media })]));
+    for (const seq of [1, 2]) {
+      const ready = { file: `${seq}-0.jpg`, bytes: 9, sha256: 'ab', mime: 'image/jpeg' } as const;
+      await store.updateMedia([{ seq, lane: 'alarm', index: 0, at: 1, state: 'ready', ...ready }]);
+    }
+    rmSync(path);
+    await until(() => attempt(() => readFileSync(path, 'utf8'))?.includes('event-2') === true);
+    await store.stop();
+    return join(dir, 'site.db');
+  }
+
+  it('are as the damaged file knew them', async () => {
+    const dir = temporaryDir();
+    const path = await rewritten(dir);
+    const sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'arming'";
+    const root = withFile(path, (db) => Number(db.prepare(sql).pluck().get()));
+    const bytes = readFileSync(path);
+    writeFileSync(path, bytes.fill(0, (root - 1) * 4096, root * 4096));
+    const store = await startStore(dir);
+    await until(() => store.health().state === 'degraded' && store.health().facts?.mending === false);
+    expect(await store.media(['ready'], 10)).toMatchObject([
+      { seq: 1, file: '1-0.jpg' },
+      { seq: 2, file: '2-0.jpg' },
+    ]);
+  });
+
+  it('are planned where the file is gone, so that those in the spool find their rows again', async () => {
+    const dir = temporaryDir();
+    rmSync(await rewritten(dir));
+    const store = await startStore(dir);
+    expect(await store.media(['planned'], 10)).toMatchObject([
+      { seq: 1, camera: 'yard' },
+      { seq: 2, camera: 'yard' },
+    ]);
+  });
+});

@@ -1,0 +1,117 @@
+import { cpSync, mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Lane } from '#site/model/index.ts';
+import { Files } from '#site/store/files.ts';
+import { fileOf, laneIndex } from '#site/store/lanes.ts';
+import { defaultLimits } from '#site/store/limits.ts';
+import { wireCommit } from '#site/store/wire.ts';
+import { commitOf, row, settled, temporaryDir } from './helpers.ts';
+
+let files: Files;
+let told: (text: string) => void;
+function open(dir: string): Files {
+  const data = { dir, bootId: 'boot-1', limits: defaultLimits, sent: new Int32Array(1) };
+  const opened = new Files({ data, note: (_, text) => told(text), wall: () => 1 });
+  opened.open();
+  return opened;
+}
+beforeEach(() => {
+  told = () => {};
+  files = open(temporaryDir());
+});
+afterEach(() => files.close(0));
+
+const fileFor = (lane: Lane) => {
+  const file = fileOf(lane) === 'site' ? files.site() : files.bulk();
+  if (file === undefined) throw new Error('the file is not open');
+  return file;
+};
+const within = (lane: Lane, apply: (file: ReturnType<typeof fileFor>) => void) => {
+  const file = fileFor(lane);
+  files.transactions.durably(file, () => apply(file));
+};
+const put = (lane: Lane, ...seqs: number[]) =>
+  within(lane, ({ outbox }) => {
+    const [, , inSite, inBulk] = wireCommit(commitOf(seqs.map((seq) => row(seq, { lane }))), 1);
+    outbox.insert(inSite ?? inBulk ?? []);
+  });
+/** The oldest go, though one of them may be on its way. */
+const giveUp = (lane: Lane, most: number) =>
+  within(lane, ({ outbox }) => void outbox.evict(laneIndex(lane), most, { keep: 0, at: 1 }));
+/** The cloud's answer, which came after all. */
+const arrives = (lane: Lane, seq: number) => within(lane, ({ outbox }) => outbox.settle(settled(seq, lane)));
+const lost = (lane: Lane) => fileFor(lane).outbox.gapSums().lost[laneIndex(lane)];
+
+describe('an event that was given up while it was on its way is taken out of the count when it arrives', () => {
+  it.each(['alarm', 'activity'] as const)('although its file was opened anew meanwhile: %s', (lane) => {
+    put(lane, 1, 2, 3);
+    giveUp(lane, 2);
+    files.reopen(fileOf(lane));
+    expect(lost(lane)).toBe(2);
+    arrives(lane, 1);
+    expect(lost(lane)).toBe(1);
+    // One that was not given up, and one that has arrived already, change nothing.
+    arrives(lane, 1);
+    arrives(lane, 3);
+    expect(lost(lane)).toBe(1);
+  });
+
+  it('although bulk.db was deleted meanwhile to make room for alarms', () => {
+    put('activity', 1, 2, 3, 4);
+    giveUp('activity', 2);
+    expect(files.abandonBulk()).toBe(2);
+    expect(lost('activity')).toBe(4);
+    arrives('activity', 1);
+    arrives('activity', 3);
+    expect(lost('activity')).toBe(2);
+    arrives('activity', 3);
+    expect(lost('activity')).toBe(2);
+  });
+
+  it('although both happened', () => {
+    put('activity', 1, 2, 3);
+    giveUp('activity', 1);
+    files.abandonBulk();
+    files.reopen('bulk');
+    arrives('activity', 1);
+    arrives('activity', 2);
+    expect(lost('activity')).toBe(1);
+  });
+
+  it('and no other record shrinks for it where a damaged file was set aside meanwhile', () => {
+    put('alarm', 1, 2);
+    giveUp('alarm', 1);
+    files.reopen('site', 'a page of it cannot be read');
+    put('alarm', 3, 4);
+    giveUp('alarm', 1);
+    arrives('alarm', 1);
+    expect(lost('alarm')).toBe(1);
+  });
+});
+
+describe('a bulk.db that was deleted to make room for alarms', () => {
+  it('counts after a kill what waited then, though the full disk took the side file only after the deletion', () => {
+    const { dir } = files;
+    put('activity', 1, 2, 3, 4);
+    files.writeSide();
+    for (const seq of [1, 2, 3]) arrives('activity', seq);
+    // Nothing can be written beside it until the file is gone.
+    const blocked = join(dir, 'epoch.json.part');
+    mkdirSync(blocked);
+    told = (text) => {
+      if (text.startsWith('bulk.db was deleted')) rmSync(blocked, { recursive: true });
+    };
+    expect(files.abandonBulk()).toBe(1);
+    const left = temporaryDir();
+    cpSync(dir, left, { recursive: true });
+    // The kill came before anything of the new file was on disk.
+    for (const suffix of ['', '-wal', '-shm']) rmSync(join(left, `bulk.db${suffix}`), { force: true });
+    const again = open(left);
+    try {
+      expect(again.bulk()?.outbox.gapSums().lost[laneIndex('activity')]).toBe(1);
+    } finally {
+      again.close(0);
+    }
+  });
+});

@@ -1,0 +1,140 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { eventually, freePort, member, startProcess } from '#sandbox/demo/processes.ts';
+import { openControl } from '../../src/cli/control.ts';
+import { type Lan, watchLan } from '../harness/lan.ts';
+import { main } from '../harness/site.ts';
+
+/** The library that gives one process another wall clock, where Debian puts it. */
+const faketime = ['/usr/lib', ...readdirSync('/usr/lib').map((name) => join('/usr/lib', name))]
+  .map((folder) => join(folder, 'faketime', 'libfaketimeMT.so.1'))
+  .find((path) => existsSync(path));
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end();
+});
+
+const minuteS = 60;
+const hourS = 60 * minuteS;
+const dayS = 24 * hourS;
+
+interface Box {
+  readonly lan: Lan;
+  /** Moves the daemon's wall clock so far from the true time, seconds. Its monotonic clock goes on. */
+  setClock(offsetS: number): void;
+  /** Resolves when the schedules have looked at the clock twice more. */
+  ticks(): Promise<void>;
+}
+
+/** The real daemon with a wall clock of its own and two schedules that arm and disarm every day, ten minutes from now. */
+async function startBox(): Promise<Box> {
+  const folder = mkdtempSync(join(tmpdir(), 'siteward-schedule-clock-'));
+  ends.push(async () => rmSync(folder, { recursive: true, force: true }));
+  const port = await freePort();
+  const [config, socket, offset] = ['siteward.yaml', 'control.sock', 'offset'].map((name) => join(folder, name));
+  if (config === undefined || socket === undefined || offset === undefined) throw new Error('no paths');
+  mkdirSync(join(folder, 'state'), { mode: 0o700 });
+  const at = new Date(Date.now() + 10 * minuteS * 1000).toISOString().slice(11, 16);
+  writeFileSync(
+    config,
+    `site:   { id: "4711", external_id: clock, timezone: UTC }
+bridge: { external_id: sw-clock }
+mqtt:   { broker: embedded, listen: "127.0.0.1:${port}" }
+http:   { control_socket: ${socket} }
+store:  { dir: ${join(folder, 'state')} }
+users:  [ { id: anna, name: Anna, code: { env: CLOCK_CODE } } ]
+partitions: [ { id: p1, name: Shop, exit_delay: 0s } ]
+schedules:
+  - { id: night, days: [daily], at: "${at}", arm: { partitions: [p1] } }
+  - { id: morning, days: [daily], at: "${at}", disarm: { schedule: night } }
+`,
+  );
+  const setClock = (seconds: number) => writeFileSync(offset, `${seconds < 0 ? '' : '+'}${Math.round(seconds)}\n`);
+  setClock(0);
+  const daemon = startProcess({
+    name: 'siteward',
+    args: [main, 'run', '--config', config],
+    env: {
+      LD_PRELOAD: faketime ?? '',
+      FAKETIME_TIMESTAMP_FILE: offset,
+      FAKETIME_NO_CACHE: '1',
+      // A time step does not touch the monotonic clock.
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      CLOCK_CODE: '2580',
+    },
+  });
+  ends.push(() => daemon.stop());
+  await daemon.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
+  const lan = await watchLan({ url: `mqtt://127.0.0.1:${port}`, root: 'siteward/1/clock' });
+  ends.push(() => lan.close());
+  const ticked = async () => {
+    await using control = openControl(socket);
+    const answer = await control.client.getMetrics({ signal: AbortSignal.timeout(10_000) });
+    const text = answer.kind === 'answer' ? Buffer.from(answer.body).toString() : '';
+    return Number(/^siteward_inputs_total\{kind="tick"\} (\d+)/m.exec(text)?.[1] ?? 0);
+  };
+  return {
+    lan,
+    setClock,
+    async ticks() {
+      const before = await ticked();
+      await eventually('two ticks', async () => ((await ticked()) >= before + 2 ? true : undefined), {
+        timeoutMs: 90_000,
+        everyMs: 500,
+      });
+    },
+  };
+}
+
+const why = faketime === undefined ? ' (needs the Debian package faketime)' : '';
+
+describe.skipIf(faketime === undefined)(`schedules under a clock that is set${why}`, () => {
+  it('over an arming, by a year, to 1970 and back: each date is armed once', { timeout: 480_000 }, async () => {
+    const box = await startBox();
+    const armings = () => box.lan.events.filter(({ event }) => event.kind === 'armed_away').length;
+    const failures = () => box.lan.events.map(({ event }) => event).filter(({ kind }) => kind === 'fail_to_arm');
+    await box.ticks();
+    expect(armings()).toBe(0);
+
+    // Forward over the moment: missed by a minute, and done.
+    box.setClock(11 * minuteS);
+    await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
+    expect(
+      await box.lan.ask('disarm', { partition: 'p1', code: '2580', issued_at: isoIn(11 * minuteS) }),
+    ).toMatchObject({
+      outcome: 'done',
+    });
+
+    // A year and five hours ahead: the arming of that day lies too far back.
+    box.setClock(365 * dayS + 5 * hourS);
+    await box.ticks();
+    expect([armings(), failures().length]).toEqual([1, 1]);
+
+    // The second day of 1970, five hours after its arming.
+    const today = Math.floor(Date.now() / 1000 / dayS) * dayS;
+    box.setClock(dayS - today + 5 * hourS);
+    await box.ticks();
+    // The true time, before and after the arming that was done.
+    box.setClock(0);
+    await box.ticks();
+    box.setClock(20 * minuteS);
+    await box.ticks();
+    expect([armings(), box.lan.retained('partition/p1/state')]).toEqual([1, 'disarmed']);
+    // The moment of the disarm has passed twice, each time unseen: that is told once.
+    const missed = box.lan.events.flatMap(({ event }) =>
+      event.kind === 'schedule_not_run' ? [JSON.stringify(event.data)] : [],
+    );
+    expect(missed.length).toBeGreaterThan(0);
+    expect(new Set(missed).size).toBe(missed.length);
+
+    // The next day goes on as if nothing had been.
+    box.setClock(dayS + 11 * minuteS);
+    await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
+    await eventually('the second arming is told', () => (armings() === 2 ? true : undefined));
+  });
+});
+
+const isoIn = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();

@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { loadProfile, type Profile, profileIds, profileSchema } from '#devices/panels/index.ts';
+
+const folder = join(import.meta.dirname, '..', '..', 'config', 'panels');
+
+/** `docs/panels.md`: the template with the table of the presets. */
+export function panelsPage(): string {
+  const template = readFileSync(join(import.meta.dirname, 'panels.template.md'), 'utf8');
+  const profiles = profileIds([folder]).map((id) => profileSchema.parse(loadProfile(id, [folder])));
+  const ordered = profiles.toSorted((a, b) => Number(b.supported ?? false) - Number(a.supported ?? false));
+  const table = ['| profile | for | commands | known from |', '|---|---|---|---|', ...ordered.map(row)].join('\n');
+  return template.replace('{{presets}}', table);
+}
+
+function row({ id, title, out, supported, from_documentation: documented }: Profile): string {
+  // The others are in profiles for later; siteward arms and disarms.
+  const sent = Object.keys(out).filter((name) => name === 'disarm' || name.startsWith('arm_'));
+  const commands = sent.length === 0 ? 'none' : sent.join(', ');
+  const known = [documented === true ? 'documentation' : 'recordings', ...(supported === true ? ['supported'] : [])];
+  return `| \`${id}\` | ${title} | ${commands} | ${known.join(', ')} |`;
+}
