@@ -97,7 +97,7 @@ http: { control_socket: ${socket} }
     await lan.shows('status', 'online');
     await eventually(
       'the panels on the broker',
-      async () => /siteward_panel_broker_connected 1/.test(await rig.metrics()) || undefined,
+      async () => /^siteward_panel_broker_connected 1$/m.test(await rig.metrics()) || undefined,
       { timeoutMs: 60_000, everyMs: 500 },
     );
     await lan.publish('zigbee2mqtt/smoke_1', '{"smoke":true}');

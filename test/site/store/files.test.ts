@@ -237,6 +237,8 @@ describe('a damaged file', () => {
       const store = await startStore(dir);
       expect(store.recovery()).toMatchObject({ epoch, lost: true });
       await store.commit(commitOf([row(store.recovery().nextSeq)]));
+      // A set that was not read to its end stays until it was.
+      await until(() => existsSync(join(dir, `site.db.corrupt-${epoch - 1}.read`)));
       await store.stop();
     }
     const kept = readdirSync(dir).filter((name) => /^site\.db\.corrupt-\d+$/.test(name));
