@@ -528,3 +528,27 @@ describe('A site as one word', () => {
     expect(siteStatus(partitions)).toBe(status);
   });
 });
+
+describe('A request that is never answered', () => {
+  it('is given up at the very moment the sync asked to be woken for it, at any fraction of a millisecond', () => {
+    for (let since = 0.1; since < 1e7; since = since * 1.02 + 0.7) {
+      const settings = { timings: syncTimings, external: false };
+      const at = (mono: number) => ({ mono, wall: 0, random: 0.5 });
+      const begun = syncStep(settings, startSync(at(since), syncTimings), {
+        kind: 'local',
+        at: at(since),
+        status: 'armed',
+        seq: 1,
+        source: 'engine',
+      });
+      expect(begun.actions.map(({ kind }) => kind)).toEqual(['get']);
+      let mono = since;
+      let step = begun;
+      for (let ticks = 0; ticks < 5 && step.state.flight?.request === 1; ticks += 1) {
+        mono += step.wakeInMs;
+        step = syncStep(settings, step.state, { kind: 'tick', at: at(mono) });
+      }
+      expect({ since, flight: step.state.flight }).toEqual({ since, flight: null });
+    }
+  });
+});

@@ -88,16 +88,16 @@ function commanded(draft: Draft, { id, outcome, code }: Extract<SyncInput, { kin
   owe(draft);
 }
 
-/** Bounds every wait: an answer that never comes is a lost one. */
+/** Bounds every wait: an answer that never comes is a lost one. The sums are those of the wake-up: a difference rounds. */
 function giveUp(draft: Draft): void {
   const { at, timings } = draft;
   const { flight, command } = draft.state;
-  if (flight !== null && at.mono - flight.since >= timings.requestMs) {
+  if (flight !== null && at.mono >= flight.since + timings.requestMs) {
     const lost = { at, request: flight.request } as const;
     if (flight.kind === 'get') pollFailed(draft, { ...lost, kind: 'pollFailed', why: 'unreachable' });
     else putFailed(draft, { ...lost, kind: 'putFailed', why: 'lost' });
   }
-  if (command !== null && at.mono - command.since >= timings.commandMs) {
+  if (command !== null && at.mono >= command.since + timings.commandMs) {
     set(draft, { command: null });
     conflict(draft, 'unanswered', command.value);
     owe(draft);
