@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readdir, stat, unlink } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
@@ -50,20 +50,28 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
   const sizeOf = (name: string): Promise<number | undefined> =>
     stat(join(dir, name)).then(
-      (found) => found.size,
+      (found) => (found.isFile() ? found.size : undefined),
       () => undefined,
     );
 
+  /** A folder too, by whoever made it: nothing in here is anybody's but ours. */
+  const discard = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true });
+
   async function removeName(name: string): Promise<void> {
     const size = (await sizeOf(name)) ?? 0;
-    await unlink(join(dir, name)).catch(ignoreMissing);
+    await discard(name);
     used = Math.max(0, used - size);
     shown.delete(name);
   }
 
   return {
     async open() {
-      await mkdir(dir, { recursive: true, mode: 0o700 });
+      await mkdir(dir, { recursive: true, mode: 0o700 }).catch(async (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST') throw error;
+        // A file stands in its place.
+        await rename(dir, `${dir}.no-folder`);
+        await mkdir(dir, { recursive: true, mode: 0o700 });
+      });
       await syncFolder(dirname(dir));
       used = 0;
       shown.clear();
@@ -72,8 +80,9 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
     async measure(names) {
       for (const name of names) {
-        if (namePattern.test(name)) used += (await sizeOf(name)) ?? 0;
-        else await unlink(join(dir, name)).catch(ignoreMissing);
+        const size = namePattern.test(name) ? await sizeOf(name) : undefined;
+        if (size === undefined) await discard(name);
+        else used += size;
       }
     },
 
@@ -122,8 +131,4 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       return [...shown.values()].reduce((sum, bytes) => sum + bytes, 0);
     },
   };
-}
-
-function ignoreMissing(error: NodeJS.ErrnoException): void {
-  if (error.code !== 'ENOENT') throw error;
 }

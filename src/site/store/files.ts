@@ -10,6 +10,7 @@ import { type FileName, fileNames } from './lanes.ts';
 import { Mending, planIn } from './mending.ts';
 import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
+import { clearDatabase, clearOthers } from './obstacles.ts';
 import type { FileStates, WorkerData } from './protocol.ts';
 import { interrupted, interruption, quarantine, unreadAside, unreadSets } from './quarantine.ts';
 import { attempt, closeQuietly, failureOf, succeeds } from './quiet.ts';
@@ -91,9 +92,8 @@ export class Files {
 
   /** Throws `state_dir_unusable`, or `store_unavailable` for a file of a newer siteward. */
   open(): { recovery: Recovery; nextOrder: number } {
-    const { dir } = this.#data;
-    makeStateDir(dir);
-    const hadStore = this.#keeper.side !== undefined;
+    makeStateDir(this.dir);
+    clearOthers(this.dir, this.#note);
     this.isCareful = this.#keeper.noteStart(this.#data.bootId);
     if (this.isCareful) this.#note('error', 'the third start within two minutes: what can wait is left for later', {});
     // As it was before this start writes its own.
@@ -105,7 +105,7 @@ export class Files {
       bulk: this.#bulk.file,
       path: this.#path('site'),
       side: this.#keeper.side,
-      hadStore,
+      hadStore: side !== undefined,
       epoch: this.#found,
       isMending: this.mending.isAtWork('site'),
       wall: this.wall,
@@ -311,8 +311,7 @@ export class Files {
       const isNews = slot.state.reason !== reason;
       slot.nextTry = performance.now() + reopenAfterMs;
       slot.state = { ...slot.state, open: false, reason };
-      const facts = { file: `${name}.db`, reason };
-      if (isNews) this.#note('error', 'a database file cannot be opened', facts);
+      if (isNews) this.#note('error', 'a database file cannot be opened', { file: `${name}.db`, reason });
     }
   }
 
@@ -322,6 +321,7 @@ export class Files {
     damage?: string,
   ): Opening<F> {
     const path = this.#path(name);
+    clearDatabase(path, this.#note);
     adoptCopy(path);
     const why = damage ?? interruption(path);
     if (why !== undefined) return this.#replace(name, make, why);

@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -277,6 +286,31 @@ describe('after a restart', () => {
     await start(async () => picture);
     await expect.poll(() => readdirSync(dir)).toEqual(['1-0.jpg', '2-0.jpg']);
     expect(outcomes).toEqual([]);
+  });
+
+  it('clears away folders in place of files, and tidies the rest all the same', async () => {
+    for (const name of ['7-0.jpg', '8-0.jpg.part', 'whatever']) {
+      mkdirSync(join(dir, name));
+      writeFileSync(join(dir, name, 'note'), 'of whoever made it');
+    }
+    writeFileSync(join(dir, '9-0.jpg'), picture);
+    planned = [row({ seq: 7, state: 'ready', file: '7-0.jpg', bytes: 9 }), row({ seq: 9, eventWall: 0 })];
+    await start(async () => picture);
+    await expect.poll(() => outcomes.length).toBe(2);
+    expect(outcomes).toMatchObject([
+      { seq: 7, state: 'failed', reason: 'lost: the file is gone' },
+      { seq: 9, state: 'ready' },
+    ]);
+    expect(readdirSync(dir)).toEqual(['9-0.jpg']);
+  });
+
+  it('makes its folder anew where a file stands in its place', async () => {
+    rmSync(dir, { recursive: true });
+    writeFileSync(dir, 'a file');
+    const one = await start(async () => picture);
+    one.capture(job(7, [item(0)]));
+    await expect.poll(() => ready).toBe(1);
+    rmSync(`${dir}.no-folder`);
   });
 
   it('counts no file that is forgotten while the folder is still being measured', async () => {
