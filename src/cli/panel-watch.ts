@@ -1,18 +1,23 @@
 import type { Message } from '#devices/panels/index.ts';
 import {
+  type BuiltPanel,
   blanked,
   bridgedPanels,
   buildPanels,
   type Compiled,
   dc09Profile,
   emptyMemory,
+  type Interpreted,
   interpret,
   type Mapping,
   type Memory,
   mapReading,
   meaningOf,
   type Reading,
+  shownOf,
+  type Verdict,
   verdictOf,
+  wordsOf,
 } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { subscribe } from '#lib/mqtt.ts';
@@ -33,6 +38,7 @@ export interface WatchOptions extends BrokerOptions {
   readonly panel?: string;
   readonly seconds?: number;
   readonly record?: string;
+  readonly json?: boolean;
 }
 
 /** One panel that is watched; the mapping is there where the configuration has the panel. */
@@ -54,20 +60,22 @@ export async function watch(options: WatchOptions): Promise<ExitCode> {
   const tally = createTally();
   const several = panels.length > 1;
 
+  const configured = configuredPanels(options, access);
   const take = (message: Message) => {
     const found = read(panels, message);
     if (found === undefined) return;
     const { panel, result } = found;
     panel.memory = result.memory;
-    tally.add(verdictOf(result), result.notes);
-    const raw = blanked(panel.compiled, message.topic, message.payload);
+    // Of a silent hold-up there is nothing to be seen here either (safety 4).
+    const said = shownOf(panel.mapping ?? noZones, result);
+    if (!said.isShown || (panel.mapping === undefined && configured.some((one) => hides(one, message)))) return;
+    const verdict = verdictOf(said);
+    tally.add(verdict, said.notes);
+    const raw = said.isWhole ? blanked(panel.compiled, message.topic, message.payload) : undefined;
     recording?.add({ topic: message.topic, payload: raw, retain: message.retain });
-    gate.print(() => {
-      const site = panel.mapping === undefined ? '' : ours(panel.mapping, result.readings);
-      const retained = message.retain ? ' (retained)' : '';
-      const line = `${several ? `${panel.label}  ` : ''}${shortened(message.topic)}  ${shortened(raw ?? '(no text)')}${retained}  ->  ${shortened(meaningOf(result), 400)}${site}`;
-      return `${new Date().toISOString()}  ${printable(line)}`;
-    });
+    const site = panel.mapping === undefined ? [] : ours(panel.mapping, said.readings);
+    const shown: Shown = { panel: panel.label, message, raw, verdict, said, site };
+    gate.print(() => (options.json === true ? JSON.stringify(jsonOf(shown)) : textOf(shown, several)));
   };
   try {
     await listen({
@@ -81,7 +89,8 @@ export async function watch(options: WatchOptions): Promise<ExitCode> {
     await recording?.close();
   }
   gate.flush();
-  for (const line of tally.lines()) console.error(printable(line));
+  if (options.json === true) console.log(JSON.stringify({ kind: 'summary', ...tally.summary() }));
+  else for (const line of tally.lines()) console.error(printable(line));
   if (recording !== undefined) console.error(recording.said());
   return exitCodes.ok;
 }
@@ -130,8 +139,49 @@ function read(panels: readonly Watched[], message: Message) {
   return undefined;
 }
 
+const noZones: Pick<Mapping, 'zones'> = { zones: new Map() };
+
+/** The panels of the configuration, as far as it can be used; one that is watched by a profile alone may be among them. */
+function configuredPanels({ config }: WatchOptions, { settings }: BrokerAccess): readonly BuiltPanel[] {
+  return buildPanels(bridgedPanels(settings?.panels ?? []), profileFolders(config)).built;
+}
+
+/** Whether a message speaks of a silent hold-up button of the configuration. */
+function hides({ compiled, mapping }: BuiltPanel, message: Message): boolean {
+  return !shownOf(mapping, interpret(compiled, emptyMemory(), message)).isWhole;
+}
+
+interface Shown {
+  readonly panel: string;
+  readonly message: Message;
+  readonly raw: string | undefined;
+  readonly verdict: Verdict;
+  readonly said: Pick<Interpreted, 'readings' | 'notes'>;
+  readonly site: readonly string[];
+}
+
+function textOf({ panel, message, raw, said, site }: Shown, several: boolean): string {
+  const retained = message.retain ? ' (retained)' : '';
+  const ours = site.length === 0 ? '' : `  [${shortened(site.join(', '), 200)}]`;
+  const line = `${several ? `${panel}  ` : ''}${shortened(message.topic)}  ${shortened(raw ?? '(no text)')}${retained}  ->  ${shortened(meaningOf(said), 400)}${ours}`;
+  return `${new Date().toISOString()}  ${printable(line)}`;
+}
+
+const jsonOf = ({ panel, message, raw, verdict, said, site }: Shown) => ({
+  kind: 'message',
+  at: new Date().toISOString(),
+  panel,
+  topic: message.topic,
+  raw: raw ?? null,
+  retain: message.retain,
+  verdict,
+  meaning: meaningOf(said),
+  readings: said.readings.map(wordsOf),
+  site,
+});
+
 /** The site's numbers for what was read, and keys that the configuration does not have. */
-function ours(mapping: Mapping, readings: readonly Reading[]): string {
+function ours(mapping: Mapping, readings: readonly Reading[]): readonly string[] {
   const said = readings.flatMap((reading) => {
     if (reading.kind === 'zone') {
       const zone = mapping.zones.get(reading.key);
@@ -145,6 +195,5 @@ function ours(mapping: Mapping, readings: readonly Reading[]): string {
   });
   const hints = readings.flatMap((reading) => mapReading(mapping, reading).hints);
   const differs = hints.flatMap((hint) => (hint.kind === 'type_differs' ? [`the bridge calls it ${hint.value}`] : []));
-  const list = [...new Set([...said, ...differs])];
-  return list.length === 0 ? '' : `  [${shortened(list.join(', '), 200)}]`;
+  return [...new Set([...said, ...differs])];
 }

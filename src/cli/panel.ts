@@ -35,6 +35,7 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
     .option('--record <file>', 'write the messages to a new file, for "siteward panel try"')
     .option('--broker <url>', 'mqtt://HOST:PORT or mqtts://HOST:PORT, instead of that of the configuration')
     .option('--config <file>', 'configuration file', defaultConfig)
+    .option('--json', 'print one JSON object per line', false)
     .action(async (options, command: Command) => {
       refuseBadAddress(command, options.broker);
       done(await (await import('./panel-watch.ts')).watch({ ...options, vars: options.var }));

@@ -44,6 +44,44 @@ for (const kind of kinds) {
         expect(watch.err()).toContain('4 understood, 1 not (80%)');
       });
 
+      test('watch shows and records nothing of a silent hold-up, also when only its profile is named', async () => {
+        field.configure(`panels:
+  - id: zb
+    profile: zigbee2mqtt
+    zones: { "1": { type: perimeter, key: window }, "2": { type: panic_silent, key: button } }
+`);
+        for (const [nth, more] of [[], ['--profile', 'zigbee2mqtt']].entries()) {
+          const file = join(field.folder, `hushed-${nth}.jsonl`);
+          const watch = live(['panel', 'watch', '--json', '--record', file, ...more, '--config', field.config]);
+          await watch.says('listening to');
+          await field.publish('zigbee2mqtt/button', '{"contact":false}');
+          await field.publish('zigbee2mqtt/button', '{"contact":"pressed"}');
+          await field.publish('zigbee2mqtt/window', '{"contact":false}');
+          await watch.says('zone window: open');
+          watch.child.kill('SIGINT');
+          expect(await watch.ended).toBe(0);
+          const lines = watch
+            .out()
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line));
+          expect(lines).toMatchObject([
+            {
+              kind: 'message',
+              topic: 'zigbee2mqtt/window',
+              raw: '{"contact":false}',
+              verdict: 'understood',
+              readings: [{ zone: 'window', open: true }],
+              site: nth === 0 ? ['our zone 1 (perimeter)'] : [],
+            },
+            { kind: 'summary', matched: 1, understood: 1, not_understood: 0 },
+          ]);
+          for (const shown of [readFileSync(file, 'utf8'), watch.out(), watch.err()])
+            expect(shown).not.toContain('button');
+        }
+        field.configure(panels);
+      });
+
       test('watch records what it heard without codes, and try reads the recording', async () => {
         const file = join(field.folder, 'heard.jsonl');
         const watch = live(['panel', 'watch', '--profile', 'zigbee2mqtt', '--record', file, '--config', field.config], {

@@ -98,8 +98,12 @@ export class ReportMapping {
 
   /** A panel reports a burglary when it has judged it: the zone, if it is known, and the partition are in alarm. */
   #burglary(report: Report, number: string, active: boolean): Mapped {
-    const found = this.#mapping.zones.get(number);
-    const zone = found?.type === 'panic_silent' ? undefined : found;
+    const zone = this.#mapping.zones.get(number);
+    // Whatever its panel calls it: the site says that the button is silent (safety 4).
+    if (zone?.type === 'panic_silent') {
+      const levels = active ? [false, true] : [false];
+      return { ...made(levels.map((alarm) => this.#zone(zone.number, { alarm }))), isShown: false };
+    }
     if (!active) {
       if (zone === undefined) return made([]);
       return made([this.#zone(zone.number, { alarm: false })], () => void this.#alarmed.delete(zone.number));

@@ -44,7 +44,7 @@ export function interpret(compiled: Compiled, memory: Memory, message: Message):
   const drop = (reason: 'too_large' | 'not_utf8' | 'bad_json'): Interpreted => ({
     memory,
     readings: [],
-    notes: [{ kind: 'dropped', reason, topic: message.topic }],
+    notes: [{ kind: 'dropped', reason, topic: message.topic, ...zoneIn(compiled, caught) }],
   });
 
   const decoded = decode(message.payload);
@@ -72,14 +72,15 @@ function findRule(compiled: Compiled, topic: string) {
 }
 
 /** A retained topic was cleared. It is no value of anything; of a zone it may mean that the bridge has renamed it. */
-function clearedNotes(
-  { profile }: Compiled,
-  { retain }: Message,
-  caught: ReadonlyMap<string, string>,
-): readonly Note[] {
+function clearedNotes(compiled: Compiled, { retain }: Message, caught: ReadonlyMap<string, string>): readonly Note[] {
+  const { zone } = zoneIn(compiled, caught);
+  return zone === undefined || retain ? [{ kind: 'ignored' }] : [{ kind: 'cleared', key: zone }];
+}
+
+/** The key of the zone whose topic it is. */
+function zoneIn({ profile }: Compiled, caught: ReadonlyMap<string, string>): { zone?: string } {
   const zone = caught.get('zone');
-  if (zone === undefined || retain) return [{ kind: 'ignored' }];
-  return [{ kind: 'cleared', key: normalKey(zone, profile.identity.zone) }];
+  return zone === undefined ? {} : { zone: normalKey(zone, profile.identity.zone) };
 }
 
 /** `json` is undefined for a message that is text. */
@@ -137,10 +138,9 @@ class Run {
     // A retained pulse is a button somebody pressed long ago.
     if (read.pulse && this.#retain) return;
     if (read.when.length > 0 && !holds(read.when, body.json)) return;
-    const fields = this.#fields(read, body);
-    if (fields === null) return;
     const key = this.#key(read, caught, body);
-    if (key === null) return;
+    const fields = this.#fields(read, body, key);
+    if (fields === null || key === null) return;
     this.#say(read, key, caught, fields);
     if (read.pulse) this.#say(read, key, caught, opposite(fields));
   }
@@ -158,20 +158,20 @@ class Run {
     return read.for === 'partition' ? (this.#compiled.aliases.get(key) ?? key) : key;
   }
 
-  #fields(read: CompiledRead, body: Body): Fields | null {
+  #fields(read: CompiledRead, body: Body, key: string | null): Fields | null {
     if (read.first !== null) return read.first.find((entry) => holds(entry.test, body.json))?.fields ?? read.other;
-    const raw = this.#raw(read, body);
+    const raw = this.#raw(read, body, key);
     if (raw === null) return null;
     const fields = read.lookup(raw);
-    if (fields === undefined) this.#unmapped(read, raw);
+    if (fields === undefined) this.#unmapped(read, raw, key);
     return fields ?? null;
   }
 
-  #raw(read: CompiledRead, body: Body): string | null {
+  #raw(read: CompiledRead, body: Body, key: string | null): string | null {
     let text = body.text;
     if (read.path !== null && body.json !== undefined) {
       const form = stringForm(at(body.json, read.path));
-      if (form === 'no_scalar') this.#unmapped(read, '(an object or list)');
+      if (form === 'no_scalar') this.#unmapped(read, '(an object or list)', key);
       if (typeof form === 'string') return null;
       text = form.text;
     } else {
@@ -180,11 +180,12 @@ class Run {
     return read.match === null ? text : (read.match.exec(text)?.[1] ?? null);
   }
 
-  #unmapped(read: CompiledRead, raw: string): void {
+  #unmapped(read: CompiledRead, raw: string, key: string | null): void {
     const rule = this.#rule.template.text;
     // A token is as good as a code.
     if (read.for === 'token') return;
-    this.notes.push({ kind: 'unmapped', rule, field: `${read.for}.${read.label}`, value: showable(raw) });
+    const zone = read.for === 'zone' && key !== null ? { zone: key } : {};
+    this.notes.push({ kind: 'unmapped', rule, field: `${read.for}.${read.label}`, value: showable(raw), ...zone });
   }
 
   #say(read: CompiledRead, key: string, caught: ReadonlyMap<string, string>, fields: Fields): void {
@@ -284,7 +285,7 @@ class Run {
     const trouble = typeof read.trouble === 'string' ? read.trouble : read.trouble.get(name);
     if (trouble === undefined) {
       // Only a trouble that is there is worth a hint: bridges list every property they know.
-      if (fields.active) this.#unmapped({ ...read, label: 'name' }, name);
+      if (fields.active) this.#unmapped({ ...read, label: 'name' }, name, null);
       return;
     }
     if (base.context) {

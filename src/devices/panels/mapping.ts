@@ -127,7 +127,8 @@ function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>) 
     const silent = (facts.alarm === false || facts.online !== undefined) && Object.keys(facts).length === 2;
     return { signals: [], hints: silent ? [] : [{ kind: 'unknown_key' as const, what: 'zone' as const, key }] };
   }
-  const differs = zoneType !== undefined && zoneType !== zone.type;
+  // Of a hold-up button nothing may be said at the moment somebody presses it (safety 4).
+  const differs = zoneType !== undefined && zoneType !== zone.type && zone.type !== 'panic_silent';
   return {
     signals: [{ kind, source: mapping.panel, zone: zone.number, ...facts }],
     hints: differs ? [{ kind: 'type_differs' as const, key, value: zoneType }] : [],

@@ -48,8 +48,20 @@ export type ZoneReading = Loose<Extract<Reading, { kind: 'zone' }>>;
 
 /** What could not be read, for counters and hints. Never holds more of a payload than `showable` lets through. */
 export type Note =
-  | { readonly kind: 'dropped'; readonly reason: 'too_large' | 'not_utf8' | 'bad_json'; readonly topic: string }
-  | { readonly kind: 'unmapped'; readonly rule: string; readonly field: string; readonly value: string }
+  | {
+      readonly kind: 'dropped';
+      readonly reason: 'too_large' | 'not_utf8' | 'bad_json';
+      readonly topic: string;
+      /** The bridge's key of the zone, where the topic names one. */
+      readonly zone?: string;
+    }
+  | {
+      readonly kind: 'unmapped';
+      readonly rule: string;
+      readonly field: string;
+      readonly value: string;
+      readonly zone?: string;
+    }
   /** A live empty message: the bridge takes back what it said of a zone. */
   | { readonly kind: 'cleared'; readonly key: string }
   | { readonly kind: 'ignored' | 'unmatched' };

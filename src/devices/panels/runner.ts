@@ -5,6 +5,7 @@ import type { Signal, ZoneNumber } from '#site/model/index.ts';
 import { type Rendered, renderCommand } from './commands.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
+import { shownOf } from './hold-up.ts';
 import { emptyMemory, interpret, type Memory } from './interpret.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
@@ -61,7 +62,8 @@ export class Runner {
     const { memory, readings, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
     this.#memory = memory;
-    for (const note of notes) this.#note(note);
+    const shown = shownOf(this.built.mapping, { readings, notes });
+    for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
     for (const reading of readings) {
       this.#guard.saw(reading);
@@ -72,8 +74,9 @@ export class Runner {
         signals.push(message.retain ? signal : this.#supervised(signal));
       }
     }
-    const isShown = signals.length === 0 || signals.some((one) => one.kind !== 'zone' || !this.#isHoldUp(one.zone));
-    return { signals, result: resultOf(notes), isShown };
+    // That it ended a silence shows too.
+    const isShown = shown.isShown || signals.some(({ kind }) => kind === 'link');
+    return { signals, result: resultOf(shown.notes), isShown };
   }
 
   /** Nobody on the site may notice what such a zone does (safety 4). */

@@ -370,6 +370,16 @@ describe('a silent hold-up (safety 4)', () => {
     expect(told(rig.signals)).toEqual([...pressed, ...pressed]);
     expect([rig.lines.length, await framesOf(rig), rig.receiver.hints()]).toEqual([lines, metrics, hints]);
   });
+
+  it('that its panel reports as a burglary is a hold-up all the same, and sets off nothing else', async () => {
+    const rig = await receiving();
+    await rig.say({ id: 'NULL', seq: '0000' });
+    const [lines, metrics, hints] = [rig.lines.length, await framesOf(rig), rig.receiver.hints()];
+    await rig.say({ data: 'Nri1/BA003' });
+    await rig.say({ seq: '0002', data: 'Nri1/BH003' });
+    expect(told(rig.signals)).toEqual([false, true, false].map((alarm) => ({ kind: 'zone', zone: '3', alarm })));
+    expect([rig.lines.length, await framesOf(rig), rig.receiver.hints()]).toEqual([lines, metrics, hints]);
+  });
 });
 
 const framesOf = (rig: Rig) => rig.metrics.getSingleMetricAsString('siteward_dc09_frames_total');
