@@ -172,7 +172,7 @@ describe('the language', () => {
     expect(read({ set: 'open', map, fold: true }, 'OPEN')).toMatchObject({ open: false });
     expect(read({ set: 'open', map: { Open: true }, fold: true }, 'oPEN')).toMatchObject({ open: true });
     expect(read({ set: 'open', map: { Open: true } }, 'open')).toEqual([
-      { kind: 'unmapped', rule: 'base/{zone}', field: 'zone.open', value: 'open' },
+      { kind: 'unmapped', rule: 'base/{zone}', field: 'zone.open', value: 'open', zone: 'z' },
     ]);
   });
 
