@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import {
   ConfigError,
   formatProblem,
@@ -32,6 +33,8 @@ export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
 
 /** SIGTERM to exit, at most; what is not done by then is picked up at the next start. */
 const stopDeadlineMs = 4500;
+/** The same where a disk does not return at all: well before systemd loses patience (systemd/siteward.service). */
+const endAtLastMs = 15_000;
 const watchdogFallbackMs = 10_000;
 
 /**
@@ -98,7 +101,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     variables: process.env,
     failed: (error) => log.warn({ err: error }, 'systemd could not be told'),
   });
-  const ending = untilEnd();
+  const ending = untilEnd(() => endAtLast(log));
   const reloads = oneAtATime(reload);
   process.on('SIGHUP', reloads.request);
   try {
@@ -119,6 +122,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     log.fatal({ err: error }, 'siteward cannot run');
     return exitCodes.failed;
   } finally {
+    ending.end();
     const stopped = () => slots.stop().then(() => notifier.flush());
     await withDeadline(stopDeadlineMs, never(), stopped, 'stopping').catch((error: unknown) =>
       log.warn({ err: error }, 'not everything stopped in time; it is picked up at the next start'),
@@ -226,16 +230,29 @@ function statusLine(slots: Slots<Settings>, configError: string | undefined): st
   return wrong.length === 0 ? 'all parts work' : wrong.join('; ').replaceAll('\n', '; ').slice(0, 500);
 }
 
-/** Ends with the first SIGTERM or SIGINT. */
-function untilEnd(): { ended: Promise<void>; signal: AbortSignal } {
+/** Ends with the first SIGTERM or SIGINT, or with `end`. */
+function untilEnd(onEnd: () => void): { ended: Promise<void>; signal: AbortSignal; end(): void } {
   const controller = new AbortController();
-  const ended = new Promise<void>((resolve) => {
-    const end = () => {
-      controller.abort(new SitewardError('stopped', 'the daemon is stopping'));
-      resolve();
-    };
-    process.once('SIGTERM', end);
-    process.once('SIGINT', end);
-  });
-  return { ended, signal: controller.signal };
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    if (controller.signal.aborted) return;
+    controller.abort(new SitewardError('stopped', 'the daemon is stopping'));
+    onEnd();
+    resolve();
+  };
+  process.once('SIGTERM', end);
+  process.once('SIGINT', end);
+  return { ended, signal: controller.signal, end };
+}
+
+/**
+ * A thread inside a call to a disk that does not return is ended by nobody, and an exit in order waits for it. What is given
+ * up has been logged by then; the signal makes the end a failure for whoever started siteward.
+ */
+function endAtLast(log: Logger): void {
+  const end = () => {
+    log.fatal('the disk does not answer; siteward ends without what it was to write there');
+    process.kill(process.pid, 'SIGKILL');
+  };
+  setTimeout(end, endAtLastMs).unref();
 }

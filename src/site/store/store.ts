@@ -5,7 +5,7 @@ import { SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
-import { sleep } from '#lib/wait.ts';
+import { never, sleep, withDeadline } from '#lib/wait.ts';
 import type { ArmingRecord, AuditEntry } from '#site/model/index.ts';
 import { chainWalk, readAuditEntry } from './audit-chain.ts';
 import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
@@ -59,6 +59,8 @@ export interface StoreOptions {
 }
 
 const callBytes = 128;
+/** For one small file, written in place. */
+const leaveMs = 2000;
 const verifySlice = 500;
 const maxRows = 10_000;
 
@@ -334,7 +336,8 @@ export class WorkerStore implements Store {
     // Whoever asked hears of its last answers first.
     await nextTurn();
     const losses = this.#leaving.flatMap((ask) => ask());
-    await this.#left.leave(losses).catch((error: unknown) => {
+    const leave = () => this.#left.leave(losses);
+    await withDeadline(leaveMs, never(), leave, 'writing to the disk').catch((error: unknown) => {
       this.#log.error({ err: error, losses }, 'what was lost cannot be left on disk for the next start');
     });
   }

@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 import type { Failure, FileStates, FromWorker, Report, ToWorker, WorkerData } from './protocol.ts';
 import type { RequestQueue, Waiting } from './queue.ts';
 import type { Recovery } from './types.ts';
@@ -9,6 +10,8 @@ import type { Recovery } from './types.ts';
 /** A request that was in hand when so many workers died is taken for their cause and given up. */
 const maxDeaths = 3;
 const closeMs = 5000;
+/** Far more than ending a thread takes that runs. */
+const terminateMs = 1000;
 /** Requests in one message. */
 const part = 8;
 
@@ -96,18 +99,23 @@ export class StoreThread {
     });
   }
 
-  /** Waits for everything queued, checkpoints and closes; after 5 s the thread is ended as it is. */
+  /**
+   * Waits for everything queued, checkpoints and closes; after 5 s the thread is ended as it is. One that hangs in a call
+   * to the disk ends with that call: nobody waits for it.
+   */
   async close(maxSeq: number): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#retry);
     const worker = this.#worker;
     if (worker === undefined) return;
     const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    const inTime = (ms: number) => withDeadline(ms, never(), () => ended).then(isTrue, isFalse);
     this.#flush(false);
     worker.postMessage({ kind: 'close', maxSeq });
-    const timer = setTimeout(() => void worker.terminate(), closeMs);
-    await ended;
-    clearTimeout(timer);
+    if (await inTime(closeMs)) return;
+    void worker.terminate();
+    if (!(await inTime(terminateMs)))
+      this.#log.error('the store thread hangs in a call to the disk and is left behind');
   }
 
   #flush(more: boolean): void {
@@ -204,6 +212,9 @@ export class StoreThread {
     for (const { request } of this.#queue.all()) this.#queue.answer({ id: request.id, ok: false, failure });
   }
 }
+
+const isTrue = (): boolean => true;
+const isFalse = (): boolean => false;
 
 export function failureError(failure: Failure): SitewardError {
   return new SitewardError(failure.code, failure.message, failure.facts === undefined ? {} : { facts: failure.facts });
