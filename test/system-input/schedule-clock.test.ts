@@ -23,6 +23,8 @@ const dayS = 24 * hourS;
 
 interface Box {
   readonly lan: Lan;
+  /** When the schedules run today, true time. */
+  readonly at: number;
   /** Moves the daemon's wall clock so far from the true time, seconds. Its monotonic clock goes on. */
   setClock(offsetS: number): void;
   /** Resolves when the schedules have looked at the clock twice more. */
@@ -37,7 +39,8 @@ async function startBox(): Promise<Box> {
   const [config, socket, offset] = ['siteward.yaml', 'control.sock', 'offset'].map((name) => join(folder, name));
   if (config === undefined || socket === undefined || offset === undefined) throw new Error('no paths');
   mkdirSync(join(folder, 'state'), { mode: 0o700 });
-  const at = new Date(Date.now() + 10 * minuteS * 1000).toISOString().slice(11, 16);
+  const due = Date.now() + 10 * minuteS * 1000;
+  const at = new Date(due).toISOString().slice(11, 16);
   writeFileSync(
     config,
     `site:   { id: "4711", external_id: clock, timezone: UTC }
@@ -78,6 +81,7 @@ schedules:
   };
   return {
     lan,
+    at: Math.floor(due / 60_000) * 60_000,
     setClock,
     async ticks() {
       const before = await ticked();
@@ -117,10 +121,8 @@ describe.skipIf(faketime === undefined)(`schedules under a clock that is set${wh
     const today = Math.floor(Date.now() / 1000 / dayS) * dayS;
     box.setClock(dayS - today + 5 * hourS);
     await box.ticks();
-    // The true time, before and after the arming that was done.
-    box.setClock(0);
-    await box.ticks();
-    box.setClock(20 * minuteS);
+    // The clock as it was when the arming was done.
+    box.setClock(11 * minuteS);
     await box.ticks();
     expect([armings(), box.lan.retained('partition/p1/state')]).toEqual([1, 'disarmed']);
     // The moment of the disarm has passed twice, each time unseen: that is told once.
@@ -134,6 +136,22 @@ describe.skipIf(faketime === undefined)(`schedules under a clock that is set${wh
     box.setClock(dayS + 11 * minuteS);
     await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
     await eventually('the second arming is told', () => (armings() === 2 ? true : undefined));
+
+    // Yet another day ahead for some ticks: the arming of that day comes, and again when its time really comes.
+    const disarm = async (aheadS: number) => {
+      const given = { partition: 'p1', code: '2580', issued_at: isoIn(aheadS) };
+      expect(await box.lan.ask('disarm', given)).toMatchObject({ outcome: 'done' });
+    };
+    await disarm(dayS + 11 * minuteS);
+    box.setClock(2 * dayS + 11 * minuteS);
+    await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
+    await disarm(2 * dayS + 11 * minuteS);
+    box.setClock(dayS + 11 * minuteS);
+    await box.ticks();
+    expect([armings(), box.lan.retained('partition/p1/state')]).toEqual([3, 'disarmed']);
+    box.setClock(2 * dayS + (box.at - Date.now()) / 1000 - 20);
+    await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
+    await eventually('the arming in its own time is told', () => (armings() === 4 ? true : undefined));
   });
 });
 

@@ -189,10 +189,13 @@ const link = z.strictObject({
 const schedulesState = z.strictObject({
   memory: z.strictObject({
     seen: optional(deadline),
+    setAt: optional(number),
     schedules: record(
       z.strictObject({
         says: text,
         done: list,
+        setting: optional(record(number)),
+        again: optional(number),
         told: optional(list),
         warned: optional(text),
         postponed: optional(

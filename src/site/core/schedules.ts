@@ -150,8 +150,8 @@ function testReport(work: Work, { schedule: id, due }: SlotAction): void {
   });
 }
 
-const commandId = (plan: SchedulesPlan, { schedule, slot }: SlotAction, partition: PartitionId): string =>
-  [slot, scheduleOf(plan, schedule)?.at, partition].join('/');
+const commandId = (plan: SchedulesPlan, { schedule, slot, again }: SlotAction, partition: PartitionId): string =>
+  [slot, scheduleOf(plan, schedule)?.at, partition, ...(again === undefined ? [] : [again])].join('/');
 
 const scheduleOf = (plan: SchedulesPlan, id: string): SchedulePlan | undefined =>
   plan.schedules.find((schedule) => schedule.id === id);

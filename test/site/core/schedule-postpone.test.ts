@@ -86,7 +86,7 @@ describe('a postponed arming', () => {
       { schedule: 'morning', at: due + 8 * hour, postponed: false },
     ]);
     const over = scheduleTick(schedules, memory, at(due + hour)).memory;
-    expect(nextRuns(schedules, { afterWall: due - 5 * minute, count: 2, memory: over })).toMatchObject([
+    expect(nextRuns(schedules, { afterWall: due - minute, count: 2, memory: over })).toMatchObject([
       { schedule: 'morning', date: '2026-06-11' },
       { schedule: 'night', date: '2026-06-11' },
     ]);

@@ -527,6 +527,20 @@ describe('a clock that is set', () => {
     },
   );
 
+  it('a day ahead for a minute arms at once, and in the next evening all the same', () => {
+    const self = started(clocked([night]));
+    until(self, 12);
+    self.disarm();
+    self.pass(10_000);
+    expect(off(self, 24 * hour, { clock: 'synced' }).filter(({ kind }) => kind === 'transition')).toHaveLength(1);
+    self.disarm();
+    until(self, 24 * 60 + 9);
+    expect(self.word()).toBe('disarmed');
+    until(self, 24 * 60 + 12);
+    expect(self.word()).toBe('armed_away');
+    expect(readState(writeState(self.state))).toEqual(self.state);
+  });
+
   it('and came back lets the schedule of the true day arm and disarm as before', () => {
     const self = started();
     for (let count = 0; count < 6; count += 1) {

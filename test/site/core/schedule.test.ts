@@ -3,6 +3,7 @@ import {
   emptySchedules,
   type MissedSlot,
   nextRuns,
+  postpone,
   type SchedulesMemory,
   type SlotAction,
   type SlotWarning,
@@ -117,12 +118,24 @@ describe('a scheduled disarm', () => {
     expect(missedOf(shortBefore().tick(at('2026-06-11T04:00Z', { clock })))).toEqual([['morning/2026-06-11', 'clock']]);
   });
 
-  it('comes at its true time when a clock that ran ahead over it was set right', () => {
-    const house = shortBefore();
-    const { mono } = at('2026-06-11T03:59Z');
-    house.tick(at('2026-06-11T05:00Z', { mono: mono + 10_000 }));
-    house.tick(at('2026-06-11T03:59:20Z', { mono: mono + 20_000 }));
-    expect(ran(house.tick(at('2026-06-11T04:00:20Z')))).toEqual(['morning/2026-06-11']);
+  it.each([
+    ['ten minutes before', '2026-06-11T03:50Z', ['morning/2026-06-11']],
+    ['later than that: not, and it is told', '2026-06-11T03:51Z', []],
+  ])('comes at its true time when a clock that ran ahead over it was set right %s', (_, setRight, expected) => {
+    const house = site(plan([morning]), at('2026-06-11T03:30Z'));
+    house.tick(at('2026-06-11T05:00Z', { mono: at(setRight).mono - minute }));
+    house.tick(at(setRight));
+    const { due, missed } = house.run('2026-06-11T03:52Z', '2026-06-11T04:05Z');
+    expect(due).toEqual(expected);
+    expect(missed).toEqual([]);
+  });
+
+  it('is not done by a clock that is wrong for a minute', () => {
+    const house = site(plan([morning]), at('2026-06-11T01:00Z'));
+    const ahead = (minutes: number, wall: string) =>
+      house.tick(at(wall, { mono: at('2026-06-11T01:00Z').mono + minutes * minute }));
+    const ticks = [ahead(1, '2026-06-11T03:59:30Z'), ahead(2, '2026-06-11T04:00:30Z')];
+    expect([ticks.flatMap(ran), ticks.flatMap(missedOf)]).toEqual([[], [['morning/2026-06-11', 'unwatched']]]);
   });
 
   it('that was missed is told once, also when the clock goes back and its moment passes again', () => {
@@ -167,6 +180,76 @@ describe('a clock that is set', () => {
     const one = house();
     expect(one.run('1970-01-02T20:58Z', '1970-01-02T21:05Z', { clock: 'doubtful' }).due).toEqual(['night/1970-01-02']);
     expect(one.run('2026-06-11T19:50Z', '2026-06-11T20:10Z').due).toEqual(['night/2026-06-11']);
+  });
+
+  describe('a day ahead for some minutes after the arming', () => {
+    /** The wall clock off by so much, the monotonic one going on. */
+    const off = (wall: string, ms: number, more: Partial<Stamp> = {}) => ({
+      ...at(wall, more),
+      wall: at(wall).wall + ms,
+    });
+    const day = 24 * 60 * minute;
+    const wasAhead = () => {
+      const one = house();
+      const ticks = ['2026-06-10T20:11Z', '2026-06-10T20:12Z'].map((wall) => one.tick(off(wall, day)));
+      expect(ticks.flatMap(ran)).toEqual(['night/2026-06-11']);
+      one.tick(at('2026-06-10T20:13Z'));
+      return one;
+    };
+
+    it('arms in the next evening too, and warns before', () => {
+      const one = wasAhead();
+      const { due, warnings } = one.run('2026-06-10T20:14Z', '2026-06-12T20:05Z');
+      expect(due).toEqual(['night/2026-06-11', 'night/2026-06-12']);
+      expect(warnings.map(({ slot }) => slot)).toEqual(['night/2026-06-11', 'night/2026-06-12']);
+    });
+
+    it('shows the next evening among the runs, and lets it be postponed', () => {
+      const one = wasAhead();
+      const next = { afterWall: at('2026-06-11T19:00Z').wall, count: 1, memory: one.memory() };
+      expect(nextRuns(plan([night]), next)).toMatchObject([{ date: '2026-06-11' }]);
+      const asked = { schedule: 'night', minutes: 30 };
+      expect(postpone(plan([night]), one.memory(), asked, at('2026-06-11T19:00Z'))).toMatchObject({
+        slot: 'night/2026-06-11',
+      });
+    });
+
+    it('arms in the next evening after a start of the machine, and after one that lasted over the moment', () => {
+      const boot = { boot: 'boot-2' };
+      expect(wasAhead().run('2026-06-11T19:00Z', '2026-06-11T20:05Z', boot).due).toEqual(['night/2026-06-11']);
+      expect(wasAhead().run('2026-06-11T20:20Z', '2026-06-11T20:25Z', boot).due).toEqual(['night/2026-06-11']);
+      const late = wasAhead().tick(at('2026-06-11T22:00Z', boot));
+      expect([ran(late), missedOf(late)]).toEqual([[], [['night/2026-06-11', 'late']]]);
+    });
+
+    it('and once more ahead in the same way arms nothing anew', () => {
+      const one = wasAhead();
+      expect(['2026-06-10T20:14Z', '2026-06-10T20:15Z'].map((wall) => one.tick(off(wall, day))).flatMap(ran)).toEqual(
+        [],
+      );
+    });
+
+    it('is done under another name each time', () => {
+      const { due } = (() => {
+        const one = wasAhead();
+        one.run('2026-06-10T20:14Z', '2026-06-11T19:59Z');
+        return one.tick(at('2026-06-11T20:00Z'));
+      })();
+      expect(due).toMatchObject([{ slot: 'night/2026-06-11', again: 1 }]);
+    });
+  });
+
+  it.each([
+    ['the clock of a machine without a battery, set forward after its start', { boot: 'boot-2' }],
+    ['a clock that went back for some minutes and came back', {}],
+  ])('%s brings nothing again', (_, more) => {
+    const one = house();
+    const low = (minutes: number, wall: string) =>
+      one.tick(at(wall, { mono: at('2026-06-10T20:10Z').mono + minutes * minute, ...more }));
+    low(1, '2026-06-10T19:30Z');
+    low(2, '2026-06-10T19:31Z');
+    const { due, missed } = one.run('2026-06-10T20:13Z', '2026-06-10T20:30Z', more);
+    expect([due, missed]).toEqual([[], []]);
   });
 
   it('a year ahead and back silences no slot of the year between', () => {

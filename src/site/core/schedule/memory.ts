@@ -4,6 +4,8 @@ import type { Deadline, LocalDate, ScheduleId, SchedulePlan, Stamp } from '#site
 export interface SchedulesMemory {
   /** The last tick. */
   readonly seen?: Deadline;
+  /** When the wall clock was last found set in the boot of `seen`, by its monotonic clock. */
+  readonly setAt?: number;
   /** By id; those no longer in the plan are forgotten. */
   readonly schedules: Readonly<Record<ScheduleId, ScheduleMemory>>;
 }
@@ -17,6 +19,10 @@ export interface ScheduleMemory {
    * the one finished first gives way.
    */
   readonly done: readonly LocalDate[];
+  /** Of dates done in the boot of `seen`: the wall clock minus the monotonic one, which tells how the clock was set. */
+  readonly setting?: Readonly<Record<LocalDate, number>>;
+  /** How often a date was done anew because the clock had been wrong the first time. */
+  readonly again?: number;
   /**
    * Dates of which was told that nothing was done, though their moment may still come where the clock went back. Never
    * those of an arming: that a partition stays open is told each time (safety 7). Above the cap the oldest gives way.
@@ -51,12 +57,17 @@ export function memoryOf(memory: SchedulesMemory, schedule: SchedulePlan): Sched
   return known?.says === saying(schedule) ? known : undefined;
 }
 
-export function finish(memory: ScheduleMemory, date: LocalDate): ScheduleMemory {
+/** How the wall clock is set. */
+export const settingOf = ({ wall, mono }: Pick<Stamp, 'wall' | 'mono'>): number => Math.round(wall - mono);
+
+export function finish(memory: ScheduleMemory, date: LocalDate, at: Stamp): ScheduleMemory {
   const { postponed, ...rest } = memory;
-  const others = memory.done.filter((one) => one !== date);
+  const done = [...memory.done.filter((one) => one !== date), date].slice(-doneCap);
+  const settings = Object.entries({ ...memory.setting, [date]: settingOf(at) });
   return {
     ...rest,
-    done: [...others, date].slice(-doneCap),
+    done,
+    setting: Object.fromEntries(settings.filter(([one]) => done.includes(one))),
     ...(postponed !== undefined && postponed.date !== date && { postponed }),
   };
 }

@@ -2,6 +2,7 @@ import type { LocalDate, LocalTime, ScheduleActionKind, ScheduleId, SchedulesPla
 import { dayMs, localMs, timeMs } from './local-time.ts';
 import { memoryOf, type SchedulesMemory } from './memory.ts';
 import { dayAt, slotOn, spanAround } from './slots.ts';
+import { stepMs } from './tick.ts';
 
 /** One line of `siteward schedule`. */
 export interface UpcomingRun {
@@ -43,17 +44,19 @@ export function nextRuns(
   for (let day = first; day < first + horizonDays; day++) {
     // Asked before the date is added: a postponed run may have moved behind some of the next date.
     const enough = runs.length >= wanted;
-    runs.push(...runsOn(plan, day, memory).filter(({ at }) => at > afterWall));
+    runs.push(...runsOn(plan, day, afterWall, memory).filter(({ at }) => at > afterWall));
     if (enough) break;
   }
   return runs.sort((one, other) => one.at - other.at).slice(0, wanted);
 }
 
-function runsOn(plan: SchedulesPlan, day: number, memory: SchedulesMemory | undefined): UpcomingRun[] {
+function runsOn(plan: SchedulesPlan, day: number, wall: number, memory: SchedulesMemory | undefined): UpcomingRun[] {
   return plan.schedules.flatMap((schedule) => {
     const slot = slotOn(plan, schedule, day);
     const known = memory === undefined ? undefined : memoryOf(memory, schedule);
-    if (slot === undefined || known?.done.includes(slot.date) === true) return [];
+    // What was done and still lies ahead was done by a wrong clock.
+    const isOver = slot !== undefined && slot.due <= wall + stepMs && known?.done.includes(slot.date) === true;
+    if (slot === undefined || isOver) return [];
     const postponed = known?.postponed?.date === slot.date ? known.postponed : undefined;
     return {
       schedule: schedule.id,

@@ -41,7 +41,7 @@ export function postpone(
   // A schedule no tick has seen yet has no slots: the tick decides what is over.
   if (known === undefined || !placeable(at)) return { refused: 'no_slot' };
   const span = spanAround(plan, at.wall, { backMs: 0, aheadMs: postponeAheadMs });
-  const open = openSlots({ plan, span, at }, schedule, known)
+  const open = openSlots({ plan, span, at, seen: memory.seen }, schedule, known)
     .filter(({ leftMs, skipped }) => leftMs > 0 && leftMs <= postponeAheadMs && !skipped)
     .sort((one, other) => one.leftMs - other.leftMs)[0];
   if (open === undefined) return { refused: 'no_slot' };

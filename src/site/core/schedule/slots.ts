@@ -16,7 +16,7 @@ export interface Slot {
 }
 
 /** Clocks move by two hours at most (Antarctica/Troll), so a local time is never further than this from its instant. */
-const marginMs = 3 * hourMs;
+export const marginMs = 3 * hourMs;
 
 export const slotId = (schedule: SchedulePlan, date: LocalDate): string => `${schedule.id}/${date}`;
 
@@ -24,6 +24,8 @@ export const slotId = (schedule: SchedulePlan, date: LocalDate): string => `${sc
 export interface Span {
   readonly from: number;
   readonly to: number;
+  /** The moment it lies around. */
+  readonly now: number;
 }
 
 export function spanAround(
@@ -32,26 +34,26 @@ export function spanAround(
   { backMs, aheadMs }: { readonly backMs: number; readonly aheadMs: number },
 ): Span {
   const local = localMs(plan.timezone, wall);
-  return { from: local - backMs - marginMs, to: local + aheadMs + marginMs };
+  return { from: local - backMs - marginMs, to: local + aheadMs + marginMs, now: local };
 }
 
 export const dayAt = (local: number): Day => Math.floor(local / dayMs);
 
 /**
- * The slots of one schedule in a span of the site's clocks, without the dates of `leaveOut`. Finding an instant costs
- * some 60 microseconds, so it is done for no date that cannot matter.
+ * The slots of one schedule in a span of the site's clocks, without those to leave out, by date and time on those
+ * clocks. Finding an instant costs some 60 microseconds, so it is done for no date that cannot matter.
  */
 export function slotsIn(
   plan: SchedulesPlan,
   schedule: SchedulePlan,
   span: Span,
-  leaveOut: readonly LocalDate[],
+  leaveOut: (date: LocalDate, local: number) => boolean,
 ): Slot[] {
   const time = timeMs(schedule.at);
   const slots: Slot[] = [];
   for (let day = dayAt(span.from); day <= dayAt(span.to); day++) {
     const local = day * dayMs + time;
-    if (local < span.from || local > span.to || leaveOut.includes(dateOf(day))) continue;
+    if (local < span.from || local > span.to || leaveOut(dateOf(day), local)) continue;
     const slot = slotOn(plan, schedule, day);
     if (slot !== undefined) slots.push(slot);
   }

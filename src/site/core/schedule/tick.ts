@@ -9,8 +9,17 @@ import type {
   Stamp,
 } from '#site/model/index.ts';
 import { dayMs, hourMs, minuteMs } from './local-time.ts';
-import { finish, memoryOf, postponedLeft, type ScheduleMemory, type SchedulesMemory, saying, tell } from './memory.ts';
-import { type Slot, type Span, slotId, slotsIn, spanAround } from './slots.ts';
+import {
+  finish,
+  memoryOf,
+  postponedLeft,
+  type ScheduleMemory,
+  type SchedulesMemory,
+  saying,
+  settingOf,
+  tell,
+} from './memory.ts';
+import { marginMs, type Slot, type Span, slotId, slotsIn, spanAround } from './slots.ts';
 
 interface SlotOf<A extends ScheduleAction> {
   readonly schedule: ScheduleId;
@@ -20,8 +29,8 @@ interface SlotOf<A extends ScheduleAction> {
   readonly due: number;
   readonly action: A;
 }
-/** To be done now. */
-export type SlotAction = SlotOf<ScheduleAction> & { readonly lateMs: number };
+/** To be done now. `again`: it was done before, by a clock that was wrong; counted, so that each time has a name of its own. */
+export type SlotAction = SlotOf<ScheduleAction> & { readonly lateMs: number; readonly again?: number };
 /** An arming that is near. */
 export type SlotWarning = SlotOf<ScheduledArm> & { readonly leftMs: number };
 /**
@@ -50,7 +59,9 @@ export const toleranceMs: Readonly<Record<ScheduleActionKind, number>> = {
 };
 export const warnMs = 5 * minuteMs;
 /** So far the two clocks may run apart between two ticks before the wall clock counts as set. */
-const stepMs = 2 * minuteMs;
+export const stepMs = 2 * minuteMs;
+/** After the wall clock was set nothing is disarmed for so long: a clock that is wrong for a moment opens no door. */
+const steadyMs = 10 * minuteMs;
 /** Slots older than this are not looked for. */
 const backMs = dayMs;
 /** The span in which a wall clock says something; beyond it `Date` and croner have limits of their own. */
@@ -65,6 +76,7 @@ interface Tick {
   readonly at: Stamp;
   readonly span: Span;
   readonly seen: SchedulesMemory['seen'];
+  readonly setAt: number | undefined;
   readonly due: SlotAction[];
   readonly warnings: SlotWarning[];
   readonly missed: MissedSlot[];
@@ -75,30 +87,51 @@ export const placeable = ({ wall }: Stamp): boolean => wall >= 0 && wall <= wall
 
 /**
  * What the schedules want done. To be called at least once a minute and right after each start; more often does no
- * harm. Pure. No slot comes twice, whatever the wall clock does (of the last 32 a schedule finished); of a time the
- * bridge slept through or a step jumped over, at most one slot of a schedule is done, within its tolerance (C12).
+ * harm. Pure. As long as the wall clock is not set by more than two minutes, no slot comes twice (of the last 32 a
+ * schedule finished); one that a wrong clock did comes again when its time does, see `comesAnew`. Of a time the bridge
+ * slept through or a step jumped over, at most one slot of a schedule is done, within its tolerance (C12).
  */
 export function scheduleTick(plan: SchedulesPlan, memory: SchedulesMemory, at: Stamp): ScheduleTick {
   if (!placeable(at)) return { memory, due: [], warnings: [], missed: [] };
   const span = spanAround(plan, at.wall, { backMs, aheadMs: warnMs });
-  const tick: Tick = { plan, at, span, seen: memory.seen, due: [], warnings: [], missed: [] };
+  const { seen } = memory;
+  const stays = seen?.boot === at.boot;
+  const setAt = stays ? (stepOf(seen, at) === 0 ? memory.setAt : at.mono) : undefined;
+  const tick: Tick = { plan, at, span, seen, setAt, due: [], warnings: [], missed: [] };
   const schedules = plan.schedules.map((schedule) => {
-    const known = memoryOf(memory, schedule);
+    const known = stays ? memoryOf(memory, schedule) : withoutSetting(memoryOf(memory, schedule));
     return [schedule.id, known === undefined ? begin(tick, schedule) : advance(tick, schedule, known)] as const;
   });
   return {
-    memory: { seen: { mono: at.mono, wall: at.wall, boot: at.boot }, schedules: Object.fromEntries(schedules) },
+    memory: {
+      seen: { mono: at.mono, wall: at.wall, boot: at.boot },
+      ...(setAt !== undefined && { setAt }),
+      schedules: Object.fromEntries(schedules),
+    },
     due: tick.due.sort(byTime),
     warnings: tick.warnings,
     missed: tick.missed,
   };
 }
 
+/** What it says compares with nothing after a start of the machine. */
+function withoutSetting(memory: ScheduleMemory | undefined): ScheduleMemory | undefined {
+  if (memory?.setting === undefined) return memory;
+  const { setting: _, ...rest } = memory;
+  return rest;
+}
+
+/** By how much the wall clock was set between two moments of one boot; 0 for what counts as none. */
+function stepOf(from: Pick<Stamp, 'mono' | 'wall'>, to: Pick<Stamp, 'mono' | 'wall'>): number {
+  const step = settingOf(to) - settingOf(from);
+  return Math.abs(step) > stepMs ? step : 0;
+}
+
 /** What of it lies in the past when a schedule is first seen is over: nothing is armed because of an edit. */
 function begin(tick: Tick, schedule: SchedulePlan): ScheduleMemory {
   const fresh: ScheduleMemory = { says: saying(schedule), done: [] };
   const past = openSlots(tick, schedule, fresh).filter(({ leftMs }) => leftMs <= 0);
-  const begun = past.reduce((memory, { date }) => finish(memory, date), fresh);
+  const begun = past.reduce((memory, { date }) => finish(memory, date, tick.at), fresh);
   return advance(tick, schedule, begun);
 }
 
@@ -111,11 +144,14 @@ function advance(tick: Tick, schedule: SchedulePlan, before: ScheduleMemory): Sc
     }
     const reason = open.skipped ? undefined : hindrance(tick, schedule.action.kind, open);
     // A missed slot stays open: should the clock go back before its moment, that moment may still come.
-    if (reason === undefined || open.date === before.postponed?.date) memory = finish(memory, open.date);
+    const anew = before.done.includes(open.date);
+    if (reason === undefined || open.date === before.postponed?.date) memory = finish(memory, open.date, tick.at);
     if (open.skipped) continue;
     const about = { schedule: schedule.id, slot: slotId(schedule, open.date), due: open.due, action: schedule.action };
-    if (reason === undefined) tick.due.push({ ...about, lateMs: 0 - open.leftMs });
-    else if (isNews(tick, memory, open)) {
+    if (reason === undefined) {
+      if (anew) memory = { ...memory, again: (memory.again ?? 0) + 1 };
+      tick.due.push({ ...about, lateMs: 0 - open.leftMs, ...(anew && { again: memory.again ?? 1 }) });
+    } else if (isNews(tick, memory, open)) {
       tick.missed.push({ ...about, reason });
       if (schedule.action.kind !== 'arm') memory = tell(memory, open.date);
     }
@@ -146,24 +182,49 @@ function hindrance(tick: Tick, kind: ScheduleActionKind, { leftMs, due }: Open):
 
 /**
  * Whether the moment came while siteward looked on: there was a tick before it, in the same boot, and both clocks
- * agree on the time in between. So neither a start (I3) nor setting the clock forward disarms anything.
+ * agree on the time in between and on that before. So neither a start (I3) nor setting the clock disarms anything.
  */
-function watched({ seen, at }: Tick, due: number): boolean {
+function watched({ seen, setAt, at }: Tick, due: number): boolean {
   if (seen === undefined || seen.boot !== at.boot || seen.wall >= due) return false;
-  return Math.abs(at.wall - seen.wall - (at.mono - seen.mono)) <= stepMs;
+  return setAt === undefined || at.mono - setAt >= steadyMs;
 }
 
 /** The slots of a schedule in a span that are not over; a postponed one stands at its new time. */
 export function openSlots(
-  { plan, span, at }: Pick<Tick, 'plan' | 'span' | 'at'>,
+  tick: Pick<Tick, 'plan' | 'span' | 'at' | 'seen'>,
   schedule: SchedulePlan,
-  { done, postponed }: ScheduleMemory,
+  memory: ScheduleMemory,
 ): Open[] {
-  const over: readonly LocalDate[] = postponed === undefined ? done : [...done, postponed.date];
-  const open = slotsIn(plan, schedule, span, over).map((slot) => ({ ...slot, leftMs: slot.due - at.wall }));
+  const { plan, span, at, seen } = tick;
+  const { done, postponed } = memory;
+  // What was done and lies before the last tick stays done.
+  const comesFrom = span.now - Math.max(0, at.wall - (seen?.wall ?? at.wall)) - marginMs;
+  const isOut = (date: LocalDate, local: number) =>
+    date === postponed?.date || (local < comesFrom && done.includes(date));
+  const open = slotsIn(plan, schedule, span, isOut)
+    .filter((slot) => !done.includes(slot.date) || comesAnew(tick, memory, slot))
+    .map((slot) => ({ ...slot, leftMs: slot.due - at.wall }));
   if (postponed === undefined) return open;
   const { date, due } = postponed;
   return [...open, { date, due: due.wall, skipped: false, leftMs: postponedLeft(at, postponed) }];
+}
+
+/**
+ * Whether a slot that was done is to be done again, because the clock was wrong when it was: it lies ahead, or it comes
+ * now under a clock that is set otherwise than it was then. A clock that goes back to how it was set brings nothing
+ * again. After a start of the machine that cannot be told; a clock that is set forward is then taken for one that was
+ * set right.
+ */
+function comesAnew(
+  { seen, at }: Pick<Tick, 'seen' | 'at'>,
+  { setting }: ScheduleMemory,
+  { due, date }: Pick<Slot, 'due' | 'date'>,
+): boolean {
+  if (due > at.wall) return due > at.wall + stepMs;
+  if (seen === undefined || due <= seen.wall) return false;
+  if (seen.boot !== at.boot) return true;
+  const then = setting?.[date];
+  return then === undefined ? stepOf(seen, at) <= 0 : Math.abs(settingOf(at) - then) > stepMs;
 }
 
 /** Of two at one moment the disarm goes first: then the safer one stands (safety 5). */
