@@ -21,7 +21,6 @@ import type { Sources } from './queries.ts';
 import type { SiteFile } from './site-file.ts';
 import { isDamage, isFileFault, sqliteCode } from './sqlite.ts';
 import type { Durably } from './transactions.ts';
-import { partsOf } from './wire.ts';
 
 /** Finished events, input lines and arming records deleted in one transaction at least, if they are over their cap. */
 const trimStep = 200;
@@ -116,7 +115,7 @@ export class Engine {
     }
     for (const { request } of tasks) {
       if (request.op !== 'commit') continue;
-      const { order, maxSeq, inputs } = partsOf(request.commit);
+      const { order, maxSeq, inputs } = request.commit;
       if (inputs !== null) this.#inputs.push({ order, lines: inputs });
       this.#maxSeq = Math.max(this.#maxSeq, maxSeq);
     }
@@ -270,10 +269,7 @@ export class Engine {
 
   /** Numbers are set aside in `site.db` before a row of either file uses them. */
   #reserve(file: SiteFile | BulkFile, batch: readonly Work[]): void {
-    const top = batch.reduce(
-      (max, { request: r }) => Math.max(max, r.op === 'commit' ? partsOf(r.commit).maxSeq : 0),
-      0,
-    );
+    const top = batch.reduce((max, { request: r }) => Math.max(max, r.op === 'commit' ? r.commit.maxSeq : 0), 0);
     const site = file.name === 'site' ? file : this.#files.site();
     if (site?.needsReserve(top) !== true) return;
     if (file.name === 'site') site.reserve(top);
@@ -349,7 +345,7 @@ export class Engine {
 /** What the second copy of the alarms gets of a batch. */
 function alarmsOf(batch: readonly Work[]): WireRow[] {
   return batch.flatMap(({ request }) =>
-    request.op === 'commit' ? (partsOf(request.commit).site ?? []).filter(isWaitingAlarm) : [],
+    request.op === 'commit' ? (request.commit.site ?? []).filter(isWaitingAlarm) : [],
   );
 }
 

@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { unpacked } from './pack.ts';
 import type { StoreRequest, ToWorker } from './protocol.ts';
 
 /** Longest wait for the rest of a rush that was announced. The main thread may be held up by something else. */
@@ -22,8 +23,8 @@ export class Inbox {
   put(message: ToWorker): void {
     this.#more = message.kind === 'requests' && message.more;
     if (message.kind === 'close') this.close = message.maxSeq;
-    else if (this.#requests.length === 0) this.#requests = [...message.requests];
-    else this.#requests.push(...message.requests);
+    else if (this.#requests.length === 0) this.#requests = unpacked(message.requests);
+    else this.#requests.push(...unpacked(message.requests));
   }
 
   /** Everything that is here now. */

@@ -48,16 +48,23 @@ export class EventInsert {
     return true;
   }
 
+  /** The values go as arguments: the binding takes them out of a list one call at a time. */
   #writeMany(rows: readonly WireRow[]): void {
-    this.#sql.events.run(rows.flatMap(([ev]) => ev));
-    this.#sql.pending.run(rows.flatMap(([ev]) => pendingValues(ev)));
-    for (const [ev] of rows) this.top = ev[evAt.seq];
+    const events: unknown[] = [];
+    const pending: unknown[] = [];
+    for (const [ev] of rows) {
+      events.push(...ev);
+      pending.push(...pendingValues(ev));
+      this.top = ev[evAt.seq];
+    }
+    this.#sql.events.run(...events);
+    this.#sql.pending.run(...pending);
   }
 
   /** False for a repeat. */
   #writeOne([ev, toCloud]: WireRow): boolean {
-    if (this.#sql.event.run(ev).changes === 0) return false;
-    if (toCloud) this.#sql.waits.run(pendingValues(ev));
+    if (this.#sql.event.run(...ev).changes === 0) return false;
+    if (toCloud) this.#sql.waits.run(...pendingValues(ev));
     this.top = Math.max(this.top, ev[evAt.seq]);
     return true;
   }

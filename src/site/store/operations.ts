@@ -8,7 +8,6 @@ import { audit, events, gaps, media, newest, ofLane, type Sources, stats, take }
 import type { SiteFile } from './site-file.ts';
 import { synchronousOf } from './sqlite.ts';
 import type { EventAt } from './types.ts';
-import { partsOf } from './wire.ts';
 
 type Ask<Op extends StoreOp> = Extract<StoreRequest, { op: Op }>;
 
@@ -83,13 +82,13 @@ function inBulk<Request>(apply: (file: BulkFile, request: Request, limits: Store
 
 const commit: Write<Ask<'commit'>> = {
   touches(request, name) {
-    const { site, bulk, arming, state, reported, audit: told, verifications } = partsOf(request.commit);
+    const { site, bulk, arming, state, reported, audit: told, verifications } = request.commit;
     if (reported?.some(({ lane }) => fileOf(lane) === name) === true) return true;
     if (name === 'bulk') return bulk !== null;
     return [site, arming, state, told, verifications].some((part) => part !== null);
   },
   apply(file, request, writing) {
-    const { order, site, bulk, arming, state, reported, audit: told, verifications } = partsOf(request.commit);
+    const { order, site, bulk, arming, state, reported, audit: told, verifications } = request.commit;
     writing.rows.push(...((file.name === 'site' ? site : bulk) ?? []));
     for (const mark of reported ?? []) if (fileOf(mark.lane) === file.name) file.outbox.gapReported(mark);
     if (file.name === 'bulk') return undefined;
@@ -175,7 +174,7 @@ export const isRead = (request: StoreRequest): boolean => 'answer' in operationO
 
 /** False for what concerns silent events alone: its writing stands in no count (safety 4). */
 export function isShown(request: StoreRequest): boolean {
-  if (request.op === 'commit') return !partsOf(request.commit).silent;
+  if (request.op === 'commit') return !request.commit.silent;
   if (request.op === 'settle') return request.verdicts.some(({ silent }) => silent !== true);
   if (request.op === 'updateMedia') return request.updates.some(({ silent }) => silent !== true);
   return true;

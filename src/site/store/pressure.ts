@@ -23,7 +23,6 @@ import {
 } from './space.ts';
 import type { Durably } from './transactions.ts';
 import type { StorageLevel, StorageState } from './types.ts';
-import { partsOf } from './wire.ts';
 import { Yielding } from './yielding.ts';
 
 /** `bulk.db` keeps at least so much room of its own on a nearly full disk. */
@@ -53,7 +52,7 @@ export function importance(requests: Iterable<StoreRequest>): number {
   let found: number = nothing;
   for (const request of requests) {
     if (request.op !== 'commit') continue;
-    const { site, bulk, arming, state, verifications } = partsOf(request.commit);
+    const { site, bulk, arming, state, verifications } = request.commit;
     for (const [ev] of site ?? []) found = Math.min(found, ev[evAt.lane]);
     // Somebody asks or says whether an alarm is real: not an alarm, but worth more than a trouble.
     if (arming !== null || verifications !== null) found = Math.min(found, laneIndex('arming'));

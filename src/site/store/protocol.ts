@@ -3,6 +3,7 @@ import type { ArmingRecord, AuditRecord, Lane } from '#site/model/index.ts';
 import type { AuditLink, AuditSlice } from './audit-types.ts';
 import type { FileName } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
+import type { Packed } from './pack.ts';
 import type { StoredEvent } from './public-event.ts';
 import type {
   Anchor,
@@ -42,27 +43,27 @@ export type EvValues = readonly [
 ];
 /** Places in `EvValues` by name. Read by index: a pattern walks through all values before, for every row of a rush. */
 export const evAt = { seq: 0, lane: 1, orderKey: 3, body: 11, event: 12, silent: 13 } as const;
-/** One outbox row as it crosses the thread: tuples, since the serialiser writes every property name of every object. */
+/** One outbox row; also a line of `alarm.log`. */
 export type WireRow = readonly [ev: EvValues, toCloud: boolean, media: readonly WireMedia[] | null];
 export type WireMedia = readonly [index: number, kind: string, camera: string, offsetMs: number];
 
-/** A commit in the same manner; null stands for an empty list. Read by `partsOf` alone. */
-export type WireCommit = readonly [
+/** A commit, its rows by file; null stands for an empty list. It crosses the thread as `pack.ts` says. */
+export interface WireCommit {
   /** Counts commits over all runs; a repeat keeps its number, so an older state never overwrites a newer one. */
-  order: number,
+  readonly order: number;
   /** Highest seq in it, 0 for none. */
-  maxSeq: number,
-  site: readonly WireRow[] | null,
-  bulk: readonly WireRow[] | null,
-  arming: readonly ArmingRecord[] | null,
-  state: string | null,
-  inputs: readonly string[] | null,
-  reported: readonly GapMark[] | null,
-  audit: readonly AuditRecord[] | null,
-  verifications: readonly VerificationRow[] | null,
+  readonly maxSeq: number;
+  readonly site: readonly WireRow[] | null;
+  readonly bulk: readonly WireRow[] | null;
+  readonly arming: readonly ArmingRecord[] | null;
+  readonly state: string | null;
+  readonly inputs: readonly string[] | null;
+  readonly reported: readonly GapMark[] | null;
+  readonly audit: readonly AuditRecord[] | null;
+  readonly verifications: readonly VerificationRow[] | null;
   /** It stands in no count (safety 4). */
-  silent: boolean,
-];
+  readonly silent: boolean;
+}
 
 export interface EventsQuery {
   readonly limit: number;
@@ -183,7 +184,7 @@ export interface TransactionReport {
 
 export type ToWorker =
   /** `more`: another message follows as soon as the code that runs in the main thread now is done. */
-  | { readonly kind: 'requests'; readonly requests: readonly StoreRequest[]; readonly more: boolean }
+  | { readonly kind: 'requests'; readonly requests: Packed; readonly more: boolean }
   | { readonly kind: 'close'; readonly maxSeq: number };
 
 export type FromWorker =

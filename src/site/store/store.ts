@@ -139,7 +139,7 @@ export class WorkerStore implements Store {
   commit(commit: Commit): Promise<void> {
     const order = this.#orders.get(commit) ?? this.#nextOrder++;
     const wire = wireCommit(commit, order);
-    const [, maxSeq] = wire;
+    const { maxSeq } = wire;
     if (maxSeq > this.#maxSeq) this.#maxSeq = maxSeq;
     const failed = () => this.#orders.set(commit, order);
     return this.#ask<'commit'>({ op: 'commit', commit: wire }, sizeOfCommit(wire), {

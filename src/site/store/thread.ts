@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { never, withDeadline } from '#lib/wait.ts';
+import { packed } from './pack.ts';
 import type { Failure, FileStates, FromWorker, Report, ToWorker, WorkerData } from './protocol.ts';
 import type { RequestQueue, Waiting } from './queue.ts';
 import type { Recovery } from './types.ts';
@@ -120,7 +121,7 @@ export class StoreThread {
 
   #flush(more: boolean): void {
     if (!this.#opened || (this.#unsent.length === 0 && !this.#owes)) return;
-    const requests = this.#unsent.map(({ request }) => request);
+    const requests = packed(this.#unsent.map(({ request }) => request));
     this.#unsent = [];
     this.#owes = more;
     this.#worker?.postMessage({ kind: 'requests', requests, more } satisfies ToWorker);

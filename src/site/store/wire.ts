@@ -14,36 +14,16 @@ export function wireCommit(commit: Commit, order: number): WireCommit {
     if (row.seq > maxSeq) maxSeq = row.seq;
   }
   const { arming, inputs, state = null, reported = [], audit = [], verifications = [], silent = false } = commit;
-  return [
-    order,
-    maxSeq,
-    orNull(site),
-    orNull(bulk),
-    orNull(arming),
-    state,
-    orNull(inputs),
-    orNull(reported),
-    orNull(audit),
-    orNull(verifications),
-    silent,
-  ];
-}
-
-/** The same by name. */
-export function partsOf([
-  order,
-  maxSeq,
-  site,
-  bulk,
-  arming,
-  state,
-  inputs,
-  reported,
-  audit,
-  asked,
-  silent,
-]: WireCommit) {
-  return { order, maxSeq, site, bulk, arming, state, inputs, reported, audit, verifications: asked, silent };
+  return {
+    ...{ order, maxSeq, state, silent },
+    site: orNull(site),
+    bulk: orNull(bulk),
+    arming: orNull(arming),
+    inputs: orNull(inputs),
+    reported: orNull(reported),
+    audit: orNull(audit),
+    verifications: orNull(verifications),
+  };
 }
 
 const orNull = <T>(list: readonly T[]): readonly T[] | null => (list.length === 0 ? null : list);
@@ -66,7 +46,7 @@ const rowOverhead = 256;
 
 /** Characters a commit holds in the queue, about. */
 export function sizeOfCommit(commit: WireCommit): number {
-  const { site, bulk, arming, state, inputs, reported, audit, verifications } = partsOf(commit);
+  const { site, bulk, arming, state, inputs, reported, audit, verifications } = commit;
   const records = (arming?.length ?? 0) + (reported?.length ?? 0) + (audit?.length ?? 0);
   let size = rowOverhead + (state?.length ?? 0) + records * rowOverhead;
   for (const line of inputs ?? []) size += line.length;

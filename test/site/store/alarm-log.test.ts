@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AlarmLog } from '#site/store/alarm-log.ts';
 import { attempt } from '#site/store/quiet.ts';
-import { partsOf, wireCommit } from '#site/store/wire.ts';
+import { wireCommit } from '#site/store/wire.ts';
 import { commitOf, row, startStore, temporaryDir, until, withFile } from './helpers.ts';
 
-const alarms = partsOf(wireCommit(commitOf([row(1)]), 1)).site ?? [];
+const alarms = wireCommit(commitOf([row(1)]), 1).site ?? [];
 
 describe('a second copy of the alarms that cannot be emptied', () => {
   it('is told once, and once more when it was well in between', () => {

@@ -33,7 +33,7 @@ const within = (lane: Lane, apply: (file: ReturnType<typeof fileFor>) => void) =
 };
 const put = (lane: Lane, ...seqs: number[]) =>
   within(lane, ({ outbox }) => {
-    const [, , inSite, inBulk] = wireCommit(commitOf(seqs.map((seq) => row(seq, { lane }))), 1);
+    const { site: inSite, bulk: inBulk } = wireCommit(commitOf(seqs.map((seq) => row(seq, { lane }))), 1);
     outbox.insert(inSite ?? inBulk ?? []);
   });
 /** The oldest go, though one of them may be on its way. */

@@ -6,7 +6,7 @@ import { migrate } from '../../../src/site/store/schema.ts';
 import { SiteFile } from '../../../src/site/store/site-file.ts';
 import { openDatabase } from '../../../src/site/store/sqlite.ts';
 import { Transactions } from '../../../src/site/store/transactions.ts';
-import { partsOf, wireCommit } from '../../../src/site/store/wire.ts';
+import { wireCommit } from '../../../src/site/store/wire.ts';
 import { commitOf, row, settled, temporaryDir } from './helpers.ts';
 
 const alarm = laneIndex('alarm');
@@ -23,7 +23,7 @@ function open() {
   const site = new SiteFile(db);
   const { durably } = new Transactions();
   const { outbox } = site;
-  durably(site, () => outbox.insert(partsOf(wireCommit(commitOf([row(1), row(2), row(3)]), 1)).site ?? []));
+  durably(site, () => outbox.insert(wireCommit(commitOf([row(1), row(2), row(3)]), 1).site ?? []));
   /** A transaction that does not fit on the disk. */
   const undone = (apply: () => void) =>
     expect(() =>

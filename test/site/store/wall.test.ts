@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Files } from '#site/store/files.ts';
 import { defaultLimits } from '#site/store/index.ts';
 import { readSide } from '#site/store/side.ts';
-import { partsOf, wireCommit } from '#site/store/wire.ts';
+import { wireCommit } from '#site/store/wire.ts';
 import { commitOf, row, temporaryDir } from './helpers.ts';
 
 const dayMs = 86_400_000;
@@ -24,7 +24,7 @@ describe('the wall clock of the store', () => {
     const first = opened(dir, () => now);
     const site = first.site();
     if (site === undefined) throw new Error('site.db is not open');
-    const rows = partsOf(wireCommit(commitOf([row(1), row(2)]), 1)).site ?? [];
+    const rows = wireCommit(commitOf([row(1), row(2)]), 1).site ?? [];
     first.transactions.durably(site, () => site.outbox.insert(rows));
     first.close(2);
     rmSync(join(dir, 'site.db'));

@@ -48,7 +48,10 @@ const site = () => {
 function put(seq: number, lane: Lane, kind?: MediaItem['kind'], silent = false): void {
   const file = fileOfLane(lane);
   const media = kind === undefined ? [] : [{ index: 0, kind, camera: 'yard', offsetMs: 0 }];
-  const [, , inSite, inBulk] = wireCommit(commitOf([row(seq, { lane, media, ...(silent && { silent }) })]), 1);
+  const { site: inSite, bulk: inBulk } = wireCommit(
+    commitOf([row(seq, { lane, media, ...(silent && { silent }) })]),
+    1,
+  );
   const ready = { state: 'ready', file: `${seq}-0.jpg`, bytes: 1, sha256: 'x', mime: 'image/jpeg' } as const;
   files.transactions.durably(file, () => {
     file.outbox.insert(inSite ?? inBulk ?? []);
