@@ -1,5 +1,5 @@
 import type { DecisionMark, Input } from '#site/core/index.ts';
-import { type Command, isoTime, type Signal, type Stamp } from '#site/model/index.ts';
+import { type Command, isoTime, type Signal, type Stamp, type Waited } from '#site/model/index.ts';
 import type { ReplayItem, Skipped } from '#site/replay.ts';
 import { ruleText } from './rule-words.ts';
 import { printable } from './table.ts';
@@ -168,8 +168,14 @@ function signalText(signal: Signal): string {
   return `${source.kind} ${source.id}: ${said.join(', ')}`;
 }
 
-const memberText = (name: string, value: string | number | true): string =>
-  value === true ? (name === 'replay' ? 'as it stands' : name) : `${name} ${value}`;
+const memberText = (name: string, value: string | number | true | Waited): string =>
+  typeof value === 'object'
+    ? 'waited in the broker'
+    : value === true
+      ? name === 'replay'
+        ? 'as it stands'
+        : name
+      : `${name} ${value}`;
 
 const time = (at: Stamp): string => `${isoTime(at.wall)}${at.clock === 'doubtful' ? ' (clock in doubt)' : ''}`;
 

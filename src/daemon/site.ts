@@ -27,6 +27,7 @@ import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
 import { withConfirmTimes } from './folders.ts';
+import { heardUntil } from './heard-until.ts';
 import type { House } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { sitePort } from './site-port.ts';
@@ -51,6 +52,7 @@ export interface SiteOptions {
 /** Every part of the daemon in the order of its start. What a part is made of stands beside it. */
 export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] {
   const { clock, quality, count, settings } = options;
+  const startedWall = clock.wall();
   const part = (name: string) => options.log.child({ part: name });
   const surroundings = { house, clock, quality, log: part };
   const planOf = (next: Settings) => withConfirmTimes(sitePlan(next), next, options.profiles);
@@ -255,8 +257,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'panels',
       wants: ({ panels, mqtt, site, arming }) => [panels, mqtt, site.external_id, arming.confirm_timeout],
-      ...placed(house, 'panels', (next, metrics) =>
-        createPanels({
+      ...placed(house, 'panels', (next, metrics) => {
+        const heard = heardUntil(house.controller?.view(), startedWall);
+        return createPanels({
           panels: bridgedPanels(next.panels),
           code: (id) => next.panels.find((panel) => panel.id === id)?.code,
           profiles: options.profiles,
@@ -267,8 +270,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           log: part('panels'),
           metrics,
           emit,
-        }),
-      ),
+          ...(heard !== undefined && { heardUntil: heard }),
+        });
+      }),
     },
     {
       name: 'receiver',

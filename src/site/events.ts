@@ -93,6 +93,7 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       version: 1,
       epoch: number.epoch,
       clock: number.at.clock,
+      ...(draft.waited !== undefined && { time: boundsOf(draft.waited, number.at) }),
       ...(draft.arming !== undefined && { arming: draft.arming }),
       // The core counts incidents within a store; the epoch makes the id unique for ever.
       ...(draft.incident !== undefined && { incident_id: `${number.epoch}-${draft.incident}` }),
@@ -104,6 +105,13 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       ...(draft.schedule !== undefined && { schedule: scheduleOf(draft.schedule) }),
     },
   };
+}
+
+/** A beginning after the end is that of a clock that was set back meanwhile, and bounds nothing. */
+function boundsOf({ since }: { readonly since?: number }, { wall }: Stamp): NonNullable<SiteEvent['data']['time']> {
+  const latest = isoTime(wall);
+  const earliest = since !== undefined && since <= wall ? { earliest: isoTime(since) } : {};
+  return { quality: 'estimated', recorded: latest, ...earliest, latest };
 }
 
 const scheduleOf = ({ at, ...note }: ScheduleNote): NonNullable<SiteEvent['data']['schedule']> => ({

@@ -261,6 +261,25 @@ describe('events in the store of one machine', () => {
     expect(event.payload.data).toMatchObject({ time });
   });
 
+  it('that waited in a broker end at their corrected time, and begin at no time a clock in doubt has said', async () => {
+    const { clock, open, record } = machine();
+    const times = open();
+    times.trusted({ mono: clock.monotonic(), wall: truth, source: 'cloud' });
+    const row = record();
+    const said = {
+      quality: 'estimated',
+      recorded: isoTime(unset),
+      earliest: isoTime(unset - 5),
+      latest: isoTime(unset),
+    };
+    const body = JSON.stringify({ ...JSON.parse(row.body), payload: { data: { time: said } } });
+    const event = read(await times.encoded({ ...row, body }, never));
+    expect(event.event_time).toBe(isoTime(truth));
+    expect(event.payload.data).toEqual({
+      time: { quality: 'estimated', recorded: isoTime(unset), latest: isoTime(truth) },
+    });
+  });
+
   it('leave though the disk takes nothing', async () => {
     const { clock, disk, open, record } = machine();
     disk.fails = true;

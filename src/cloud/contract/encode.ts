@@ -45,11 +45,14 @@ export function withTimes(body: string, eventTime: string, sentAt: string): stri
 
 /**
  * Puts `payload.data.time` into an encoded event: the recorded time was not the true one, or is not sure. The same
- * correction gives the same bytes on each try.
+ * correction gives the same bytes on each try. An event that has bounds of its own ends at its corrected time; when they
+ * began was said by a clock nobody stands for.
  */
-export function withCorrection(body: string, time: NonNullable<SiteEvent['data']['time']>): string {
+export function withCorrection(body: string, time: NonNullable<SiteEvent['data']['time']>, eventTime: string): string {
   const event = JSON.parse(body) as { payload: SiteEvent };
-  return JSON.stringify({ ...event, payload: { ...event.payload, data: { ...event.payload.data, time } } });
+  const { data } = event.payload;
+  const said = data.time === undefined ? time : { latest: eventTime, ...time, quality: 'estimated' };
+  return JSON.stringify({ ...event, payload: { ...event.payload, data: { ...data, time: said } } });
 }
 
 /** What a class becomes where the lane does not already name one of the service's three kinds (S-161). */

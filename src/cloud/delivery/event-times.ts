@@ -127,8 +127,9 @@ export function createEventTimes(options: EventTimesOptions): EventTimes {
 
   function bodyOf(row: PendingRow): string {
     const time: EventTime = eventTime(row, all(), known?.boots ?? []);
-    const body = time.note === undefined ? row.body : withCorrection(row.body, inWords(time.note));
-    return withTimes(body, isoTime(time.wall), isoTime(clock.wall()));
+    const at = isoTime(time.wall);
+    const body = time.note === undefined ? row.body : withCorrection(row.body, inWords(time.note), at);
+    return withTimes(body, at, isoTime(clock.wall()));
   }
 
   /** In passing; whoever needs it on disk waits for it. */

@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Connect, clientOptions, openClient } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import { createAcks } from './acks.ts';
+import { watchQueue } from './queue-watch.ts';
 
 export interface LineOptions {
   readonly connect: Connect;
@@ -16,8 +17,8 @@ export interface LineOptions {
   readonly up: (client: MqttClient) => Promise<void>;
   /** Not connected any more, or could not connect; called once per try. */
   readonly down: (reason: string) => void;
-  /** The work for one message; undefined when there is none to wait for. */
-  readonly message?: (packet: IPublishPacket) => Promise<void> | undefined;
+  /** The work for one message; undefined when there is none to wait for. `waited`: it may have come while we were away. */
+  readonly message?: (packet: IPublishPacket, waited: boolean) => Promise<void> | undefined;
 }
 
 /** Unfinished messages beyond which nothing more is read from the broker. Mosquitto sends at most 20 by itself. */
@@ -64,9 +65,13 @@ function lifeOf(client: MqttClient, options: LineOptions, signal: AbortSignal): 
     let reason = 'the connection to the broker was closed';
     const acks = createAcks({
       limit: unfinishedLimit,
-      work: (packet) => options.message?.(packet),
+      work: (packet) => {
+        queue.came();
+        return options.message?.(packet, queue.waits());
+      },
       failed: (error) => end(`a message could not be kept and will be delivered again: ${describe(error)}`),
     });
+    const queue = watchQueue(client, () => acks.unacknowledged);
     // Set before CONNACK can arrive: with a persistent session the first message comes right behind it.
     client.handleMessage = acks.handleMessage;
     const end = (why: string) => {
@@ -82,7 +87,7 @@ function lifeOf(client: MqttClient, options: LineOptions, signal: AbortSignal): 
     signal.addEventListener('abort', aborted, { once: true });
     client.on('connect', () => {
       since = options.clock.monotonic();
-      options.up(client).catch((error: unknown) => end(describe(error)));
+      options.up(client).then(queue.subscribed, (error: unknown) => end(describe(error)));
     });
     client.on('error', (error) => {
       reason = describe(error);
@@ -91,6 +96,7 @@ function lifeOf(client: MqttClient, options: LineOptions, signal: AbortSignal): 
     });
     client.once('close', () => {
       acks.close();
+      queue.close();
       signal.removeEventListener('abort', aborted);
       client.end(true);
       resolve(since === undefined ? { reason } : { reason, connectedMs: options.clock.monotonic() - since });

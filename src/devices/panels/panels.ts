@@ -49,6 +49,8 @@ export interface PanelsOptions {
    * rejection makes the broker deliver it again.
    */
   readonly emit: (signals: readonly Signal[]) => Promise<void>;
+  /** A moment at which an earlier run still heard the panels, wall clock milliseconds. */
+  readonly heardUntil?: number;
   /** How long the site waits for a panel to confirm a command, milliseconds. */
   readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */
@@ -77,6 +79,8 @@ class PanelPart implements Panels {
   #silence: NodeJS.Timeout | undefined;
   #commands: MqttClient | undefined;
   #listening = false;
+  /** Until when the panels were heard the last time, wall clock milliseconds. */
+  #heardUntil: number | undefined;
   #reason = 'not started';
 
   constructor(options: PanelsOptions) {
@@ -85,6 +89,7 @@ class PanelPart implements Panels {
     this.#runners = built.map((panel) => new Runner(panel, options));
     this.#problems = problems;
     this.#metrics = createMetrics(options.metrics);
+    this.#heardUntil = options.heardUntil;
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -103,7 +108,7 @@ class PanelPart implements Panels {
           clean: false,
           up: (client) => this.#listen(client),
           down: (reason) => this.#lost(reason),
-          message: (packet) => this.#message(packet),
+          message: (packet, waited) => this.#message(packet, waited),
         },
         stop,
       ),
@@ -237,6 +242,7 @@ class PanelPart implements Panels {
   }
 
   #lost(reason: string): void {
+    if (this.#listening) this.#heardUntil = this.#options.clock.wall();
     this.#listening = false;
     this.#metrics.connected.set(0);
     if (this.#reason !== reason) this.#options.log.warn({ reason }, 'the panels cannot be heard');
@@ -250,14 +256,14 @@ class PanelPart implements Panels {
     this.#emit(this.#runners.flatMap((runner) => runner.checkSilence()))?.catch(() => {});
   }
 
-  #message(packet: IPublishPacket): Promise<void> | undefined {
+  #message(packet: IPublishPacket, waited: boolean): Promise<void> | undefined {
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     const message = { topic: packet.topic, payload, retain: packet.retain === true };
     for (const runner of this.#runners) {
       const taken = this.#take(runner, message);
       if (taken === undefined) continue;
       if (taken.isShown) this.#metrics.messages.inc({ panel: runner.built.options.id, result: taken.result });
-      return this.#emit(taken.signals);
+      return this.#emit(waited ? taken.signals.map((one) => hasWaited(one, this.#heardUntil)) : taken.signals);
     }
     this.#metrics.messages.inc({ panel: '', result: 'unmatched' });
     return undefined;
@@ -287,6 +293,12 @@ class PanelPart implements Panels {
     });
     return done;
   }
+}
+
+/** What is told now may have happened at any time since the panels were heard last. A retained message has no time at all. */
+function hasWaited(signal: Signal, since: number | undefined): Signal {
+  if (signal.kind !== 'zone' && signal.kind !== 'partition' && signal.kind !== 'trouble') return signal;
+  return signal.replay ? signal : { ...signal, waited: since === undefined ? {} : { since } };
 }
 
 const refused = (why: string): Verdict => ({ is: 'refused', reason: 'other', why });

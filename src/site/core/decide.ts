@@ -1,4 +1,4 @@
-import type { Signal } from '#site/model/index.ts';
+import type { Signal, Waited } from '#site/model/index.ts';
 import { tellAbandoned } from './alarm.ts';
 import { armingConflict } from './arming-conflict.ts';
 import { askForType, planInForce, settleAuthority } from './authority.ts';
@@ -70,6 +70,20 @@ export const decide: Decide = (plan, state, input) => {
 };
 
 function applySignal(work: Work, signal: Signal): void {
+  const from = work.effects.length;
+  actOn(work, signal);
+  if ('waited' in signal && signal.waited !== undefined) tellBounds(work, from, signal.waited);
+}
+
+/** What a message that waited in a broker has caused has no time of its own. */
+function tellBounds(work: Work, from: number, waited: Waited): void {
+  for (const [index, effect] of work.effects.entries()) {
+    if (index < from || effect.kind !== 'event' || effect.event.at !== undefined) continue;
+    work.effects[index] = { ...effect, event: { ...effect.event, late: true, waited } };
+  }
+}
+
+function actOn(work: Work, signal: Signal): void {
   switch (signal.kind) {
     case 'zone':
       zoneSignal(work, signal);

@@ -1,4 +1,4 @@
-import type { PartitionPlan, ZonePlan, ZoneState } from '#site/model/index.ts';
+import type { PartitionPlan, Waited, ZonePlan, ZoneState } from '#site/model/index.ts';
 import { sourceOf } from './alarm.ts';
 import { keySwitchActor } from './codes.ts';
 import { troubleEvent } from './events.ts';
@@ -19,7 +19,7 @@ export function turned(
   work: Work,
   zone: ZonePlan,
   before: ZoneState,
-  heard: { open?: boolean; replay: boolean },
+  heard: { open?: boolean; replay: boolean; waited?: Waited },
 ): void {
   const { open } = heard;
   if (heard.replay || open === undefined || before.open === null || open === before.open) return;
@@ -32,7 +32,7 @@ export function turned(
     work.rules.add('safety 3');
     return;
   }
-  if (!isSteady(work, zone.source)) {
+  if (heard.waited !== undefined || !isSteady(work, zone.source)) {
     work.rules.add('I3');
     return;
   }

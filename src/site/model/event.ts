@@ -51,7 +51,10 @@ export const siteEvent = z.strictObject({
     version: z.literal(1),
     epoch: z.int(),
     clock: clockQuality,
-    /** Only as sent to the cloud, where the recorded time was corrected: `event_time` then differs from `at`. */
+    /**
+     * Where the time of receipt is not that of the event: a panel's message that waited in the broker; and, only as sent to
+     * the cloud, where the recorded time was corrected: `event_time` then differs from `at`.
+     */
     time: z
       .strictObject({
         /** `exact` by a moment of the same run of the machine whose true time is known; otherwise `estimated`. */
@@ -119,6 +122,8 @@ export interface EventDraft {
   readonly late?: boolean;
   /** When it happened, where that was before the decision; the row and `event_time` carry it. */
   readonly at?: Stamp;
+  /** It happened between `since`, wall clock milliseconds, and the moment of the event. */
+  readonly waited?: { readonly since?: number };
   /** `should_signal_to_monitoring_center`; the rule is `signalToStation` of the core. */
   readonly signalToStation: boolean;
   /** False for what stays on the site: it is kept and shown, never sent. */

@@ -59,6 +59,11 @@ export type TroubleKind = (typeof troubleKinds)[number];
 /** `no_command`: its profile has none of the kind, so nothing was sent. */
 export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'no_command' | 'other';
 
+/** It waited in the queue of a broker: it happened at some time between `since`, wall clock milliseconds, and now. */
+export interface Waited {
+  readonly since?: number;
+}
+
 /**
  * What an adapter has understood, in the field's terms. `replay` marks knowledge about the present (a retained
  * message, an `Initialized` property), which sets state but is no edge by itself.
@@ -75,6 +80,7 @@ export type Signal =
       readonly lowBattery?: boolean;
       readonly online?: boolean;
       readonly replay: boolean;
+      readonly waited?: Waited;
     }
   | {
       readonly kind: 'partition';
@@ -83,6 +89,7 @@ export type Signal =
       readonly state: ArmingWord;
       readonly user?: string;
       readonly replay: boolean;
+      readonly waited?: Waited;
     }
   | {
       readonly kind: 'detection';
@@ -115,6 +122,7 @@ export type Signal =
       /** Only a person can end it: it is reported at once, however long its kind may wait. */
       readonly urgent?: boolean;
       readonly replay: boolean;
+      readonly waited?: Waited;
     }
   | {
       readonly kind: 'refusal';

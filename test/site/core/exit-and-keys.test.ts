@@ -203,6 +203,20 @@ describe('key switches', () => {
     expect(site.word()).toBe('disarmed');
   });
 
+  it.each(turns)(
+    'I3: switch %s: a turn that waited in the broker does nothing, however long the queue takes',
+    (number) => {
+      const site = ready(number);
+      site.pass(3_600_000);
+      site.open(number, disarms(number), { waited: {} });
+      expect(site.word()).toBe('armed_away');
+      site.open(number, !disarms(number));
+      site.open(number, disarms(number));
+      // The maintained one was turned to armed, as it is, and then to disarmed.
+      expect(site.word()).toBe('disarmed');
+    },
+  );
+
   it('I3: after a lost store a key switch arms and does not disarm', () => {
     const site = steady({ storeLost: true });
     site.open('41');

@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest';
+import type { SiteView } from '#site/model/index.ts';
+import { heardUntil } from '../../src/daemon/heard-until.ts';
+
+const view = (partitions: readonly number[], zones: readonly number[]) =>
+  ({
+    partitions: partitions.map((at) => ({ at })),
+    zones: zones.map((at) => ({ at })),
+  }) as unknown as Pick<SiteView, 'partitions' | 'zones'>;
+
+it('is the newest change of an earlier run: what the start itself changed does not count', () => {
+  expect(heardUntil(view([5_000, 0], [7_000, 9_500]), 9_000)).toBe(7_000);
+});
+
+it('is not known of a new site, and after a start into 1970', () => {
+  expect(heardUntil(view([0], [0]), 9_000)).toBeUndefined();
+  expect(heardUntil(view([1_800_000_000_000], []), 40_000)).toBeUndefined();
+  expect(heardUntil(undefined, 9_000)).toBeUndefined();
+});
