@@ -234,7 +234,7 @@ it('a fresh alarm that was held up for three seconds goes before the older ones 
   expect(next()).toBe(older);
   clock.advance(3_000);
   expect(next()).toBe(alarm);
-  queue.started(alarm);
+  queue.started(alarm, clock.monotonic());
   queue.decided(alarm);
   expect(next()).toBe(older);
   if (older !== undefined) queue.drop(older);

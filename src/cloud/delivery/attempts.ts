@@ -1,18 +1,31 @@
 import type { Logger } from 'pino';
-import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { PendingRow } from '#site/store/index.ts';
 import type { Sent } from './address-book.ts';
-import { type Breaker, retryAfterCapMs } from './breaker.ts';
-import type { EventTimes } from './event-times.ts';
+import type { Breaker } from './breaker.ts';
 import type { Feed } from './feed.ts';
 import type { DeliveryMetrics } from './metrics.ts';
-import { type Judgement, judge } from './outcome.ts';
+import type { Judgement } from './outcome.ts';
 import { numberIn, placeOf } from './place.ts';
 import type { Item, Queue } from './queue.ts';
+import type { Send } from './send.ts';
 import type { Settler } from './settler.ts';
-import { type Action, type LinkTrouble, nothingSent } from './status-table.ts';
+import { type LinkTrouble, nothingSent } from './status-table.ts';
+import {
+  type Apart,
+  afterPass,
+  busy,
+  isComparedAtOnce,
+  isComparedBefore,
+  isPoorProbe,
+  type Known,
+  mayBeAtFault,
+  noEvidence,
+  type Outcome,
+  type Rest,
+  verdictOn,
+} from './suspicion.ts';
 
 /** Requests with events, and what follows from their answers. */
 export interface Attempts {
@@ -23,6 +36,8 @@ export interface Attempts {
   readonly size: number;
   /** Those of `repeat`. */
   readonly repeats: number;
+  /** As a probe it comes after all others: nothing else could show whether it alone fails. */
+  isPoorProbe(item: Item): boolean;
   /** Requests under way are given up and their events wait again: the line they went out on is gone. */
   restart(): void;
   /** Resolves when none is under way. */
@@ -53,71 +68,34 @@ export interface AttemptsOptions {
   readonly onEnded: () => void;
 }
 
-export type Send = (row: PendingRow, signal: AbortSignal) => Promise<Sent>;
-
-type Rests = Pick<Extract<Action, { do: 'rest' }>, 'trouble' | 'fromMs' | 'toMs' | 'endsWithLink'>;
-
-const eventDeadlineMs = 20_000;
-const asideCap = 512;
-/** Server errors on one event while others pass, after which it waits by itself. */
-const blamedCap = 5;
-/** After so many an event that the cloud has already is tried instead, while none has passed. */
-const comparedFrom = 3;
-/** So often an event that alone fails keeps its place in its key: a quarter of an hour. */
-const keepsPlaceFor = 4;
-/** The same while nothing passes: another event must get its chance to show that the server is well. */
-const blamedAlone = 10;
-const suspectedMs = 60_000;
-/** No line watch looks for the line of a silent event, so that it is tried this often itself. */
-const unseenLineMs = 15_000;
-/** The same where a person must change something: nobody sees that it waits. */
-const unseenFaultMs = 60_000;
-const hourMs = 3_600_000;
-const busy = { trouble: 'busy', fromMs: 1_000, toMs: 300_000, endsWithLink: true } as const;
-
-const isUnsent = ({ failure }: Judgement): boolean => failure !== undefined && nothingSent.has(failure);
-
-/** One try. Body and id are the same every time, only `sent_at` differs (S-168). */
-export function createSend(options: {
-  readonly cloud: Pick<CloudClient, 'api'>;
-  readonly times: Pick<EventTimes, 'encoded'>;
-  readonly clock: Clock;
-  readonly metrics: DeliveryMetrics;
-}): Send {
-  const { cloud, times, clock, metrics } = options;
-  return async (row, signal) => {
-    const encoded = await times.encoded(row, signal);
-    crashPoint('send.before');
-    const result = await cloud.api.postEvent({
-      encoded,
-      headers: { 'x-partner-trace-id': row.eventId },
-      signal,
-      deadlineMs: eventDeadlineMs,
-    });
-    crashPoint('send.after');
-    const judgement = judge(result, row.eventId, clock.wall());
-    if (row.silent !== true) metrics.tries.inc({ outcome: judgement.row.name });
-    const taken = judgement.row.action.do === 'accept' && result.kind === 'answer';
-    return { judgement, answer: taken ? result : undefined };
-  };
+/** One request with an event, and when it began. */
+interface Tried {
+  readonly sent: Sent;
+  readonly sentMono: number;
+  readonly known: Known;
 }
+
+const asideCap = 512;
+
+const outcomeOf = ({ judgement }: Sent): Outcome => ({
+  action: judgement.row.action,
+  isUnsent: judgement.failure !== undefined && nothingSent.has(judgement.failure),
+  retryAfterMs: judgement.retryAfterMs,
+});
 
 export function createAttempts(options: AttemptsOptions): Attempts {
   const { queue, breaker, clock, log, metrics, send } = options;
   const flights = new Set<Promise<void>>();
   let line = new AbortController();
-  /** Answers that show the cloud to be well, those to repeats of what it has already included. */
-  let accepted = 0;
-  let acceptedAtRest = 0;
-  /** Events that were new to the cloud. One that can only read, or answers repeats out of a cache, takes none of them. */
-  let taken = 0;
-  let takesOnlyKnown = false;
+  let evidence = noEvidence;
+  let passedAtRest = 0;
   let repeats = 0;
+  /** The newest event of which it is certain that the cloud has it. */
   let lastAccepted: PendingRow | undefined;
   options.signal.addEventListener('abort', () => line.abort(options.signal.reason), { once: true });
 
   function launch(item: Item): void {
-    queue.started(item);
+    queue.started(item, clock.monotonic());
     const flight = attempt(item, line.signal).finally(() => {
       flights.delete(flight);
       options.onEnded();
@@ -126,87 +104,93 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   }
 
   async function attempt(item: Item, signal: AbortSignal): Promise<void> {
-    let sentMono = clock.monotonic();
-    let sent: Sent;
+    let tried: Tried | undefined;
     try {
-      if (isDoubtful(item) && ((await takesKnown(signal)) === 'no' || breaker.waitMs() > 0)) {
-        queue.back(item);
-        return;
-      }
-      sentMono = clock.monotonic();
-      sent = await send(item.row, signal);
-      // Not while the origin rests: a pause that another request was asked for meanwhile holds for this one too.
-      if (sent.judgement.row.action.do === 'reconnect' && breaker.waitMs() === 0) sent = await send(item.row, signal);
-      if (isOwnFault(item, sent) && (await takesKnown(signal)) === 'yes') {
-        // Once more: a fault that has just ended must not put an alarm behind its own end.
-        sentMono = clock.monotonic();
-        if (breaker.waitMs() === 0) sent = await send(item.row, signal);
-        if (isOwnFault(item, sent)) {
-          waitApart(item, sent);
-          return;
-        }
-      }
+      tried = (await mayTry(item, signal)) ? await tryNow(item, signal) : undefined;
     } catch (error) {
-      queue.back(item);
       const { eventId, silent } = item.row;
       if (!signal.aborted && silent !== true)
         log.error({ err: error, eventId }, 'sending an event failed unexpectedly');
-      return;
     }
-    const { action } = sent.judgement.row;
-    if (sent.answer !== undefined) accept(item, sent, sentMono);
-    else if (action.do === 'again') refuse(item, sent, sentMono, action.waitMs);
-    else hold(item, sent, sentMono, action);
-    if (item.row.silent !== true) options.onTried(sent);
+    if (tried === undefined) return queue.back(item);
+    conclude(item, tried);
+    if (item.row.silent !== true) options.onTried(tried.sent);
   }
 
-  /**
-   * Whether an event may be the only one to fail: as the first in its line it would be the probe again and again, and
-   * no other could show that the cloud is well. Every second time, so that neither of the two decides alone.
-   */
-  function isDoubtful(item: Item): boolean {
-    item.compared = !item.compared && item.blamed >= comparedFrom && accepted === item.acceptedBefore;
-    return item.compared;
+  /** False where a comparison goes before the try and does not pass. */
+  async function mayTry(item: Item, signal: AbortSignal): Promise<boolean> {
+    const compared = isComparedBefore(item.suspicion, evidence);
+    item.suspicion = { ...item.suspicion, compared };
+    return !compared || ((await compare(signal)) !== 'fails' && breaker.waitMs() === 0);
   }
 
-  /** Before all rest for long, until a person changes something, it is told at once whether the others are meant too. */
-  function isOwnFault({ row }: Item, { judgement }: Sent): boolean {
-    const { action } = judgement.row;
-    if (row.silent === true || action.do !== 'rest' || isUnsent(judgement)) return false;
-    return action.blamed === 'waits' && !action.endsWithLink;
+  async function tryNow(item: Item, signal: AbortSignal): Promise<Tried> {
+    const first = await tryOnce(item.row, signal);
+    const at = { silent: item.row.silent === true, outcome: outcomeOf(first.sent) };
+    if (!mayBeAtFault(at)) return { ...first, known: 'unasked' };
+    if ((await findKnown()) === undefined) return { ...first, known: 'none' };
+    if (!isComparedAtOnce(at)) return { ...first, known: 'unasked' };
+    const known = await compare(signal);
+    // Once more: a fault that has just ended must not put an alarm behind its own end.
+    const again = known === 'passes' && breaker.waitMs() === 0 ? await tryOnce(item.row, signal) : first;
+    return { ...again, known };
   }
 
-  /** A repeat of what the cloud has does no harm, and changes no order. Whether the cloud takes it, if there is any. */
-  async function takesKnown(signal: AbortSignal): Promise<'yes' | 'no' | 'nothing known'> {
-    const known = lastAccepted ?? (await options.known());
-    if (known === undefined) return 'nothing known';
-    lastAccepted = known;
+  async function tryOnce(row: PendingRow, signal: AbortSignal): Promise<Omit<Tried, 'known'>> {
+    const sentMono = clock.monotonic();
+    const sent = await send(row, signal);
+    // Not while the origin rests: a pause that another request was asked for meanwhile holds for this one too.
+    const isWrong = sent.judgement.row.action.do === 'reconnect' && breaker.waitMs() === 0;
+    return { sent: isWrong ? await send(row, signal) : sent, sentMono };
+  }
+
+  async function findKnown(): Promise<PendingRow | undefined> {
+    lastAccepted ??= await options.known();
+    return lastAccepted;
+  }
+
+  /** A repeat of what the cloud has does no harm, and changes no order. */
+  async function compare(signal: AbortSignal): Promise<Known> {
+    const known = await findKnown();
+    if (known === undefined) return 'none';
     // A pause that another request was asked for meanwhile holds for this one too.
-    if (breaker.waitMs() > 0) return 'no';
+    if (breaker.waitMs() > 0) return 'fails';
     const sentMono = clock.monotonic();
     const sent = await send(known, signal);
     const { action } = sent.judgement.row;
-    const lives = sent.answer !== undefined || action.do === 'again';
-    if (lives) {
-      accepted += 1;
+    const passes = sent.answer !== undefined || action.do === 'again';
+    if (passes) {
+      evidence = afterPass(evidence);
       open(sentMono);
     } else restOrigin(action.do === 'rest' ? action : busy, sent.judgement, sentMono);
     options.onTried(sent);
-    return lives ? 'yes' : 'no';
+    return passes ? 'passes' : 'fails';
   }
 
-  function accept(item: Item, sent: Sent, sentMono: number): void {
+  /** What follows from the try, by the verdict on who is at fault. */
+  function conclude(item: Item, { sent, sentMono, known }: Tried): void {
+    const { row, direct, tries, suspicion } = item;
+    const of = { seq: row.seq, silent: row.silent === true, direct, tries, suspicion, evidence };
+    const { verdict, ...judged } = verdictOn({ ...of, outcome: outcomeOf(sent), known });
+    item.suspicion = judged.suspicion;
+    evidence = judged.evidence;
+    // The server lives, whatever it thinks of this event.
+    if (verdict.do === 'deliver' || sent.judgement.row.action.do === 'again') open(sentMono);
+    if (verdict.do === 'deliver') deliver(item, sent);
+    else if (verdict.do === 'rest') queue.back(item);
+    else if (verdict.do === 'park') park(item, sent);
+    else apart(item, sent, verdict);
+    if (verdict.do !== 'deliver' && verdict.rest !== undefined) restOrigin(verdict.rest, sent.judgement, sentMono);
+  }
+
+  function deliver(item: Item, sent: Sent): void {
     const { row } = item;
-    accepted += 1;
-    taken += 1;
-    if (takesOnlyKnown) {
-      takesOnlyKnown = false;
-      queue.asideIsDue('alone');
-    }
-    if (row.silent !== true) lastAccepted = row;
-    open(sentMono);
+    queue.asideIsDue('taken');
     options.feed.accepted(row.seq);
-    if (row.silent !== true) count(row);
+    if (row.silent !== true) {
+      lastAccepted = row;
+      count(row);
+    }
     decide(item, { verdict: 'delivered' });
     options.onAccepted(row, sent);
   }
@@ -216,98 +200,10 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     if (boot === clock.bootId) metrics.latency.observe({ lane }, (clock.monotonic() - mono) / 1000);
   }
 
-  /** The server lives and does not want this event: one more try by itself, then it is parked. */
-  function refuse(item: Item, sent: Sent, sentMono: number, waitMs: number): void {
-    open(sentMono);
-    // Nobody could see that it is parked, nor put it back: a silent event is offered for as long as it takes.
-    if (item.row.silent === true) waitAlone(item, sent, { fromMs: waitMs, toMs: hourMs, tries: item.tries });
-    else if (item.refused > 0) park(item, sent);
-    else {
-      item.refused = 1;
-      aside(item, waitMs);
-    }
-  }
-
-  /** The origin rests. The event keeps its place, unless it seems to be the cause. */
-  function hold(item: Item, sent: Sent, sentMono: number, action: Action): void {
-    const { judgement } = sent;
-    const rest = action.do === 'rest' ? action : busy;
-    if (item.row.silent === true) {
-      const toMs = rest.endsWithLink ? unseenLineMs : unseenFaultMs;
-      waitAlone(item, sent, { fromMs: rest.fromMs, toMs, tries: item.tries });
-      return;
-    }
-    const blamed = action.do === 'rest' && !isUnsent(judgement) ? action.blamed : undefined;
-    if (blamed === undefined) queue.back(item);
-    else if (blame(item, sent, blamed)) return;
-    restOrigin(rest, judgement, sentMono);
-  }
-
-  /** It waits in its place, unless it seems to be the cause. True when it is, so that the origin need not rest for it. */
-  function blame(item: Item, sent: Sent, blamed: 'parks' | 'waits'): boolean {
-    beginsToFail(item);
-    item.blamed += 1;
-    const othersPass = accepted > item.acceptedBefore;
-    // A repeat that passes does not show that another new event would: for want of one nothing is parked.
-    const mayPark = blamed === 'parks' && taken > item.takenBefore;
-    if (othersPass && !mayPark && item.blamed >= blamedCap) {
-      waitApart(item, sent);
-      return true;
-    }
-    // Without anything to compare it with, another event must get its chance.
-    const alone = othersPass ? item.blamed >= blamedCap : item.blamed >= blamedAlone && lastAccepted === undefined;
-    if (mayPark && item.suspected) park(item, sent);
-    else if (alone && blamed === 'parks') {
-      item.suspected = mayPark;
-      aside(item, suspectedMs);
-    } else queue.back(item);
-    return false;
-  }
-
-  function beginsToFail(item: Item): void {
-    if (item.blamed > 0 || item.alone > 0) return;
-    item.acceptedBefore = accepted;
-    item.takenBefore = taken;
-  }
-
-  /**
-   * Never parked: a gateway, a filter or a permission is mended without anybody thinking of this event. At first it
-   * keeps its place, since what comes and goes must not change the order of its key.
-   */
-  function waitApart(item: Item, sent: Sent): void {
-    const { seq, eventId } = item.row;
-    beginsToFail(item);
-    item.alone += 1;
-    item.acceptedBefore = accepted;
-    item.compared = false;
-    const keepsPlace = item.alone <= keepsPlaceFor;
-    const isOnly = taken > item.takenBefore;
-    if (!isOnly) takesOnlyKnown = true;
-    const toMs = isOnly ? hourMs : busy.toMs;
-    waitAlone(item, sent, { fromMs: suspectedMs, toMs, tries: item.alone, keepsPlace });
-    const { reason, status } = sent.judgement;
-    if (item.alone === 1)
-      log.warn({ seq, eventId, status, reason }, 'the cloud takes other events but not this one: it waits by itself');
-  }
-
-  /**
-   * A silent event must not be seen to find the line dead (safety 4): it waits by itself, longer with each try and at
-   * least as long as the server asks for, and the next probe tells how the line is.
-   */
-  function waitAlone(
-    item: Item,
-    { judgement }: Sent,
-    wait: Pick<Rests, 'fromMs' | 'toMs'> & { tries: number; keepsPlace?: boolean },
-  ): void {
-    const own = Math.min(wait.toMs, wait.fromMs * 2 ** Math.min(wait.tries - 1, 20));
-    const asked = judgement.retryAfterMs === undefined ? 0 : Math.min(judgement.retryAfterMs, retryAfterCapMs) + 1_000;
-    aside(item, Math.max(own, asked), wait);
-  }
-
   /** While something is accepted between the rests, a fresh alarm goes on counting how long it is held up. */
-  function restOrigin(rest: Rests, { reason, retryAfterMs, tokenWaitMs }: Judgement, sentMono: number): void {
-    if (accepted === acceptedAtRest) queue.originRests();
-    acceptedAtRest = accepted;
+  function restOrigin(rest: Rest, { reason, retryAfterMs, tokenWaitMs }: Judgement, sentMono: number): void {
+    if (evidence.passed === passedAtRest) queue.originRests();
+    passedAtRest = evidence.passed;
     breaker.failed({ ...rest, reason, retryAfterMs, tokenWaitMs }, sentMono);
   }
 
@@ -329,30 +225,23 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     return sent;
   };
 
-  function park(item: Item, sent: Sent): void {
-    const { row, direct, tries } = item;
-    const { reason, status } = sent.judgement;
-    if (direct) {
-      keep(item, sent);
-      return;
-    }
-    if (row.silent !== true) {
-      const { eventId, lane } = row;
-      metrics.parked.inc({ lane });
-      log.warn({ seq: numberIn(row), eventId, tries, status, reason }, 'an event was refused and is parked');
-    }
-    crashPoint('park.decided');
-    decide(item, { verdict: 'parked', status, reason });
+  function apart(item: Item, { judgement }: Sent, { tell, ...wait }: Apart): void {
+    queue.setAside(item, { ...wait, dueMono: clock.monotonic() + wait.waitMs });
+    queue.hastenAside(asideCap);
+    if (tell === undefined) return;
+    const { reason, status } = judgement;
+    const facts = { seq: numberIn(item.row), eventId: item.row.eventId, status, reason };
+    if (tell === 'alone') log.warn(facts, 'the cloud takes other events but not this one: it waits by itself');
+    else log.warn(facts, 'an event in memory only was refused and is tried again by itself');
   }
 
-  /** Without a row there is nothing to park: it is offered until it is accepted, or written and then parked. */
-  function keep(item: Item, sent: Sent): void {
-    const { eventId } = item.row;
-    const { reason, status } = sent.judgement;
-    item.refused += 1;
-    waitAlone(item, sent, { fromMs: suspectedMs, toMs: hourMs, tries: item.refused });
-    const seq = numberIn(item.row);
-    log.warn({ seq, eventId, status, reason }, 'an event in memory only was refused and is tried again by itself');
+  function park(item: Item, { judgement }: Sent): void {
+    const { row, tries } = item;
+    const { reason, status } = judgement;
+    metrics.parked.inc({ lane: row.lane });
+    log.warn({ seq: numberIn(row), eventId: row.eventId, tries, status, reason }, 'an event was refused and is parked');
+    crashPoint('park.decided');
+    decide(item, { verdict: 'parked', status, reason });
   }
 
   function decide(
@@ -364,11 +253,6 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     if (item.direct) queue.forget(item);
     else options.settler.add(item, { ...placeOf(row), at: clock.wall(), tries, ...fate });
     options.onDecided();
-  }
-
-  function aside(item: Item, waitMs: number, place: { keepsPlace?: boolean } = {}): void {
-    queue.setAside(item, clock.monotonic() + waitMs, place);
-    queue.hastenAside(asideCap);
   }
 
   function open(sentMono: number): void {
@@ -387,6 +271,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     get repeats() {
       return repeats;
     },
+    isPoorProbe: ({ suspicion }) => lastAccepted === undefined && isPoorProbe(suspicion),
     restart() {
       if (options.signal.aborted) return;
       const old = line;

@@ -3,11 +3,11 @@ import type { Registry } from 'prom-client';
 import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
-import { sleep, wakeup } from '#lib/wait.ts';
+import { sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import { lanes, type TrustedMoment } from '#site/model/index.ts';
 import { fileOf, type OutboxRow, type PendingRow, type Store } from '#site/store/index.ts';
 import { createAddressBook } from './address-book.ts';
-import { createAttempts, createSend } from './attempts.ts';
+import { createAttempts } from './attempts.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
 import { createDirect } from './direct.ts';
 import { createEventTimes } from './event-times.ts';
@@ -19,6 +19,7 @@ import { deliveryMetrics } from './metrics.ts';
 import { placeOf } from './place.ts';
 import { belowAlarms, belowFresh, type Item, Queue } from './queue.ts';
 import { createRate } from './rate.ts';
+import { createSend } from './send.ts';
 import { createSettler, type Settler } from './settler.ts';
 import { createSpread } from './spread.ts';
 import { type DeliveryState, deliveryHealth, deliveryState } from './state.ts';
@@ -90,6 +91,7 @@ const backlogOfBusyMs = 60_000;
 const freshMs = 60_000;
 /** Newest events looked through for one that was delivered. */
 const knownAmong = 500;
+const knownDeadlineMs = 3_000;
 const usualHeartbeatMs = 60_000;
 const drainMs = 1_400;
 const flushMs = 500;
@@ -215,11 +217,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const item = queue.next(clock.monotonic(), belowRank(), mayGo);
+      const isProbe = breaker.state().state !== 'closed';
+      const isPoor = (item: Item) => isProbe && attempts.isPoorProbe(item);
+      const item = queue.next(clock.monotonic(), belowRank(), mayGo, isPoor);
       if (item === undefined) return;
-      // Older events of its key that rest are not waited for, and none by an alarm that was held up long enough: the
-      // look would be repeated as long as older ones remain, and nothing else would be sent.
-      if (!isFull(item) && !queue.isOverdue(item) && feed.mustLookBefore(item)) await feed.lookBefore(item);
+      // Older events of its key that rest are not waited for, and one that goes alone knows older ones already.
+      if (!isFull(item) && queue.isFirst(item) && feed.mustLookBefore(item)) await feed.lookBefore(item);
       else attempts.launch(item);
     }
   }
@@ -244,13 +247,15 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** The newest event the cloud is known to have; one whose lane is known by its class. */
   async function newestDelivered(): Promise<PendingRow | undefined> {
-    const records = await store.events({ limit: knownAmong }).catch(() => []);
-    for (const { seq, delivery, event } of records) {
-      const lane = lanes.find((one) => one === event.class);
-      if (delivery !== 'delivered' || lane === undefined) continue;
-      return store.row({ seq, lane }).catch(() => undefined);
-    }
-    return undefined;
+    const look = async () => {
+      for (const { seq, delivery, event } of await store.events({ limit: knownAmong })) {
+        const lane = lanes.find((one) => one === event.class);
+        if (delivery === 'delivered' && lane !== undefined) return store.row({ seq, lane });
+      }
+      return undefined;
+    };
+    // A disk that hangs keeps no slot.
+    return withDeadline(knownDeadlineMs, cut.signal, look).catch(() => undefined);
   }
 
   async function run(): Promise<void> {
@@ -306,7 +311,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   function lineUp(): void {
     cloud.eventTokens.retryNow();
     breaker.linkUp();
-    queue.asideIsDue('failed');
+    queue.asideIsDue('link');
     uploader.linkUp();
     link.recheck();
     wakeAll();

@@ -1,5 +1,6 @@
 import { type Lane, lanes } from '#site/model/index.ts';
 import { fileOf, type PendingRow } from '#site/store/index.ts';
+import { type Suspicion, unsuspected } from './suspicion.ts';
 
 /** One event on its way out, in memory. */
 export interface Item {
@@ -12,34 +13,35 @@ export interface Item {
   fresh: boolean;
   state: 'waiting' | 'sending' | 'aside' | 'settling';
   tries: number;
-  /** Tries that failed for a reason that may be its own; how many answers were good, and events new, before the first. */
-  blamed: number;
-  acceptedBefore: number;
-  takenBefore: number;
-  /** How often it was set aside because it alone failed. */
-  alone: number;
-  /** The last probe was not this event but one the cloud has already, to tell which of both is at fault. */
-  compared: boolean;
-  /** How often it was refused; the second time it is parked, if it has a row. */
-  refused: number;
-  /** The server failed on it while others passed; the next time it is parked. */
-  suspected: boolean;
-  /** When an item set aside is tried again, monotonic. */
-  dueMono: number;
+  suspicion: Suspicion;
+  /** Set aside: when it is tried again, and what else ends the wait. */
+  aside: Aside;
+  /** When its last try began, monotonic. */
+  sentMono: number;
   /** Since when a fresh alarm waits for older events of its own key, monotonic. */
   heldUpSince: number | undefined;
 }
 
+export interface Aside {
+  /** Monotonic. */
+  readonly dueMono: number;
+  /** It stays in the line of its key: only a fresh alarm that was held up long enough passes it. */
+  readonly keepsPlace: boolean;
+  readonly endsWithLink: boolean;
+  /** An event that was new to the cloud was taken. */
+  readonly endsWithTaken: boolean;
+}
+
+const notAside: Aside = { dueMono: 0, keepsPlace: false, endsWithLink: false, endsWithTaken: false };
+
 /** Events of one key; they leave in the order of seq, one at a time. */
 export interface Chain {
-  /** By seq; without the items set aside. */
   readonly key: string;
+  /** By seq; without the items set aside, but for those that keep their place. */
   readonly items: Item[];
   /** Items whose fate is open, those set aside included; without any the chain is forgotten. */
   open: number;
   sending: number;
-  /** An item set aside that keeps its place: only a fresh alarm that was held up long enough passes it. */
-  blockedBy: Item | undefined;
   /** When it had its last turn: of equal ranks the key whose turn is longest ago goes first, so that none waits for all of another. */
   turn: number;
   /** How many of the items have each rank. */
@@ -72,8 +74,6 @@ export class Queue {
   readonly #direct: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
   #freshDirect = 0;
   #turns = 0;
-  /** Of the last look for the next event. */
-  #nowMono = 0;
   /** Fresh alarms that are not yet accepted. */
   #fresh = 0;
   #silent = 0;
@@ -130,14 +130,9 @@ export class Queue {
       fresh: kind.fresh && row.lane === 'alarm',
       state: 'waiting',
       tries: 0,
-      blamed: 0,
-      acceptedBefore: 0,
-      takenBefore: 0,
-      alone: 0,
-      compared: false,
-      refused: 0,
-      suspected: false,
-      dueMono: 0,
+      suspicion: unsuspected,
+      aside: notAside,
+      sentMono: 0,
       heldUpSince: undefined,
     };
     this.#items.set(row.seq, item);
@@ -150,46 +145,52 @@ export class Queue {
 
   /**
    * The event to send next among those whose rank is below `belowRank` and that may go; marks nothing. One that may not
-   * go holds up no other of its key.
+   * go holds up no other of its key. One that is `isPoor` comes after all others.
    */
-  next(nowMono: number, belowRank: number, mayGo: (item: Item) => boolean = () => true): Item | undefined {
+  next(
+    nowMono: number,
+    belowRank: number,
+    mayGo: (item: Item) => boolean = () => true,
+    isPoor: (item: Item) => boolean = () => false,
+  ): Item | undefined {
     // While nothing may be sent, no alarm is held up by older events of its key.
     if (belowRank <= 0) return undefined;
-    this.#nowMono = nowMono;
     let best: Item | undefined;
     let bestRank = belowRank;
     const offer = (item: Item, rank: number) => {
-      if (rank < bestRank || (rank === bestRank && best !== undefined && goesBefore(item, best))) {
+      const own = isPoor(item) ? rank + lanes.length + 1 : rank;
+      if (own < bestRank || (own === bestRank && best !== undefined && goesBefore(item, best))) {
         best = item;
-        bestRank = rank;
+        bestRank = own;
       }
     };
     for (const chain of this.#chains.values()) {
       if (chain.rank > bestRank) continue;
-      const isFree = chain.sending === 0 && chain.blockedBy === undefined;
-      const head = isFree ? chain.items.find(mayGo) : undefined;
-      if (head !== undefined) offer(head, head === chain.items[0] || chain.rank === 0 ? chain.rank : rankOf(head));
+      const head = chain.sending === 0 ? chain.items.find(mayGo) : undefined;
+      // One set aside that keeps its place keeps that of the others too.
+      if (head?.state === 'waiting')
+        offer(head, head === chain.items[0] || chain.rank === 0 ? chain.rank : rankOf(head));
       const alone = chain.rank === 0 ? overdueAlarm(chain, nowMono) : undefined;
       // Before the older ones too: of a cloud that takes little, each turn would go to them.
       if (alone !== undefined) offer(alone, -1);
     }
     for (const item of this.#aside) {
       // One the server fails on comes last in its rank: as a probe it would never let another show that all is well.
-      const rank = rankOf(item) + (item.blamed > 0 ? 0.5 : 0);
-      if (item.dueMono <= nowMono && item.chain.sending === 0 && mayGo(item)) offer(item, rank);
+      const rank = rankOf(item) + (item.suspicion.failures > 0 ? 0.5 : 0);
+      if (item.aside.dueMono <= nowMono && item.chain.sending === 0 && mayGo(item)) offer(item, rank);
     }
     return best;
   }
 
-  /** It was offered ahead of the older events of its key, because they held it up too long. */
-  isOverdue({ heldUpSince }: Item): boolean {
-    return heldUpSince !== undefined && this.#nowMono - heldUpSince >= heldUpMs;
+  /** No older event of its key waits here. */
+  isFirst(item: Item): boolean {
+    return item.chain.items[0] === item;
   }
 
-  started(item: Item): void {
-    if (this.#aside.delete(item)) this.#link(item);
-    if (item.chain.blockedBy === item) item.chain.blockedBy = undefined;
+  started(item: Item, nowMono: number): void {
+    if (this.#aside.delete(item) && !item.aside.keepsPlace) this.#link(item);
     item.state = 'sending';
+    item.sentMono = nowMono;
     item.tries += 1;
     item.chain.sending += 1;
     this.#turns += 1;
@@ -203,12 +204,11 @@ export class Queue {
   }
 
   /** The event waits by itself; younger ones of its key may pass, unless it keeps its place. */
-  setAside(item: Item, dueMono: number, { keepsPlace = false } = {}): void {
+  setAside(item: Item, aside: Aside): void {
     this.#ended(item);
-    this.#unlink(item);
-    if (keepsPlace) item.chain.blockedBy = item;
+    if (!aside.keepsPlace) this.#unlink(item);
     item.state = 'aside';
-    item.dueMono = dueMono;
+    item.aside = aside;
     this.#aside.add(item);
   }
 
@@ -217,7 +217,6 @@ export class Queue {
     this.#ended(item);
     this.#unlink(item);
     this.#aside.delete(item);
-    if (item.chain.blockedBy === item) item.chain.blockedBy = undefined;
     item.state = 'settling';
     item.chain.open -= 1;
     if (item.chain.open === 0) this.#chains.delete(item.chain.key);
@@ -251,8 +250,8 @@ export class Queue {
   /** Of more than `cap` items with rows that are set aside, the one set aside longest ago becomes due now. */
   hastenAside(cap: number): void {
     const stored = [...this.#aside].filter(({ direct }) => !direct);
-    const oldest = stored.length > cap ? stored.find(({ dueMono }) => dueMono !== 0) : undefined;
-    if (oldest !== undefined) oldest.dueMono = 0;
+    const oldest = stored.length > cap ? stored.find(({ aside }) => aside.dueMono !== 0) : undefined;
+    if (oldest !== undefined) isDue(oldest);
   }
 
   /** Alarms up to this number are backlog from now on: what comes after an outage goes ahead of what came in it. */
@@ -260,7 +259,7 @@ export class Queue {
     if (this.#fresh === 0) return;
     for (const item of this.#items.values()) {
       if (!item.fresh || item.direct || item.row.seq > upTo || item.state === 'settling') continue;
-      const isLinked = item.state !== 'aside';
+      const isLinked = item.state !== 'aside' || item.aside.keepsPlace;
       if (isLinked) this.#unlink(item);
       item.fresh = false;
       item.heldUpSince = undefined;
@@ -269,10 +268,12 @@ export class Queue {
     }
   }
 
-  /** Everything set aside is due now, what failed for a reason that may be the line's, or what failed alone. */
-  asideIsDue(which: 'all' | 'failed' | 'alone'): void {
-    for (const item of this.#aside)
-      if (which === 'all' || (which === 'failed' ? item.blamed : item.alone) > 0) item.dueMono = 0;
+  /** Everything set aside is due now, or what waits for such news. */
+  asideIsDue(news: 'all' | 'link' | 'taken'): void {
+    for (const item of this.#aside) {
+      const { endsWithLink, endsWithTaken } = item.aside;
+      if (news === 'all' || (news === 'link' ? endsWithLink : endsWithTaken)) isDue(item);
+    }
   }
 
   /** The origin rests: how long alarms were held up by older events of their key is measured anew afterwards. */
@@ -284,12 +285,12 @@ export class Queue {
   /** When the next item set aside, or the next alarm held up, is due; monotonic. */
   nextDueMono(): number {
     let due = Number.POSITIVE_INFINITY;
-    for (const item of this.#aside) due = Math.min(due, item.dueMono);
+    for (const { aside } of this.#aside) due = Math.min(due, aside.dueMono);
     if (this.#fresh === 0) return due;
     for (const chain of this.#chains.values()) {
       if (chain.rank !== 0) continue;
-      for (const item of chain.items)
-        if (item.heldUpSince !== undefined) due = Math.min(due, item.heldUpSince + heldUpMs);
+      const { alarm, sinceMono } = firstHeldUp(chain);
+      if (alarm !== undefined) due = Math.min(due, sinceMono + heldUpMs);
     }
     return due;
   }
@@ -303,7 +304,6 @@ export class Queue {
         items: [],
         open: 0,
         sending: 0,
-        blockedBy: undefined,
         turn: 0,
         ranks: [0, 0, 0, 0, 0],
         rank: Number.POSITIVE_INFINITY,
@@ -354,11 +354,30 @@ const keyOf = ({ lane, orderKey }: PendingRow): string => `${fileOf(lane)} ${ord
 const goesBefore = (a: Item, b: Item): boolean =>
   a.chain.turn === b.chain.turn ? a.row.seq < b.row.seq : a.chain.turn < b.chain.turn;
 
+const isDue = (item: Item): void => {
+  item.aside = { ...item.aside, dueMono: 0 };
+};
+
+/**
+ * The first fresh alarm that waits behind older events of its key, and since when nothing but them keeps it: it does not
+ * overtake another that has just gone alone, such as the alarm whose end it is.
+ */
+function firstHeldUp(chain: Chain): { alarm: Item | undefined; sinceMono: number } {
+  let sinceMono = Number.NEGATIVE_INFINITY;
+  for (const item of chain.items) {
+    if (!item.fresh) continue;
+    if (item.state === 'sending') sinceMono = Math.max(sinceMono, item.sentMono);
+    if (item.state === 'waiting' && item.heldUpSince !== undefined)
+      return { alarm: item, sinceMono: Math.max(sinceMono, item.heldUpSince) };
+  }
+  return { alarm: undefined, sinceMono };
+}
+
 /** A fresh alarm that has waited long enough for the older events of its key. */
 function overdueAlarm(chain: Chain, nowMono: number): Item | undefined {
-  const alarm = chain.items.find((item) => item.fresh && item.state === 'waiting');
-  const isHead = alarm === chain.items[0] && chain.sending === 0 && chain.blockedBy === undefined;
-  if (alarm === undefined || isHead) return undefined;
-  alarm.heldUpSince ??= nowMono;
-  return nowMono - alarm.heldUpSince >= heldUpMs ? alarm : undefined;
+  const [first] = chain.items;
+  for (const item of chain.items)
+    if (item.fresh && item.state === 'waiting' && (item !== first || chain.sending > 0)) item.heldUpSince ??= nowMono;
+  const { alarm, sinceMono } = firstHeldUp(chain);
+  return alarm !== undefined && nowMono - sinceMono >= heldUpMs ? alarm : undefined;
 }
