@@ -2,7 +2,7 @@ import type { ArmMode, Command, CommandResult, PartitionPlan, Undone, ZoneNumber
 import { auditAnswer } from './audit.ts';
 import { bypassCommand, bypassEvent } from './bypass.ts';
 import { callForHelp } from './duress.ts';
-import { answer, conclude, keep, settle, undoneOf } from './flight.ts';
+import { answer, conclude, keep, seenOf, settle, undoneOf } from './flight.ts';
 import { admit, checkCode, checkRate, gate, isPerson, locked, refuse } from './gate.ts';
 import { deviceUp } from './link.ts';
 import { noteGiven, outranks, overruled } from './meeting.ts';
@@ -32,7 +32,7 @@ export function command(work: Work, given: Command): void {
 
 /** Answered from memory (C2), refused at the gate, done by the engine, or forwarded to a panel. */
 function judge(work: Work, command: Command): void {
-  const seen = own(work.state.commands, command.id);
+  const seen = seenOf(work.state, command.id);
   if (seen?.result !== undefined && seen.bodyHash === command.bodyHash) {
     work.rules.add('C2');
     work.effects.push({ kind: 'reply', result: seen.result, client: command.client });
@@ -93,7 +93,7 @@ function aimed(work: Work, command: Command): Command {
 /** Its age, its code and its client are good. What comes of it is audited by whoever acts on it. */
 function heard(work: Work, command: Command): void {
   const result = conclude(work, command, { changed: true });
-  keep(work, command.id, { bodyHash: command.bodyHash, at: work.at.wall, result });
+  keep(work, { id: command.id, bodyHash: command.bodyHash, at: work.at.wall, result });
   work.effects.push({ kind: 'reply', result, client: command.client });
 }
 

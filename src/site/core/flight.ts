@@ -11,7 +11,7 @@ import { auditAnswer } from './audit.ts';
 import { scheduleAnswered } from './schedule-report.ts';
 import { shown } from './shown.ts';
 import { clearTimer } from './timers.ts';
-import type { Failure, InFlight, SeenCommand } from './types.ts';
+import type { Failure, InFlight, SeenCommand, SiteState } from './types.ts';
 import { own, partitionOf, setPartition, type Work, without } from './work.ts';
 
 /** Results of past commands that are kept (C2). */
@@ -38,7 +38,7 @@ export function settle(work: Work, partition: PartitionId, commandId: string, se
     return;
   }
   work.state = { ...work.state, inFlight: without(work.state.inFlight, commandId) };
-  const seen = own(work.state.commands, commandId);
+  const seen = seenOf(work.state, commandId);
   const result = conclude(work, { id: commandId, partition: next.target }, next);
   answer(work, next, { bodyHash: seen?.bodyHash ?? '', result });
 }
@@ -93,44 +93,44 @@ export function answer(
 ): void {
   auditAnswer(work, command, result);
   if (command.source === 'schedule' && result.final) scheduleAnswered(work, command, result);
-  keep(work, result.commandId, { bodyHash, at: work.at.wall, result });
+  keep(work, { id: result.commandId, bodyHash, at: work.at.wall, result });
   work.effects.push({ kind: 'reply', result, client: command.client });
 }
 
+/** The kept answer to a command, if there is one. */
+export const seenOf = ({ commands }: SiteState, id: string): SeenCommand | undefined =>
+  commands.find((one) => one.id === id);
+
 /**
- * Keeps an answer. Insertion order is age: a later answer to the same command keeps its place. At the cap the oldest one
+ * Keeps an answer. The order is age: a later answer to the same command keeps its place. At the cap the oldest one
  * without an effect gives way, so that no flood of refused or expired commands pushes out what was done; where there
- * is none, a new one without an effect is not kept. Filled member by member, because spreading a record of 1,000 ids
- * takes twenty times as long; without a prototype, so that every id is a member.
+ * is none, a new one without an effect is not kept.
  */
-export function keep(work: Work, id: string, seen: SeenCommand): void {
-  const before = work.state.commands;
-  const ids = Object.keys(before);
-  const isFull = ids.length >= commandCap && own(before, id) === undefined;
-  const idle = isFull ? ids.find((old) => hadNoEffect(before[old])) : undefined;
-  if (isFull && idle === undefined && hadNoEffect(seen)) return;
-  const oldest = isFull ? (idle ?? ids.find((old) => own(work.state.inFlight, old) === undefined)) : undefined;
-  if (isFull && idle === undefined && oldest !== undefined) forget(work, before[oldest]);
-  const commands: Record<string, SeenCommand> = Object.create(null);
-  for (const known of ids) {
-    const entry = before[known];
-    if (known !== oldest && entry !== undefined) commands[known] = entry;
+export function keep(work: Work, seen: SeenCommand): void {
+  const { commands, inFlight } = work.state;
+  const place = commands.findIndex(({ id }) => id === seen.id);
+  if (place !== -1) {
+    work.state = { ...work.state, commands: commands.with(place, seen) };
+    return;
   }
-  commands[id] = seen;
-  work.state = { ...work.state, commands };
+  const isFull = commands.length >= commandCap;
+  const idle = isFull ? commands.find(hadNoEffect) : undefined;
+  if (isFull && idle === undefined && hadNoEffect(seen)) return;
+  const gone = isFull ? (idle ?? commands.find(({ id }) => own(inFlight, id) === undefined)) : undefined;
+  if (gone !== undefined && gone !== idle) forget(work, gone);
+  work.state = { ...work.state, commands: [...commands.filter((one) => one !== gone), seen] };
 }
 
 /** From now on what was given before this one was answered may be a repeat of it: see `admit`. */
-function forget(work: Work, gone: SeenCommand | undefined): void {
-  if (gone === undefined) return;
+function forget(work: Work, gone: SeenCommand): void {
   const { forgotten = gone.at } = work.state;
   // A moment ahead is one of a clock that was wrong; what comes from there is refused as such (C1).
   const latest = forgotten > work.at.wall ? gone.at : Math.max(forgotten, gone.at);
   work.state = { ...work.state, forgotten: latest };
 }
 
-const hadNoEffect = (seen: SeenCommand | undefined): boolean =>
-  seen?.result?.outcome === 'expired' || seen?.result?.outcome === 'refused';
+const hadNoEffect = ({ result }: SeenCommand): boolean =>
+  result?.outcome === 'expired' || result?.outcome === 'refused';
 
 /** `field` tells a panel's own NOT_ALLOWED from those of the rules, which ask for something else. */
 const refusals: Readonly<Record<PanelRefusal, { readonly code: ReplyCode; readonly field?: string }>> = {

@@ -77,6 +77,13 @@ const result = z.strictObject({
   final: flag,
 });
 
+const seen = { bodyHash: text, at: number, result: optional(result) };
+const commands = z.union([
+  z.array(z.strictObject({ id: text, ...seen })),
+  // Earlier versions kept a record.
+  record(z.strictObject(seen)).transform((byId) => Object.entries(byId).map(([id, one]) => ({ id, ...one }))),
+]);
+
 const waiting = { zone: text, kind: text, at: deadline, evidence: z.array(record(z.union([text, number, flag]))) };
 
 const period = z.strictObject({
@@ -228,7 +235,7 @@ const siteState = z
     links: record(link),
     troubles: record(trouble),
     timers: record(timer),
-    commands: record(z.strictObject({ bodyHash: text, at: number, result: optional(result) })),
+    commands,
     forgotten: optional(number),
     wrongCodes: record(z.array(number)),
     incidents: z.int().nonnegative(),

@@ -27,7 +27,7 @@ export function initialState(plan: SitePlan, at: Stamp, options: { readonly stor
     links: {},
     troubles: options.storeLost ? { [troubleKey('system', bridgeItself)]: lost } : {},
     timers: {},
-    commands: {},
+    commands: [],
     wrongCodes: {},
     incidents: 0,
     periods: {},

@@ -41,8 +41,11 @@ export interface SiteState {
   /** Active troubles by `kind|device|zone`. */
   readonly troubles: Readonly<Record<string, TroubleState>>;
   readonly timers: Readonly<Record<string, TimerState>>;
-  /** Results of past commands by id (rule C2); the oldest give way at 1,000. */
-  readonly commands: Readonly<Record<string, SeenCommand>>;
+  /**
+   * Results of past commands (rule C2), the oldest first; they give way at 1,000. A list, since a record of so many ids
+   * is far dearer to copy, and puts those that look like numbers first.
+   */
+  readonly commands: readonly SeenCommand[];
   /** The latest answer, wall clock milliseconds, of a command with an effect that gave way there. */
   readonly forgotten?: number;
   /** Wrong codes per client (rule C8); at most 64 clients. */
@@ -269,6 +272,7 @@ export interface TimerState {
 }
 
 export interface SeenCommand {
+  readonly id: string;
   readonly bodyHash: string;
   readonly at: number;
   readonly result?: CommandResult;

@@ -80,7 +80,7 @@ export function play(plan: SitePlan, steps: readonly Step[], under: Core = core)
 
 /** Not what a lock or another command under the same id kept out: that is judged anew when it comes again. */
 const isKept = ({ again, after }: Decided, { id, bodyHash }: Command): boolean =>
-  !again && after.commands[id]?.bodyHash === bodyHash;
+  !again && after.commands.find((one) => one.id === id)?.bodyHash === bodyHash;
 
 const isReplay = (signal: Signal): boolean => 'replay' in signal && signal.replay;
 

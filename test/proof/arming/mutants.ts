@@ -23,7 +23,7 @@ const rewrite = (state: SiteState, more: Partial<SiteState['partitions'][string]
   partitions: Object.fromEntries(Object.entries(state.partitions).map(([id, one]) => [id, { ...one, ...more }])),
 });
 
-export const forgetsAnswers = believes((state) => ({ ...state, commands: {} }));
+export const forgetsAnswers = believes((state) => ({ ...state, commands: [] }));
 export const takesRetainedForLive = hears((input) =>
   input.kind === 'signal' && 'replay' in input.signal
     ? { ...input, signal: { ...input.signal, replay: false } }

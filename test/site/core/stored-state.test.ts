@@ -23,8 +23,26 @@ describe('a state that an earlier version wrote', () => {
     expect(ended.state.partitions.p1?.state).toBe('triggered');
   });
 
-  it('comes back as it was: what is new has no trace in it', () => {
-    expect(JSON.parse(writeState(stored(old)))).toEqual(JSON.parse(old));
+  it('comes back as it was: what is new has no trace in it; only the answers to commands have become a list', () => {
+    const { version, state } = JSON.parse(old);
+    const commands = Object.entries<object>(state.commands).map(([id, seen]) => ({ id, ...seen }));
+    expect(commands).toHaveLength(3);
+    expect(JSON.parse(writeState(stored(old)))).toEqual({ version, state: { ...state, commands } });
+  });
+
+  it('C2: its answers to commands are known', () => {
+    const state = adoptPlan(house(), stored(old), stamp(1_205_000));
+    const [seen] = state.commands;
+    const command = { id: seen?.id ?? '', bodyHash: 'another', verb: 'arm', partition: 'p1', issuedAt: 0 } as const;
+    const by = { source: 'lan', client: 'keypad', code: 'ok' } as const;
+    const { effects } = decide(house(), state, {
+      at: stamp(1_205_000),
+      kind: 'command',
+      command: { ...command, ...by },
+    });
+    expect(effects).toContainEqual(
+      expect.objectContaining({ kind: 'reply', result: expect.objectContaining({ error: { code: 'ID_CONFLICT' } }) }),
+    );
   });
 });
 

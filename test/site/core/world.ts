@@ -104,6 +104,8 @@ export interface World {
   /** Lets time pass and fires every timer that is due, in order. */
   pass(ms: number): readonly Effect[];
   word(id?: string): string | undefined;
+  /** The answer that is kept of a command (C2). */
+  kept(id: string): SiteState['commands'][number] | undefined;
   events(effects?: readonly Effect[]): readonly EventDraft[];
   kinds(effects?: readonly Effect[]): readonly string[];
 }
@@ -184,6 +186,7 @@ export function world(plan: SitePlan = house(), options: { storeLost?: boolean; 
       return effects;
     },
     word: (id = 'p1') => self.state.partitions[id]?.state,
+    kept: (id) => self.state.commands.find((one) => one.id === id),
     events: (effects = self.last) => effects.flatMap((effect) => (effect.kind === 'event' ? [effect.event] : [])),
     kinds: (effects = self.last) => self.events(effects).map((event) => `${event.class}:${event.kind}:${event.status}`),
   };
