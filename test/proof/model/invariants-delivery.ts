@@ -1,6 +1,7 @@
 import type { Accepted } from '../../harness/cloud.ts';
 import { type Entry, entriesOf, type History, type Put } from './history.ts';
 import { putsOf } from './invariants-store.ts';
+import { blameOf, comparisonsOf, restsOrigin, waitsAlone } from './suspects.ts';
 import { type Try, triesOf } from './tries.ts';
 
 /**
@@ -30,6 +31,7 @@ const addressRounds = 3;
 export function repeatsHaveAReason(history: History): readonly string[] {
   const { entries } = history;
   const tries = triesOf(history);
+  const comparisons = comparisonsOf(history);
   const settledAt = new Map(
     entriesOf(history, 'settled').flatMap(({ seqs, entryAt }) => seqs.map((seq) => [seq, entryAt])),
   );
@@ -38,15 +40,14 @@ export function repeatsHaveAReason(history: History): readonly string[] {
     const own = tries.get(eventId) ?? [];
     for (const life of new Set(own.map((one) => one.life))) {
       const taken = own.filter(
-        (one, at) =>
-          one.life === life && one.answer?.taken === true && (at === 0 || !isComparison(entries, one.postAt)),
+        (one) => one.life === life && one.answer?.taken === true && !comparisons.has(one.postAt),
       ).length;
       if (taken > (media ? 1 + addressRounds : 1))
         found.push(`put ${token} was accepted ${taken} times in life ${life}`);
     }
     const settled = settledAt.get(seq);
     if (media || settled === undefined) continue;
-    const again = own.find(({ postAt }) => postAt > settled && !isComparison(entries, postAt));
+    const again = own.find(({ postAt }) => postAt > settled && !comparisons.has(postAt));
     if (again !== undefined && !isDamagedBetween(entries, settled, again.postAt))
       found.push(`put ${token} was sent again in life ${again.life}, after its acceptance was on disk`);
   }
@@ -57,13 +58,6 @@ export function repeatsHaveAReason(history: History): readonly string[] {
     for (const { event_id, try_count } of history.final.accepted)
       if (try_count > 1) found.push(`${event_id} was sent ${try_count} times in a run without faults`);
   return found;
-}
-
-/** After a failure one event the cloud has already may be sent once more, to tell whether the other alone is at fault. */
-function isComparison(entries: readonly Entry[], postAt: number): boolean {
-  const life = entries.slice(0, postAt).findLastIndex(({ what }) => what === 'life');
-  const last = entries.slice(Math.max(0, life), postAt).findLast(({ what }) => what === 'posted');
-  return last?.what === 'posted' && !last.taken;
 }
 
 const isDamagedBetween = (entries: readonly Entry[], from: number, to: number): boolean =>
@@ -94,7 +88,10 @@ export function orderIsKept(history: History): readonly string[] {
 /** A fresh alarm waits so long for older events of its own key (issue 4), milliseconds. */
 const heldUpMs = 3_000;
 
-/** The documented exceptions. `late` has the lower number and arrived after `early`. */
+/**
+ * The documented exceptions: an alarm that went alone after three seconds, and an event that was refused or is known to
+ * fail alone. `late` has the lower number and arrived after `early`.
+ */
 function mayOvertake(of: {
   history: History;
   tries: ReadonlyMap<string, readonly Try[]>;
@@ -110,47 +107,40 @@ function mayOvertake(of: {
   const told = (put: Put) => before.findIndex((entry) => entry.what === 'acked' && entry.token === put.token);
   const isKnown = told(of.late) >= 0 && (told(of.early) < 0 || told(of.late) < told(of.early));
   if (!isKnown) return true;
-  // Set aside, parked or tried again: it waits by itself, and others pass.
-  const lateTries = (of.tries.get(of.late.eventId) ?? []).filter(({ answerAt = 0 }) => answerAt < postAt);
-  if (lateTries.some(({ answer }) => answer !== undefined && !answer.taken && waitsAlone(answer, of.late))) return true;
+  if (waitsAlone(of.history, of.late, of.tries.get(of.late.eventId) ?? [], postAt)) return true;
   // Rows of a damaged file come back when they have been read from what was set aside.
   const put = entries.findIndex((entry) => entry.what === 'numbered' && entry.token === of.late.token);
   if (isDamagedBetween(entries, put, postAt)) return true;
   return of.early.lane === 'alarm' && isHeldUp(before, of.early, first);
 }
 
-/** Statuses that say something about this event and not about the line. */
-const waitsAlone = ({ status }: Extract<Entry, { what: 'posted' }>, { silent }: Put): boolean =>
-  silent || status === 500 || [400, 409, 413, 422].includes(status ?? 0);
-
-/** What is said of one event, or of the connection it was sent on: the others need not wait for it. */
-const aboutOneEvent = [400, 409, 413, 421, 422];
-
-/** After it nothing is sent for a while. A request that the box gave up by itself, the line being a new one, says nothing. */
-const restsOrigin = ({ taken, status = 0, failure = '' }: Extract<Entry, { what: 'posted' }>): boolean =>
-  !taken && !aboutOneEvent.includes(status) && !failure.startsWith('Error:');
-
 /** The alarm has waited three seconds since it came, or since the origin rested and nothing was taken. */
 function isHeldUp(before: readonly Entry[], alarm: Put, first: Try): boolean {
-  const own = before.slice(
-    Math.max(
-      0,
-      before.findLastIndex(({ what }) => what === 'life'),
-    ),
+  const from = Math.max(
+    0,
+    before.findLastIndex(({ what }) => what === 'life'),
   );
+  const own = before.slice(from);
   // Nobody is to see from the rest how a silent event fared (safety 4): it waits by itself.
   const silent = new Set(before.flatMap((entry) => (entry.what === 'numbered' && entry.silent ? [entry.eventId] : [])));
   const unseen = new Set(
     own.flatMap((entry) => (entry.what === 'post' && silent.has(entry.eventId) ? [entry.nth] : [])),
   );
   let since = 0;
+  const comparisons = comparisonsOf({ entries: before });
+  const comparing = new Set(
+    own.flatMap((entry, at) => (entry.what === 'post' && comparisons.has(from + at) ? [entry.nth] : [])),
+  );
+  // Where there is something to compare with, only the comparison tells whether all are meant.
+  let isKnown = before.some(({ what }) => what === 'settled');
   // While something is taken between two rests, the time goes on.
   let isTaking = false;
   for (const entry of own) {
-    if (entry.what === 'posted' && entry.taken) isTaking = true;
+    if (entry.what === 'posted' && entry.taken) [isTaking, isKnown] = [true, true];
     if (entry.what === 'life') since = entry.mono;
     if (entry.what === 'numbered' && entry.token === alarm.token) since = Math.max(since, entry.mono);
     if (entry.what !== 'posted' || !restsOrigin(entry) || unseen.has(entry.nth)) continue;
+    if (isKnown && blameOf(entry) === 'needs a person' && !comparing.has(entry.nth)) continue;
     if (!isTaking) since = entry.mono;
     isTaking = false;
   }

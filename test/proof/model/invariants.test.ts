@@ -96,6 +96,19 @@ const heldUp = (outcome: { status: number } | { failure: string }): Entry[] => [
   post(2, 2, 3_120),
 ];
 const overtaken = { accepted: [accepted(two, 1), accepted(one, 2)] };
+/** One was taken, and another fails. */
+const suspected = (status: number) => [
+  ...[...good(one), numbered(two), acked(2), post(2, 2), posted(2, { taken: false, status })],
+];
+/** It fails so often, each time after another had passed. */
+const failsAlone = (status: number, times: number): Entry[] => [
+  ...[life, numbered(one), acked(1), numbered(two), acked(2)],
+  ...Array.from({ length: times }, (_, i) => [
+    ...[post(2 * i + 1, 1), posted(2 * i + 1, { taken: false, status })],
+    ...[post(2 * i + 2, 9), posted(2 * i + 2)],
+  ]).flat(),
+  ...[post(100, 1), posted(100, { taken: false, status, mono: 0 }), post(101, 2, 1)],
+];
 /** Its request went out and the answer is open. */
 const underWay = [life, numbered(one), acked(1), post(1, 1)];
 const seen = (count: number): Entry => ({ what: 'gaps', gaps: count === 0 ? [] : [{ ...gap, count }] });
@@ -149,8 +162,16 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       history([{ ...step(0), step: { do: 'burst', lanes: ['alarm'], count: 1 } } as Entry, ...good(one)], {
         accepted: [accepted(one, 1, { try_count: 2 })],
       }),
+      history([...suspected(403), post(3, 1), posted(3), post(4, 1), posted(4)]),
+      // Who asks for fewer requests says nothing of the event, nor does a refusal of all.
+      history([...suspected(429), post(3, 1), posted(3)]),
+      history([...suspected(422), post(3, 1), posted(3)]),
+      history([...suspected(502), post(3, 2), posted(3), post(4, 1), posted(4)]),
+      history([...suspected(502), killed, life, post(1, 1), posted(1)]),
     ],
     whole: [
+      history([...suspected(403), post(3, 1), posted(3)]),
+      history([...suspected(502), post(3, 1), posted(3, { taken: false, status: 502 }), post(4, 2), posted(4)]),
       history([life, numbered(one), post(1, 1), posted(1, { taken: false, status: 503 }), post(2, 1), posted(2)]),
       history([life, numbered(one), post(1, 1), posted(1), killed, life, post(1, 1)]),
       history([life, numbered(put(1, { media: true })), post(1, 1), posted(1), settled(1), post(2, 1), posted(2)]),
@@ -164,6 +185,10 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       // The origin has only just rested.
       history(heldUp({ status: 503 }), overtaken),
       history(heldUp({ failure: 'unreachable' }), overtaken),
+      // A server error or two do not show that it alone fails, and at first it keeps its place.
+      history(failsAlone(500, 2), overtaken),
+      history(failsAlone(403, 2), overtaken),
+      history(failsAlone(502, 6), overtaken),
     ],
     whole: [
       history(good(one, two), { accepted: [accepted(one, 1), accepted(two, 2)] }),
@@ -177,6 +202,9 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
         accepted: [accepted(two, 1), accepted(one, 2)],
       }),
       history(heldUp({ status: 421 }), overtaken),
+      history(failsAlone(500, 5), overtaken),
+      history(failsAlone(403, 5), overtaken),
+      history(failsAlone(502, 9), overtaken),
       history(heldUp({ failure: 'Error: the line is a new one' }), overtaken),
     ],
   },
@@ -237,8 +265,7 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
         ],
         {
           accepted: [accepted({ ...two, seq: one.seq }, 1)],
-          known: [one.seq],
-          gaps: [gap],
+          ...{ known: [one.seq], gaps: [gap] },
         },
       ),
       history([life, numbered(one)], { gaps: [gap] }),
