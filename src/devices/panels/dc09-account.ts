@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
@@ -59,6 +60,9 @@ const recentCap = 64;
 /** After so long the same number with the same text is another frame: the numbers have gone round. */
 const recentMs = 600_000;
 
+/** Less is how long sending takes; more, or a time to come, is a clock that was set meanwhile. */
+const ageBounds = { leastMs: 5000, mostMs: 7 * 86_400_000 } as const;
+
 /** A panel that empties its memory sends a frame with each answer; more than this is none. */
 export const frameRate = { burst: 200, perSecond: 20 } as const;
 
@@ -114,11 +118,15 @@ export class Account {
       const kept = await this.#keep([]);
       return kept ? { result: 'link_test', answer: acknowledged(), isShown: true } : failed(true);
     }
-    const mapped = this.#options.reports.read(reports);
+    const name = createHash('sha256')
+      .update(`${frame.account}|${frame.seq}|${frame.id}|${content.data}`)
+      .digest('base64url');
+    const mapped = this.#options.reports.read(reports, { frame: name.slice(0, 16), ageMs: this.#ageMs(content) });
     const { isShown } = mapped;
-    const name = `${frame.seq}|${frame.id}|${content.data}`;
     const before = this.#recent.get(name);
     if (before !== undefined && clock.monotonic() - before.atMono < recentMs) {
+      // Whoever never takes an answer repeats it for ever.
+      this.#recent.set(name, { ...before, atMono: clock.monotonic() });
       if (await before.kept) return { result: 'duplicate', answer: acknowledged(), isShown };
     }
     for (const hint of mapped.hints) this.#hints.add(hint);
@@ -160,13 +168,31 @@ export class Account {
   }
 
   #isTimely({ at }: Content): boolean {
-    const { clock, panel, knowsTime, timezone } = this.#options;
+    const { panel, knowsTime } = this.#options;
     if (at === undefined || panel.clock === 'ignored' || !knowsTime()) return true;
-    const wall = clock.wall();
-    const ours = panel.clock === 'utc' ? wall : Date.parse(`${localIso(wall, timezone()).slice(0, 19)}Z`);
+    const ours = this.#panelWall();
     const isGood = isTimely(at, ours);
     this.#offMs = isGood ? undefined : at - ours;
     return isGood;
+  }
+
+  /** The time a panel should write now. */
+  #panelWall(): number {
+    const { clock, panel, timezone } = this.#options;
+    const wall = clock.wall();
+    return panel.clock === 'local' ? Date.parse(`${localIso(wall, timezone()).slice(0, 19)}Z`) : wall;
+  }
+
+  /**
+   * How long ago it happened, where the panel says so: a report out of its memory. Both moments are of its own clock, so that
+   * it matters little how that stands.
+   */
+  #ageMs({ at, occurred }: Content): number | undefined {
+    const { panel, knowsTime } = this.#options;
+    const sent = at ?? (panel.clock === 'ignored' || !knowsTime() ? undefined : this.#panelWall());
+    if (sent === undefined || occurred === undefined) return undefined;
+    const ageMs = sent - occurred;
+    return ageMs >= ageBounds.leastMs && ageMs <= ageBounds.mostMs ? ageMs : undefined;
   }
 
   /** True when the signals, and that the panel is there, are on disk. */

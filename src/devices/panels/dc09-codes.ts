@@ -12,6 +12,7 @@ export type ReportMeaning =
   | { readonly is: 'zone'; readonly active: boolean }
   | { readonly is: 'arming'; readonly state: ArmingWord }
   | { readonly is: 'bypass'; readonly active: boolean }
+  | { readonly is: 'test'; readonly test: 'periodic' | 'manual' }
   | { readonly is: 'nothing' };
 
 const set = (text: string): ReadonlySet<string> => new Set(text.split(' '));
@@ -22,8 +23,14 @@ const burglaryIds = set('140 155 374 423');
 const zoneIds = set('118 146 150 152 153 158 159 161');
 const bypassIds = set('570 571 572 573 575');
 const quietIds = set(
-  '404 405 406 411 412 421 451 452 453 454 455 457 458 459 462 463 466 601 602 603 604 605 606 607 608 611 621 622 623 624 625 627 628 629 632 305 306 313',
+  '404 405 406 411 412 421 451 452 453 454 455 457 458 459 462 463 466 603 604 605 606 607 611 621 622 623 624 625 627 628 629 632 305 306 313',
 );
+/** Proofs of the way to the station; 608 and TX come with a trouble, which is told by a code of its own. */
+const testIds: Readonly<Record<string, 'periodic' | 'manual'>> = {
+  '601': 'manual',
+  '602': 'periodic',
+  '608': 'periodic',
+};
 const troubleIds: Readonly<Record<string, TroubleKind>> = { '147': 'supervision', '300': 'system' };
 
 const sias: Readonly<Record<string, ReportMeaning>> = {
@@ -41,7 +48,9 @@ const sias: Readonly<Record<string, ReportMeaning>> = {
   ...all('LR NR', { is: 'trouble', trouble: 'comm_fail', active: false }),
   ...all('YX', { is: 'trouble', trouble: 'system', active: true }),
   ...all('YZ', { is: 'trouble', trouble: 'system', active: false }),
-  ...all('RP RX RR RB RS TS TE TX BX FX LB LX BC FC OC CI CR CW DD EE JT OI YW', { is: 'nothing' }),
+  ...all('RP TX', { is: 'test', test: 'periodic' }),
+  ...all('RX', { is: 'test', test: 'manual' }),
+  ...all('RR RB RS TS TE BX FX LB LX BC FC OC CI CR CW DD EE JT OI YW', { is: 'nothing' }),
 };
 
 /**
@@ -55,6 +64,8 @@ export function reportMeaning(report: Report, partArming: 'closing' | 'opening')
   // Still there: it was told when it began.
   if (qualifier === '6' || quietIds.has(code)) return { is: 'nothing' };
   const active = qualifier === '1';
+  const test = Object.hasOwn(testIds, code) ? testIds[code] : undefined;
+  if (test !== undefined) return active ? { is: 'test', test } : { is: 'nothing' };
   if (openClose.has(code)) return { is: 'arming', state: active ? 'disarmed' : 'armed_away' };
   if (partClose.has(code)) return partArmed(active, partArming);
   if (burglaryIds.has(code)) return { is: 'burglary', active };

@@ -1,6 +1,6 @@
 import type { Report } from '#lib/dc09/index.ts';
 import { dangerTypes, type PartitionId, type Signal, type ZoneNumber, type ZoneType } from '#site/model/index.ts';
-import { isPressed, type Role } from './codes.ts';
+import type { Role } from './codes.ts';
 import { type ReportMeaning, reportMeaning } from './dc09-codes.ts';
 import type { HintDraft } from './hints.ts';
 import type { Mapping } from './mapping.ts';
@@ -8,19 +8,21 @@ import { normalKey } from './values.ts';
 
 /** What a frame's reports make. `isShown`: false when nobody on the site may notice it (safety 4). */
 export interface Mapped {
-  readonly signals: readonly Signal[];
+  readonly signals: readonly ReportSignal[];
   readonly hints: readonly HintDraft[];
   readonly isShown: boolean;
   /** To be called when the signals are on disk. */
   kept(): void;
 }
 
+/** What a report can say. */
+type ReportSignal = Extract<Signal, { kind: 'zone' | 'partition' | 'trouble' | 'test' }>;
 type Zone = { readonly number: ZoneNumber; readonly type: ZoneType };
 
 /**
- * Turns reports into signals with the site's numbers. A frame that comes again because siteward died before it answered
- * changes nothing the second time, since each signal says how things are; a call for help alone is told twice. Many panels report no end of an alarm: what
- * the site holds in alarm ends with the next opening, and an alarm on top of one that was kept is a new one.
+ * Turns reports into signals with the site's numbers. Each names its report, so that a frame that comes again because
+ * siteward died before it answered is known by the core, and an alarm in another frame is another one. Many panels
+ * report no end of an alarm: what the site holds in alarm ends with the next opening.
  */
 export class ReportMapping {
   readonly #mapping: Mapping;
@@ -43,10 +45,15 @@ export class ReportMapping {
     this.#perhaps = new Set(zones.filter(({ type }) => !dangerTypes.has(type)).map(({ number }) => number));
   }
 
-  read(reports: readonly Report[]): Mapped {
+  /** `frame` names the frame they stand in; `ageMs`: how long ago it happened, where that is known. */
+  read(reports: readonly Report[], { frame, ageMs }: { frame: string; ageMs?: number | undefined }): Mapped {
     const all = reports.map((report) => this.#one(report));
+    const age = ageMs === undefined ? {} : { ageMs };
     return {
-      signals: all.flatMap(({ signals }) => signals),
+      // A frame may report twice of one zone.
+      signals: all.flatMap(({ signals }, n) =>
+        signals.map((signal) => ({ ...signal, report: `${frame}.${n}`, ...age })),
+      ),
       hints: all.flatMap(({ hints }) => hints),
       isShown: all.length === 0 || all.some(({ isShown }) => isShown),
       kept: () => {
@@ -62,6 +69,8 @@ export class ReportMapping {
     switch (meaning.is) {
       case 'nothing':
         return made([]);
+      case 'test':
+        return made([{ kind: 'test', source: this.#mapping.panel, test: meaning.test }]);
       case 'arming':
         return this.#arming(report, meaning.state);
       case 'burglary':
@@ -82,7 +91,7 @@ export class ReportMapping {
     if (partition === undefined) return hinted(unknownPartition(report));
     const user = userOf(report);
     const source = this.#mapping.panel;
-    const change: Signal = { kind: 'partition', source, partition, state, replay: false, ...(user && { user }) };
+    const change: ReportSignal = { kind: 'partition', source, partition, state, replay: false, ...(user && { user }) };
     if (state !== 'disarmed') return made([change]);
     // The disarm first: an alarm that is running is taken back before its zones are calm.
     const over = [...new Set([...this.#alarmed, ...this.#perhaps])].filter((zone) =>
@@ -101,19 +110,16 @@ export class ReportMapping {
     const zone = this.#mapping.zones.get(number);
     // Whatever its panel calls it: the site says that the button is silent (safety 4).
     if (zone?.type === 'panic_silent') {
-      const levels = active ? [false, true] : [false];
-      return { ...made(levels.map((alarm) => this.#zone(zone.number, { alarm }))), isShown: false };
+      return { ...made([this.#zone(zone.number, { alarm: active })]), isShown: false };
     }
     if (!active) {
       if (zone === undefined) return made([]);
       return made([this.#zone(zone.number, { alarm: false })], () => void this.#alarmed.delete(zone.number));
     }
-    const again = zone !== undefined && this.#alarmed.has(zone.number);
-    const ofZone =
-      zone === undefined ? [] : [...(again ? [false] : []), true].map((alarm) => this.#zone(zone.number, { alarm }));
+    const ofZone = zone === undefined ? [] : [this.#zone(zone.number, { alarm: true })];
     const partition = this.#partition(report) ?? (zone === undefined ? undefined : this.#owned(zone.number));
     const source = this.#mapping.panel;
-    const triggered: readonly Signal[] =
+    const triggered: readonly ReportSignal[] =
       partition === undefined || (zone !== undefined && dangerTypes.has(zone.type))
         ? []
         : [{ kind: 'partition', source, partition, state: 'triggered', replay: false }];
@@ -135,8 +141,7 @@ export class ReportMapping {
     if (zone === undefined)
       return role === 'duress' ? { ...made([]), isShown: false } : active ? hinted(unknownZone(role)) : made([]);
     const isShown = zone.type !== 'panic_silent';
-    const levels = active && isPressed(role) ? [false, true] : [active];
-    return { ...made(levels.map((alarm) => this.#zone(zone.number, { alarm }))), isShown };
+    return { ...made([this.#zone(zone.number, { alarm: active })]), isShown };
   }
 
   /** What a detector lacks is told of its zone, if it is known and the code speaks of zones; the rest of the panel. */
@@ -162,7 +167,7 @@ export class ReportMapping {
   #zone(
     zone: ZoneNumber,
     facts: { alarm?: boolean; tamper?: boolean; bypassed?: boolean; lowBattery?: boolean; online?: boolean },
-  ): Signal {
+  ): ReportSignal {
     return { kind: 'zone', source: this.#mapping.panel, zone, ...facts, replay: false };
   }
 
@@ -197,7 +202,7 @@ function userOf(report: Report): string | undefined {
   return plain === '' || plain === '0' ? undefined : plain;
 }
 
-const made = (signals: readonly Signal[], kept: () => void = () => {}): Mapped => ({
+const made = (signals: readonly ReportSignal[], kept: () => void = () => {}): Mapped => ({
   signals,
   hints: [],
   isShown: true,

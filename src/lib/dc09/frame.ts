@@ -22,6 +22,8 @@ export interface Content {
   readonly extended: readonly string[];
   /** The sender's clock, milliseconds since 1970 if what it writes is UTC. */
   readonly at?: number;
+  /** The same, when it happened, where the sender says that (block `H`). */
+  readonly occurred?: number;
 }
 
 export type Broken = 'start' | 'crc' | 'length' | 'form';
@@ -78,7 +80,18 @@ export function parseContent(rest: string): Content | undefined {
   }
   const at = all === undefined ? undefined : moment(parts.map(Number));
   if (all !== undefined && at === undefined) return undefined;
-  return { data: text.slice(0, end), extended, ...(at === undefined ? {} : { at }) };
+  const occurred = extended.flatMap((block) => momentIn(/^H(_?.*)$/.exec(block)?.[1]) ?? [])[0];
+  return {
+    data: text.slice(0, end),
+    extended,
+    ...(at === undefined ? {} : { at }),
+    ...(occurred === undefined ? {} : { occurred }),
+  };
+}
+
+function momentIn(text: string | undefined): number | undefined {
+  const [, ...parts] = stamp.exec(`_${text?.replace(/^_/, '')}`) ?? [];
+  return moment(parts.map(Number));
 }
 
 /** Undefined for a day or an hour that no calendar has. */

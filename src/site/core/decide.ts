@@ -1,4 +1,4 @@
-import type { Signal, Waited } from '#site/model/index.ts';
+import type { EventDraft, Signal, Waited } from '#site/model/index.ts';
 import { tellAbandoned } from './alarm.ts';
 import { armingConflict } from './arming-conflict.ts';
 import { askForType, planInForce, settleAuthority } from './authority.ts';
@@ -8,10 +8,12 @@ import { callForHelp } from './duress.ts';
 import { panelRefusal } from './flight.ts';
 import { linkSignal, release } from './link.ts';
 import { observe } from './panel.ts';
+import { panelTest } from './panel-test.ts';
 import { handOverAll } from './plan.ts';
 import { tick } from './schedules.ts';
 import { started, timerFired } from './started.ts';
 import { conditionChanged, endOrphans } from './supervision.ts';
+import { before } from './timers.ts';
 import { eventsLost, storageChanged } from './trouble.ts';
 import type { Decide } from './types.ts';
 import { begin, decision, type Work, zonePlan } from './work.ts';
@@ -73,13 +75,25 @@ function applySignal(work: Work, signal: Signal): void {
   const from = work.effects.length;
   actOn(work, signal);
   if ('waited' in signal && signal.waited !== undefined) tellBounds(work, from, signal.waited);
+  if ('ageMs' in signal && signal.ageMs !== undefined) datedBack(work, from, signal.ageMs);
 }
 
 /** What a message that waited in a broker has caused has no time of its own. */
 function tellBounds(work: Work, from: number, waited: Waited): void {
+  changeEvents(work, from, (event) => ({ ...event, late: true, waited }));
+}
+
+/** What a report out of a panel's memory has caused happened when the panel says. */
+function datedBack(work: Work, from: number, ageMs: number): void {
+  const at = before(work.at, ageMs);
+  changeEvents(work, from, (event) => ({ ...event, late: true, at }));
+}
+
+/** Changes the events without a time of their own that were made since `from`. */
+function changeEvents(work: Work, from: number, change: (event: EventDraft) => EventDraft): void {
   for (const [index, effect] of work.effects.entries()) {
     if (index < from || effect.kind !== 'event' || effect.event.at !== undefined) continue;
-    work.effects[index] = { ...effect, event: { ...effect.event, late: true, waited } };
+    work.effects[index] = { ...effect, event: change(effect.event) };
   }
 }
 
@@ -105,6 +119,9 @@ function actOn(work: Work, signal: Signal): void {
       break;
     case 'refusal':
       panelRefusal(work, signal);
+      break;
+    case 'test':
+      panelTest(work, signal);
       break;
     default:
       signal satisfies never;

@@ -264,6 +264,7 @@ const siteState = z
     ),
     settleUntil: optional(deadline),
     schedules: optional(schedulesState),
+    reports: optional(z.array(z.strictObject({ about: text, id: text, at: deadline }))),
   })
   .refine(({ partitions, zones, timers }) => named(partitions, 'id') && named(zones, 'number') && named(timers, 'id'));
 

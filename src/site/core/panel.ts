@@ -14,6 +14,7 @@ import { deviceName } from './events.ts';
 import { settle } from './flight.ts';
 import { hold } from './link.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
+import { isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
@@ -31,8 +32,10 @@ export function observe(work: Work, signal: PartitionSignal): void {
   }
   if (hold(work, signal, `partition:${plan.id}`)) return;
   work.rules.add('I6');
+  const isNews = !isToldAgain(work, `partition:${plan.id}`, signal.report);
   const before = partitionOf(work, plan.id);
   if (before.stale) setPartition(work, plan.id, { stale: false });
+  if (!isNews) return;
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
   if (reached && before.request !== undefined) {

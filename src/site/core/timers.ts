@@ -23,6 +23,9 @@ export const now = (at: Stamp): Deadline => ({ mono: at.mono, wall: at.wall, boo
 
 export const after = (at: Stamp, ms: number): Deadline => ({ mono: at.mono + ms, wall: at.wall + ms, boot: at.boot });
 
+/** The moment so long ago, of the same run of the machine and told by the same clocks. */
+export const before = (at: Stamp, ms: number): Stamp => ({ ...at, mono: at.mono - ms, wall: at.wall - ms });
+
 /**
  * Milliseconds from `from` to now: on the monotonic clock within one boot (I12), else on the wall clock. Negative when
  * `from` is ahead.

@@ -83,8 +83,17 @@ export interface SiteState {
   readonly settleUntil?: Deadline;
   /** What schedules have done and are about to do. */
   readonly schedules?: SchedulesState;
+  /** Reports panels made lately, the newest last; at most 64. */
+  readonly reports?: readonly ToldReport[];
   /** Which security system handles the site, once that was decided; absent: as the plan derives it. */
   readonly authority?: AuthorityState;
+}
+
+export interface ToldReport {
+  /** What it is about: `zone:12`, `partition:p1`, `test:panel:main`. */
+  readonly about: string;
+  readonly id: string;
+  readonly at: Deadline;
 }
 
 /** What a partition remembers over one arming period: from one arming or disarming to the next. */

@@ -1,5 +1,6 @@
 import type { Command, SitePlan, ZoneNumber } from '#site/model/index.ts';
 import { decide } from './decide.ts';
+import { zoneKey } from './reports.ts';
 import type { Decision, Holdable, Input, SiteState } from './types.ts';
 import { zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
@@ -9,9 +10,12 @@ import { behaviour } from './zones.ts';
  * visible part of an input in the visible part of a state is the visible part of what is decided about both.
  */
 export function visibleState(plan: SitePlan, state: SiteState): SiteState {
-  const { silentIncidents: _, calls: __, ...shown } = state;
+  const { silentIncidents: _, calls: __, reports, ...shown } = state;
+  const silent = new Set(plan.zones.filter((zone) => behaviour(zone).silent).map(({ number }) => zoneKey(number)));
+  const told = reports?.filter(({ about }) => !silent.has(about)) ?? [];
   return {
     ...shown,
+    ...(told.length > 0 && { reports: told }),
     silent: {},
     held: Object.fromEntries(
       Object.entries(state.held).flatMap(([key, held]) => {
@@ -79,7 +83,7 @@ const isSilent = (plan: SitePlan, signal: { readonly kind: string; readonly zone
 /** Of a silent zone its health alone is visible. */
 function withoutLevel<S extends Holdable>(signal: S): S | undefined {
   if (signal.kind !== 'zone') return signal;
-  const { open: _, alarm: __, ...rest } = signal;
+  const { open: _, alarm: __, report: ___, ageMs: ____, ...rest } = signal;
   const tells = ['tamper', 'bypassed', 'lowBattery', 'online'].some((member) => member in rest);
   return tells ? (rest as S) : undefined;
 }

@@ -6,6 +6,7 @@ import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
 import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
+import { isToldAgain, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
 import { decidedByPanel, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
@@ -22,7 +23,19 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
     work.rules.add('zone not in plan');
     return;
   }
-  if (hold(work, signal, `zone:${signal.zone}`)) return;
+  if (hold(work, signal, zoneKey(signal.zone))) return;
+  if (signal.alarm === true && isToldAgain(work, zoneKey(signal.zone), signal.report)) {
+    work.rules.add('told again');
+    return;
+  }
+  // Many panels report no end of an alarm: another report of it ends the one before.
+  const { alarm = false } = behaviour(plan).silent ? { alarm: own(work.state.silent, plan.number) } : before;
+  if (signal.alarm === true && signal.report !== undefined && alarm)
+    applyZone(work, plan, before, { ...signal, alarm: false });
+  applyZone(work, plan, zoneOf(work.state, signal.zone) ?? before, signal);
+}
+
+function applyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   zoneTroubles(work, plan, before, signal);
   if (behaviour(plan).silent) silentZone(work, plan, before, signal);
   else if (behaviour(plan).group === 'key') keyZone(work, plan, before, signal);

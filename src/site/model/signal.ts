@@ -64,12 +64,20 @@ export interface Waited {
   readonly since?: number;
 }
 
+/** What a panel reports as to a station; it repeats a report until it is acknowledged. */
+export interface Reported {
+  /** Names the report: the same again is no news. A level that holds already, in a report of another name, begins anew. */
+  readonly report?: string;
+  /** How long ago it happened, milliseconds; absent: now. */
+  readonly ageMs?: number;
+}
+
 /**
  * What an adapter has understood, in the field's terms. `replay` marks knowledge about the present (a retained
  * message, an `Initialized` property), which sets state but is no edge by itself.
  */
 export type Signal =
-  | {
+  | ({
       readonly kind: 'zone';
       readonly source: DeviceRef;
       readonly zone: ZoneNumber;
@@ -81,8 +89,8 @@ export type Signal =
       readonly online?: boolean;
       readonly replay: boolean;
       readonly waited?: Waited;
-    }
-  | {
+    } & Reported)
+  | ({
       readonly kind: 'partition';
       readonly source: DeviceRef;
       readonly partition: PartitionId;
@@ -90,7 +98,7 @@ export type Signal =
       readonly user?: string;
       readonly replay: boolean;
       readonly waited?: Waited;
-    }
+    } & Reported)
   | {
       readonly kind: 'detection';
       readonly source: DeviceRef;
@@ -112,7 +120,7 @@ export type Signal =
       readonly up: boolean;
       readonly reason?: string;
     }
-  | {
+  | ({
       readonly kind: 'trouble';
       readonly source: DeviceRef;
       readonly trouble: TroubleKind;
@@ -123,7 +131,9 @@ export type Signal =
       readonly urgent?: boolean;
       readonly replay: boolean;
       readonly waited?: Waited;
-    }
+    } & Reported)
+  /** A panel proves its way to the station. */
+  | ({ readonly kind: 'test'; readonly source: DeviceRef; readonly test: 'periodic' | 'manual' } & Reported)
   | {
       readonly kind: 'refusal';
       readonly source: DeviceRef;

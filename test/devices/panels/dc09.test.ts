@@ -8,7 +8,7 @@ import { SitewardError } from '#errors.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
 import type { Signal } from '#site/model/index.ts';
-import { frame, frameOf, nameOf, type Said, tell } from '../../harness/dc09.ts';
+import { frame, frameOf, nameOf, type Said, stamp, tell } from '../../harness/dc09.ts';
 import { until } from './broker.ts';
 import { panel } from './helpers.ts';
 
@@ -96,12 +96,12 @@ async function receiving(given: Given = {}): Promise<Rig> {
   };
 }
 
-/** Signals without what is the same in all of them, and without the link. */
+/** Signals without what is the same in all of them, without the name of their report, and without the link. */
 const told = (signals: readonly Signal[]) =>
   signals.flatMap((signal) => {
     if (signal.kind === 'link') return [];
     const { source: _, ...rest } = signal;
-    return [Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'replay'))];
+    return [Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'replay' && name !== 'report'))];
   });
 
 describe('a frame', () => {
@@ -219,6 +219,39 @@ describe("a panel's clock", () => {
   });
 });
 
+describe('a report out of the memory of a panel', () => {
+  const minutes = (count: number) => count * 60_000;
+  it.each([
+    ['says how long ago it happened', (now: number) => `[H${stamp(now - minutes(90))}]`, minutes(90)],
+    ['may leave the underscore out', (now: number) => `[H${stamp(now - minutes(2)).slice(1)}]`, minutes(2)],
+    ['is told among other blocks', (now: number) => `[Vhttp://x][H${stamp(now - minutes(2))}]`, minutes(2)],
+    ['of a time to come happened now', (now: number) => `[H${stamp(now + minutes(5))}]`, undefined],
+    ['of another year happened now', (now: number) => `[H${stamp(now - 400 * 86_400_000)}]`, undefined],
+    ['of no time happened now', () => '[H25:00:00,11-27-2026]', undefined],
+    ['of just now happened now', (now: number) => `[H${stamp(now - 1000)}]`, undefined],
+  ])('%s', async (_, block, ageMs) => {
+    const rig = await receiving();
+    const now = rig.clock.wall();
+    const text = frame(`"SIA-DCS"0001L0#1234[#1234|Nri1/BA002]${block(now)}${stamp(now)}`);
+    expect(nameOf((await tell(rig.receiver.port ?? 0, text)) ?? '')).toBe('ACK');
+    const [zone] = rig.signals.filter(({ kind }) => kind === 'zone');
+    expect(zone).toMatchObject({ zone: '2', alarm: true, ...(ageMs === undefined ? {} : { ageMs }) });
+    if (ageMs === undefined) expect(zone).not.toHaveProperty('ageMs');
+  });
+
+  it('is as old as the panel says by its own clock, whatever that shows', async () => {
+    const rig = await receiving({ dc09: { clock: 'ignored' } });
+    const [sent, happened] = [Date.UTC(2020, 1, 1, 12), Date.UTC(2020, 1, 1, 11)];
+    const text = frame(`"SIA-DCS"0001L0#1234[#1234|Nri1/BA002][H${stamp(happened)}]${stamp(sent)}`);
+    await tell(rig.receiver.port ?? 0, text);
+    expect(rig.signals.find(({ kind }) => kind === 'zone')).toMatchObject({ ageMs: 3_600_000 });
+    // Without the time of sending nothing says how old it is.
+    const bare = frame(`"SIA-DCS"0002L0#1234[#1234|Nri1/BA002][H${stamp(happened)}]`);
+    await tell(rig.receiver.port ?? 0, bare);
+    expect(rig.signals.findLast(({ kind }) => kind === 'zone')).not.toHaveProperty('ageMs');
+  });
+});
+
 describe('encryption', () => {
   it.each(['a-key-of-16-char', 'a-key-of-twenty-four-cha', 'a-key-of-thirty-two-characters-.'])(
     'with the key "%s" is read and answered in the same key',
@@ -295,7 +328,9 @@ describe('Contact ID', () => {
     // The number of a module, not of a zone.
     ['1341 00 002', [{ kind: 'trouble', trouble: 'tamper', active: true }]],
     ['6130 01 002', []],
-    ['1602 00 000', []],
+    ['1602 00 000', [{ kind: 'test', test: 'periodic' }]],
+    ['1601 00 000', [{ kind: 'test', test: 'manual' }]],
+    ['3602 00 000', []],
   ])('%s', async (data, signals) => {
     const rig = await receiving();
     expect(nameOf((await rig.say({ id: 'ADM-CID', data })) ?? '')).toBe('ACK');
@@ -324,7 +359,7 @@ describe('what panels leave unsaid', () => {
     expect(told(rig.signals.slice(before))).toHaveLength(1);
   });
 
-  it('an alarm of a zone that is in alarm already is a new one', async () => {
+  it('an alarm in another frame is another report', async () => {
     const rig = await receiving();
     await rig.say({ seq: '0001', data: 'Nri1/BA002' });
     await rig.say({ seq: '0002', data: 'Nri1/BA002' });
@@ -332,7 +367,9 @@ describe('what panels leave unsaid', () => {
       told(rig.signals)
         .filter(({ kind }) => kind === 'zone')
         .map(({ alarm }) => alarm),
-    ).toEqual([true, false, true]);
+    ).toEqual([true, true]);
+    const names = rig.signals.flatMap((signal) => ('report' in signal ? [signal.report] : []));
+    expect(new Set(names).size).toBe(2);
   });
 
   it('a burglary in a zone that is not configured is still an alarm, and a hint', async () => {
@@ -363,11 +400,11 @@ describe('a silent hold-up (safety 4)', () => {
     await rig.say({ id: 'NULL', seq: '0000' });
     const [lines, metrics, hints] = [rig.lines.length, await framesOf(rig), rig.receiver.hints()];
     expect(nameOf((await rig.say({ id: 'ADM-CID', data: '1121 01 002' })) ?? '')).toBe('ACK');
-    const pressed = [false, true].map((alarm) => ({ kind: 'zone', zone: '3', alarm }));
-    expect(told(rig.signals)).toEqual(pressed);
+    const pressed = { kind: 'zone', zone: '3', alarm: true };
+    expect(told(rig.signals)).toEqual([pressed]);
     // No panel tells the end of a code under duress: the second one is a second alarm.
     await rig.say({ id: 'ADM-CID', seq: '0777', data: '1121 01 002' });
-    expect(told(rig.signals)).toEqual([...pressed, ...pressed]);
+    expect(told(rig.signals)).toEqual([pressed, pressed]);
     expect([rig.lines.length, await framesOf(rig), rig.receiver.hints()]).toEqual([lines, metrics, hints]);
   });
 
@@ -377,7 +414,7 @@ describe('a silent hold-up (safety 4)', () => {
     const [lines, metrics, hints] = [rig.lines.length, await framesOf(rig), rig.receiver.hints()];
     await rig.say({ data: 'Nri1/BA003' });
     await rig.say({ seq: '0002', data: 'Nri1/BH003' });
-    expect(told(rig.signals)).toEqual([false, true, false].map((alarm) => ({ kind: 'zone', zone: '3', alarm })));
+    expect(told(rig.signals)).toEqual([true, false].map((alarm) => ({ kind: 'zone', zone: '3', alarm })));
     expect([rig.lines.length, await framesOf(rig), rig.receiver.hints()]).toEqual([lines, metrics, hints]);
   });
 });
@@ -419,6 +456,15 @@ describe('bad callers', () => {
     socket.destroy();
     expect(told(rig.signals)).toHaveLength(2);
     expect(rig.lines).toEqual([]);
+  });
+
+  it('that never take an answer make one event, however long they go on', async () => {
+    const rig = await receiving();
+    for (let minute = 0; minute < 60; minute += 5) {
+      await rig.say({ data: 'Nri1/BA002' });
+      rig.clock.advance(300_000);
+    }
+    expect(told(rig.signals)).toHaveLength(2);
   });
 
   it('that send no frame are dropped at the cap', async () => {

@@ -1,0 +1,19 @@
+import type { Signal } from '#site/model/index.ts';
+import { deviceName, localEvent } from './events.ts';
+import { isToldAgain } from './reports.ts';
+import type { Work } from './work.ts';
+
+/** Contact ID and SIA of what a panel sends to prove its way. */
+const codes = {
+  periodic: { kind: 'periodic_test', contactId: '602', sia: 'RP' },
+  manual: { kind: 'manual_test', contactId: '601', sia: 'RX' },
+} as const;
+
+/**
+ * A panel's test report: it stands in the site's own history (alarm-domain 9). To the station siteward proves its own way, by a schedule.
+ */
+export function panelTest(work: Work, { source, test, report }: Extract<Signal, { kind: 'test' }>): void {
+  const name = deviceName(source);
+  if (isToldAgain(work, `test:${name}`, report)) return;
+  localEvent(work, { class: 'test', ...codes[test], source: name });
+}

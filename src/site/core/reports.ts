@@ -1,0 +1,24 @@
+import type { ZoneNumber } from '#site/model/index.ts';
+import { now, since } from './timers.ts';
+import type { ToldReport } from './types.ts';
+import type { Work } from './work.ts';
+
+const reportCap = 64;
+/** After so long the same number with the same text is another report: the numbers of a panel go round. */
+const againMs = 600_000;
+
+export const zoneKey = (zone: ZoneNumber): string => `zone:${zone}`;
+
+/**
+ * Whether a panel has made this report about this before. Panels repeat a report until it is acknowledged, also when siteward
+ * has stopped between keeping it and saying so. It is noted in the decision that acts on it, so that both are on disk or neither.
+ * Told again it changes nothing at all, since even that it came may be nobody's to see (safety 4).
+ */
+export function isToldAgain(work: Work, about: string, id: string | undefined): boolean {
+  if (id === undefined) return false;
+  const recent = (work.state.reports ?? []).filter(({ at }) => Math.abs(since(work.at, at)) < againMs);
+  if (recent.some((one) => one.about === about && one.id === id)) return true;
+  const told: ToldReport = { about, id, at: now(work.at) };
+  work.state = { ...work.state, reports: [...recent, told].slice(-reportCap) };
+  return false;
+}
