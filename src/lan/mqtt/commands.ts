@@ -240,6 +240,9 @@ function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'
     outcome: result.outcome,
     ...(error === undefined ? {} : { error: errorOf(error) }),
     ...(result.partition === undefined ? {} : { partition: result.partition }),
+    ...(result.undone === undefined
+      ? {}
+      : { undone: result.undone.map(({ partition, ...why }) => ({ partition, ...errorOf(why) })) }),
     ...(result.state === undefined ? {} : { state: result.state }),
     ...(result.seq === undefined ? {} : { seq: result.seq }),
     ...(result.postponed === undefined ? {} : { data: postponedData(result.postponed) }),
@@ -248,12 +251,17 @@ function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'
   };
 }
 
-/** A reply never exceeds its cap: the list of zones gives way, then the data. */
+/** A reply never exceeds its cap: the lists of zones give way, then the partitions that are not done, then the data. */
 export function capped(body: Reply): string {
   let text = JSON.stringify(body);
   const { error } = body;
   for (let keep = error?.zones?.length ?? 0; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
     text = JSON.stringify({ ...body, error: { ...error, zones: error?.zones?.slice(0, Math.floor(keep / 2)) } });
+  }
+  const undone = body.undone?.map(({ zones: _, ...one }) => one) ?? [];
+  for (let keep = undone.length; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
+    const named = error === undefined ? {} : { error: { ...error, zones: [] } };
+    text = JSON.stringify({ ...body, ...named, undone: undone.slice(0, keep), data: { truncated: true } });
   }
   return tooLong(text) ? JSON.stringify({ ...body, data: { truncated: true } }) : text;
 }

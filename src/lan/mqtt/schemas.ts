@@ -154,6 +154,12 @@ export type VerificationIn = z.infer<typeof verificationIn>;
 
 export const verification = verificationDocument;
 
+const replyError = {
+  code: z.string().regex(/^[A-Z_]+$/),
+  field: z.string().exactOptional(),
+  zones: z.array(zoneNumber).exactOptional(),
+};
+
 const outcomesWithError: readonly string[] = ['refused', 'expired', 'superseded', 'failed'];
 
 export const reply = z
@@ -161,15 +167,10 @@ export const reply = z
     id: z.string().nullable(),
     correlation: z.string().exactOptional(),
     outcome,
-    error: z
-      .strictObject({
-        code: z.string().regex(/^[A-Z_]+$/),
-        field: z.string().exactOptional(),
-        zones: z.array(zoneNumber).exactOptional(),
-        retry_after_s: integer.exactOptional(),
-      })
-      .exactOptional(),
+    error: z.strictObject({ ...replyError, retry_after_s: integer.exactOptional() }).exactOptional(),
     partition: partition.exactOptional(),
+    /** Of an arm or disarm of all partitions: those it did not reach, each with why. */
+    undone: z.array(z.strictObject({ partition, ...replyError })).exactOptional(),
     state: armingWord.exactOptional(),
     seq: integer.exactOptional(),
     data: object.exactOptional(),

@@ -21,6 +21,8 @@ export interface FakeSite extends SitePort {
   readonly history: SiteEvent[];
   /** What `submit` answers instead of obeying. */
   refusal: CommandResult['error'];
+  /** Partitions a command for all of them does not reach. */
+  undone: NonNullable<CommandResult['undone']>;
   /** Called with each change, as the controller calls `publishState`. */
   onChange: (view: SiteView, changes: Changes) => void;
   setZone(number: string, change: Partial<ZoneState>): void;
@@ -56,7 +58,9 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
       if (command.partition === 'all' || command.partition === id) site.setPartition(id, state);
     }
     const seq = Math.max(...view.partitions.map((partition) => partition.seq));
-    reply({ ...base, outcome: 'done', state, seq, final: true });
+    const [first] = site.undone;
+    if (first === undefined) reply({ ...base, outcome: 'done', state, seq, final: true });
+    else reply({ ...base, outcome: 'failed', error: { code: first.code }, undone: site.undone, final: true });
   }
 
   const site: FakeSite = {
@@ -64,6 +68,7 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     checked: [],
     history: [],
     refusal: undefined,
+    undone: [],
     cloud: 'online',
     onChange: () => undefined,
     view: () => view,

@@ -36,6 +36,26 @@ for (const [name, startBroker, missing] of brokers) {
       ]);
     });
 
+    it('names the partitions a command for all did not reach, and why, however many there are', async () => {
+      await on.start();
+      const watcher = await on.observe();
+      const arm = async () => {
+        const asked = { ...on.body({ mode: 'away' }), partition: 'all' };
+        await on.send(watcher, 'arm', asked);
+        const { topic: __, ...reply } = await on.final(watcher, asked.id);
+        return schemas.reply.parse(reply);
+      };
+      on.site.undone = [{ partition: 'p2', code: 'NOT_READY', zones: ['2', '3'] }];
+      expect(await arm()).toMatchObject({ outcome: 'failed', partition: 'all', undone: on.site.undone });
+
+      const zones = Array.from({ length: 64 }, (_, n) => `10${n}`);
+      on.site.undone = Array.from({ length: 200 }, (_, n) => ({ partition: `p${n + 1}`, code: 'NOT_READY', zones }));
+      const { undone = [], data } = await arm();
+      expect(data).toEqual({ truncated: true });
+      expect(undone.length).toBeGreaterThan(16);
+      expect(undone).toEqual(on.site.undone.slice(0, undone.length).map(({ zones: _, ...one }) => one));
+    });
+
     it('who gives a command only a code says, whatever name the client writes', async () => {
       await on.start();
       const watcher = await on.observe();
