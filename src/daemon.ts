@@ -129,17 +129,22 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     );
   }
 
-  /** A broken file changes nothing; otherwise the parts whose settings changed are swapped. */
+  /** A file that cannot be taken changes nothing; otherwise the parts whose settings changed are swapped. */
   async function reload(): Promise<void> {
     notifier.reloading();
     try {
       await filesAnswer(options.configPath, profileFolders(options.configPath));
       const next = loadConfig(options.configPath, { ...environment, alsoCheck: panelProblems(options.configPath) });
       for (const warning of next.warnings) log.warn({ file: next.file }, warning);
+      const before = loaded;
+      refuseAnotherSite(before.settings, next.settings);
       loaded = next;
+      const swapped = await slots.reload(next.settings).catch((error: unknown) => {
+        loaded = before;
+        throw error;
+      });
       configError = undefined;
       log.level = next.settings.log.level;
-      const swapped = await slots.reload(next.settings);
       log.info({ swapped }, 'configuration read again');
       await noteIn(house)(auditNotes.reloaded({ swapped }));
       await keepCopy(next);
@@ -166,6 +171,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     while (!signal.aborted) {
       if (slots.health().every((part) => part.name !== 'store' || part.state !== 'down')) notifier.watchdog();
       notifier.status(statusLine(slots, configError));
+      await slots.retry().catch((error: unknown) => log.error({ err: error }, 'a part could not start'));
       await sleep(everyMs, signal).catch(() => undefined);
     }
   }
@@ -193,6 +199,25 @@ function firstConfig(
     const lastGood = options.strict ? undefined : loadLastGood(options.configPath, environment);
     return lastGood === undefined ? exitCodes.config : { loaded: lastGood, error: reason };
   }
+}
+
+/**
+ * Numbers and states on disk belong to one site, bridge and folder: another one is another daemon. Taken over in a
+ * running one, an armed partition would begin anew as disarmed (safety 2).
+ */
+function refuseAnotherSite(running: Settings, next: Settings): void {
+  const fixed: [key: string, isSame: boolean][] = [
+    ['store.dir', running.store.dir === next.store.dir],
+    ['site.external_id', running.site.external_id === next.site.external_id],
+    ['bridge.external_id', running.bridge.external_id === next.bridge.external_id],
+  ];
+  const changed = fixed.filter(([, isSame]) => !isSame).map(([key]) => key);
+  if (changed.length === 0) return;
+  const what = changed.join(' and ');
+  throw new SitewardError(
+    'config_needs_restart',
+    `${what} cannot change while siteward runs; set it back, or restart siteward`,
+  );
 }
 
 /** What is wrong, in full: every problem of the file with its line, one below the other. */

@@ -25,6 +25,8 @@ export const errorCodes = {
   code_refused: 'The code of a user is not taken; the message says why. It is never told whose code it is.',
   config_fixed: 'The configuration file decides this; change it there and reload.',
   config_invalid: 'The configuration file has errors; each is listed with its line.',
+  config_needs_restart:
+    'What was changed in the configuration is taken at a start only. Set it back, or restart siteward.',
   config_unreadable: 'The configuration file cannot be read. Check path and permissions.',
   control_refused:
     'The daemon answered, but refused what was asked, or in a way this version does not know; the message says why.',

@@ -1,6 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { OtherProblem, Settings } from '#config/index.ts';
 import { bridgedPanels, buildPanels, codeUse, confirmMsOf, dc09Profile, keyProblem } from '#devices/panels/index.ts';
+import { sha256 } from '#lib/digest.ts';
 import type { SitePlan } from '#site/model/index.ts';
 
 /** Folders with panel profiles: the site's own beside its configuration, then those that come with siteward. */
@@ -47,3 +49,18 @@ export function withConfirmTimes(plan: SitePlan, { panels }: Settings, folders: 
     }),
   };
 }
+
+/** What files hold that settings only name, so that a reload sees when it changed; one that is not there has none. */
+export function fileDigests(paths: readonly (string | undefined)[]): readonly string[] {
+  return paths.map((path) => {
+    try {
+      return path === undefined ? '' : sha256(readFileSync(path, 'utf8'));
+    } catch {
+      return '';
+    }
+  });
+}
+
+/** Where the profiles of panels may lie. */
+export const profilePaths = ({ panels }: Settings, folders: readonly string[]): readonly string[] =>
+  panels.flatMap(({ profile }) => folders.map((folder) => join(folder, `${profile}.json`)));

@@ -26,7 +26,7 @@ import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
-import { withConfirmTimes } from './folders.ts';
+import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
 import { heardUntil } from './heard-until.ts';
 import type { House } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
@@ -86,7 +86,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'broker',
-      wants: ({ mqtt, site }) => [mqtt, site.external_id],
+      wants: ({ mqtt }) => mqtt,
       ...placed(house, 'broker', (next, metrics) =>
         next.mqtt.broker === 'embedded' ? embeddedBroker(next, part('broker'), metrics) : undefined,
       ),
@@ -94,7 +94,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'controller',
       vital: true,
-      wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
+      wants: ({ store }) => store,
       adapts: {
         wants: planOf,
         to: (next) => must(house.controller, 'controller').reconfigure(planOf(next)),
@@ -154,7 +154,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'losses',
-      wants: ({ store, site, bridge }) => [store, site.external_id, bridge.external_id],
+      wants: ({ store }) => store,
       ...placed(house, 'losses', () =>
         createLossReport({
           store: must(house.store, 'store'),
@@ -218,7 +218,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'arming',
-      wants: ({ cloud, store, site, bridge }) => [cloud, store, site.id, site.dealer_id, site.external_id, bridge],
+      wants: ({ cloud, store, site, bridge }) => [cloud, store, site.id, site.dealer_id, bridge],
       ...placed(house, 'arming', (next, metrics) =>
         cloudArming(next, {
           site: {
@@ -238,7 +238,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'mqtt',
-      wants: ({ mqtt, site }) => [mqtt, site.external_id],
+      wants: brokerWants,
       ...placed(house, 'lan', (next, metrics) =>
         createLanMqtt({
           connect: brokerConnect(next, house.broker),
@@ -256,7 +256,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'panels',
-      wants: ({ panels, mqtt, site, arming }) => [panels, mqtt, site.external_id, arming.confirm_timeout],
+      wants: (next) => [
+        next.panels,
+        fileDigests(profilePaths(next, options.profiles)),
+        brokerWants(next),
+        next.arming.confirm_timeout,
+      ],
       ...placed(house, 'panels', (next, metrics) => {
         const heard = heardUntil(house.controller?.view(), startedWall);
         return createPanels({
@@ -333,6 +338,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
   ];
 }
+
+/** What a client of the broker is made of. */
+const brokerWants = ({ mqtt }: Settings): unknown => [mqtt, fileDigests([mqtt.ca])];
 
 /** Namespace of the ids this bridge makes. */
 const bridgeIdOf = ({ site, bridge }: Settings): string =>

@@ -30,14 +30,21 @@ export interface PartReport extends Health {
 /** The parts of the daemon: started in the order listed, stopped in reverse, swapped one by one at a reload. */
 export interface Slots<Settings> {
   start(settings: Settings): Promise<void>;
+  /**
+   * Swaps the parts whose settings changed, and those that failed; resolves with their names. Where that fails for a
+   * vital part, those of the settings before run again, and it rejects with what was wrong.
+   */
   reload(settings: Settings): Promise<readonly string[]>;
+  /** Makes the parts anew that could not be made or started. */
+  retry(): Promise<void>;
   stop(): Promise<void>;
   health(): readonly PartReport[];
   metrics(): Promise<string>;
 }
 
 interface Running {
-  readonly key: string;
+  /** Undefined: it could not be made or started. */
+  readonly key: string | undefined;
   readonly adaptKey: string;
   readonly part: Part | undefined;
   readonly metrics: Registry;
@@ -55,6 +62,16 @@ export function createSlots<Settings>(options: {
   const { slots, log } = options;
   const running = new Map<string, Running>();
   const abort = new AbortController();
+  const failures = new Map<string, string>();
+  let inForce: Settings | undefined;
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One after the other. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work);
+    turn = mine.catch(() => undefined);
+    return mine;
+  }
 
   /** Makes and starts one part. What fails is reported by `health` with its reason; the rest of the house goes on. */
   async function startOne(slot: Slot<Settings>, settings: Settings): Promise<void> {
@@ -65,11 +82,16 @@ export function createSlots<Settings>(options: {
       running.set(slot.name, { ...keys, part, metrics });
       await withDeadline(startDeadlineMs, abort.signal, async (signal) => part?.start(signal), `starting ${slot.name}`);
     } catch (error) {
-      if (slot.vital === true || abort.signal.aborted) throw error;
-      log.error({ part: slot.name, err: error }, 'a part could not start; the rest goes on without it');
       const part = running.get(slot.name)?.part ?? failedPart(slot.name, error);
-      running.set(slot.name, { ...keys, part, metrics });
+      running.set(slot.name, { ...keys, key: undefined, part, metrics });
+      const [reason, before] = [describe(error), failures.get(slot.name)];
+      failures.set(slot.name, reason);
+      if (slot.vital === true || abort.signal.aborted) throw error;
+      if (reason !== before)
+        log.error({ part: slot.name, err: error }, 'a part could not start; the rest goes on without it');
+      return;
     }
+    failures.delete(slot.name);
   }
 
   async function stopOne(slot: Slot<Settings>): Promise<void> {
@@ -93,20 +115,42 @@ export function createSlots<Settings>(options: {
     running.set(slot.name, { ...found, adaptKey });
   }
 
+  async function swap(settings: Settings): Promise<readonly string[]> {
+    const changed = slots.filter((slot) => running.get(slot.name)?.key !== keyOf(slot.wants(settings)));
+    for (const slot of [...changed].reverse()) await stopOne(slot);
+    for (const slot of slots) {
+      if (changed.includes(slot)) await startOne(slot, settings);
+      else await adapt(slot, settings);
+    }
+    return changed.map((slot) => slot.name);
+  }
+
   return {
     async start(settings) {
+      inForce = settings;
       for (const slot of slots) await startOne(slot, settings);
     },
 
-    async reload(settings) {
-      const changed = slots.filter((slot) => running.get(slot.name)?.key !== keyOf(slot.wants(settings)));
-      for (const slot of [...changed].reverse()) await stopOne(slot);
-      for (const slot of slots) {
-        if (changed.includes(slot)) await startOne(slot, settings);
-        else await adapt(slot, settings);
-      }
-      return changed.map((slot) => slot.name);
-    },
+    reload: (settings) =>
+      inTurn(async () => {
+        try {
+          const swapped = await swap(settings);
+          inForce = settings;
+          return swapped;
+        } catch (error) {
+          if (inForce !== undefined) await swap(inForce);
+          throw error;
+        }
+      }),
+
+    retry: () =>
+      inTurn(async () => {
+        for (const slot of slots) {
+          if (abort.signal.aborted || inForce === undefined || !failures.has(slot.name)) continue;
+          await stopOne(slot);
+          await startOne(slot, inForce);
+        }
+      }),
 
     async stop() {
       abort.abort(new Error('the daemon is stopping'));
@@ -126,7 +170,7 @@ export function createSlots<Settings>(options: {
   };
 }
 
-/** Stands in for a part that could not be made from its settings, until they change. */
+/** Stands in for a part that could not be made from its settings, until it can. */
 function failedPart(name: string, error: unknown): Part {
   return {
     name,

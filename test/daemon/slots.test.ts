@@ -89,6 +89,59 @@ describe('the slots of the daemon', () => {
     ]);
   });
 
+  it('make a part that could not be made once it can be, with the same settings', async () => {
+    let isThere = false;
+    const { story, slots } = house({
+      b: {
+        create() {
+          if (!isThere) throw new Error('its file is not there');
+          return {
+            name: 'b',
+            start: async () => void story.push('start b'),
+            stop: async () => {},
+            health: () => ({ state: 'ok' }),
+          };
+        },
+      },
+    });
+    await slots.start(settings());
+    await slots.retry();
+    expect(slots.health()).toMatchObject([{ state: 'ok' }, { state: 'down', reason: 'its file is not there' }]);
+    isThere = true;
+    await slots.retry();
+    await slots.retry();
+    expect(story).toEqual(['start a', 'start b']);
+    expect(slots.health()).toMatchObject([{ state: 'ok' }, { state: 'ok' }]);
+  });
+
+  it('make a failed part anew at a reload that changes nothing', async () => {
+    let isThere = false;
+    const { slots } = house({
+      b: {
+        create() {
+          if (!isThere) throw new Error('its file is not there');
+          return undefined;
+        },
+      },
+    });
+    await slots.start(settings());
+    isThere = true;
+    expect(await slots.reload(settings())).toEqual(['b']);
+  });
+
+  it('run on with the settings before when a vital part cannot be made of the new ones', async () => {
+    const { story, slots } = house({ b: { vital: true } });
+    await slots.start(settings());
+    story.length = 0;
+    await expect(slots.reload(settings({ a: '2', b: '2', broken: true }))).rejects.toThrow('cannot be made');
+    expect(story).toEqual(['stop b', 'stop a', 'start a', 'stop a', 'start a', 'start b']);
+    expect(slots.health()).toMatchObject([
+      { name: 'a', state: 'ok' },
+      { name: 'b', state: 'ok' },
+    ]);
+    expect(await slots.reload(settings())).toEqual([]);
+  });
+
   it('do not start without a vital part', async () => {
     const { slots } = house({ b: { vital: true } });
     await expect(slots.start(settings({ broken: true }))).rejects.toThrow('cannot be made');

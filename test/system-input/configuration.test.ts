@@ -1,4 +1,4 @@
-import { rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually, member } from '#sandbox/demo/processes.ts';
@@ -75,6 +75,27 @@ describe('SIGHUP with a good file', () => {
     expect(rig.lan.topics.get('zone/1/state')).toBe('ON');
   });
 
+  it('takes the new text of a profile whose name stayed', async () => {
+    const shipped = readFileSync(join(import.meta.dirname, '../../config/panels/zigbee2mqtt.json'), 'utf8');
+    const own = join(rig.folder, 'panels', 'own.json');
+    const write = (topic: string) =>
+      writeFileSync(
+        own,
+        shipped.replace('"id": "zigbee2mqtt"', '"id": "own"').replace('"b": "zigbee2mqtt"', `"b": "${topic}"`),
+      );
+    mkdirSync(join(rig.folder, 'panels'));
+    write('first');
+    rig.configure(withZones(1).replace('profile: zigbee2mqtt', 'profile: own'));
+    expect(await reload()).toMatchObject({ swapped: ['panels'] });
+    expect(await reload()).toMatchObject({ swapped: [] });
+    write('second');
+    expect(await reload()).toMatchObject({ swapped: ['panels'] });
+    const listening = await rig.daemon.line('the new filters', (line) =>
+      line.includes('second/+') ? line : undefined,
+    );
+    expect(listening).not.toContain('first/+');
+  });
+
   it('twice at once ends with the new configuration, each part there once', async () => {
     const since = rig.daemon.stdout.length;
     rig.configure(withZones(1, 2, 3));
@@ -127,6 +148,29 @@ describe('SIGHUP with a bad file', () => {
     const told = await reload();
     expect(told).toMatchObject({ level: 'error', reason: expect.stringContaining(rig.configFile) });
     await doorWorks(1);
+  });
+
+  it.each([
+    [
+      'another folder of the store',
+      (text: string) => text.replace(/(store:\s*\{?\s*dir:\s*)([^,\n}]+)/, '$1/tmp/siteward-elsewhere'),
+      'store.dir',
+    ],
+    ['another site', (text: string) => text.replace(/external_id: \w+/, 'external_id: another'), 'site.external_id'],
+  ])('with %s is refused, and what is armed stays armed', async (_, edit, key) => {
+    expect((await rig.lan.command('arm', { partition: 'p2', mode: 'away' })).outcome).toMatch(/accepted|done/);
+    await rig.lan.shows('partition/p2/state', 'armed_away');
+    const before = readFileSync(rig.configFile, 'utf8');
+    const after = edit(before);
+    expect(after).not.toBe(before);
+    writeFileSync(rig.configFile, after);
+    expect(await reload()).toMatchObject({
+      level: 'error',
+      reason: expect.stringContaining(`${key} cannot change while`),
+    });
+    await doorWorks(1);
+    expect(rig.lan.topics.get('partition/p2/state')).toBe('armed_away');
+    expect((await rig.status()).config.error).toContain('restart siteward');
   });
 
   it('that is gone changes nothing', async () => {
