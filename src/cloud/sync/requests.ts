@@ -73,18 +73,21 @@ export async function writeStatus(options: RequestOptions, status: CloudStatus):
     };
   }
   if (code === 429) return { kind: 'putFailed', why: 'throttled', ...waitOf(headers, wall()) };
-  return { kind: 'putFailed', why: refusals[code] ?? (code >= 400 && code < 500 ? 'body' : 'lost') };
+  return { kind: 'putFailed', why: refusals[code] ?? (code >= 400 && code < 500 ? 'refused' : 'lost') };
 }
 
 type WriteFailed = Extract<SyncInput, { kind: 'putFailed' }>['why'];
 
+/** Any other 4xx says nothing about the body: it is `refused`, and tried again. */
 const refusals: Readonly<Record<number, WriteFailed>> = {
-  401: 'refused',
-  403: 'refused',
+  400: 'body',
   404: 'gone',
   408: 'lost',
   409: 'changed',
   412: 'changed',
+  413: 'body',
+  415: 'body',
+  422: 'body',
   425: 'lost',
 };
 

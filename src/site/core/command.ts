@@ -79,8 +79,11 @@ function serve(work: Work, command: Command, targets: readonly PartitionPlan[]):
       return bypassCommand(work, command);
     case 'clear_memory':
       return clearMemoryCommand(work, command, targets);
-    default:
+    case 'test':
+    case 'end_test':
       return testCommand(work, command, targets);
+    default:
+      return refuse('UNKNOWN_VERB');
   }
 }
 

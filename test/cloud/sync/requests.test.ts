@@ -140,6 +140,11 @@ describe('What a write of the arming status means', () => {
       { kind: 'putFailed', why: 'body' },
     ]),
     ['no permission', status(403), { kind: 'putFailed', why: 'refused' }],
+    ...[402, 405, 407, 410, 421, 426, 431, 451].map((code): [string, Answer, object] => [
+      `${code}, which says nothing about the body`,
+      status(code),
+      { kind: 'putFailed', why: 'refused' },
+    ]),
     ['no such site', status(404), { kind: 'putFailed', why: 'gone' }],
     ['another one was there before', status(409), { kind: 'putFailed', why: 'changed' }],
     ['a condition that failed', status(412), { kind: 'putFailed', why: 'changed' }],
