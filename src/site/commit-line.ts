@@ -18,7 +18,8 @@ export interface Line {
   readonly bytes: number;
   /** It holds an event that tells of losses: whoever told of them does not tell them again. */
   readonly tells: boolean;
-  readonly givenUp: AbortController;
+  /** It has given way: not tried again. */
+  givenUp: boolean;
   /** Ends the wait between two tries. */
   nap: AbortController | undefined;
 }
@@ -28,11 +29,16 @@ export const tells = ({ reported = [] }: Commit): boolean => reported.length > 0
 const marksIn = ({ reported = [] }: Commit, file: FileName): readonly GapMark[] =>
   reported.filter(({ lane }) => fileOf(lane) === file);
 
-/** What a commit holds in memory without its state, about. */
+/** What a commit, its promises and its wait for the next try hold in memory: measured, and rather too high. */
+const ofCommit = 7000;
+const ofRow = 1500;
+const ofRecord = 1000;
+
+/** What a commit holds in memory without its state. */
 function bytesOf({ rows, arming, inputs, audit = [] }: Commit): number {
-  const ofRows = rows.reduce((sum, { body }) => sum + 2 * body.length + 1000, 0);
+  const ofRows = rows.reduce((sum, { body }) => sum + 2 * body.length + ofRow, 0);
   const ofInputs = inputs.reduce((sum, text) => sum + text.length, 0);
-  return 1000 + ofRows + ofInputs + 500 * (arming.length + audit.length);
+  return ofCommit + ofRows + ofInputs + ofRecord * (arming.length + audit.length);
 }
 
 /**
@@ -80,7 +86,8 @@ export function commitLine({ most, mostBytes }: { most: number; mostBytes: numbe
     const one = line.find((other, index) => index >= middle && !other.tells) ?? line[middle];
     if (one === undefined) return;
     leave(one);
-    one.givenUp.abort();
+    one.givenUp = true;
+    one.nap?.abort();
   }
 
   return {
@@ -92,7 +99,7 @@ export function commitLine({ most, mostBytes }: { most: number; mostBytes: numbe
         n: lastNumber,
         bytes: bytesOf(given),
         tells: tells(given),
-        givenUp: new AbortController(),
+        givenUp: false,
         nap: undefined,
       };
       line.push(one);

@@ -38,8 +38,8 @@ const memoryCap = 1200;
  * how it stands, and the newest state holds all of it. Its rows are counted in a gap record.
  */
 const commitCap = 10_000;
-/** Bytes of the same, about, without the state: only one is kept for all of them. At the cap as above. */
-const byteCap = 32 * 1024 ** 2;
+/** Bytes they hold at most, without the state: only one is kept for all of them. At the cap as above. */
+const byteCap = 96 * 1024 ** 2;
 /** What a stop waits for the disk to take what is left, milliseconds: less than any part of the daemon gets for it. */
 const lastTryMs = 1500;
 
@@ -117,8 +117,8 @@ export function commitQueue(options: {
   /** Parts that are not on disk yet. */
   const open = new Set<Promise<void>>();
   let stopped: Promise<void> | undefined;
-  /** A commit to `bulk.db` never gives way as a whole: its rows have a cap of their own. */
-  const bulkStays = never();
+  /** Waits between two tries: one signal each, since what several signals end is larger than an event. */
+  const naps = new Set<AbortController>();
   let tail: Promise<void> = Promise.resolve();
   let waitingRows = 0;
   let waitingSilent = 0;
@@ -166,12 +166,15 @@ export function commitQueue(options: {
     }
   }
 
-  /** Resolves true when the commit is on disk, false when it gave way. */
-  async function persist(file: FileName, commit: Commit, givenUp: AbortSignal, one?: Line): Promise<boolean> {
+  /**
+   * Resolves true when the commit is on disk, false when it gave way. One to `bulk.db` never gives way as a whole: its
+   * rows have a cap of their own.
+   */
+  async function persist(file: FileName, commit: Commit, one?: Line): Promise<boolean> {
     const pause = backoff({ baseMs: 100, capMs: 5000 });
     for (;;) {
       // Only between two tries: one that is under way may succeed, and then nothing is lost.
-      if (givenUp.aborted) {
+      if (hasGivenWay(one)) {
         giveUp(commit.rows);
         return false;
       }
@@ -182,13 +185,24 @@ export function commitQueue(options: {
       }
       abort.signal.throwIfAborted();
       if (isLast) throw ending.signal.reason;
-      const nap = new AbortController();
-      const hurry = AbortSignal.any([abort.signal, ending.signal, givenUp, nap.signal]);
-      if (one !== undefined) one.nap = nap;
       const waitMs = Math.max(pause.next(), one === undefined ? 0 : line.turnMs());
-      await sleep(waitMs, hurry).catch(() => abort.signal.throwIfAborted());
-      if (one !== undefined) one.nap = undefined;
+      // Either may have come during the try.
+      if (!hasGivenWay(one) && !ending.signal.aborted) await nap(waitMs, one);
+      abort.signal.throwIfAborted();
     }
+  }
+
+  async function nap(ms: number, one: Line | undefined): Promise<void> {
+    const ended = new AbortController();
+    naps.add(ended);
+    if (one !== undefined) one.nap = ended;
+    await sleep(ms, ended.signal).catch(nothing);
+    naps.delete(ended);
+    if (one !== undefined) one.nap = undefined;
+  }
+
+  function endNaps(): void {
+    for (const ended of naps) ended.abort();
   }
 
   function giveUp(rows: readonly OutboxRow[]): void {
@@ -201,7 +215,7 @@ export function commitQueue(options: {
   /** To `site.db`; resolves when the commit is on disk, or when it gave way. */
   async function inLine(one: Line): Promise<void> {
     try {
-      const isWritten = await persist('site', one.commit, one.givenUp.signal, one);
+      const isWritten = await persist('site', one.commit, one);
       if (isWritten) markInBulk(one.marks);
     } finally {
       line.leave(one);
@@ -211,7 +225,7 @@ export function commitQueue(options: {
   /** Only after the event: a run that ends in between tells of these records once more, never not at all. */
   function markInBulk(reported: readonly GapMark[]): void {
     if (reported.length === 0) return;
-    void persist('bulk', { rows: [], arming: [], inputs: [], reported }, bulkStays).catch(() => undefined);
+    void persist('bulk', { rows: [], arming: [], inputs: [], reported }).catch(nothing);
   }
 
   /**
@@ -236,7 +250,7 @@ export function commitQueue(options: {
     if (length > 0) unsaved.add(rows);
     const one = file === 'site' ? line.enter(given) : undefined;
     const commit = one?.commit ?? given;
-    const work = one === undefined ? persist(file, commit, bulkStays).then(() => undefined) : inLine(one);
+    const work = one === undefined ? persist(file, commit).then(nothing) : inLine(one);
     void work.then(
       () => unsaved.delete(rows),
       () => undefined,
@@ -272,10 +286,12 @@ export function commitQueue(options: {
   async function end(): Promise<void> {
     const reason = new SitewardError('stopped', 'siteward is stopping');
     ending.abort(reason);
+    endNaps();
     await withDeadline(lastTryMs, never(), () => Promise.allSettled(open)).catch(() => undefined);
     // A try that is under way may succeed until the store has stopped.
     if (unsaved.size > 0 || losses.open().length > 0) store.leave(lost);
     abort.abort(reason);
+    endNaps();
   }
 
   /** What this run takes with it, counted by lane. */
@@ -335,6 +351,8 @@ export function commitQueue(options: {
     },
   };
 }
+
+const hasGivenWay = (one: Line | undefined): boolean => one?.givenUp === true;
 
 const isShown = ({ silent }: OutboxRow): boolean => silent !== true;
 
