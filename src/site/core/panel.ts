@@ -12,6 +12,7 @@ import { raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { deviceName } from './events.ts';
 import { settle } from './flight.ts';
+import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { isToldAgain } from './reports.ts';
@@ -137,7 +138,10 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
   const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
   name(work, id, zone);
   // The event of `triggered` was about this zone; now its name is known.
-  if (anonymous) return;
+  if (anonymous) {
+    furtherZone(work, id, zone, late);
+    return;
+  }
   if (flagged) work.rules.add('safety 2');
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
 }

@@ -2,6 +2,7 @@ import type { Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
+import { openedInAlarm } from './further-zone.ts';
 import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
 import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
@@ -55,6 +56,7 @@ function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSign
 function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
   if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal.replay);
+  else if (signal.open === true && before.open === false && !signal.replay && !before.alarm) openedInAlarm(work, plan);
   if (signal.alarm === false || (signal.open === false && signal.alarm === undefined)) {
     panelZoneCalm(work, plan, signal.alarm === false && before.alarm);
   }
