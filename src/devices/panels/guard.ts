@@ -11,8 +11,9 @@ export type Verdict =
 
 /**
  * Stands before the commands of one panel (panels.md 3.6). Where a command turns the state round, sending it once too
- * often disarms a site: it leaves only while the state is known, the panel was heard within `fresh_s`, and the target is
- * another state; one per partition at a time, never a second time by itself.
+ * often disarms a site: it leaves only while the panel has told its state, by a live message of that state and after the last
+ * command, it was heard within `fresh_s`, and the target is another state; one per partition at a time, never a second time
+ * by itself.
  */
 export interface Guard {
   /** A live message of the panel. */
@@ -21,12 +22,15 @@ export interface Guard {
   saw(reading: Reading): void;
   /** The bridge or the panel cannot be reached: what was known may have changed meanwhile. */
   lost(): void;
+  /** The bridge says that it is there, as it does when it comes: the states it told may be from before it was away. */
+  back(): void;
   /** Whether the command may leave now. It counts as sent when the answer is `sent`. */
   ask(key: string, action: CommandName): Verdict;
 }
 
 interface Known {
-  readonly state?: ArmingWord | undefined;
+  /** What the panel told live, and when. A retained word may be from before a key was pressed. */
+  readonly told?: { readonly state: ArmingWord; readonly at: number } | undefined;
   readonly ready?: boolean | undefined;
 }
 
@@ -47,6 +51,7 @@ export function createGuard({
 }): Guard {
   const toggles = profile.guard?.toggle === true;
   const freshMs = (profile.guard?.fresh_s ?? defaultFreshS) * 1000;
+  const stateMs = (profile.guard?.state_fresh_s ?? profile.guard?.fresh_s ?? defaultFreshS) * 1000;
   const confirmMs = Math.max(siteMs, (profile.confirm?.timeout_s ?? defaultConfirmS) * 1000);
   const known = new Map<string, Known>();
   const underWay = new Map<string, { action: CommandName; until: number }>();
@@ -62,16 +67,23 @@ export function createGuard({
       return current.action === action ? { is: 'under_way' } : refused('another command waits for the panel');
     }
     underWay.delete(key);
-    const state = known.get(key)?.state;
-    if (state === undefined) return refused('the panel has not told its state');
+    const { told, ready } = known.get(key) ?? {};
+    if (told === undefined)
+      return refused('the panel has not told its state since it was reached, or since the last command');
     if (heardAt === undefined || now - heardAt > freshMs) {
       return refused(`nothing was heard of the panel for ${freshMs / 1000} s, so its state may be another`);
     }
+    if (now - told.at > stateMs) {
+      return refused(`the panel has not told its state for ${stateMs / 1000} s, so it may be another`);
+    }
+    const { state } = told;
     if (isAt(state, action)) return { is: 'there', state };
     if (action !== 'disarm' && state !== 'disarmed') {
       return refused(`the panel is ${state}, and this command would turn it round`);
     }
     underWay.set(key, { action, until: now + confirmMs });
+    // Whether the key was taken shows in the panel's next word only; until then either state may be true.
+    known.set(key, { ready });
     return { is: 'sent' };
   }
 
@@ -81,22 +93,26 @@ export function createGuard({
     },
     saw(reading) {
       if (reading.kind !== 'partition' || reading.context) return;
-      const { key, state, ready, fault } = reading;
+      const { key, state, ready, fault, replay } = reading;
       const before = known.get(key);
+      const told = state === undefined || replay ? before?.told : { state, at: clock.monotonic() };
       known.delete(key);
-      known.set(key, { state: state ?? before?.state, ready: ready ?? before?.ready });
+      known.set(key, { told, ready: ready ?? before?.ready });
       for (const oldest of known.keys()) {
         if (known.size <= partitionCap) break;
         known.delete(oldest);
       }
       const current = underWay.get(key);
       if (current === undefined) return;
-      const done = fault !== undefined && !reading.replay;
-      if (done || (state !== undefined && isAt(state, current.action))) underWay.delete(key);
+      const isAnswer = fault !== undefined || (state !== undefined && isAt(state, current.action));
+      if (isAnswer && !replay) underWay.delete(key);
     },
     lost() {
       known.clear();
       heardAt = undefined;
+    },
+    back() {
+      for (const [key, { ready }] of known) known.set(key, { ready });
     },
     ask(key, action) {
       const arms = action.startsWith('arm_');

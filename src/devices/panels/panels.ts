@@ -260,7 +260,7 @@ class PanelPart implements Panels {
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
     const message = { topic: packet.topic, payload, retain: packet.retain === true };
     for (const runner of this.#runners) {
-      const taken = this.#take(runner, message);
+      const taken = this.#take(runner, message, waited);
       if (taken === undefined) continue;
       if (taken.isShown) this.#metrics.messages.inc({ panel: runner.built.options.id, result: taken.result });
       return this.#emit(waited ? taken.signals.map((one) => hasWaited(one, this.#heardUntil)) : taken.signals);
@@ -270,9 +270,9 @@ class PanelPart implements Panels {
   }
 
   /** A message that breaks the reading is dropped and acknowledged: delivered again it would only break it again. */
-  #take(runner: Runner, message: Message): ReturnType<Runner['take']> {
+  #take(runner: Runner, message: Message, waited: boolean): ReturnType<Runner['take']> {
     try {
-      return runner.take(message);
+      return runner.take(message, waited);
     } catch (error) {
       this.#options.log.error(
         { panel: runner.built.options.id, reason: describe(error) },

@@ -172,14 +172,16 @@ export const profileSchema = z.strictObject({
   out: z.partialRecord(z.enum(commandNames), out).default({}),
   confirm: z.strictObject({ timeout_s: z.number().int().min(1).max(120) }).optional(),
   /**
-   * `toggle`: the commands turn the state round, so that they leave only while the state is known, was heard within
-   * `fresh_s` (30) and differs from the target, one at a time. `require_ready`: no arming while the panel is not ready.
+   * `toggle`: the commands turn the state round, so that they leave only while the panel was heard within `fresh_s` (30),
+   * told its state live within `state_fresh_s` (as `fresh_s`), and the state differs from the target; one at a time.
+   * `require_ready`: no arming while the panel is not ready.
    */
   guard: z
     .strictObject({
       toggle: z.boolean().optional(),
       require_ready: z.boolean().optional(),
       fresh_s: z.number().int().min(1).max(600).optional(),
+      state_fresh_s: z.number().int().min(1).max(86_400).optional(),
     })
     .optional(),
 });

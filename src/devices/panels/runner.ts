@@ -56,17 +56,24 @@ export class Runner {
 
   /**
    * The signals of one message, in order; undefined when the message is not this panel's. `isShown`: false when it speaks of
-   * nothing but silent hold-up buttons, and so may stand in no count (safety 4).
+   * nothing but silent hold-up buttons, and so may stand in no count (safety 4). `waited`: it may have come while we were away.
    */
-  take(message: Message): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
+  take(
+    message: Message,
+    waited = false,
+  ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const { memory, readings, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
     this.#memory = memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
+    const isNow = !message.retain && !waited;
+    if (isNow) this.#guard.heard();
+    // A bridge says that it is there when it comes: what changed before, it may never have told.
+    if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
-      this.#guard.saw(reading);
+      this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
       for (const signal of mapped.signals) {
@@ -174,7 +181,6 @@ export class Runner {
     if (message.retain) return [];
     this.#lives = true;
     this.#lastHeard = this.#clock.monotonic();
-    this.#guard.heard();
     const signals: (Signal | undefined)[] = [];
     if (this.#assumedDown) signals.push(this.link('bridge', true));
     if (this.silent) signals.push(this.link('device', true));

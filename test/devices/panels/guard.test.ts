@@ -44,13 +44,57 @@ function rig(guard: Record<string, unknown> = { toggle: true, fresh_s: 30 }) {
 }
 
 describe('commands that turn the state round', () => {
-  it('leave once for two identical requests, and again only when the first had its time', () => {
+  it('leave once for two identical requests, and again only when the first had its time and the panel showed its state', () => {
     const { clock, guard, hear } = rig();
     hear('armed_away');
     expect(guard.ask('1', 'disarm')).toEqual({ is: 'sent' });
     expect(guard.ask('1', 'disarm')).toEqual({ is: 'under_way' });
     clock.advance(10_001);
+    // The key may have been taken and only the word about it lost: a second press would arm again.
+    guard.heard();
+    expect(guard.ask('1', 'disarm')).toMatchObject({ is: 'refused', why: expect.stringContaining('told its state') });
+    hear('armed_away');
     expect(guard.ask('1', 'disarm')).toEqual({ is: 'sent' });
+  });
+
+  it('do not leave twice the same way when the confirmation of arming was lost: that would disarm', () => {
+    const { clock, guard, hear } = rig();
+    hear('disarmed');
+    expect(guard.ask('1', 'arm_away')).toEqual({ is: 'sent' });
+    clock.advance(10_001);
+    guard.heard();
+    guard.saw(partition({ state: 'disarmed', replay: true }));
+    expect(guard.ask('1', 'arm_away')).toMatchObject({ is: 'refused' });
+    expect(guard.ask('1', 'disarm')).toMatchObject({ is: 'refused' });
+  });
+
+  it('do not take a retained state for the present one, whatever else is live', () => {
+    const { guard, hear } = rig();
+    guard.saw(partition({ state: 'disarmed', replay: true }));
+    guard.heard();
+    expect(guard.ask('1', 'arm_away')).toMatchObject({ is: 'refused' });
+    hear('disarmed');
+    expect(guard.ask('1', 'arm_away')).toEqual({ is: 'sent' });
+  });
+
+  it('are refused while a bridge that has come back has not told the state anew', () => {
+    const { guard, hear } = rig();
+    hear('disarmed');
+    guard.back();
+    guard.heard();
+    expect(guard.ask('1', 'arm_away')).toMatchObject({ is: 'refused' });
+  });
+
+  it('count the time of the state by itself, where the bridge tells it only when it changes', () => {
+    const { clock, guard, hear } = rig({ toggle: true, fresh_s: 30, state_fresh_s: 3600 });
+    hear('disarmed');
+    clock.advance(3_600_000);
+    guard.heard();
+    expect(guard.ask('1', 'arm_away')).toEqual({ is: 'sent' });
+    hear('armed_away');
+    clock.advance(3_600_001);
+    guard.heard();
+    expect(guard.ask('1', 'disarm')).toMatchObject({ is: 'refused', why: expect.stringContaining('3600 s') });
   });
 
   it('leave again only after the site has given up on the first, where it waits longer than the profile', () => {
@@ -84,7 +128,10 @@ describe('commands that turn the state round', () => {
     hear('armed_away');
     clock.advance(30_001);
     expect(guard.ask('1', 'disarm')).toMatchObject({ is: 'refused', why: expect.stringContaining('30 s') });
+    // Any other message is no word about the state.
     guard.heard();
+    expect(guard.ask('1', 'disarm')).toMatchObject({ is: 'refused', why: expect.stringContaining('30 s') });
+    hear('armed_away');
     expect(guard.ask('1', 'disarm')).toEqual({ is: 'sent' });
   });
 
@@ -126,11 +173,13 @@ describe('commands that turn the state round', () => {
     expect(guard.ask('1', 'disarm')).toEqual({ is: 'sent' });
   });
 
-  it('are free again when the panel has refused', () => {
+  it('are free again when the panel has refused and shows its state', () => {
     const { guard, hear } = rig();
     hear('disarmed');
     guard.ask('1', 'arm_away');
     guard.saw(partition({ fault: 'arm_failed' }));
+    expect(guard.ask('1', 'arm_away')).toMatchObject({ is: 'refused' });
+    hear('disarmed');
     expect(guard.ask('1', 'arm_away')).toEqual({ is: 'sent' });
   });
 
