@@ -90,7 +90,7 @@ export class Files {
     return this.#data.dir;
   }
 
-  /** Throws `state_dir_unusable`, or `store_unavailable` for a file of a newer siteward. */
+  /** Throws `state_dir_unusable` or `store_unavailable`; a file of a newer siteward is set aside. */
   open(): { recovery: Recovery; nextOrder: number } {
     makeStateDir(this.dir);
     clearOthers(this.dir, this.#note);

@@ -109,7 +109,7 @@ export class WorkerStore implements Store {
     });
   }
 
-  /** Throws `state_dir_unusable`, `store_unavailable` (a newer siteward's file) or `store_failed` (no FULL). */
+  /** Throws `state_dir_unusable`, `store_unavailable` or `store_failed` (no FULL). A file of a newer siteward is set aside. */
   async start(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     this.#opened = await this.#thread.open();
@@ -289,7 +289,7 @@ export class WorkerStore implements Store {
     };
   }
 
-  /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For `doctor` and tests. */
+  /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For tests. */
   synchronous(): Promise<StoreAnswers['synchronous']> {
     return this.#ask<'synchronous'>({ op: 'synchronous' });
   }
