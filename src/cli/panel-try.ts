@@ -1,6 +1,6 @@
 import { blanked, emptyMemory, interpret, meaningOf, type Verdict, verdictOf, wordsOf } from '#devices/panels/index.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { differences } from './panel-means.ts';
+import { type Comparison, compare } from './panel-means.ts';
 import { type ProfileOptions, profileOf } from './panel-profile.ts';
 import { type Row, rowsOf } from './panel-rows.ts';
 import { createTally } from './panel-tally.ts';
@@ -24,8 +24,9 @@ export async function tryProfile(options: ProfileOptions & { replay: string; jso
     if (row.means === undefined) memory = result.memory;
     const verdict = verdictOf(result);
     tally.add(verdict, result.notes);
-    const differs = row.isCommand || row.means === undefined ? [] : differences(row.means, result.readings);
-    if (row.means !== undefined && !row.isCommand) compared += 1;
+    const { compared: words, differs } =
+      row.isCommand || row.means === undefined ? nothing : compare(row.means, result.readings, row.message);
+    if (words.length > 0) compared += 1;
     if (differs.length > 0) differing += 1;
     if (verdict === 'unmatched') others += 1;
     const raw = blanked(compiled, row.message.topic, row.message.payload);
@@ -49,6 +50,8 @@ export async function tryProfile(options: ProfileOptions & { replay: string; jso
   );
   return exitCodes.failure;
 }
+
+const nothing: Comparison = { compared: [], differs: [] };
 
 const comparison = (compared: number, differing: number): string[] =>
   compared === 0

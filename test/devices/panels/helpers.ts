@@ -33,6 +33,8 @@ export interface Sample {
   readonly means: Readonly<Record<string, unknown>>;
 }
 
+export const sampleFiles = (): string[] =>
+  readdirSync(samples).flatMap((name) => (name.endsWith('.jsonl') ? [name.replace('.jsonl', '')] : []));
 export const readSamples = (name: string): readonly Sample[] =>
   samplesMissing ? [] : rowsOf(`${samples}/${name}.jsonl`);
 

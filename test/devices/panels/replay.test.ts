@@ -1,7 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { type Compiled, emptyMemory, interpret, profileIds, renderCommand } from '#devices/panels/index.ts';
 import { Secret } from '#lib/secret.ts';
-import { compilePreset, fixtures, presets, readFixture, readOne, type Sample, samplesMissing } from './helpers.ts';
+import { compare } from '../../../src/cli/panel-means.ts';
+import {
+  compilePreset,
+  fixtures,
+  presets,
+  readFixture,
+  readOne,
+  readSamples,
+  type Sample,
+  sampleFiles,
+  samplesMissing,
+} from './helpers.ts';
 import { recordings, rowsOf } from './recordings.ts';
 import { expectReadings, readingsOf, sayNothing } from './rows.ts';
 
@@ -9,11 +20,38 @@ const why = samplesMissing ? ' (skipped: ../shared/data/panel-samples is not the
 
 describe.skipIf(samplesMissing)(`every recorded message${why}`, () => {
   it.each(recordings)('of $file is read by $id as it is meant', (recording) => {
-    expectRead(compilePreset(recording.id, recording.options), rowsOf(recording), recording.perDevice);
+    const counts = expectRead(compilePreset(recording.id, recording.options), rowsOf(recording), recording.perDevice);
+    expect([counts.compared, counts.nothing]).toEqual(recording.rows);
+  });
+
+  it.each(recordings)('of $file means to "siteward panel try $id" what it says', (recording) => {
+    const compiled = compilePreset(recording.id, recording.options);
+    let compared = 0;
+    for (const { dir, topic, payload, retain, means } of rowsOf(recording)) {
+      if (dir !== 'from_bridge') continue;
+      const told = compare(means, readOne(compiled, topic, payload, retain).readings, { retain });
+      expect(told.differs, `${topic} ${payload}`).toEqual([]);
+      if (told.compared.length > 0) compared += 1;
+    }
+    expect(compared).toBe(recording.rows[0]);
   });
 
   it.each(recordings)('that $id would send is sent as it was recorded, and none is read back ($file)', (recording) => {
     expect(sentOf(compilePreset(recording.id, recording.options), rowsOf(recording))).toBe(recording.commands);
+  });
+});
+
+describe.skipIf(samplesMissing)(`the recordings${why}`, () => {
+  it('are all there is, and every row of each belongs to one preset or to the receiver', () => {
+    const files = sampleFiles().filter((file) => file !== 'sia_dc09_frames');
+    expect([...new Set(recordings.map(({ file }) => file))].sort()).toEqual(files.sort());
+    for (const file of files) {
+      const read = recordings.filter((one) => one.file === file).flatMap(rowsOf);
+      expect(read.length, file).toBe(readSamples(file).length);
+    }
+    const all = recordings.reduce((sum, { rows: [compared, nothing] }) => sum + compared + nothing, 0);
+    const commands = recordings.flatMap(rowsOf).filter(({ dir }) => dir === 'to_bridge').length;
+    expect([all, commands]).toEqual([208, 65]);
   });
 });
 
@@ -26,7 +64,9 @@ describe('every message written after the documentation', () => {
   });
 });
 
-function expectRead(compiled: Compiled, rows: readonly Sample[], perDevice = false): void {
+/** Reads the rows of the bridge and gives how many were compared, and how many say nothing siteward has a word for. */
+function expectRead(compiled: Compiled, rows: readonly Sample[], perDevice = false) {
+  const counts = { compared: 0, nothing: 0 };
   const heard = rows.filter((row) => row.dir === 'from_bridge');
   expect(heard.length).toBeGreaterThan(0);
   for (const row of heard) {
@@ -35,6 +75,7 @@ function expectRead(compiled: Compiled, rows: readonly Sample[], perDevice = fal
     const retain = row.retain && (row.means.state !== 'triggered' || row.means.zone === undefined);
     const { readings, notes } = readOne(compiled, row.topic, row.payload, retain);
     if (sayNothing(row.means)) {
+      counts.nothing += 1;
       expect(
         notes.filter(({ kind }) => kind !== 'unmatched' && kind !== 'ignored'),
         about,
@@ -45,11 +86,14 @@ function expectRead(compiled: Compiled, rows: readonly Sample[], perDevice = fal
       ).toEqual(row.means.snapshot === true ? expect.anything() : []);
       continue;
     }
+    const isNothing = readingsOf(row.means).length === 0;
+    counts[isNothing ? 'nothing' : 'compared'] += 1;
     // An LED nobody needs is not listened to.
-    if (readingsOf(row.means).length === 0 && notes[0]?.kind === 'unmatched') continue;
+    if (isNothing && notes[0]?.kind === 'unmatched') continue;
     expectReadings(readings, perDevice ? deviceMeans(row, readings) : row.means, about);
     expect(notes, about).toEqual([]);
   }
+  return counts;
 }
 
 /** How many of the commands in the rows are sent word for word; none of them may be read back. */
