@@ -62,8 +62,9 @@ commands) it is some KiB.`,
       timed(lanView, isCounted, () => siteView(plan, state, at, { epoch: 1, seq: round }));
     }
     const around = [storeText, lanView];
-    const decisions = [...times].flatMap(([name, values]) => (around.includes(name) ? [] : values));
-    const p99Ms = percentile(decisions, 0.99);
+    const decisions = [...times].flatMap(([name, values]) => (around.includes(name) ? [] : [values]));
+    const p99Ms = percentile(decisions.flat(), 0.99);
+    const dearestMs = Math.max(...decisions.map((values) => percentile(values, 0.99)));
     const figures = [...times].flatMap(([name, values]): Figure[] => [
       { name: `${name}, median`, value: rounded(percentile(values, 0.5) * 1000), unit: 'µs' },
       { name: `${name}, p99`, value: rounded(percentile(values, 0.99) * 1000), unit: 'µs' },
@@ -73,6 +74,10 @@ commands) it is some KiB.`,
       ...figures,
       { name: `${storeText}, size`, value: stateKiB, unit: 'KiB' },
       { name: 'any decision, p99', value: rounded(p99Ms), unit: 'ms', goal: `under ${goalMs} ms`, met: p99Ms < goalMs },
+      {
+        ...{ name: 'the dearest kind of decision, p99', value: rounded(dearestMs), unit: 'ms' },
+        ...{ goal: `under ${goalMs} ms`, met: dearestMs < goalMs },
+      },
     ];
   },
 };

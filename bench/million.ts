@@ -19,7 +19,7 @@ const rssGoalMib = 150;
 export const million: Measurement = {
   name: 'million',
   title: 'Start with 1,000,000 waiting events',
-  about: `A process with the store alone, from the bundle, starts on ${events / 2} waiting alarms in \`site.db\` and as many activity events in \`bulk.db\`
+  about: `A process with the store alone, from the bundle (what is installed), starts on ${events / 2} waiting alarms in \`site.db\` and as many activity events in \`bulk.db\`
 (${bodyBytes} bytes of body each). Time from \`start\` to the first durable commit of a new alarm, and the process's resident memory 2 s later,
 while the background still reads the files.`,
   async run(tell) {

@@ -33,7 +33,7 @@ ${rounds} rounds of ${roundMs} ms each in turns on the same file system, each af
 main thread and back per group, in which the thread has nothing to do, since every writer waits for its answer. The rows of a
 rush cross in parts of 8, so that the thread writes the first while the main thread makes the last; each part says that
 more follows, and the thread waits for it, a millisecond at most, so that a group is not split into two that cost as much
-each. Alarms also go into their second copy (\`alarm.log\`), which the bare loop does not write, and so are measured beside it. On a busy machine each trip
+each. A part is one flat list of values, and eight rows go into one statement. Alarms also go into their second copy (\`alarm.log\`), which the bare loop does not write, and so are measured beside it. On a busy machine each trip
 waits for its turn on a processor. The slower the disk, the less all of this counts.`,
   async run(tell) {
     const bare: number[] = [];
