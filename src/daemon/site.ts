@@ -18,6 +18,7 @@ import { type Controller, createController } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
+import { holdsAllRows } from './all-rows.ts';
 import { cloudArming } from './arming-sync.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { brokerConnect, embeddedBroker, slugOf } from './broker.ts';
@@ -180,6 +181,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           table: {
             update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
             list: (states, limit) => must(house.store, 'store').media(states, limit),
+            isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
           },
           onReady: () => house.delivery?.wake(),
           clock,

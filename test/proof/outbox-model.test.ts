@@ -41,9 +41,8 @@ import { type Plan, planOf, textOf } from './model/steps.ts';
  * | 19 | SIGTERM ends the box in time | model (each part has the 2 s the daemon gives it) |
  * | 20 | a frozen cloud stops nothing | model |
  *
- * After damage 6 is counted per file (the lane of a row that cannot be read is unknown), and 15 allows a picture whose
- * row lay in the damaged file. 5 is not relaxed by damage; of what was spared it sees events that were sent later, and
- * leaves media and delivered rows to pressure.test.ts.
+ * After damage 6 is counted per file (the lane of a row that cannot be read is unknown). 5 is not relaxed by damage; of what
+ * was spared it sees events that were sent later, and leaves media and delivered rows to pressure.test.ts.
  */
 const runs = Number(process.env.SITEWARD_MODEL_RUNS ?? 0);
 const first = Number(process.env.SITEWARD_SEED ?? Date.now() % 2 ** 31);

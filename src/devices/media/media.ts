@@ -7,9 +7,10 @@ import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, unlessAborted, withDeadline } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
+import type { Shelved } from './budget.ts';
 import type { MediaOutcome, MediaTable, PictureSource, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
-import { removeOrphans, sweep } from './sweep.ts';
+import { settleOrphans, sweep } from './sweep.ts';
 
 export interface CaptureJob {
   readonly seq: number;
@@ -54,7 +55,7 @@ export function createMedia(options: {
   log: Logger;
   metrics: Registry;
 }): Media {
-  const { pictures, table, clock, log } = options;
+  const { pictures, table, clock, log, onReady } = options;
   const spool = createSpool({ dir: options.dir, budgetBytes: options.budgetBytes });
   const abort = new AbortController();
   /** Work under way, and whether it may be known of. */
@@ -71,6 +72,11 @@ export function createMedia(options: {
     name: 'siteward_media_captures_total',
     help: 'Pictures taken, by result',
     labelNames: ['result'],
+    registers: [options.metrics],
+  });
+  const givenUp = new Counter({
+    name: 'siteward_media_given_up_total',
+    help: 'Pictures that gave way to others because the media budget was used up',
     registers: [options.metrics],
   });
   const latency = new Histogram({
@@ -120,7 +126,7 @@ export function createMedia(options: {
     await onDisk(job.committed);
     await record(outcome);
     crashPoint('media.row');
-    if (outcome.state === 'ready') options.onReady();
+    if (outcome.state === 'ready') onReady();
   }
 
   async function picture(job: CaptureJob, item: MediaItem): Promise<MediaOutcome> {
@@ -129,14 +135,24 @@ export function createMedia(options: {
       return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
     try {
       const bytes = await snapshotWithRetry(item.camera);
-      const stored = await spool.write(`${job.seq}-${item.index}.jpg`, bytes);
-      if (job.silent !== true) spool.show(stored.file, stored.bytes);
+      const { gone, ...stored } = await spool.write(base, bytes);
+      for (const one of gone) run(giveUp(one));
       return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
     } catch (error) {
       abort.signal.throwIfAborted();
       if (job.silent !== true) log.warn({ camera: item.camera, err: error }, 'no picture');
       return { ...base, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
     }
+  }
+
+  /** It gave way to another on a full budget. */
+  async function giveUp({ seq, index, lane, file }: Shelved): Promise<void> {
+    // Nobody is known to want it, nor whether its event may be known of (safety 4).
+    if (lane === undefined) return;
+    givenUp.inc();
+    const reason = 'given up: the media budget was used up';
+    log.warn({ file, lane }, `a picture that waited for the cloud was ${reason}`);
+    await record({ seq, index, lane, at: clock.wall(), state: 'failed', reason });
   }
 
   async function snapshotWithRetry(camera: string): Promise<Uint8Array> {
@@ -171,14 +187,11 @@ export function createMedia(options: {
 
   /** After a restart. Pictures that are still worth it are taken, the others are given up with the reason. */
   async function tidy(names: readonly string[]): Promise<void> {
-    const common = { spool, table, signal: abort.signal };
-    const { wall } = clock;
-    const onReady = options.onReady;
-    const sweeping = sweep({ ...common, names, wall, record, retake, onReady });
-    const orphans = await sweeping.finally(() => {
+    const options = { spool, table, signal: abort.signal, names, wall: clock.wall, record, retake, onReady };
+    const orphans = await sweep(options).finally(() => {
       fresh = undefined;
     });
-    void removeOrphans(orphans, common).catch((error: unknown) => {
+    void settleOrphans(orphans, options).catch((error: unknown) => {
       if (!abort.signal.aborted) log.warn({ err: error }, 'pictures without an event could not be removed');
     });
   }

@@ -15,5 +15,9 @@ export const mediaOptions = z.strictObject({
     .refine((bytesPerS) => bytesPerS >= 32_000, 'must be at least 32KB')
     .optional()
     .describe('Most bytes per second uploads may send; no limit unless set.'),
-  budget: size().default(512_000_000).describe('Disk space pictures and clips may use.'),
+  budget: size()
+    .default(512_000_000)
+    .describe(
+      'Disk space pictures and clips may use. When it is used up, lesser and older ones give way to fresh ones.',
+    ),
 });

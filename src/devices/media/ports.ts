@@ -46,4 +46,6 @@ export type MediaOutcome = {
 export interface MediaTable {
   update(outcomes: readonly MediaOutcome[]): Promise<void>;
   list(states: readonly ('planned' | 'ready')[], limit: number): Promise<readonly PlannedMedia[]>;
+  /** False while rows may come that are in no list yet: of a damaged file, of one that is not open, of events in memory. */
+  isWhole(): boolean;
 }

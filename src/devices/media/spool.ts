@@ -4,6 +4,8 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import type { Lane } from '#site/model/index.ts';
+import { givingWay, type Shelved } from './budget.ts';
 
 export interface StoredFile {
   /** Name inside the spool folder; never a path. */
@@ -22,8 +24,11 @@ export interface Spool {
   open(): Promise<readonly string[]>;
   /** Counts the pictures among the names; removes what is none, such as the half-written file of a crash. */
   measure(names: readonly string[]): Promise<void>;
-  /** Rejects with `queue_full` when the budget is used up. */
-  write(name: string, bytes: Uint8Array): Promise<StoredFile>;
+  /**
+   * The picture of an event. On a full budget others give way for it, see `givingWay`: `gone` are removed already. Rejects with
+   * `queue_full` where that is not enough.
+   */
+  write(of: Place, bytes: Uint8Array): Promise<StoredFile & { readonly gone: readonly Shelved[] }>;
   remove(file: string): Promise<void>;
   /** Whether a name is that of a picture or clip. */
   isOne(name: string): boolean;
@@ -32,12 +37,20 @@ export interface Spool {
   /** Size and contents of a file as they are now; undefined when it is gone or empty. */
   inspect(file: string): Promise<StoredFile | undefined>;
   path(file: string): string;
-  /** The picture is of an event that may be known of: `shownBytes` counts it from now on. */
-  show(file: string, bytes: number): void;
+  /** Whose picture lies there, found after a restart. */
+  shelve(picture: Shelved): void;
   /** Everything in the folder. */
   readonly usedBytes: number;
-  /** Without pictures of silent events, nor those nobody has said anything of (safety 4). */
+  /** Without pictures of silent events, nor those nobody is known to want (safety 4). */
   readonly shownBytes: number;
+}
+
+/** A picture's place in the outbox. */
+export interface Place {
+  readonly seq: number;
+  readonly index: number;
+  readonly lane: Lane;
+  readonly silent?: true;
 }
 
 const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
@@ -45,8 +58,9 @@ const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
 export function createSpool(options: { dir: string; budgetBytes: number }): Spool {
   const { dir, budgetBytes } = options;
   let used = 0;
-  /** Bytes by name; never more entries than files in the folder. */
-  const shown = new Map<string, number>();
+  /** By name; never more entries than files in the folder. */
+  const shelf = new Map<string, Shelved>();
+  const removals = new Map<string, Promise<void>>();
 
   const sizeOf = (name: string): Promise<number | undefined> =>
     stat(join(dir, name)).then(
@@ -57,11 +71,33 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
   /** A folder too, by whoever made it: nothing in here is anybody's but ours. */
   const discard = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true });
 
-  async function removeName(name: string): Promise<void> {
+  /** Several may want to be rid of the same one; it counts once. */
+  function removeName(name: string): Promise<void> {
+    const going = removals.get(name) ?? removeNow(name).finally(() => removals.delete(name));
+    removals.set(name, going);
+    return going;
+  }
+
+  async function removeNow(name: string): Promise<void> {
     const size = (await sizeOf(name)) ?? 0;
     await discard(name);
     used = Math.max(0, used - size);
-    shown.delete(name);
+    shelf.delete(name);
+  }
+
+  /** Takes nothing away yet: what gives way is only no longer there for others. */
+  function makeRoom(of: Place, bytes: number): readonly Shelved[] {
+    const over = used + bytes - budgetBytes;
+    const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over });
+    if (gone !== undefined) {
+      for (const { file } of gone) shelf.delete(file);
+      return gone;
+    }
+    throw new SitewardError(
+      'queue_full',
+      'the picture was not kept: the media budget is used up by pictures that wait for the cloud',
+      { facts: { budgetBytes, usedBytes: used } },
+    );
   }
 
   return {
@@ -74,7 +110,7 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       });
       await syncFolder(dirname(dir));
       used = 0;
-      shown.clear();
+      shelf.clear();
       return readdir(dir);
     },
 
@@ -86,24 +122,21 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       }
     },
 
-    async write(name, bytes) {
-      if (used + bytes.length > budgetBytes) {
-        throw new SitewardError(
-          'queue_full',
-          'the picture was not kept: the media budget is used up by pictures that wait for the cloud',
-          {
-            facts: { budgetBytes, usedBytes: used },
-          },
-        );
-      }
-      used += bytes.length;
+    async write({ seq, index, lane, silent }, bytes) {
+      const name = `${seq}-${index}.jpg`;
+      const { length } = bytes;
+      const gone = makeRoom({ seq, index, lane }, length);
+      used += length;
       try {
         await writeDurably(join(dir, name), bytes);
       } catch (error) {
-        used -= bytes.length;
+        used -= length;
+        for (const one of gone) shelf.set(one.file, one);
         throw error;
       }
-      return { file: name, bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
+      shelf.set(name, { file: name, bytes: length, seq, index, lane, ...(silent === true && { silent }) });
+      for (const { file } of gone) await removeName(file);
+      return { file: name, bytes: length, sha256: createHash('sha256').update(bytes).digest('hex'), gone };
     },
 
     remove: removeName,
@@ -121,14 +154,15 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
     path: (file) => join(dir, file),
 
-    show: (file, bytes) => void shown.set(file, bytes),
+    shelve: (picture) => void shelf.set(picture.file, picture),
 
     get usedBytes() {
       return used;
     },
 
     get shownBytes() {
-      return [...shown.values()].reduce((sum, bytes) => sum + bytes, 0);
+      const isShown = ({ lane, silent }: Shelved) => lane !== undefined && silent !== true;
+      return [...shelf.values()].filter(isShown).reduce((sum, { bytes }) => sum + bytes, 0);
     },
   };
 }

@@ -17,12 +17,12 @@ export interface SweepOptions {
 
 /** Rows looked at; a spool of the default budget holds a third of it. */
 const rowCap = 10_000;
-const orphanKeptMs = 24 * 3_600_000;
+const lookAgainMs = 1000;
 
 /**
  * After a restart files and rows are made to agree, in the background, one after the other. A half-written file goes. A
  * row whose file is gone or has another size is lost, and its trail says so. A whole file whose row still waits for it
- * is adopted. A file without a row is kept for a day of running, since its row may come back with a salvage.
+ * is adopted. A file without a row is kept as long as its row may come back with a salvage. Resolves with these.
  */
 export async function sweep(options: SweepOptions): Promise<readonly string[]> {
   const { spool, table, names, signal } = options;
@@ -37,20 +37,39 @@ export async function sweep(options: SweepOptions): Promise<readonly string[]> {
   // With more rows than were looked at, nobody knows which file has none.
   if (rows.length >= rowCap) return [];
   const wanted = new Set(rows.map(nameOf));
-  return names.filter((name) => spool.isOne(name) && !wanted.has(name));
+  const orphans = names.filter((name) => spool.isOne(name) && !wanted.has(name));
+  for (const file of orphans) await shelve(file, spool);
+  return orphans;
 }
 
-/** Removes files that still have no row after a day of running, however the wall clock was set meanwhile. */
-export async function removeOrphans(
-  orphans: readonly string[],
-  options: Pick<SweepOptions, 'spool' | 'table' | 'signal'> & { readonly keptMs?: number },
-): Promise<void> {
-  if (orphans.length === 0) return;
-  await sleep(options.keptMs ?? orphanKeptMs, options.signal);
-  const rows = await options.table.list(['planned', 'ready'], rowCap);
-  if (rows.length >= rowCap) return;
-  const wanted = new Set(rows.map(nameOf));
-  for (const name of orphans) if (!wanted.has(name)) await options.spool.remove(name);
+async function shelve(file: string, spool: Spool): Promise<void> {
+  const [seq, index] = file.split(/[-.]/).map(Number);
+  const bytes = await spool.size(file);
+  if (seq !== undefined && index !== undefined && bytes !== undefined) spool.shelve({ file, bytes, seq, index });
+}
+
+/**
+ * Once no row can come any more a file without one goes: its event was given up, or the cloud had it, just before a run
+ * ended. One whose row has come meanwhile is treated like all others.
+ */
+export async function settleOrphans(orphans: readonly string[], options: SweepOptions): Promise<void> {
+  const { spool, table, signal } = options;
+  while (orphans.length > 0) {
+    await sleep(lookAgainMs, signal);
+    const rows = table.isWhole() ? await table.list(['planned', 'ready'], rowCap).catch(() => undefined) : undefined;
+    // Damage that was found with this list is told of by then.
+    await sleep(lookAgainMs, signal);
+    if (rows === undefined || !table.isWhole()) continue;
+    if (rows.length >= rowCap) return;
+    const wanted = new Map(rows.map((row) => [nameOf(row), row]));
+    for (const name of orphans) {
+      const row = wanted.get(name);
+      if (row === undefined) await spool.remove(name);
+      else if (row.state === 'ready') await check(row, options);
+      else await adopt(row, options);
+    }
+    return;
+  }
 }
 
 const nameOf = (row: PlannedMedia): string => row.file ?? `${row.seq}-${row.index}.jpg`;
@@ -73,9 +92,8 @@ async function adopt(row: PlannedMedia, options: SweepOptions): Promise<void> {
   options.onReady();
 }
 
-const show = (row: PlannedMedia, bytes: number, { spool }: SweepOptions): void => {
-  if (row.silent !== true) spool.show(nameOf(row), bytes);
-};
+const show = (row: PlannedMedia, bytes: number, { spool }: SweepOptions): void =>
+  spool.shelve({ ...place(row), file: nameOf(row), bytes });
 
 const fail = (row: PlannedMedia, reason: string, { record, wall }: SweepOptions): Promise<void> =>
   record({ ...place(row), at: wall(), state: 'failed', reason });

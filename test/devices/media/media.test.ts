@@ -18,8 +18,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createMedia, type Media, type MediaOutcome, type PlannedMedia } from '#devices/media/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import { createSpool } from '../../../src/devices/media/spool.ts';
-import { removeOrphans } from '../../../src/devices/media/sweep.ts';
+import type { Lane } from '#site/model/index.ts';
 
 let dir: string;
 let media: Media | undefined;
@@ -27,8 +26,11 @@ let outcomes: MediaOutcome[];
 let planned: PlannedMedia[];
 let ready: number;
 let metrics: Registry;
+/** No row is still to come. */
+let isWhole: boolean;
 
 beforeEach(() => {
+  isWhole = false;
   dir = mkdtempSync(join(tmpdir(), 'siteward-media-'));
   outcomes = [];
   planned = [];
@@ -53,6 +55,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
     table: {
       update: async (list) => void outcomes.push(...list),
       list: async (states) => planned.filter((row) => states.includes(row.state as 'planned')),
+      isWhole: () => isWhole,
     },
     onReady: () => {
       ready += 1;
@@ -189,7 +192,7 @@ describe('media', () => {
     expect(tries).toBe(1);
   });
 
-  it('never uses more disk than its budget: what does not fit is recorded as failed', async () => {
+  it('never uses more disk than its budget: a picture of the same event that does not fit is recorded as failed', async () => {
     const one = await start(async () => Buffer.alloc(600), 1000);
     one.capture(job(1, [item(0), item(1)]));
     await expect.poll(() => outcomes.length).toBe(2);
@@ -198,6 +201,71 @@ describe('media', () => {
     one.capture(job(2, [item(0)]));
     await expect.poll(() => outcomes.length).toBe(3);
     expect(outcomes[2]).toMatchObject({ state: 'ready' });
+  });
+
+  describe('with the budget used up', () => {
+    const bytes = Buffer.alloc(400);
+    /** There is no room for a third one. */
+    async function full(lanes: readonly [Lane, Lane]): Promise<Media> {
+      const one = await start(async () => bytes, 1000);
+      for (const [index, lane] of lanes.entries()) {
+        one.capture({ ...job(index + 1, [item(0)]), lane });
+        await expect.poll(() => ready).toBe(index + 1);
+      }
+      return one;
+    }
+    const failed = () => outcomes.filter(({ state }) => state === 'failed').map(({ seq }) => seq);
+    const lost = async () => (await metrics.getSingleMetric('siteward_media_given_up_total')?.get())?.values[0]?.value;
+
+    it.each<[lanes: readonly [Lane, Lane], gone: number]>([
+      [['trouble', 'activity'], 2],
+      [['alarm', 'activity'], 2],
+      [['arming', 'trouble'], 2],
+      [['alarm', 'arming'], 2],
+      [['activity', 'activity'], 1],
+      [['alarm', 'alarm'], 1],
+    ])('of %o the picture of event %i gives way to that of a fresh alarm, counted and told', async (lanes, gone) => {
+      const one = await full(lanes);
+      one.capture(job(9, [item(0)]));
+      await expect.poll(failed).toEqual([gone]);
+      expect(outcomes.find(({ seq }) => seq === 9)).toMatchObject({ state: 'ready' });
+      expect(outcomes.find(({ state }) => state === 'failed')).toMatchObject({
+        lane: lanes[gone - 1],
+        reason: 'given up: the media budget was used up',
+      });
+      expect(readdirSync(dir).sort()).toEqual([`${3 - gone}-0.jpg`, '9-0.jpg']);
+      expect(await lost()).toBe(1);
+      expect(one.health().facts).toMatchObject({ spoolBytes: 800 });
+    });
+
+    it('no picture of an alarm gives way to a lesser one', async () => {
+      const one = await full(['alarm', 'alarm']);
+      one.capture({ ...job(9, [item(0)]), lane: 'arming' });
+      await expect.poll(failed).toEqual([9]);
+      expect(readdirSync(dir)).toEqual(['1-0.jpg', '2-0.jpg']);
+      expect(await lost()).toBe(0);
+    });
+
+    it('those of a former run give way too, before all alarms those nobody is known to want', async () => {
+      for (const name of ['1-0.jpg', '2-0.jpg']) writeFileSync(join(dir, name), bytes);
+      planned = [row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: 400 })];
+      const one = await start(async () => bytes, 1000);
+      await expect.poll(() => one.health().facts).toMatchObject({ spoolBytes: 400 });
+      one.capture(job(9, [item(0)]));
+      await expect.poll(() => readdirSync(dir).sort()).toEqual(['1-0.jpg', '9-0.jpg']);
+      one.capture(job(10, [item(0)]));
+      await expect.poll(failed).toEqual([1]);
+      expect(readdirSync(dir).sort()).toEqual(['10-0.jpg', '9-0.jpg']);
+    });
+
+    it('nothing gives way in vain: a picture larger than all that may go is refused', async () => {
+      const one = await start(async (camera) => (camera === 'large' ? Buffer.alloc(1001) : bytes), 1000);
+      one.capture({ ...job(1, [item(0)]), lane: 'activity' });
+      await expect.poll(() => ready).toBe(1);
+      one.capture(job(9, [item(0, 'large')]));
+      await expect.poll(failed).toEqual([9]);
+      expect(readdirSync(dir)).toEqual(['1-0.jpg']);
+    });
   });
 
   it('refuses more pictures than it can hold at once, with the reason', async () => {
@@ -280,7 +348,7 @@ describe('after a restart', () => {
     });
   });
 
-  it('removes half-written files and keeps the others, for a day also those nobody refers to', async () => {
+  it('removes half-written files and keeps the others, also those nobody refers to as long as their rows may come', async () => {
     for (const name of ['1-0.jpg', '2-0.jpg', '3-0.jpg.part', 'notes.txt']) writeFileSync(join(dir, name), 'x');
     planned = [row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: 1 })];
     await start(async () => picture);
@@ -351,14 +419,16 @@ describe('after a restart', () => {
     expect(ready).toBe(1);
   });
 
-  it('removes a file nobody refers to after its time, unless a row has come back for it', async () => {
-    for (const name of ['1-0.jpg', '2-0.jpg']) writeFileSync(join(dir, name), 'x');
-    const spool = createSpool({ dir, budgetBytes: 1000 });
-    await spool.measure(await spool.open());
-    const table = { update: async () => {}, list: async () => [row({ seq: 2, state: 'ready', file: '2-0.jpg' })] };
-    await removeOrphans(['1-0.jpg', '2-0.jpg'], { spool, table, signal: new AbortController().signal, keptMs: 1 });
-    expect(readdirSync(dir)).toEqual(['2-0.jpg']);
-    expect(spool.usedBytes).toBe(1);
+  it('removes a file nobody refers to once no row can come any more, and takes in one whose row has come', async () => {
+    for (const name of ['1-0.jpg', '2-0.jpg', '3-0.jpg']) writeFileSync(join(dir, name), 'x');
+    await start(async () => picture);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    expect(readdirSync(dir)).toEqual(['1-0.jpg', '2-0.jpg', '3-0.jpg']);
+    planned = [row({ seq: 2, state: 'ready', file: '2-0.jpg', bytes: 1 }), row({ seq: 3, eventWall: 0 })];
+    isWhole = true;
+    await expect.poll(() => readdirSync(dir), { timeout: 5000 }).toEqual(['2-0.jpg', '3-0.jpg']);
+    await expect.poll(() => outcomes).toMatchObject([{ seq: 3, state: 'ready' }]);
+    expect(media?.health().facts).toMatchObject({ spoolBytes: 2 });
   });
 
   it('syncs the file, its name and the folder, in this order, before anything refers to it', () => {
@@ -370,7 +440,7 @@ describe('after a restart', () => {
       `import { createSpool } from ${JSON.stringify(spool)};
 const spool = createSpool({ dir: ${place}, budgetBytes: 1000 });
 await spool.open();
-await spool.write('1-0.jpg', new Uint8Array(9));
+await spool.write({ seq: 1, index: 0, lane: 'alarm' }, new Uint8Array(9));
 process.stderr.write('REFERRED');`,
     );
     const trace = join(dir, 'trace');

@@ -74,7 +74,7 @@ async function pictures(): Promise<never> {
     say({ what: 'event', lane: 'alarm', seq, eventId });
     const bytes = Buffer.alloc(20_000, seq % 251);
     await confirmed(async () => {
-      const stored = await spool.write(`${seq}-0.jpg`, bytes);
+      const { gone: _none, ...stored } = await spool.write({ seq, index: 0, lane: 'alarm' }, bytes);
       await store.updateMedia([{ seq, lane: 'alarm', index: 0, at: 1, state: 'ready', ...stored, mime: 'image/jpeg' }]);
       say({ what: 'picture', seq, file: stored.file, sha256: stored.sha256 });
     });

@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { createCloudClient } from '#cloud/client/index.ts';
 import { encodeEvent } from '#cloud/contract/index.ts';
 import { createDelivery, mediaFilesOf } from '#cloud/delivery/index.ts';
+import { holdsAllRows } from '#daemon/all-rows.ts';
 import { watchClock } from '#daemon/clock-quality.ts';
 import { createMedia } from '#devices/media/index.ts';
 import { isCode } from '#errors.ts';
@@ -76,7 +77,11 @@ const media = createMedia({
   dir: join(options.dir, 'spool'),
   budgetBytes: 4_000_000,
   pictures: { snapshot: async (camera) => ({ bytes: pictureOf(tokenOf(camera)), mime: 'image/jpeg' }) },
-  table: { update: (outcomes) => store.updateMedia(outcomes), list: (states, limit) => store.media(states, limit) },
+  table: {
+    update: (outcomes) => store.updateMedia(outcomes),
+    list: (states, limit) => store.media(states, limit),
+    isWhole: () => holdsAllRows(store.health(), commits.waitingRows),
+  },
   onReady: () => delivery.wake(),
   ...{ clock, log, metrics },
 });

@@ -170,18 +170,9 @@ export function picturesAgree(history: History): readonly string[] {
   const { media, spool, uploads, pictures } = history.final;
   const puts = new Map(putsOf(history).map((put) => [put.eventId, put]));
   const wanted = new Set(media.flatMap(({ state, file }) => (state === 'ready' && file !== undefined ? [file] : [])));
-  // A picture may outlive the row's wish for it by a day of running (the box ended between the two), not the row itself.
-  const rows = new Set(media.map(({ seq, index, file }) => file ?? `${seq}-${index}.jpg`));
-  // Where the row was lost with a page, its picture lies there for a day of running, in case the row comes back.
-  const damaged = new Set(
-    entriesOf(history, 'step').flatMap(({ step }) => (step.do === 'corrupt' ? [`${step.file}.db`] : [])),
-  );
-  const lostRows = new Set(
-    [...puts.values()].flatMap(({ seq, lane }) => (damaged.has(fileOf(lane)) ? [`${seq}-0.jpg`] : [])),
-  );
   const found = spool
-    .filter((name) => !rows.has(name) && !lostRows.has(name))
-    .map((name) => `${name} lies in the spool, and no row knows it`);
+    .filter((name) => !wanted.has(name))
+    .map((name) => `${name} lies in the spool, and no row wants it`);
   for (const file of wanted) if (!spool.includes(file)) found.push(`a row wants ${file}, and the spool has it not`);
   for (const { event_id, sha256, authorization_sent } of uploads) {
     const token = puts.get(event_id)?.token ?? -1;

@@ -311,15 +311,16 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
   15: {
     broken: [
       history([], { spool: ['1-0.jpg'] }),
-      // Damage of the other file explains nothing.
-      history([numbered(one), ...corrupted('bulk')], { spool: ['1-0.jpg'] }),
+      // Not after damage either: at the end nothing is being brought back.
+      history([numbered(one), ...corrupted('site')], { spool: ['1-0.jpg'] }),
+      history([], { spool: ['1-0.jpg'], media: [media({ state: 'uploaded', file: '1-0.jpg' })] }),
       history([], { media: [media({ state: 'ready', file: '1-0.jpg' })] }),
       history([], { media: [media({})] }),
       history([numbered(one)], { uploads: [upload('other')], pictures: new Map([[1, 'right']]) }),
       history([], { media: [media({ state: 'failed' })] }),
     ],
     whole: [
-      history([numbered(one), ...corrupted('site')], { spool: ['1-0.jpg'] }),
+      history([], { spool: ['1-0.jpg'], media: [media({ state: 'ready', file: '1-0.jpg' })] }),
       history([numbered(one)], {
         ...{ uploads: [upload('right')], media: [media({ sha256: 'right' })], pictures: new Map([[1, 'right']]) },
       }),

@@ -39,7 +39,7 @@ export async function play(plan: Plan, stage: Stage): Promise<History> {
     const spool = () => world.files().flatMap((name) => /^spool\/(.+)$/.exec(name)?.[1] ?? []);
     // The sweep runs in the background; what it leaves is for the invariants to judge.
     const swept = () => (spool().every((name) => wanted.has(name)) ? true : undefined);
-    await eventually('the sweep', swept, { timeoutMs: 5_000, everyMs: 50 }).catch(() => undefined);
+    await eventually('the sweep', swept, { timeoutMs: 10_000, everyMs: 50 }).catch(() => undefined);
     const look = await world.box.ask<Look>('look');
     const left = spool();
     await world.end('stop');
