@@ -3,7 +3,7 @@ import { clientCredentialsGrant, type cloudOperations } from '#cloud/contract/in
 import type { Clock } from '#lib/clock.ts';
 import type { Client } from '#lib/contract/client.ts';
 import type { Secret } from '#lib/secret.ts';
-import { failed, readGrant, type TokenSource, tokenSource } from './token-source.ts';
+import { failed, notReached, readGrant, type TokenSource, tokenSource } from './token-source.ts';
 
 export interface ClientCredentials {
   readonly clientId: string;
@@ -27,7 +27,7 @@ export function clientCredentialsSource(options: ClientCredentialsOptions): Toke
     async attempt() {
       const body = { grant_type: clientCredentialsGrant, client_id: clientId, client_secret: secret.reveal() };
       const answer = await client.clientCredentialsToken({ body, signal });
-      if (answer.kind === 'failure') return { kind: 'unreachable', message: answer.message };
+      if (answer.kind === 'failure') return notReached(answer);
       return readGrant(answer, clock, (expiresIn) =>
         log.warn({ expiresIn }, 'the token server gave a token that is already over; it is used for 30 s'),
       );

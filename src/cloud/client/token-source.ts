@@ -34,7 +34,13 @@ export interface TokenState {
 export type Attempt =
   | { readonly kind: 'token'; readonly accessToken: string; readonly lifeMs: number; readonly sentMono: number }
   | { readonly kind: 'refused'; readonly error: string }
-  | { readonly kind: 'unreachable'; readonly message: string; readonly retryAfterMs?: number };
+  | {
+      readonly kind: 'unreachable';
+      readonly message: string;
+      /** Where it is more than a line that is down. */
+      readonly failure?: WireFailure['failure'];
+      readonly retryAfterMs?: number;
+    };
 
 export interface GrantOptions {
   /** Asks the token server; never rejects but for the end of the daemon. */
@@ -129,8 +135,11 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
 
   function unreachable(result: Attempt & { kind: 'unreachable' }) {
     const asked = Math.min(result.retryAfterMs ?? 0, 60 * minute);
-    const failure = failed('token_unreachable', `no access token: ${result.message}`);
-    return { failure, waitMs: Math.max(asked, networkWaits.next()), askedMs: asked };
+    const { failure: kind = 'token_unreachable' } = result;
+    const failure = failed(kind, `no access token: ${result.message}`);
+    // As for a certificate of the cloud (status-table.ts): somebody may set the clock at any moment.
+    const capMs = kind === 'tls_time' ? minute : Number.POSITIVE_INFINITY;
+    return { failure, waitMs: Math.max(asked, Math.min(networkWaits.next(), capMs)), askedMs: asked };
   }
 
   function refused(error: string) {
@@ -170,12 +179,12 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
     retryNow() {
       // A request that has hung for so long went out on the old line; who waits for it asks anew.
       if (flight !== undefined && clock.monotonic() - flight.sinceMono > hungMs) epoch += 1;
-      if (blocked?.failure.failure !== 'token_unreachable') return;
+      if (blocked === undefined || isRefused(blocked.failure)) return;
       networkWaits.reset();
       blocked = clock.monotonic() < blocked.askedMono ? { ...blocked, untilMono: blocked.askedMono } : undefined;
     },
     hurry() {
-      if (blocked?.failure.failure !== 'token_unreachable') return;
+      if (blocked === undefined || isRefused(blocked.failure)) return;
       const untilMono = Math.min(blocked.untilMono, Math.max(blocked.askedMono, blocked.sinceMono + minute));
       blocked = { ...blocked, untilMono };
     },
@@ -185,6 +194,17 @@ export function tokenSource(options: GrantOptions): TokenSource & { restart(): v
     }),
   };
 }
+
+const isRefused = ({ failure }: WireFailure): boolean => failure === 'token_refused';
+
+/** A clock that is wrong and somebody else on the line are told as what they are: a person must do something about them. */
+const toldAsSuch: ReadonlySet<WireFailure['failure']> = new Set(['tls_time', 'tls_untrusted', 'tls_name']);
+
+export const notReached = ({ failure, message }: WireFailure): Attempt => ({
+  kind: 'unreachable',
+  message,
+  ...(toldAsSuch.has(failure) && { failure }),
+});
 
 /** Reads what a token server answered (RFC 6749 5.1 and 5.2), tolerantly. `warn` is told a life that is over already. */
 export function readGrant(answer: Answer<unknown>, clock: Clock, warn: (expiresIn: number) => void): Attempt {

@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { Client } from '#lib/contract/client.ts';
 import { type SigningKey, signAssertion } from './assertion.ts';
 import { serverClock } from './server-clock.ts';
-import { type Attempt, readGrant, type TokenSource, type TokenState, tokenSource } from './token-source.ts';
+import { type Attempt, notReached, readGrant, type TokenSource, type TokenState, tokenSource } from './token-source.ts';
 
 export interface SigningKeys {
   readonly current: SigningKey;
@@ -72,7 +72,7 @@ export function createTokenSource(options: TokenSourceOptions): EventTokenSource
     }
     const body = { grant_type: jwtBearerGrant, assertion };
     const answer = await options.client.jwtBearerToken({ body, signal: options.signal });
-    if (answer.kind === 'failure') return { kind: 'unreachable', message: answer.message };
+    if (answer.kind === 'failure') return notReached(answer);
     // Only JSON surely comes from the token server; a portal's page has its own clock.
     if (answer.json !== undefined) time.learn({ date: answer.headers.date, ...answer });
     const result = readGrant(answer, clock, (expiresIn) =>

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { WireFailure } from '#lib/contract/client.ts';
 import type { Breaker } from './breaker.ts';
-import type { LinkTrouble } from './status-table.ts';
+import { type LinkTrouble, rowFor } from './status-table.ts';
 
 /** `up` false: events are held back for `reason`. Called only when something changed. */
 export type OnLink = (up: boolean, reason: string, trouble?: LinkTrouble) => void;
@@ -52,10 +53,10 @@ export function createLink(options: {
 
   async function look(signal: AbortSignal): Promise<void> {
     const unreachable = await cloud.probe(signal);
-    if (unreachable !== undefined) return tell(false, unreachable.message, 'unreachable');
+    if (unreachable !== undefined) return tell(false, unreachable.message, troubleOf(unreachable));
     const token = await cloud.eventTokens.get(signal);
     if (token.kind === 'token') return tell(true, 'the cloud answers and the token server takes the credentials');
-    tell(false, token.message, token.failure === 'token_refused' ? 'unauthorized' : 'unreachable');
+    tell(false, token.message, troubleOf(token));
   }
 
   return {
@@ -81,4 +82,10 @@ export function createLink(options: {
     word: () => (up === undefined ? 'unknown' : up ? 'up' : 'down'),
     fault: () => (up === false ? reason : undefined),
   };
+}
+
+/** As a try would find it. */
+function troubleOf({ failure }: WireFailure): LinkTrouble {
+  const { action } = rowFor({ failure });
+  return action.do === 'rest' ? action.trouble : 'unreachable';
 }

@@ -13,7 +13,6 @@ import type {
   MediaRow,
   MediaState,
   MediaUpdate,
-  OutboxStats,
   ParkedRecord,
   PendingRow,
   Recovery,
@@ -22,6 +21,7 @@ import type {
   Verdict,
 } from './types.ts';
 import type { VerificationRow } from './verification-row.ts';
+import type { StampedStats } from './waited.ts';
 
 /** A row of `ev`, in the order of `evColumns`: what crosses the thread is bound as it is. */
 export type EvValues = readonly [
@@ -155,7 +155,7 @@ export interface StoreAnswers {
   auditExported: number;
   inputs: string[];
   inputsAfter: StoredInput[];
-  stats: OutboxStats;
+  stats: StampedStats;
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. */
   synchronous: { site: number; bulk: number };
   rowOf: number;

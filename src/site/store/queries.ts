@@ -6,6 +6,7 @@ import { damagedReason } from './reader.ts';
 import type { SiteFile } from './site-file.ts';
 import type { Durably } from './transactions.ts';
 import type { Gap, OutboxStats } from './types.ts';
+import type { StampedStats } from './waited.ts';
 
 /** Damaged events parked in one transaction; the others are met again. */
 const parkedAtOnce = 1000;
@@ -89,12 +90,13 @@ export function events(query: EventsQuery, { site, bulk }: Sources) {
   return { records, next: merged.length > records.length ? last : floor };
 }
 
-export function stats({ site, bulk, bytes }: Sources): OutboxStats {
+export function stats({ site, bulk, bytes }: Sources): StampedStats {
   const files = bulk === undefined ? [site] : [site, bulk];
   const perFile = files.map((file) => file.reader.byLane());
   const pictures = files.map((file) => file.reader.mediaCounts());
   const byLane = lanePick((lane) => ({
-    oldest: earliest(perFile.map((one) => one.oldest[lane])),
+    // A lane lies in one file only.
+    oldest: perFile.map((one) => one.oldest[lane]).find((found) => found !== undefined),
     parked: total(perFile.map((one) => one.parked[lane])),
     lost: total(perFile.map((one) => one.lost[lane])),
   }));
@@ -103,7 +105,6 @@ export function stats({ site, bulk, bytes }: Sources): OutboxStats {
     pending: lanePick((lane) => total(files.map((file) => file.outbox.counts.pending[lane]))),
     lanes: byLane,
     parked: total(each.map(({ parked }) => parked)),
-    oldest: earliest(each.map(({ oldest }) => oldest)),
     mediaPending: total(pictures.flatMap(({ planned, ready }) => [planned, ready])),
     mediaFailed: total(pictures.map(({ failed }) => failed)),
     lost: total(each.map(({ lost }) => lost)),
@@ -113,8 +114,3 @@ export function stats({ site, bulk, bytes }: Sources): OutboxStats {
 
 const total = (counts: readonly (number | undefined)[]): number =>
   counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
-
-function earliest(walls: readonly (number | undefined)[]): number | undefined {
-  const known = walls.filter((wall) => wall !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
-}

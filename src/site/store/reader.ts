@@ -6,6 +6,7 @@ import { mediaStates, pluck } from './outbox.ts';
 import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
 import type { StoredEvent } from './public-event.ts';
 import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
+import type { Stamp } from './waited.ts';
 
 const takeBytes = 256 * 1024;
 const takeRows = 1000;
@@ -171,7 +172,7 @@ export class Reader {
   }
 
   /** By lane index; a lane without an entry has none. Silent events stand in no count (safety 4). */
-  byLane(): { oldest: (number | undefined)[]; parked: number[]; lost: number[] } {
+  byLane(): { oldest: (Stamp | undefined)[]; parked: number[]; lost: number[] } {
     const counts = (rows: readonly { lane: number; n: number }[]) => {
       const found: number[] = [];
       for (const { lane, n } of rows) found[lane] = n;
@@ -279,9 +280,9 @@ function prepare(db: Database) {
     countMedia: db.prepare<[], { state: number; n: number }>(
       'SELECT state, count(*) AS n FROM media JOIN ev USING(seq) WHERE state IN (0, 1, 3) AND NOT silent GROUP BY state',
     ),
-    oldest: pluck<[number], number>(
-      db,
-      'SELECT wall FROM pend JOIN ev USING(seq) WHERE pend.lane = ? AND NOT pend.silent ORDER BY pend.seq LIMIT 1',
+    oldest: db.prepare<[number], Stamp>(
+      `SELECT mono, wall, boot, clock FROM pend JOIN ev USING(seq)
+       WHERE pend.lane = ? AND NOT pend.silent ORDER BY pend.seq LIMIT 1`,
     ),
   };
 }

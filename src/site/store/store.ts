@@ -39,6 +39,7 @@ import type {
   Verdict,
 } from './types.ts';
 import type { VerificationRow } from './verification-row.ts';
+import { byClock } from './waited.ts';
 import { eventRecord, holdsAlarm, parkedRecord, sizeOfCommit, wireCommit, withNumbers } from './wire.ts';
 
 export interface StoreOptions {
@@ -273,8 +274,8 @@ export class WorkerStore implements Store {
     return this.#ask<'inputsAfter'>({ op: 'inputsAfter', after, limit: bounded(limit) });
   }
 
-  stats(): Promise<OutboxStats> {
-    return this.#ask<'stats'>({ op: 'stats' });
+  async stats(): Promise<OutboxStats> {
+    return byClock(await this.#ask<'stats'>({ op: 'stats' }), this.#clock);
   }
 
   storage(): StorageState {

@@ -232,7 +232,7 @@ export interface EventRecord {
 
 /** What of one lane is not delivered. */
 export interface LaneStats {
-  /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
+  /** Since when the oldest event waits, by the wall clock of now, milliseconds; undefined when none waits. */
   readonly oldest: number | undefined;
   readonly parked: number;
   /** Events given up, as far as gap records are kept. */
@@ -243,7 +243,7 @@ export interface OutboxStats {
   readonly pending: Readonly<Record<Lane, number>>;
   readonly lanes: Readonly<Record<Lane, LaneStats>>;
   readonly parked: number;
-  /** Wall clock of the oldest waiting event, milliseconds; undefined when none waits. */
+  /** Since when the oldest event waits, by the wall clock of now, milliseconds; undefined when none waits. */
   readonly oldest: number | undefined;
   readonly mediaPending: number;
   /** Pictures and clips that could not be made or were never taken, of the events kept. */
