@@ -238,7 +238,7 @@ export class Files {
     const { last, reserved } = this.#keeper.side ?? {};
     const [site, bulk] = [this.#site.file, this.#bulk.file];
     if (site === undefined || last === undefined) return 0;
-    if (site.reserved !== reserved) return Number.POSITIVE_INFINITY;
+    if (site.reserved !== reserved || this.#keeper.isBehind) return Number.POSITIVE_INFINITY;
     return site.outbox.maxSeq() - last.site + (bulk === undefined ? 0 : bulk.outbox.maxSeq() - last.bulk);
   }
 

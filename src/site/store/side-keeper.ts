@@ -6,6 +6,7 @@ import { readSide, type SideFile, type StartMarks, writeSide } from './side.ts';
 /** So many starts without a clean stop within the window are taken for a crash loop. */
 const loopStarts = 3;
 const loopSeconds = 120;
+const againMs = 5000;
 
 /** The side file as this run knows it. */
 export class SideKeeper {
@@ -15,6 +16,8 @@ export class SideKeeper {
   #side: SideFile | undefined;
   #starts: StartMarks | undefined;
   #told = false;
+  /** When a writing that failed is tried again (performance.now). */
+  #againAt: number | undefined;
 
   constructor({ dir, note, wall }: { dir: string; note: Note; wall: () => number }) {
     this.#dir = dir;
@@ -25,6 +28,11 @@ export class SideKeeper {
 
   get side(): SideFile | undefined {
     return this.#side;
+  }
+
+  /** The disk did not take what was to be written, and may take it now. */
+  get isBehind(): boolean {
+    return this.#againAt !== undefined && performance.now() >= this.#againAt;
   }
 
   /** Notes a start. True when this one belongs to a crash loop: the daemon then does what it must and nothing else. */
@@ -44,9 +52,11 @@ export class SideKeeper {
     try {
       writeSide(this.#dir, this.#side);
       this.#told = false;
+      this.#againAt = undefined;
     } catch (error) {
       if (!this.#told) this.#note('error', 'the side file of the store cannot be written', { reason: describe(error) });
       this.#told = true;
+      this.#againAt = performance.now() + againMs;
     }
   }
 }
