@@ -1,4 +1,4 @@
-import type { TroubleKind } from '#site/model/index.ts';
+import type { TroubleKind, ZoneType } from '#site/model/index.ts';
 
 /**
  * What the codes panels report to a station mean here: Contact ID (SIA DC-05) and SIA (DC-03). Only what no state topic
@@ -20,11 +20,11 @@ export const isPressed = (role: Role): boolean => role === 'duress' || role === 
 
 /** Contact ID events by their code; `1` before it is new, `3` its end, `6` that it is still there. */
 const contactIds: Readonly<Record<string, Role | TroubleKind | 'burglary'>> = {
-  ...each('medical', ['100', '101']),
-  ...each('fire', ['110', '111', '112', '113', '114', '115', '116', '117']),
+  ...each('medical', ['100', '101', '102']),
+  ...each('fire', ['110', '111', '112', '113', '114', '115', '116', '117', '118']),
   ...each('panic', ['120', '123']),
-  ...each('duress', ['121', '122', '124', '125']),
-  ...each('burglary', ['130', '131', '132', '133', '134', '135', '136', '138', '139']),
+  ...each('duress', ['121', '122', '124', '125', '129', '376']),
+  ...each('burglary', ['130', '131', '132', '133', '134', '135', '136', '138', '139', '146']),
   ...each('tamper', ['137', '144', '145', '341', '383']),
   ...each('gas', ['151', '157']),
   ...each('water', ['154']),
@@ -40,12 +40,13 @@ const contactIds: Readonly<Record<string, Role | TroubleKind | 'burglary'>> = {
 
 /** SIA codes: what begins and what ends it. */
 const sias: Readonly<Record<string, readonly [Role | TroubleKind | 'burglary', boolean]>> = {
-  ...pair('fire', ['FA', 'FM', 'KA'], ['FH', 'FR', 'KH', 'KR']),
+  ...pair('fire', ['FA', 'FM', 'KA', 'SA'], ['FH', 'FR', 'KH', 'KR', 'SH', 'SR']),
   ...pair('gas', ['GA'], ['GH', 'GR']),
   ...pair('water', ['WA'], ['WH', 'WR']),
   ...pair('medical', ['MA', 'QA'], ['MH', 'MR', 'QH', 'QR']),
   ...pair('panic', ['PA'], ['PH', 'PR']),
-  ...pair('duress', ['HA'], ['HH', 'HR']),
+  // A button that fails may be one that was torn off: it counts as pressed.
+  ...pair('duress', ['HA', 'HT'], ['HH', 'HR', 'HJ']),
   ...pair('burglary', ['BA'], ['BH', 'BR']),
   ...pair('tamper', ['TA', 'TT'], ['TH', 'TR', 'TJ']),
   ...pair('ac_loss', ['AT'], ['AR']),
@@ -54,6 +55,20 @@ const sias: Readonly<Record<string, readonly [Role | TroubleKind | 'burglary', b
   ...pair('rf_jam', ['XQ'], ['XH']),
   ...pair('comm_fail', ['YC', 'YS'], ['YK']),
 };
+
+/** The types of zones a danger can come from. Detectors for gas and carbon monoxide share a code in SIA. */
+const fitting: Readonly<Record<Role, readonly ZoneType[]>> = {
+  fire: ['fire'],
+  co: ['co', 'gas'],
+  gas: ['gas', 'co'],
+  water: ['water'],
+  medical: ['medical'],
+  panic: ['panic_audible', 'panic_silent'],
+  duress: ['panic_silent'],
+};
+
+/** Whether a zone can be the one a danger is reported of: its number may as well be that of a keypad or a user. */
+export const fits = (role: Role, { type }: { readonly type: ZoneType }): boolean => fitting[role].includes(type);
 
 const roles: ReadonlySet<string> = new Set<Role>(['fire', 'co', 'gas', 'water', 'medical', 'panic', 'duress']);
 const isRole = (name: string): name is Role => roles.has(name);

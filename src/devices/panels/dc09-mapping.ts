@@ -1,6 +1,14 @@
 import type { Report } from '#lib/dc09/index.ts';
-import { dangerTypes, type PartitionId, type Signal, type ZoneNumber, type ZoneType } from '#site/model/index.ts';
-import type { Role } from './codes.ts';
+import {
+  dangerTypes,
+  type PanelAlarm,
+  type PartitionId,
+  type Signal,
+  type TroubleKind,
+  type ZoneNumber,
+  type ZoneType,
+} from '#site/model/index.ts';
+import { fits, type Role } from './codes.ts';
 import { type ReportMeaning, reportMeaning } from './dc09-codes.ts';
 import type { HintDraft } from './hints.ts';
 import type { Mapping } from './mapping.ts';
@@ -16,7 +24,7 @@ export interface Mapped {
 }
 
 /** What a report can say. */
-type ReportSignal = Extract<Signal, { kind: 'zone' | 'partition' | 'trouble' | 'test' }>;
+type ReportSignal = Extract<Signal, { kind: 'zone' | 'partition' | 'trouble' | 'test' | 'alarm' }>;
 type Zone = { readonly number: ZoneNumber; readonly type: ZoneType };
 
 /**
@@ -28,6 +36,8 @@ export class ReportMapping {
   readonly #mapping: Mapping;
   readonly #partArming: 'closing' | 'opening';
   readonly #partitionsOf: (zone: ZoneNumber) => readonly PartitionId[];
+  /** The detectors that hold a zone in alarm which stands for several, by the numbers their panel gives them. */
+  readonly #detectors = new Map<ZoneNumber, Set<string>>();
   /** Burglary zones in alarm by what this run has kept. */
   readonly #alarmed = new Set<ZoneNumber>();
   /** Burglary zones that may be in alarm since an earlier run. */
@@ -77,12 +87,16 @@ export class ReportMapping {
         return this.#burglary(report, number, meaning.active);
       case 'trouble':
         return this.#trouble(number, meaning, 'sia' in report || zoneTroubles.has(report.contactId.slice(1)));
+      case 'fault':
+        return this.#fault(number, meaning.active);
+      case 'pulse':
+        return made([true, false].map((active) => this.#ofPanel(meaning.trouble, active)));
       case 'alarm':
-        return this.#danger(number, meaning.role, meaning.active);
+        return this.#danger(report, number, meaning);
       case 'zone':
-        return this.#ofZone(number, { alarm: meaning.active });
+        return this.#zoneAlarm(report, number, meaning.active);
       case 'bypass':
-        return this.#ofZone(number, { bypassed: meaning.active });
+        return this.#bypass(number, meaning.active);
     }
   }
 
@@ -116,32 +130,73 @@ export class ReportMapping {
       if (zone === undefined) return made([]);
       return made([this.#zone(zone.number, { alarm: false })], () => void this.#alarmed.delete(zone.number));
     }
-    const ofZone = zone === undefined ? [] : [this.#zone(zone.number, { alarm: true })];
     const partition = this.#partition(report) ?? (zone === undefined ? undefined : this.#owned(zone.number));
+    const hints = [
+      ...(zone === undefined ? [unknownZone(number)] : []),
+      ...(partition === undefined ? [unknownPartition(report)] : []),
+    ];
+    // Nothing of it is known here, and yet the panel has judged it.
+    if (zone === undefined && partition === undefined) return { ...made([this.#alarm(report, 'burglary')]), hints };
+    const ofZone = zone === undefined ? [] : [this.#zone(zone.number, { alarm: true })];
     const source = this.#mapping.panel;
     const triggered: readonly ReportSignal[] =
       partition === undefined || (zone !== undefined && dangerTypes.has(zone.type))
         ? []
         : [{ kind: 'partition', source, partition, state: 'triggered', replay: false }];
-    const hints = [
-      ...(zone === undefined ? [unknownZone(number)] : []),
-      ...(partition === undefined ? [unknownPartition(report)] : []),
-    ];
-    const kept = () => {
-      if (zone !== undefined && !dangerTypes.has(zone.type)) this.#alarmed.add(zone.number);
-    };
-    return { signals: [...ofZone, ...triggered], hints, isShown: true, kept };
+    return { signals: [...ofZone, ...triggered], hints, isShown: true, kept: () => this.#holds(zone) };
   }
 
-  /** Fire, hold-up and their like: by the zone of that number, or by the one that stands for the danger. */
-  #danger(number: string, role: Role, active: boolean): Mapped {
+  /** From now on it is in alarm until its panel says otherwise, or opens. */
+  #holds(zone: Zone | undefined): void {
+    if (zone !== undefined && !dangerTypes.has(zone.type)) this.#alarmed.add(zone.number);
+  }
+
+  /**
+   * Fire, hold-up and their like: by the zone of that number where it is one for it, else by the one that stands for the danger,
+   * else as an alarm of the panel. A hold-up never shows (safety 4).
+   */
+  #danger(report: Report, number: string, { role, active }: { role: Role; active: boolean }): Mapped {
     const named = this.#mapping.zones.get(number);
-    const zone = named !== undefined && fits(role, named) ? named : this.#mapping.zones.get(role);
-    // A hold-up nobody has a zone for leaves no trace (safety 4).
-    if (zone === undefined)
-      return role === 'duress' ? { ...made([]), isShown: false } : active ? hinted(unknownZone(role)) : made([]);
+    const isOwn = named !== undefined && fits(role, named);
+    const zone = isOwn ? named : this.#mapping.zones.get(role);
+    const misfit = named === undefined || isOwn || !active || role === 'duress' ? [] : [unfitting(number, named, role)];
+    if (zone === undefined) {
+      if (role === 'duress') return { ...made(active ? [this.#alarm(report, 'panic_silent')] : []), isShown: false };
+      if (!active) return made([]);
+      return { ...made([this.#alarm(report, role)]), hints: [...misfit, unknownZone(role)] };
+    }
     const isShown = zone.type !== 'panic_silent';
-    return { ...made([this.#zone(zone.number, { alarm: active })]), isShown };
+    const hints = isShown ? misfit : [];
+    const detector = isOwn ? '' : number;
+    const others = [...(this.#detectors.get(zone.number) ?? [])].filter((other) => other !== detector);
+    // Of several detectors that one zone stands for, the end of one is not the end of the others.
+    const isOver = !active && (detector === '' || detector === '0' || others.length === 0);
+    const signals = active || isOver ? [this.#zone(zone.number, { alarm: active })] : [];
+    const left = isOver ? [] : active ? [...others, detector].slice(-detectorCap) : others;
+    return { signals, hints, isShown, kept: () => void this.#detectors.set(zone.number, new Set(left)) };
+  }
+
+  /** An alarm whose kind the zone decides. That of a burglary zone counts whatever the arming: its panel has judged it. */
+  #zoneAlarm(report: Report, number: string, active: boolean): Mapped {
+    const zone = this.#mapping.zones.get(number);
+    if (zone === undefined)
+      return active ? { ...made([this.#alarm(report, 'technical')]), hints: [unknownZone(number)] } : made([]);
+    if (dangerTypes.has(zone.type) || !active) {
+      const kept = () => void this.#alarmed.delete(zone.number);
+      return { ...made([this.#zone(zone.number, { alarm: active })], kept), isShown: zone.type !== 'panic_silent' };
+    }
+    return made([this.#alarm(report, 'technical', zone.number)], () => this.#holds(zone));
+  }
+
+  /** An alarm that no zone stands for, or whose zone would make none. */
+  #alarm(report: Report, alarm: PanelAlarm, zone?: ZoneNumber): ReportSignal {
+    const partition = this.#partition(report);
+    const code = 'sia' in report ? { sia: report.sia } : { contactId: report.contactId.slice(1) };
+    return {
+      ...{ kind: 'alarm', source: this.#mapping.panel, alarm, code },
+      ...(partition === undefined ? {} : { partition }),
+      ...(zone === undefined ? {} : { zone }),
+    };
   }
 
   /** What a detector lacks is told of its zone, if it is known and the code speaks of zones; the rest of the panel. */
@@ -155,13 +210,22 @@ export class ReportMapping {
     if (zone !== undefined && trouble === 'sensor_battery')
       return made([this.#zone(zone.number, { lowBattery: active })]);
     if (zone !== undefined && trouble === 'supervision') return made([this.#zone(zone.number, { online: !active })]);
-    return made([{ kind: 'trouble', source: this.#mapping.panel, trouble, active, replay: false }]);
+    return made([this.#ofPanel(trouble, active)]);
   }
 
-  #ofZone(number: string, fact: { alarm: boolean } | { bypassed: boolean }): Mapped {
+  #fault(number: string, active: boolean): Mapped {
+    const zone = this.#mapping.zones.get(number);
+    return made([{ ...this.#ofPanel('system', active), ...(zone === undefined ? {} : { zone: zone.number }) }]);
+  }
+
+  #ofPanel(trouble: TroubleKind, active: boolean): Extract<ReportSignal, { kind: 'trouble' }> {
+    return { kind: 'trouble', source: this.#mapping.panel, trouble, active, replay: false };
+  }
+
+  #bypass(number: string, bypassed: boolean): Mapped {
     const zone = this.#mapping.zones.get(number);
     if (zone === undefined) return hinted(unknownZone(number));
-    return { ...made([this.#zone(zone.number, fact)]), isShown: zone.type !== 'panic_silent' };
+    return { ...made([this.#zone(zone.number, { bypassed })]), isShown: zone.type !== 'panic_silent' };
   }
 
   #zone(
@@ -187,14 +251,11 @@ export class ReportMapping {
   }
 }
 
+/** Detectors that one zone stands for and that are remembered. */
+const detectorCap = 64;
+
 /** Contact ID codes of troubles whose number is a zone; that of the others is a module. */
 const zoneTroubles: ReadonlySet<string> = new Set(['144', '147', '381', '383', '384']);
-
-/** With a hold-up the number may be that of a user, so that it must not set off another zone. */
-function fits(role: Role, { type }: Zone): boolean {
-  if (role === 'duress') return type === 'panic_silent';
-  return role === 'panic' ? type.startsWith('panic_') : type !== 'panic_silent';
-}
 
 function userOf(report: Report): string | undefined {
   const user = 'sia' in report ? (report.user ?? report.number) : report.number;
@@ -214,6 +275,12 @@ const unknownZone = (key: string): HintDraft => ({
   kind: 'unknown_key',
   about: `zone ${key === '' ? '(none)' : key}`,
   text: `The panel reports a zone "${key}" that is not configured. Add a zone with this key.`,
+});
+
+const unfitting = (key: string, { number, type }: Zone, role: Role): HintDraft => ({
+  kind: 'type_differs',
+  about: `zone ${number} as ${role}`,
+  text: `The panel reports ${role} with the number "${key}", which is zone ${number} of type ${type}. It was told as an alarm of its own; if the number is that zone's, correct its type, else add a zone with the key ${role}.`,
 });
 
 const unknownPartition = ({ area = '' }: Report): HintDraft => ({

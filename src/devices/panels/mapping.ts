@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import type { DeviceRef, PanelRefusal, PartitionId, Signal, ZoneNumber, ZoneType } from '#site/model/index.ts';
-import { codeMeaning, isPressed } from './codes.ts';
+import { codeMeaning, fits, isPressed } from './codes.ts';
 import { keyList, type PanelOptions } from './options.ts';
 import type { Profile } from './profile.ts';
 import type { Fault, Reading } from './reading.ts';
@@ -107,7 +107,10 @@ function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' 
     };
   }
   const role = meaning.is === 'alarm' ? meaning.role : undefined;
-  const zone = mapping.zones.get(reading.key) ?? (role === undefined ? undefined : mapping.zones.get(role));
+  const named = mapping.zones.get(reading.key);
+  // The number may be that of a keypad or a user, which is some other zone's too.
+  const isOwn = named !== undefined && (role === undefined || fits(role, named));
+  const zone = isOwn || role === undefined ? named : mapping.zones.get(role);
   if (zone !== undefined) {
     const levels = active && role !== undefined && isPressed(role) ? [false, true] : [active];
     const signals = levels.map((alarm) => ({ kind: 'zone' as const, source, zone: zone.number, alarm, replay: false }));

@@ -25,6 +25,7 @@ const alarms: Readonly<Record<string, EventCode>> = {
   panic: code('120', 'PA', 'PH'),
   panic_silent: code('122', 'HA', 'HH'),
   tamper: code('144', 'TA', 'TR'),
+  technical: code('150', 'UA', 'UH'),
   water: code('154', 'WA', 'WH'),
 };
 

@@ -8,6 +8,7 @@ import { callForHelp } from './duress.ts';
 import { panelRefusal } from './flight.ts';
 import { linkSignal, release } from './link.ts';
 import { observe } from './panel.ts';
+import { panelAlarm } from './panel-alarm.ts';
 import { panelTest } from './panel-test.ts';
 import { handOverAll } from './plan.ts';
 import { tick } from './schedules.ts';
@@ -119,6 +120,9 @@ function actOn(work: Work, signal: Signal): void {
       break;
     case 'refusal':
       panelRefusal(work, signal);
+      break;
+    case 'alarm':
+      panelAlarm(work, signal);
       break;
     case 'test':
       panelTest(work, signal);

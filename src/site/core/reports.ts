@@ -9,6 +9,10 @@ const againMs = 600_000;
 
 export const zoneKey = (zone: ZoneNumber): string => `zone:${zone}`;
 
+/** Of calls for help without a zone, which are nobody's to see. */
+export const silentKey = (panel: string): string => `silent:${panel}`;
+export const isSilentKey = (about: string): boolean => about.startsWith('silent:');
+
 /**
  * Whether a panel has made this report about this before. Panels repeat a report until it is acknowledged, also when siteward
  * has stopped between keeping it and saying so. It is noted in the decision that acts on it, so that both are on disk or neither.

@@ -1,6 +1,6 @@
 import type { Command, SitePlan, ZoneNumber } from '#site/model/index.ts';
 import { decide } from './decide.ts';
-import { zoneKey } from './reports.ts';
+import { isSilentKey, zoneKey } from './reports.ts';
 import type { Decision, Holdable, Input, SiteState } from './types.ts';
 import { zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
@@ -12,7 +12,7 @@ import { behaviour } from './zones.ts';
 export function visibleState(plan: SitePlan, state: SiteState): SiteState {
   const { silentIncidents: _, calls: __, reports, ...shown } = state;
   const silent = new Set(plan.zones.filter((zone) => behaviour(zone).silent).map(({ number }) => zoneKey(number)));
-  const told = reports?.filter(({ about }) => !silent.has(about)) ?? [];
+  const told = reports?.filter(({ about }) => !silent.has(about) && !isSilentKey(about)) ?? [];
   return {
     ...shown,
     ...(told.length > 0 && { reports: told }),
@@ -41,6 +41,7 @@ export function visibleInput(plan: SitePlan, input: Input): Input | undefined {
       ? undefined
       : input;
   }
+  if (signal.kind === 'alarm' && signal.alarm === 'panic_silent') return undefined;
   if (signal.kind !== 'zone' || !isSilent(plan, signal)) return input;
   const shown = withoutLevel(signal);
   return shown === undefined ? undefined : { ...input, signal: shown };

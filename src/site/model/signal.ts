@@ -55,6 +55,18 @@ export const troubleKinds = [
 ] as const;
 export type TroubleKind = (typeof troubleKinds)[number];
 
+/** Alarms a panel tells that no zone of the site stands for; `technical` is heat, cold, a refrigerator and the like. */
+export type PanelAlarm =
+  | 'burglary'
+  | 'fire'
+  | 'co'
+  | 'gas'
+  | 'water'
+  | 'medical'
+  | 'panic'
+  | 'panic_silent'
+  | 'technical';
+
 /** Why a panel says that it did not do what it was asked. */
 /** `no_command`: its profile has none of the kind, so nothing was sent. */
 export type PanelRefusal = 'not_ready' | 'wrong_code' | 'lockout' | 'no_command' | 'other';
@@ -131,6 +143,19 @@ export type Signal =
       readonly urgent?: boolean;
       readonly replay: boolean;
       readonly waited?: Waited;
+    } & Reported)
+  /**
+   * An alarm by the word of a panel that must become one though no zone stands for it, or though its zone alone makes none:
+   * a burglary zone of a disarmed partition. `panic_silent` is nobody's to see (safety 4).
+   */
+  | ({
+      readonly kind: 'alarm';
+      readonly source: DeviceRef;
+      readonly alarm: PanelAlarm;
+      readonly partition?: PartitionId;
+      readonly zone?: ZoneNumber;
+      /** The code it was reported with. */
+      readonly code?: { readonly contactId?: string; readonly sia?: string };
     } & Reported)
   /** A panel proves its way to the station. */
   | ({ readonly kind: 'test'; readonly source: DeviceRef; readonly test: 'periodic' | 'manual' } & Reported)

@@ -70,6 +70,12 @@ describe('codes a panel reports', () => {
     const report = { kind: 'report', replay: false, context: false, key: '4', contactId: '1130' } as const;
     expect(mapReading(mapping, report).signals).toMatchObject([{ zone: '4', alarm: true }]);
   });
+
+  it('for a danger with the number of a burglary zone are an alarm of the zone that stands for it', () => {
+    const mapping = createMapping(given, { partition: 'number', zone: 'number' });
+    const report = { kind: 'report', replay: false, context: false, key: '4', contactId: '1115' } as const;
+    expect(mapReading(mapping, report).signals).toMatchObject([{ zone: 'F1', alarm: true }]);
+  });
 });
 
 const table = fileURLToPath(new URL('../../../../shared/data/contactid_sia.csv', import.meta.url));

@@ -1,0 +1,232 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { reportMeaning } from '#devices/panels/dc09-codes.ts';
+import { ReportMapping } from '#devices/panels/dc09-mapping.ts';
+import { createMapping } from '#devices/panels/index.ts';
+import { parseReports } from '#lib/dc09/index.ts';
+import { adoptPlan, readState, type SiteState, visibleState, writeState } from '#site/core/index.ts';
+import type { Signal } from '#site/model/index.ts';
+import { panelHouse, stamp, world } from '../../site/core/world.ts';
+import { panel } from './helpers.ts';
+
+/** What a panel reports, through the mapping of the receiver and the rules of the site, to the events. */
+interface Given {
+  readonly zones?: Record<string, { type: string; key?: string | string[] }>;
+  readonly partitions?: Record<string, string>;
+}
+const roleZones = { '10': { type: 'fire', key: ['fire', '10'] }, '12': { type: 'panic_silent', key: 'duress' } };
+
+function reporting({ zones = roleZones, partitions = { p1: '1' } }: Given = {}) {
+  const options = panel({
+    ...{ id: 'main', profile: 'sia-dc09', partitions },
+    zones: { '1': { type: 'entry_exit_1' }, '2': { type: 'perimeter' }, '13': { type: '24h_burglary' }, ...zones },
+  });
+  const mapping = createMapping(options, { zone: 'number', partition: 'number' });
+  const fresh = () => new ReportMapping({ mapping, partArming: 'closing', partitionsOf: () => ['p1'] });
+  const site = world(panelHouse());
+  const link: Signal = { kind: 'link', source: mapping.panel, layer: 'device', up: true };
+  site.signal(link);
+  let reports = fresh();
+  let frames = 0;
+  return {
+    site,
+    /** The events of one frame, in SIA or Contact ID. */
+    say(data: string) {
+      frames += 1;
+      const id = /^\d/.test(data) ? 'ADM-CID' : 'SIA-DCS';
+      const mapped = reports.read(parseReports(id, data) ?? [], { frame: `f${frames}` });
+      const events = mapped.signals.flatMap((signal) => site.events(site.signal(signal)));
+      mapped.kept();
+      return {
+        ...mapped,
+        events,
+        told: events
+          .filter(({ class: about }) => about === 'alarm' || about === 'trouble')
+          .map(({ kind, status, zone, partition }) => `${kind} ${status} ${zone ?? partition ?? ''}`),
+      };
+    },
+    restart() {
+      const stored = readState(writeState(site.state)) as SiteState;
+      site.state = adoptPlan(site.plan, stored, stamp(site.ms));
+      site.send({ kind: 'started', sameBoot: true, storeLost: false });
+      site.signal(link);
+      reports = fresh();
+    },
+  };
+}
+
+describe('a danger reported with the number of another zone', () => {
+  it.each([
+    ['Nri1/FA001', 'fire active 10'],
+    ['Nri1/FA002', 'fire active 10'],
+    ['1110 01 002', 'fire active 10'],
+    ['1115 01 001', 'fire active 10'],
+    ['Nri1/SA002', 'fire active 10'],
+    // No zone stands for these: an alarm of the partition, with the code that was reported.
+    ['Nri1/MA001', 'medical active p1'],
+    ['Nri1/GA002', 'gas active p1'],
+    ['Nri1/WA010', 'water active p1'],
+    ['Nri1/PA001', 'panic active p1'],
+    ['1100 01 001', 'medical active p1'],
+    ['1102 01 001', 'medical active p1'],
+    ['1162 01 002', 'co active p1'],
+    ['1151 01 010', 'gas active p1'],
+  ])('%s is the alarm, and a hint', (data, told) => {
+    for (const arming of ['Nri1/OP7', 'Nri1/CL7']) {
+      const rig = reporting();
+      rig.say(arming);
+      const said = rig.say(data);
+      expect(said.told).toEqual([told]);
+      expect(said.hints[0]).toMatchObject({ kind: 'type_differs' });
+      expect(said.isShown).toBe(true);
+      // Told again in a new frame it is another one.
+      expect(rig.say(data).told).toContain(told);
+    }
+  });
+
+  it('carries its own code to the station', () => {
+    const { say } = reporting();
+    expect(say('1101 01 001').events).toMatchObject([
+      { kind: 'medical', contactId: '101', sia: 'MA', signalToStation: true, toCloud: true, source: 'panel:main' },
+    ]);
+    expect(say('Nri1/QA1').events).toMatchObject([{ kind: 'medical', contactId: '100', sia: 'QA' }]);
+  });
+});
+
+describe('one zone for several detectors', () => {
+  it('is in alarm until the last of them is calm', () => {
+    const rig = reporting();
+    rig.say('Nri1/FA050');
+    expect(rig.say('Nri1/FA051').told).toContain('fire active 10');
+    expect(rig.say('Nri1/FH050').told).toEqual([]);
+    expect(rig.say('Nri1/FH051').told).toEqual(['fire restored 10']);
+    rig.say('Nri1/FA050');
+    rig.restart();
+    expect(rig.say('Nri1/FH050').told).toEqual(['fire restored 10']);
+  });
+});
+
+describe('an alarm whose kind the zone decides', () => {
+  it.each(['Nri1/UA002', 'Nri1/ZA002', 'Nri1/UX002', '1150 01 002', '1153 01 002', '1161 01 002', '1199 01 002'])(
+    '%s is an alarm of its zone whatever the arming, and ends with the next opening',
+    (data) => {
+      const rig = reporting();
+      rig.say('Nri1/OP7');
+      for (const arming of ['Nri1/OP7', 'Nri1/CL7', 'Nri1/OP7']) {
+        rig.say(arming);
+        expect(rig.say(data).told).toEqual(['burglary_perimeter active 2']);
+      }
+      rig.say('Nri1/OP7');
+      expect(rig.site.state.zones['2']?.alarm).toBe(false);
+    },
+  );
+
+  it('of an unknown zone is one of the partition', () => {
+    expect(reporting().say('Nri1/ZA077').told).toEqual(['technical active p1']);
+    expect(reporting().say('1158 01 077').events).toMatchObject([{ kind: 'technical', contactId: '158' }]);
+  });
+
+  it('146 is a burglary, told each time', () => {
+    const rig = reporting();
+    for (let n = 0; n < 2; n += 1) {
+      rig.say('Nri1/CL7');
+      expect(rig.say('1146 01 002').told).toEqual(['burglary_perimeter active 2']);
+      rig.say('Nri1/OP7');
+    }
+  });
+});
+
+describe('a burglary', () => {
+  it.each(['NBA099', '1130 00 099', '1130 05 099'])(
+    '%s of nothing that is configured is an alarm of the panel',
+    (data) => {
+      const rig = reporting({ partitions: { p1: '1', p2: '2' } });
+      rig.say('Nri1/CL7');
+      const said = rig.say(data);
+      expect(said.told).toEqual(['burglary active ']);
+      expect(said.events).toMatchObject([{ signalToStation: true, contactId: '130' }]);
+      expect(said.hints).toHaveLength(2);
+      expect(rig.say(data).told).toEqual(['burglary active ']);
+    },
+  );
+
+  it.each(['13', '2'])('of zone %s that was in alarm before a restart is another alarm', (zone) => {
+    const rig = reporting();
+    rig.say('Nri1/CL7');
+    rig.say(`Nri1/BA0${zone.padStart(2, '0')}`);
+    rig.restart();
+    rig.say('Nri1/CL7');
+    expect(rig.say(`Nri1/BA0${zone.padStart(2, '0')}`).told.some((event) => / active /.test(event))).toBe(true);
+  });
+});
+
+describe('a hold-up (safety 4)', () => {
+  it.each(['Nri1/HA001', '1121 01 001', '1129 01 001', 'Nri1/HT001', '1376 01 001'])(
+    '%s is silent, with its zone and without one',
+    (data) => {
+      for (const zones of [roleZones, {}]) {
+        const rig = reporting({ zones });
+        rig.say('Nri1/OP7');
+        const before = visibleState(rig.site.plan, rig.site.state);
+        const said = rig.say(data);
+        expect(said).toMatchObject({ isShown: false, hints: [] });
+        expect(said.events).toMatchObject([{ kind: 'panic_silent', silent: true, signalToStation: true }]);
+        expect(visibleState(rig.site.plan, rig.site.state)).toEqual(before);
+        expect(rig.say(data).events.filter(({ status }) => status === 'active')).toHaveLength(1);
+      }
+    },
+  );
+
+  it('without a zone that is repeated over a restart is one', () => {
+    const rig = reporting({ zones: {} });
+    const [signal] = rig.say('Nri1/HA001').signals;
+    rig.restart();
+    if (signal !== undefined) expect(rig.site.events(rig.site.signal(signal))).toEqual([]);
+  });
+});
+
+describe('the codes of the tables', () => {
+  const rows = (name: string) => {
+    try {
+      const text = readFileSync(new URL(`../../../../shared/data/${name}`, import.meta.url), 'utf8');
+      return text
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((line) => line.split(','));
+    } catch {
+      return [];
+    }
+  };
+
+  it.skipIf(rows('sia_codes.csv').length === 0)('that are alarms or troubles all have a meaning', () => {
+    const without = [
+      ...rows('contactid_sia.csv').map(([code, , about]) => ({
+        report: { contactId: `1${code}`, area: '', number: '' },
+        code,
+        about,
+      })),
+      ...rows('sia_codes.csv').map(([sia = '', , about]) => ({ report: { sia }, code: sia, about })),
+    ].filter(
+      ({ report, about = '' }) =>
+        /alarm|trouble|supervisory/.test(about) && reportMeaning(report, 'closing') === undefined,
+    );
+    expect(without.map(({ code }) => code)).toEqual([]);
+  });
+
+  it.each([
+    ['Nri1/FT010', ['system active 10']],
+    ['1373 01 002', ['system active 2']],
+    ['1355 00 000', ['comm_fail active ']],
+    ['1333 00 004', ['system active ']],
+    ['1461 00 003', ['system active ', 'system restored ']],
+  ])('%s is a trouble', (data, told) => {
+    expect(reporting().say(data).told).toEqual(told);
+  });
+
+  it('a trouble of a detector ends with its restore', () => {
+    const rig = reporting();
+    rig.say('Nri1/FT010');
+    expect(rig.say('Nri1/FJ010').told).toEqual(['system restored 10']);
+  });
+});
