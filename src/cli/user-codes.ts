@@ -37,7 +37,8 @@ async function twice(terminal: HiddenTerminal, what: string): Promise<string> {
 
 /** Throws `code_refused`. One a line: the code, the duress code where one is wanted, the code of an owner where one is given. */
 export async function pipedCodes(wanted: CodesWanted, input?: AsyncIterable<Buffer>): Promise<GivenCodes> {
-  const [code = '', ...rest] = await pipedLines(input);
+  const most = 1 + Number(wanted.duress) + Number(wanted.consent);
+  const [code = '', ...rest] = await pipedLines(most, input);
   const duress = wanted.duress ? rest.shift() : undefined;
   const consent = wanted.consent ? rest.shift() : undefined;
   if (code === '' || (wanted.duress && duress === undefined) || rest.length > 0) {

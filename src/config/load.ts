@@ -20,7 +20,7 @@ export interface ConfigEnvironment {
    * that needs it fails, so that one lost password does not take the protection of the site with it.
    */
   readonly unreadableSecrets?: 'refuse' | 'degrade';
-  /** What only other rooms can judge, such as whether a profile exists; asked when everything else is right. */
+  /** What only other rooms can judge, such as whether a profile exists; asked when each part of the file is well formed. */
   readonly alsoCheck?: (settings: Settings) => readonly OtherProblem[];
 }
 
@@ -97,10 +97,8 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
   if (!degrade) problems.push(...resolved.unreadable);
   problems.push(...codeProblems(resolved.settings, resolved.unreadable, document));
   const warnings = [...resolved.warnings, ...(degrade ? resolved.unreadable.map(formatProblem) : [])];
-  if (problems.length === 0) {
-    const others = environment.alsoCheck?.(resolved.settings) ?? [];
-    problems.push(...others.map(({ path, message }) => document.problem([...path], { message })));
-  }
+  const others = environment.alsoCheck?.(resolved.settings) ?? [];
+  problems.push(...others.map(({ path, message }) => document.problem([...path], { message })));
   if (problems.length > 0) return { problems: problems.sort(inFileOrder), warnings };
   return { problems, warnings, loaded: { file, text, settings: resolved.settings, warnings, lastGood: false } };
 }

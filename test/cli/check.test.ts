@@ -135,3 +135,20 @@ test('help and version are 0', async () => {
   expect(help.out).toContain('Exit codes');
   expect((await siteward(['--version'])).code).toBe(0);
 });
+
+test('a profile that is not there is told with what is wrong elsewhere, in one go', async () => {
+  const file = put(
+    'rounds.yaml',
+    `${base}panels: [ { id: main, profile: nosuch, zones: { "1": { type: perimeter } } } ]
+users: [ { id: a, name: A, code: { env: NOT_THERE } } ]
+schedules: [ { id: n, days: [mon], at: "22:00", arm: { partitions: [p7] } } ]
+`,
+  );
+  const { out } = await siteward(['check', file, '--json']);
+  const { problems } = JSON.parse(out) as { problems: { path: string }[] };
+  expect(problems.map(({ path }) => path)).toEqual([
+    'panels[0].profile',
+    'users[0].code',
+    'schedules[0].arm.partitions[0]',
+  ]);
+});

@@ -112,6 +112,22 @@ describe('what whoever gave the command must know is told with its answer', () =
   });
 });
 
+test.each(['2580 for the painter', '1379'])(
+  'a reason in which a code stands is left out, and that is said: %s',
+  async (why) => {
+    const ran = await siteward(['bypass', '5', '--reason', why, '--code-stdin'], '2580\n');
+    expect(ran).toMatchObject({ code: 0, err: 'siteward: the reason is left out: a code stands in it\n' });
+    expect((await siteward(['bypass', '5', '--reason', 'painter', '--code-stdin'], '2580\n')).err).toBe('');
+  },
+);
+
+test('one line of standard input is enough for a code, while somebody holds it open', async () => {
+  const child = spawn(process.execPath, [main, 'disarm', 'p1', '--code-stdin', '--socket', socket]);
+  child.stdin.write('2580\n');
+  expect(await once(child, 'exit')).toEqual([0, null]);
+  expect(asked()).toEqual([{ verb: 'disarm', partition: 'p1', code: '2580' }]);
+});
+
 describe('a refusal is told with what to do, and with exit code 65', () => {
   test.each<[string, readonly string[], CommandAnswer['error'], string]>([
     [
