@@ -27,7 +27,7 @@ import { outboxCount } from './daemon/outbox-count.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { processMetrics } from './daemon/process-metrics.ts';
 import { siteSlots } from './daemon/site.ts';
-import { createSlots, type Slots } from './daemon/slots.ts';
+import { createSlots, type PartReport, type Slots } from './daemon/slots.ts';
 
 export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
 
@@ -169,7 +169,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   async function watch(signal: AbortSignal): Promise<void> {
     const everyMs = watchdogIntervalMs(process.env) ?? watchdogFallbackMs;
     while (!signal.aborted) {
-      if (slots.health().every((part) => part.name !== 'store' || part.state !== 'down')) notifier.watchdog();
+      if (slots.health().every(isAlive)) notifier.watchdog();
       notifier.status(statusLine(slots, configError));
       await slots.retry().catch((error: unknown) => log.error({ err: error }, 'a part could not start'));
       await sleep(everyMs, signal).catch(() => undefined);
@@ -224,6 +224,9 @@ function refuseAnotherSite(running: Settings, next: Settings): void {
 function reasonOf(error: unknown): string {
   return error instanceof ConfigError ? error.problems.map(formatProblem).join('\n') : describe(error);
 }
+
+/** A file that cannot be opened is no death: siteward goes on from memory, and a new start would open it no better. */
+const isAlive = ({ name, facts }: PartReport): boolean => name !== 'store' || facts?.running === true;
 
 /** Runs `work` once per request, never twice at a time; requests that come meanwhile count as one more. */
 function oneAtATime(work: () => Promise<void>): { request(): void } {

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -57,6 +58,28 @@ describe('the daemon as a service', () => {
       receiver.stdout.some((line) => /STATUS=delivery: .*503/.test(line)) ? true : undefined,
     );
   });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'gives signs of life also where nothing can be written: it goes on from memory, and is not ended for that',
+    async () => {
+      const site = await startRig({ cloud: false, sections: smokes });
+      rig = site;
+      await site.daemon.stop();
+      const notify = join(site.folder, 'notify');
+      const receiver = launch('perl', ['-MIO::Socket::UNIX', '-e', receiverScript, notify]);
+      site.also(receiver.stop);
+      await eventually('the receiver', () => (existsSync(notify) ? true : undefined));
+      const state = join(site.folder, 'state');
+      execFileSync('mount', ['--bind', state, state]);
+      site.also(async () => void execFileSync('umount', ['--lazy', state]));
+      execFileSync('mount', ['-o', 'remount,bind,ro', state]);
+      await site.start({ env: { NOTIFY_SOCKET: notify, WATCHDOG_USEC: '900000', WATCHDOG_PID: undefined } });
+      const got = (word: string) => receiver.stdout.filter((line) => line.includes(word)).length;
+      await eventually('STATUS', () => (got('STATUS=store: site.db cannot be used') > 0 ? true : undefined));
+      await eventually('three signs of life', () => (got('WATCHDOG=1') >= 3 ? true : undefined));
+      await site.daemon.stop();
+    },
+  );
 
   it('ends within five seconds of SIGTERM in the middle of a stream, with exit code 0 and nothing shown lost', async () => {
     const site = await startRig({ sections: smokes });

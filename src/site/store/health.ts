@@ -28,6 +28,7 @@ export function storeHealth(of: {
     lastCommit: evidence.lastCommit === undefined ? null : isoTime(evidence.lastCommit.at),
     lastError: evidence.lastError?.code ?? null,
     lastDeath: thread.lastDeath ?? null,
+    running: thread.running,
     siteOpen: thread.files?.site.open ?? false,
     bulkOpen: thread.files?.bulk.open ?? false,
     mending: thread.files?.site.mending === true || thread.files?.bulk.mending === true,
