@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { stringify } from 'yaml';
+import type { Settings } from '#config/index.ts';
 import {
+  type Compiled,
   catalogue,
   compileProfile,
   createObservations,
@@ -16,7 +17,7 @@ import {
   type Phase,
   type Profile,
   type Reading,
-  suggestPanel,
+  suggestSite,
   type Traffic,
   verdictOf,
 } from '#devices/panels/index.ts';
@@ -27,6 +28,7 @@ import { hiddenTerminal } from './ask-code.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerOptions, brokerAccess } from './panel-broker.ts';
 import { overhear } from './panel-learn.ts';
+import { linesFor, siteSoFar } from './panel-site.ts';
 import { percent } from './panel-text.ts';
 import { printable } from './table.ts';
 
@@ -56,7 +58,7 @@ export async function newProfile(options: NewOptions): Promise<ExitCode> {
   const { id, config } = options;
   const file = fileOf(options);
   if (!process.stdin.isTTY || !process.stderr.isTTY) throw nobody();
-  const { connect } = brokerAccess(options);
+  const { connect, settings } = brokerAccess(options);
   const entries = catalogue(profileFolders(config));
   const [traffic, observations] = [createTraffic(), createObservations()];
   const stop = new AbortController();
@@ -76,7 +78,7 @@ export async function newProfile(options: NewOptions): Promise<ExitCode> {
     title: `${id}, written by siteward panel new`,
     watched: observations.list(),
   });
-  return await keep({ draft, file, traffic, options });
+  return await keep({ draft, file, traffic, settings, options });
 }
 
 /** Where the profile goes. Throws when there is one already, also among the presets. */
@@ -124,9 +126,10 @@ async function keep(given: {
   readonly draft: Draft;
   readonly file: string;
   readonly traffic: Traffic;
+  readonly settings: Settings | undefined;
   readonly options: NewOptions;
 }): Promise<ExitCode> {
-  const { draft, file, traffic, options } = given;
+  const { draft, file, traffic, settings, options } = given;
   for (const line of draft.found) console.log(printable(`found    ${line}`));
   for (const line of draft.missing) console.log(printable(`missing  ${line}`));
   const { profile } = draft;
@@ -138,18 +141,20 @@ async function keep(given: {
   }
   await write(file, `${JSON.stringify(profile, null, 2)}\n`, options.force);
   console.log(printable(`\nwritten  ${file}`));
-  const { readings, line } = dryRun(profile, traffic);
+  const { compiled, readings, line } = dryRun(profile, traffic);
   console.log(line);
-  const panel = suggestPanel({ id: 'main', profile: profile.id, changed: {}, readings });
-  console.log(
-    `\nFor the configuration; set the type and name of each zone:\n\n${stringify({ panels: [panel] }, { lineWidth: 0 })}`,
-  );
+  // Only what is new: numbers, partitions and panels of the configuration stay what they are.
+  const bridge = { id: profile.id, vars: profile.vars, changed: {}, compiled, readings };
+  for (const text of linesFor(suggestSite([bridge], siteSoFar(settings)), settings)) console.log(text);
   console.log(`Look at it live: siteward panel watch --profile ${profile.id}`);
   return exitCodes.ok;
 }
 
 /** Everything that was heard once more, through the profile as it is now. */
-function dryRun(profile: Profile, traffic: Traffic): { readings: readonly Reading[]; line: string } {
+function dryRun(
+  profile: Profile,
+  traffic: Traffic,
+): { compiled: Compiled; readings: readonly Reading[]; line: string } {
   const compiled = compileProfile(profile);
   const readings: Reading[] = [];
   let [understood, not, silent] = [0, 0, 0];
@@ -162,7 +167,7 @@ function dryRun(profile: Profile, traffic: Traffic): { readings: readonly Readin
     else if (verdict !== 'unmatched') not += 1;
   }
   const line = `tried    on what was heard: ${understood} different messages understood, ${not} not (${percent(understood, understood + not)}), ${silent} say nothing about the panel`;
-  return { readings, line };
+  return { compiled, readings, line };
 }
 
 /** The daemon reads it under another user; there is no secret in it. A file that is there is replaced as a whole. */

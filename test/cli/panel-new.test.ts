@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { type Field, startField } from './panel-rig.ts';
 import { main, siteward } from './run-cli.ts';
 
@@ -77,6 +78,17 @@ describe.skipIf(!can)('siteward panel new on a terminal', { timeout: 120_000 }, 
     writeFileSync(rows, '{"topic":"keep/door/9","payload":"OPEN","means":{"zone":"9","open":true}}\n');
     const tried = await siteward(['panel', 'try', 'mybridge', '--replay', rows, '--config', field.config]);
     expect(tried.code, tried.out + tried.err).toBe(0);
+  });
+
+  test('proposes only what is new beside a configuration: its panels, partitions and zones stay', async () => {
+    const { code, out } = await onTerminal(house, 'second', '--seconds', '4');
+    expect(code, out).toBe(0);
+    // The pasted panel of the first profile is there, with zone 7 in the only partition.
+    const pasted = parse(/^partitions:\n(?: .*\n)+panels:\n(?: .*\n)+/m.exec(out)?.[0] ?? '');
+    expect(pasted).toMatchObject({ partitions: [{ id: 'p2' }], panels: [{ id: 'second', profile: 'second' }] });
+    const [first] = parse(readFileSync(field.config, 'utf8')).panels;
+    for (const number of Object.keys(pasted.panels[0].zones)) expect(Object.keys(first.zones)).not.toContain(number);
+    rmSync(join(field.folder, 'panels/second.json'));
   });
 
   test('overwrites nothing without --force, and takes no id of a preset', async () => {

@@ -50,7 +50,7 @@ export function renderCommand(compiled: Compiled, command: CommandToRender): Ren
   const wanted = command.code === undefined ? out.payload : (out.withCode ?? out.payload);
   if (typeof wanted === 'string') return { topic, payload: fill(wanted), qos: out.qos };
   const body = Object.entries(wanted)
-    .map(([name, value]) => [name, typeof value === 'string' ? fillMember(value, fill) : value] as const)
+    .map(([name, value]) => [name, typeof value === 'string' ? fillMember(value, fill, refuse) : value] as const)
     .filter(([name, value]) => out.leaveOut.get(name)?.has(String(value)) !== true);
   return { topic, payload: JSON.stringify(Object.fromEntries(body)), qos: out.qos };
 }
@@ -72,7 +72,14 @@ function wrongCode({ profile }: Compiled, code: Secret): string | undefined {
 }
 
 /** `{partition:number}` as a whole member becomes a JSON number. */
-function fillMember(text: string, fill: (text: string) => string): string | number {
-  const number = /^\{(partition|zone):number\}$/.exec(text)?.[1];
-  return number === undefined ? fill(text) : Number(fill(`{${number}}`));
+function fillMember(
+  text: string,
+  fill: (text: string) => string,
+  refuse: (problem: string) => SitewardError,
+): string | number {
+  const name = /^\{(partition|zone):number\}$/.exec(text)?.[1];
+  if (name === undefined) return fill(text);
+  const key = fill(`{${name}}`);
+  if (!/^\d{1,9}$/.test(key)) throw refuse(`wants a number for the ${name}, and its key is none`);
+  return Number(key);
 }

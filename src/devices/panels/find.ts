@@ -1,4 +1,5 @@
 import { lastBy, type Watched } from './observe.ts';
+import { armedWord, asideOfDoor, disarmedWord, doorWords, exitWord, openWord } from './state-words.ts';
 
 /** A value that went along with a door. */
 export interface FoundDoor {
@@ -19,28 +20,16 @@ export interface FoundArea {
   readonly score: number;
 }
 
-const pairs: readonly (readonly [string, string])[] = [
-  ['true', 'false'],
-  ['on', 'off'],
-  ['1', '0'],
-  ['open', 'closed'],
-  ['open', 'close'],
-  ['opened', 'closed'],
-  ['yes', 'no'],
-  ['active', 'inactive'],
-  ['violated', 'normal'],
-];
 /** Words of a request, not of a state; what they hold is what somebody wants. */
 const requests = /(^|[/_-])(set|cmd|cmnd|command|commands|control|request|press)($|[/_-])/i;
 /** Points below which something only happened at the same time. */
 const enough = 3.5;
-const exitWords = /arming|exit|pending|delay/i;
 
 export const isRequest = (topic: string): boolean => requests.test(topic);
 
 const isPair = (a: string, b: string): boolean => {
   const [x, y] = [a.toLowerCase(), b.toLowerCase()];
-  return pairs.some(([yes, no]) => (x === yes && y === no) || (x === no && y === yes));
+  return doorWords.some(([yes, no]) => (x === yes && y === no) || (x === no && y === yes));
 };
 const isStill = ({ watched }: { watched: Watched }): boolean => watched.values.before.length <= 1;
 const byScore = <T extends { readonly score: number; readonly watched: Watched }>(all: readonly T[]): T[] =>
@@ -58,9 +47,9 @@ export function findDoors(all: readonly Watched[]): readonly FoundDoor[] {
     const score =
       (before === closed ? 2 : 0) +
       (isPair(open, closed) ? 3 : 0) +
-      (/open|violat|active/i.test(open) ? 1 : 0) +
+      (openWord.test(open) ? 1 : 0) +
       (/zone|door|contact|sensor|window|input|open/i.test([topic, ...path].join('/')) ? 2 : 0) -
-      (/tamper|alarm|battery|ready|trouble|memory|last|time/i.test([topic, ...path].at(-1) ?? '') ? 3 : 0) -
+      (asideOfDoor.test([topic, ...path].at(-1) ?? '') ? 3 : 0) -
       (/^-?\d/.test(open) && !isPair(open, closed) ? 3 : 0) -
       (later.some((value) => value !== open && value !== closed) ? 3 : 0) -
       // Somebody who leaves and comes back may pass it; a lamp does the same for no reason.
@@ -80,13 +69,13 @@ export function findAreas(all: readonly Watched[]): readonly FoundArea[] {
     if (restless || armed === undefined || disarmed === undefined || armed === disarmed || isRequest(topic)) return [];
     if (start !== undefined && start !== disarmed) return [];
     // The exit delay was not over: what it says when armed is not known.
-    if (exitWords.test(armed)) return [];
+    if (exitWord.test(armed)) return [];
     const resting = [...new Set([disarmed, ...values.before, ...values.opened, ...values.closed])];
     if (resting.includes(armed)) return [];
     const score =
       (start === disarmed ? 2 : 0) +
-      (/arm|away|stay|set|full/i.test(armed) ? 3 : 0) +
-      (/disarm|unset|off|ready/i.test(disarmed) ? 1 : 0) +
+      (armedWord.test(armed) ? 3 : 0) +
+      (disarmedWord.test(disarmed) ? 1 : 0) +
       (/partition|area|alarm|panel|mode|state|status|arm/i.test([topic, ...path].join('/')) ? 2 : 0) -
       (/target|last|led|user|message|time/i.test([topic, ...path].at(-1) ?? '') ? 3 : 0) -
       (isPair(armed, disarmed) ? 1 : 0) -

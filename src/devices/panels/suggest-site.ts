@@ -2,6 +2,9 @@ import type { Vars } from './guess.ts';
 import type { Fit } from './learn.ts';
 import { nameOf, type SuggestedPanel, suggestPanel } from './suggest.ts';
 
+/** A bridge, and what was heard of it. */
+export type HeardBridge = Pick<Fit, 'id' | 'vars' | 'changed' | 'compiled' | 'readings'>;
+
 /** What the configuration has already, so that lines for it neither collide nor come twice. */
 export interface SiteSoFar {
   readonly partitions: readonly string[];
@@ -20,7 +23,7 @@ export interface SuggestedSite {
 }
 
 /** One entry for each bridge that no panel reads yet; with several partitions each zone says where it belongs. */
-export function suggestSite(bridges: readonly Fit[], site: SiteSoFar): SuggestedSite {
+export function suggestSite(bridges: readonly HeardBridge[], site: SiteSoFar): SuggestedSite {
   const known: { profile: string; panel: string }[] = [];
   const panels: SuggestedPanel[] = [];
   const free = site.partitions.filter((id) => !site.used.has(id));
@@ -46,7 +49,7 @@ export function suggestSite(bridges: readonly Fit[], site: SiteSoFar): Suggested
   return { partitions, known, panels: all.length < 2 ? panels : panels.map((panel) => placed(panel, all[0] ?? 'p1')) };
 }
 
-const isSame = ({ vars, compiled }: Fit, configured: Vars = {}): boolean =>
+const isSame = ({ vars, compiled }: HeardBridge, configured: Vars = {}): boolean =>
   Object.entries(vars).every(([name, value]) => (configured[name] ?? compiled.profile.vars[name]) === value);
 
 function nextFree(ids: Set<string>): string {

@@ -38,6 +38,35 @@ const noise = (n: number): Said => [
 ];
 
 describe('a profile drafted from what changed', () => {
+  it.each([
+    ['de', 'offen', 'geschlossen', 'unscharf', 'Ausgangsverzögerung', 'scharf'],
+    ['fr', 'ouverte', 'fermée', 'désarmé', 'délai de sortie', 'armé'],
+    ['es', 'abierta', 'cerrada', 'desconectado', 'retardo de salida', 'conectado'],
+    ['it', 'aperta', 'chiusa', 'disinserito', 'ritardo di uscita', 'inserito'],
+    ['nl', 'open', 'dicht', 'uitgeschakeld', 'uitlooptijd', 'ingeschakeld'],
+  ])('finds door and partition in the words of %s', (_, open, closed, disarmed, leaving, armed) => {
+    const script: Script = {
+      before: [
+        ['huis/a/9', disarmed],
+        ['huis/d/7', closed],
+      ],
+      opened: [['huis/d/7', open]],
+      closed: [['huis/d/7', closed]],
+      armed: [
+        ['huis/a/9', leaving],
+        ['huis/a/9', armed],
+      ],
+      disarmed: [['huis/a/9', disarmed]],
+    };
+    const made = draft(script);
+    expect(read(made, 'huis/d/7', open)).toMatchObject([{ kind: 'zone', open: true }]);
+    expect(read(made, 'huis/a/9', armed)).toMatchObject([{ kind: 'partition', state: 'armed_away' }]);
+    expect(read(made, 'huis/a/9', leaving)).toMatchObject([{ kind: 'partition', state: 'arming' }]);
+    // When the exit delay is not over yet, its word is not taken for the one of an armed partition.
+    const early = draft({ ...script, armed: [['huis/a/9', leaving]] });
+    expect(early.missing.join()).toContain('the exit delay was not over');
+  });
+
   it('reads numbered doors and areas in topics of their own, and the life of the bridge', () => {
     const made = draft({
       before: [

@@ -10,7 +10,17 @@ import {
   profileIds,
   type Reading,
 } from '#devices/panels/index.ts';
-import { compilePreset, fixtures, panel, preset, presets, readFixture, readOne, type Sample } from './helpers.ts';
+import {
+  compilePreset,
+  fixtures,
+  panel,
+  preset,
+  presets,
+  readFixture,
+  readOne,
+  type Sample,
+  samplesMissing,
+} from './helpers.ts';
 import { recordings, rowsOf } from './recordings.ts';
 import { statesOf } from './rows.ts';
 
@@ -49,6 +59,10 @@ function facts(reading: Reading): Record<string, unknown> {
 }
 
 describe('all retained messages of a bridge', () => {
+  it.skipIf(samplesMissing)('are there for every preset', () => {
+    expect([...new Set(traffic.map(({ id }) => id))].sort()).toEqual([...profileIds([presets])].sort());
+  });
+
   it.each(traffic)('give one picture in whatever order they come: $id', ({ compiled, rows }) => {
     const topics = [...Map.groupBy(rows, (row) => row.topic).values()];
     const world = fc.tuple(...topics.map((choices) => fc.constantFrom(...choices))).chain((messages) => {

@@ -399,6 +399,14 @@ describe('commands', () => {
     });
   });
 
+  it('refuses a key that is no number where the bridge wants one', () => {
+    const compiled = withOut({ state: 'D', partition: '{partition:number}' });
+    for (const partition of ['Area_1', '', ' 2', '1e3'])
+      expect(() => renderCommand(compiled, { action: 'disarm', partition })).toThrow(
+        'wants a number for the partition',
+      );
+  });
+
   it('refuses what the profile cannot do, without the code in the message', () => {
     expect(() => renderCommand(withOut('D'), { action: 'arm_away', partition: '1' })).toThrow('has no such command');
     expect(() => renderCommand(withOut('{code}', coded), { action: 'disarm', partition: '1' })).toThrow('needs a code');
