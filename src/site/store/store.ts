@@ -143,57 +143,57 @@ export class WorkerStore implements Store {
     const { maxSeq } = wire;
     if (maxSeq > this.#maxSeq) this.#maxSeq = maxSeq;
     const failed = () => this.#orders.set(commit, order);
-    return this.#ask<'commit'>({ op: 'commit', commit: wire }, sizeOfCommit(wire), {
+    return this.#ask({ op: 'commit', commit: wire }, sizeOfCommit(wire), {
       urgent: holdsAlarm(commit),
       failed,
     });
   }
 
   take(lane: PendingRow['lane'], afterSeq: number, limit: number): Promise<PendingRow[]> {
-    return this.#ask<'take'>({ op: 'take', lane, afterSeq, limit: bounded(limit) });
+    return this.#ask({ op: 'take', lane, afterSeq, limit: bounded(limit) });
   }
 
   before(row: { orderKey: string; seq: number }): Promise<PendingRow[]> {
-    return this.#ask<'before'>({ op: 'before', orderKey: row.orderKey, seq: row.seq });
+    return this.#ask({ op: 'before', orderKey: row.orderKey, seq: row.seq });
   }
 
   row({ seq, lane }: { seq: number; lane: PendingRow['lane'] }): Promise<PendingRow | undefined> {
-    return this.#ask<'row'>({ op: 'row', lane, seq });
+    return this.#ask({ op: 'row', lane, seq });
   }
 
   settle(verdicts: readonly Verdict[], { until }: { until?: AbortSignal } = {}): Promise<void> {
-    return this.#ask<'settle'>({ op: 'settle', verdicts }, verdicts.length * callBytes, { until });
+    return this.#ask({ op: 'settle', verdicts }, verdicts.length * callBytes, { until });
   }
 
   retryParked(events: readonly EventAt[]): Promise<number> {
-    return perFile(events, (some) => this.#ask<'retryParked'>({ op: 'retryParked', events: some }));
+    return perFile(events, (some) => this.#ask({ op: 'retryParked', events: some }));
   }
 
   async parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]> {
     const { limit, beforeSeq = Number.MAX_SAFE_INTEGER } = query;
-    const rows = await this.#ask<'parked'>({ op: 'parked', limit: bounded(limit), beforeSeq });
+    const rows = await this.#ask({ op: 'parked', limit: bounded(limit), beforeSeq });
     return withNumbers(rows.map(parkedRecord), this);
   }
 
   dropParked(events: readonly EventAt[]): Promise<number> {
     const at = this.#clock.wall();
-    return perFile(events, (some) => this.#ask<'dropParked'>({ op: 'dropParked', events: some, at }));
+    return perFile(events, (some) => this.#ask({ op: 'dropParked', events: some, at }));
   }
 
   gaps({ limit, unreported = false }: { limit: number; unreported?: boolean }): Promise<Gap[]> {
-    return this.#ask<'gaps'>({ op: 'gaps', limit: bounded(limit), unreported });
+    return this.#ask({ op: 'gaps', limit: bounded(limit), unreported });
   }
 
   rowOf(number: number): Promise<number> {
-    return this.#ask<'rowOf'>({ op: 'rowOf', number });
+    return this.#ask({ op: 'rowOf', number });
   }
 
   numbersOf(seqs: readonly number[]): Promise<number[]> {
-    return seqs.length === 0 ? Promise.resolve([]) : this.#ask<'numbersOf'>({ op: 'numbersOf', seqs });
+    return seqs.length === 0 ? Promise.resolve([]) : this.#ask({ op: 'numbersOf', seqs });
   }
 
   addGap(gap: NewGap): Promise<void> {
-    return this.#ask<'addGap'>({ op: 'addGap', gap });
+    return this.#ask({ op: 'addGap', gap });
   }
 
   leave(losses: () => readonly NewGap[]): void {
@@ -202,27 +202,27 @@ export class WorkerStore implements Store {
 
   gapsReported(gaps: readonly GapMark[]): Promise<void> {
     const marks = gaps.map(({ lane, id, seqFrom, seqTo }) => ({ lane, id, seqFrom, seqTo }));
-    return this.#ask<'gapsReported'>({ op: 'gapsReported', gaps: marks });
+    return this.#ask({ op: 'gapsReported', gaps: marks });
   }
 
   anchors(): Promise<Anchor[]> {
-    return this.#ask<'anchors'>({ op: 'anchors' });
+    return this.#ask({ op: 'anchors' });
   }
 
   addAnchor(anchor: Anchor): Promise<void> {
-    return this.#ask<'addAnchor'>({ op: 'addAnchor', anchor });
+    return this.#ask({ op: 'addAnchor', anchor });
   }
 
   verifications(): Promise<VerificationRow[]> {
-    return this.#ask<'verifications'>({ op: 'verifications' });
+    return this.#ask({ op: 'verifications' });
   }
 
   updateMedia(updates: readonly MediaUpdate[]): Promise<void> {
-    return this.#ask<'updateMedia'>({ op: 'updateMedia', updates }, updates.length * callBytes);
+    return this.#ask({ op: 'updateMedia', updates }, updates.length * callBytes);
   }
 
   media(states: readonly MediaState[], limit: number): Promise<MediaRow[]> {
-    return this.#ask<'media'>({ op: 'media', states: [...new Set(states)], limit: bounded(limit) });
+    return this.#ask({ op: 'media', states: [...new Set(states)], limit: bounded(limit) });
   }
 
   /** A filtered search goes through the history in slices, so that it never holds up a commit for long. */
@@ -233,7 +233,7 @@ export class WorkerStore implements Store {
     while (records.length < limit && beforeSeq > 0) {
       const { partition = null, class: eventClass = null, withSilent = false } = query;
       const slice = { limit: limit - records.length, beforeSeq, partition, eventClass, withSilent };
-      const { records: found, next } = await this.#ask<'events'>({ op: 'events', query: slice });
+      const { records: found, next } = await this.#ask({ op: 'events', query: slice });
       records.push(...(await withNumbers(found.map(eventRecord), this)));
       beforeSeq = next;
     }
@@ -242,7 +242,7 @@ export class WorkerStore implements Store {
 
   /** Newest first. */
   arming(query: Parameters<Store['arming']>[0]): Promise<ArmingRecord[]> {
-    return this.#ask<'arming'>({ op: 'arming', partition: query.partition ?? null, limit: bounded(query.limit) });
+    return this.#ask({ op: 'arming', partition: query.partition ?? null, limit: bounded(query.limit) });
   }
 
   async audit({ limit, before = Number.MAX_SAFE_INTEGER }: Parameters<Store['audit']>[0]): Promise<AuditEntry[]> {
@@ -252,7 +252,7 @@ export class WorkerStore implements Store {
 
   auditSlice(query: Parameters<Store['auditSlice']>[0]): Promise<AuditSlice> {
     const { from = 0, to = Number.MAX_SAFE_INTEGER, limit, newest = false } = query;
-    return this.#ask<'audit'>({ op: 'audit', from, to, limit: bounded(limit), newest });
+    return this.#ask({ op: 'audit', from, to, limit: bounded(limit), newest });
   }
 
   async verifyAudit(): Promise<AuditVerdict> {
@@ -262,20 +262,20 @@ export class WorkerStore implements Store {
   }
 
   async auditExported({ n, hash }: AuditLink): Promise<boolean> {
-    return (await this.#ask<'auditExported'>({ op: 'auditExported', last: { n, hash } })) > 0;
+    return (await this.#ask({ op: 'auditExported', last: { n, hash } })) > 0;
   }
 
   /** The newest `limit` lines, in the order they were written. */
   inputs(query: { limit: number }): Promise<string[]> {
-    return this.#ask<'inputs'>({ op: 'inputs', limit: bounded(query.limit) });
+    return this.#ask({ op: 'inputs', limit: bounded(query.limit) });
   }
 
   inputsAfter({ after, limit }: { after: number; limit: number }): Promise<StoredInput[]> {
-    return this.#ask<'inputsAfter'>({ op: 'inputsAfter', after, limit: bounded(limit) });
+    return this.#ask({ op: 'inputsAfter', after, limit: bounded(limit) });
   }
 
   async stats(): Promise<OutboxStats> {
-    return byClock(await this.#ask<'stats'>({ op: 'stats' }), this.#clock);
+    return byClock(await this.#ask({ op: 'stats' }), this.#clock);
   }
 
   storage(): StorageState {
@@ -284,15 +284,15 @@ export class WorkerStore implements Store {
 
   memory(room: string): Memory {
     return {
-      get: (key) => this.#ask<'recall'>({ op: 'recall', room, key }),
-      set: (key, value) => this.#ask<'remember'>({ op: 'remember', room, key, value }, value.length + callBytes),
-      delete: (key) => this.#ask<'forget'>({ op: 'forget', room, key }),
+      get: (key) => this.#ask({ op: 'recall', room, key }),
+      set: (key, value) => this.#ask({ op: 'remember', room, key, value }, value.length + callBytes),
+      delete: (key) => this.#ask({ op: 'forget', room, key }),
     };
   }
 
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For tests. */
   synchronous(): Promise<StoreAnswers['synchronous']> {
-    return this.#ask<'synchronous'>({ op: 'synchronous' });
+    return this.#ask({ op: 'synchronous' });
   }
 
   health(): Health {
@@ -304,11 +304,11 @@ export class WorkerStore implements Store {
     });
   }
 
-  #ask<Op extends keyof StoreAnswers>(
-    call: StoreCall,
+  #ask<Call extends StoreCall>(
+    call: Call,
     bytes = callBytes,
     { urgent = false, failed, until }: { urgent?: boolean; failed?: () => void; until?: AbortSignal | undefined } = {},
-  ): Promise<StoreAnswers[Op]> {
+  ): Promise<StoreAnswers[Call['op']]> {
     return new Promise((resolve, reject) => {
       const refuse = (error: unknown) => {
         failed?.();
@@ -319,7 +319,7 @@ export class WorkerStore implements Store {
       try {
         const waiting = this.#queue.add(call, bytes, urgent, (reply) => {
           // The worker answers each op with its own type; the cast is the only place that relies on it.
-          if (reply.ok) resolve(reply.value as StoreAnswers[Op]);
+          if (reply.ok) resolve(reply.value as StoreAnswers[Call['op']]);
           else refuse(failureError(reply.failure));
         });
         this.#thread.send(waiting, until);
