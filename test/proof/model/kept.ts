@@ -40,6 +40,7 @@ export const keptRuns: readonly { readonly plan: Plan; readonly found: string }[
     plan: planOf(931),
     found: 'a refused event of a deleted bulk.db that nobody counted, since the disk was full over several starts',
   },
+  { plan: planOf(70433), found: 'a picture of an event that nobody knew any more, in the spool for ever' },
   { plan: planOf(13), found: 'nothing: bursts and kills, with the most events of all' },
 ];
 
