@@ -7,6 +7,7 @@ import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
 import { emptyMemory, interpret, type Memory } from './interpret.ts';
+import { createLiveWords, type LiveWords } from './live-words.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
 import type { CommandName } from './profile.ts';
@@ -35,6 +36,7 @@ export class Runner {
   readonly #heard = new Set<ZoneNumber>();
   readonly #zones: ZoneSilence;
   readonly #guard: Guard;
+  readonly #words: LiveWords;
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
   #memory: Memory = emptyMemory();
@@ -52,6 +54,7 @@ export class Runner {
     this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
+    this.#words = createLiveWords(clock);
   }
 
   /**
@@ -62,9 +65,11 @@ export class Runner {
     message: Message,
     waited = false,
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
-    const { memory, readings, notes } = interpret(this.built.compiled, this.#memory, message);
+    const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    this.#memory = memory;
+    const readings = all.filter((reading) => !this.#words.isDoubtful(reading));
+    if (readings.length < all.length) this.#doubted(message);
+    this.#memory = readings.length < all.length ? { ...memory, states: this.#memory.states } : memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
@@ -73,6 +78,7 @@ export class Runner {
     // A bridge says that it is there when it comes: what changed before, it may never have told.
     if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
+      this.#words.saw(reading);
       this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
@@ -113,6 +119,7 @@ export class Runner {
   /** The broker is away, and with it the bridge, until the bridge is heard again. */
   brokerLost(reason: string): Signal | undefined {
     this.#listeningMono = undefined;
+    this.#words.lost();
     this.#zones.listening(false);
     const signal = this.link('bridge', false, reason);
     if (signal !== undefined) this.#assumedDown = true;
@@ -122,6 +129,7 @@ export class Runner {
   /** The broker is there: what is silent from now on is silent by itself. */
   brokerFound(): void {
     this.#listeningMono = this.#clock.monotonic();
+    this.#words.found();
     this.#zones.listening(true);
   }
 
@@ -213,6 +221,16 @@ export class Runner {
       const text = `The profile does not know these values of ${field}. Name them under overrides, or report them.`;
       this.#hints.add({ kind: 'unknown_value', about: `${rule} ${field}`, text, value });
     }
+  }
+
+  /** The partition stays as it was heard, stale, until the panel says something live. */
+  #doubted({ topic }: Message): void {
+    const about = topic.slice(0, 200);
+    if (this.#gate.pass(`doubted|${about}`))
+      this.#log.warn(
+        { topic: about },
+        'a retained state is calmer than what was heard live before the broker was lost; not taken',
+      );
   }
 
   /** Bridges that name zones by their labels take the old topic back when somebody renames one (panels.md 3.8). */

@@ -91,6 +91,7 @@ const period = z.strictObject({
   armedAt: optional(deadline),
   guard: optional(armMode),
   entered: list,
+  unproven: optional(z.literal(true)),
   expected: optional(text),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),

@@ -39,9 +39,17 @@ export function observe(work: Work, signal: PartitionSignal): void {
   if (!isNews) return;
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
+  prove(work, signal, before);
   if (reached && before.request !== undefined) {
     settle(work, plan.id, before.request.commandId, signal.user === undefined ? 'done' : 'already');
   }
+}
+
+/** A retained word proves nothing about an arming that was not heard: an alarm of a zone then goes up all the same (safety 2). */
+function prove(work: Work, { partition, state, replay }: PartitionSignal, before: PartitionState): void {
+  const isNews = before.state !== state || before.stale;
+  if (replay && isNews && state === 'disarmed') setPeriod(work, partition, { unproven: true });
+  else if (!replay && periodOf(work.state, partition).unproven) setPeriod(work, partition, { unproven: undefined });
 }
 
 function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reached: boolean): void {
@@ -133,7 +141,8 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): voi
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
   const { state, stale, alarm } = partitionOf(work, id);
-  const flagged = state === 'unknown' || stale;
+  const unproven = state === 'disarmed' && late.late !== true && periodOf(work.state, id).unproven === true;
+  const flagged = state === 'unknown' || stale || unproven;
   if (!flagged && (state === 'disarmed' || state === 'arming')) return;
   const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
   name(work, id, zone);

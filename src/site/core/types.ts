@@ -106,6 +106,8 @@ export interface PeriodState {
   readonly guard?: ArmMode;
   /** Zones that tripped on the way in, while the entry delay ran; at most 16. */
   readonly entered: readonly ZoneNumber[];
+  /** That it is disarmed is known from a retained word of its panel only, which may be older than an arming. */
+  readonly unproven?: true;
   /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
   readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */

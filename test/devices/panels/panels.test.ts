@@ -260,6 +260,49 @@ describe('the connection to the broker', () => {
     }
   });
 
+  it('that comes back with older words than were heard disarms nothing, and ends no alarm', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'siteward-older-'));
+    const saved = [
+      'persistence true',
+      `persistence_location ${folder}/`,
+      'autosave_on_changes true',
+      'autosave_interval 1',
+    ];
+    const own = await startBroker(saved);
+    try {
+      const retained = [
+        ['1', 'disarmed'],
+        ['2', 'armed_away'],
+        ['3', 'armed_home'],
+      ] as const;
+      for (const [number, state] of retained) await own.publish(`dsc/Get/Partition${number}`, state, true);
+      const dsc3 = panel({ id: 'main', profile: 'dsc-keybus', partitions: { p1: '1', p2: '2', p3: '3' } });
+      const rig = await listening({ panels: [dsc3], siteSlug: 'older' }, own);
+      const states = (from: number) =>
+        rig.signals.slice(from).flatMap((one) => (one.kind === 'partition' ? [`${one.partition} ${one.state}`] : []));
+      await until(() => states(0).length >= 3, 'the retained states at the start');
+      // Told live and not retained: as if the broker had saved nothing since.
+      await own.publish('dsc/Get/Partition1', 'armed_away');
+      await own.publish('dsc/Get/Partition2', 'triggered');
+      await own.publish('dsc/Get/Partition3', 'disarmed');
+      await until(() => states(0).includes('p3 disarmed'), 'the live states');
+      await own.kill();
+      await until(() => links(rig.signals).includes('main bridge false'), 'the loss');
+      const before = rig.signals.length;
+      await own.restart();
+      await until(() => states(before).includes('p3 armed_home'), 'the retained states again');
+      await own.publish('dsc/Get/Partition1', 'disarmed');
+      await until(() => states(before).includes('p1 disarmed'), 'the live word');
+      // Arming was believed, the live word as well, and nothing else was told.
+      expect(states(before)).toEqual(['p3 armed_home', 'p1 disarmed']);
+      expect(rig.logged()).toContain('is calmer than what was heard live');
+    } finally {
+      for (const rig of rigs.splice(0)) await rig.stop();
+      await own.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it('absent at the start says so, and the part stops at once', async () => {
     const rig = await startPanels({ url: 'mqtt://127.0.0.1:9', panels: [dsc] });
     await until(() => links(rig.signals).includes('main bridge false'), 'the report');
