@@ -69,6 +69,12 @@ function buildProgram(done: (code: number) => void): Command {
     .addOption(socket())
     .action(async (options) => done(await (await import('./status.ts')).status(options)));
   program
+    .command('zones')
+    .description('list the zones with their state')
+    .option('--json', 'print one JSON object per line', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./zones.ts')).zones(options)));
+  program
     .command('events')
     .description('show events with their way to the cloud, newest first')
     .option('--json', 'print one JSON object per line', false)

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Settings } from '#config/index.ts';
-import { type EventEntry, type LanPort, type StatusDocument, statusOf } from '#lan/http/index.ts';
+import { type EventEntry, type LanPort, type StatusDocument, statusOf, zonesShown } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
 import { isoTime } from '#site/model/index.ts';
@@ -99,6 +99,8 @@ export function lanPort(options: {
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });
     },
+
+    zones: () => zonesShown(viewOf(house)),
 
     async events(query) {
       const store = storeOf(house);

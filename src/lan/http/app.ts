@@ -14,6 +14,7 @@ import { scheduleHandlers } from './schedules-handlers.ts';
 import { securityTypeHandlers } from './security-type.ts';
 import { userHandlers } from './users-handlers.ts';
 import { verificationHandlers } from './verification-handlers.ts';
+import { zoneHandlers } from './zones.ts';
 
 /** Who calls. On the control socket the permissions of its file have answered that already. */
 export type Identity = 'local';
@@ -35,7 +36,9 @@ export function controlApp(port: LanPort, log: Logger): Hono {
   const commands = commandHandlers(port.commands, { json });
   const verifications = verificationHandlers(port.verifications, { json });
   const authority = securityTypeHandlers(port.securityType, { deadlineMs: answerDeadlineMs, json });
-  const all = { ...handlers(port), ...commands, ...people, ...clocks, ...audit, ...verifications, ...authority };
+  const zones = zoneHandlers(port.zones, { json });
+  const lan = handlers(port);
+  const all = { ...lan, ...commands, ...people, ...clocks, ...audit, ...verifications, ...authority, ...zones };
   return appOf(controlOperations, all, log);
 }
 

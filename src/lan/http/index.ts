@@ -65,3 +65,4 @@ export {
   userList,
 } from './users-schemas.ts';
 export { type AnswerAnswer, answerAnswer, verificationAsked, verificationList } from './verification-schemas.ts';
+export { type ZoneEntry, zoneList, zonesShown } from './zones.ts';

@@ -9,6 +9,7 @@ import { eventList, eventsQuery, problem, readiness, statusDocument } from './sc
 import { securityTypeOperations } from './security-type.ts';
 import { userOperations } from './users-operations.ts';
 import { verificationOperations } from './verification-operations.ts';
+import { zoneOperations } from './zones.ts';
 
 const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 
@@ -103,4 +104,5 @@ export const controlOperations = {
   ...commandOperations,
   ...verificationOperations,
   ...securityTypeOperations,
+  ...zoneOperations,
 } as const;

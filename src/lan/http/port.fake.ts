@@ -228,6 +228,7 @@ const noVerifications: VerificationsPort = {
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
     status: async () => fakeStatus,
+    zones: () => [],
     events: async ({ limit, before = Number.MAX_SAFE_INTEGER }) =>
       Array.from({ length: count }, (_, index) => fakeEvent(count - index))
         .filter(({ seq }) => seq < before)

@@ -15,10 +15,12 @@ import type { PostponedAnswer, ScheduleList } from './schedules-schemas.ts';
 import type { EventEntry, EventsQuery, Readiness, StatusDocument } from './schemas.ts';
 import type { SecurityTypePort } from './security-type.ts';
 import type { NewCodesBody, NewUserBody, UserEntry } from './users-schemas.ts';
+import type { ZoneEntry } from './zones.ts';
 
 /** What the LAN API shows; `daemon.ts` fills it in. Calls may reject with a `SitewardError`. */
 export interface LanPort {
   status(): Promise<StatusDocument>;
+  zones(): readonly ZoneEntry[];
   /** Newest first, at most `limit`, with seq below `before`; empty only when there are no more. */
   events(query: EventsQuery): Promise<readonly EventEntry[]>;
   /** Local protection only: a cloud that is away is no reason. */

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { defineOperation } from '#lib/contract/operation.ts';
+import type { Handlers, Reply } from '#lib/contract/server.ts';
+import { isoTime, type SiteView, silentZones, zoneNumber, zoneType } from '#site/model/index.ts';
+import { problem } from './schemas.ts';
+
+/** The zones of the site, one by one. Those of a silent hold-up are not among them (safety 4). */
+
+export const zoneEntry = z.object({
+  number: zoneNumber,
+  name: z.string(),
+  type: zoneType,
+  partitions: z.array(z.string()),
+  /** Null: not heard yet, which is not closed; detectors of fire and the like may tell nothing but an alarm. */
+  open: z.boolean().nullable(),
+  alarm: z.boolean(),
+  tamper: z.boolean(),
+  low_battery: z.boolean(),
+  online: z.boolean(),
+  /** By its panel, or by siteward in one of its partitions. */
+  bypassed: z.boolean(),
+  /** After too many alarms in this arming period. */
+  shut: z.boolean(),
+  /** The last change. */
+  since: z.iso.datetime({ precision: null }).optional(),
+});
+export type ZoneEntry = z.output<typeof zoneEntry>;
+
+export const zoneList = z.object({ items: z.array(zoneEntry) });
+
+const unusable = {
+  description: 'siteward cannot answer at the moment',
+  media: 'application/problem+json',
+  schema: problem,
+};
+
+export const listZones = defineOperation({
+  id: 'listZones',
+  method: 'GET',
+  path: '/api/v1/zones',
+  base: 'lan',
+  summary: 'The zones with their state, in the order of the configuration',
+  responses: {
+    200: { description: 'All zones', media: 'application/json', schema: zoneList },
+    503: unusable,
+  },
+  auth: ['local'],
+  repeatable: 'yes',
+  rules: ['safety 4'],
+  tags: ['state'],
+});
+
+/** Served on the control socket alone, never on the network. */
+export const zoneOperations = { listZones } as const;
+
+export function zoneHandlers(
+  zones: () => readonly ZoneEntry[],
+  { json }: { json: (body: unknown) => Reply },
+): Handlers<typeof zoneOperations, 'local'> {
+  return { listZones: () => json({ items: zones() }) };
+}
+
+/** Pure. */
+export function zonesShown(view: SiteView): ZoneEntry[] {
+  const states = new Map(view.zones.map((zone) => [zone.number, zone]));
+  const silent = silentZones(view);
+  const isIn = (lists: Readonly<Record<string, readonly string[]>> | undefined, number: string) =>
+    Object.values(lists ?? {}).some((numbers) => numbers.includes(number));
+  return view.plan.zones
+    .filter(({ number }) => !silent.has(number))
+    .map(({ number, name, type, partitions }) => {
+      const state = states.get(number);
+      return {
+        number,
+        name,
+        type,
+        partitions: [...partitions],
+        open: state?.open ?? null,
+        alarm: state?.alarm ?? false,
+        tamper: state?.tamper ?? false,
+        low_battery: state?.lowBattery ?? false,
+        online: state?.online ?? true,
+        bypassed: state?.bypassed === true || isIn(view.leftOut, number),
+        shut: isIn(view.shut, number),
+        ...(state !== undefined && state.at > 0 && { since: isoTime(state.at) }),
+      };
+    });
+}
