@@ -293,6 +293,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           partitionsOf: (zone) => zones.get(zone) ?? [],
           knowsTime: () => quality.current() !== 'doubtful',
           timezone: () => settings().site.timezone,
+          memory: must(house.store, 'store').memory('dc09'),
           clock,
           log: part('receiver'),
           metrics,

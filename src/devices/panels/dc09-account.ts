@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { describe, isCode } from '#errors.ts';
-import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import {
+  accountIn,
   ack,
   type Content,
+  clockBounds,
   decrypt,
   duh,
   type Frame,
@@ -13,16 +14,19 @@ import {
   nak,
   parseContent,
   parseReports,
+  type Report,
 } from '#lib/dc09/index.ts';
 import { localIso } from '#lib/local-iso.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import type { Signal } from '#site/model/index.ts';
-import type { ReportMapping } from './dc09-mapping.ts';
+import type { Mapped, ReportMapping } from './dc09-mapping.ts';
+import { Openings, type OpeningsMemory } from './dc09-openings.ts';
 import { addressFilter, type Dc09PanelOptions } from './dc09-options.ts';
+import { type FrameName, Repeats } from './dc09-repeats.ts';
 import { createHints, hourlyGate, type PanelHint } from './hints.ts';
 import type { Mapping } from './mapping.ts';
 
-/** What became of a frame. Answered: `read`, `link_test`, `duplicate` ACK, `time` NAK, `key` and `unread` DUH. */
+/** What became of a frame. Answered: `read`, `link_test`, `duplicate` ACK, `time` NAK, `key` and `unread` DUH, `replayed` NAK. */
 export type FrameResult =
   | 'read'
   | 'link_test'
@@ -30,6 +34,7 @@ export type FrameResult =
   | 'time'
   | 'key'
   | 'unread'
+  | 'replayed'
   | 'address'
   | 'rate'
   | 'failed';
@@ -46,6 +51,7 @@ export interface AccountOptions {
   readonly panel: Omit<Dc09PanelOptions, 'key'> & { readonly keys: readonly Buffer[] | undefined };
   readonly mapping: Mapping;
   readonly reports: ReportMapping;
+  readonly memory: OpeningsMemory;
   readonly clock: Clock;
   /** False while siteward does not know the time: no panel is told to take ours then. */
   readonly knowsTime: () => boolean;
@@ -54,11 +60,6 @@ export interface AccountOptions {
   /** Resolves when what the signals caused is on disk. */
   readonly emit: (signals: readonly Signal[]) => Promise<void>;
 }
-
-/** Frames of one account that are remembered, so that one that comes again is one event. */
-const recentCap = 64;
-/** After so long the same number with the same text is another frame: the numbers have gone round. */
-const recentMs = 600_000;
 
 /** Less is how long sending takes; more, or a time to come, is a clock that was set meanwhile. */
 const ageBounds = { leastMs: 5000, mostMs: 7 * 86_400_000 } as const;
@@ -75,7 +76,8 @@ interface Opened {
 export class Account {
   readonly #options: AccountOptions;
   readonly #isAllowed: (address: string) => boolean;
-  readonly #recent = new BoundedMap<string, { readonly atMono: number; readonly kept: Promise<boolean> }>(recentCap);
+  readonly #repeats = new Repeats();
+  readonly #openings: Openings | undefined;
   readonly #hints;
   readonly #gate;
   readonly #rate;
@@ -86,6 +88,8 @@ export class Account {
   constructor(options: AccountOptions) {
     this.#options = options;
     this.#isAllowed = addressFilter(options.panel.from);
+    const { account, keys } = options.panel;
+    this.#openings = keys === undefined ? undefined : new Openings(options.memory, account.toUpperCase(), keys);
     this.#hints = createHints(options.mapping.panel.id, options.clock);
     this.#gate = hourlyGate(options.clock);
     this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 1 });
@@ -110,34 +114,76 @@ export class Account {
     const { content, key } = opened;
     const { clock } = this.#options;
     if (!this.#isTimely(content)) return this.#not('time', timeText, nak(clock.wall()));
+    if (!isOf(frame, content)) return this.#not('unread', accountText, duh(frame));
+    if (content.at !== undefined) this.#openings?.heard(content.at);
     const reports = frame.id === 'NULL' ? [] : known.has(frame.id) ? parseReports(frame.id, content.data) : undefined;
     if (reports === undefined) return this.#not('unread', 'a frame could not be read', duh(frame));
 
-    const acknowledged = () => ack(frame, key === undefined ? undefined : { key, wallMs: clock.wall() });
+    const answer = ack(frame, key === undefined ? undefined : { key, wallMs: clock.wall() });
     if (reports.length === 0) {
       const kept = await this.#keep([]);
-      return kept ? { result: 'link_test', answer: acknowledged(), isShown: true } : failed(true);
+      return kept ? { result: 'link_test', answer, isShown: true } : failed(true);
     }
-    const name = createHash('sha256')
-      .update(`${frame.account}|${frame.seq}|${frame.id}|${content.data}`)
-      .digest('base64url');
-    const mapped = this.#options.reports.read(reports, { frame: name.slice(0, 16), ageMs: this.#ageMs(content) });
+    const name = nameOf(frame, content);
+    const again = this.#repeats.known(name, clock.monotonic());
+    const mapped = this.#map(reports, name, content);
     const { isShown } = mapped;
-    const before = this.#recent.get(name);
-    if (before !== undefined && clock.monotonic() - before.atMono < recentMs) {
-      // Whoever never takes an answer repeats it for ever.
-      this.#recent.set(name, { ...before, atMono: clock.monotonic() });
-      if (await before.kept) return { result: 'duplicate', answer: acknowledged(), isShown };
+    if ((await again) === true) {
+      await this.#heardAgain();
+      return { result: 'duplicate', answer, isShown };
     }
+    if (content.at === undefined || this.#openings === undefined || !mapped.signals.some(isOpening))
+      return this.#act(mapped, name, answer);
+
+    const opening = { at: content.at, seq: frame.seq, cipher: frame.rest };
+    const verdict = await this.#judge(this.#openings, opening);
+    if (verdict === undefined) return failed(isShown);
+    if (verdict === 'known') return { result: 'duplicate', answer, isShown };
+    if (verdict === 'old') {
+      // Whatever else it says is no disarm, and passes: only an opening is worth playing again.
+      const rest = mapped.signals.filter(
+        (signal) => signal.kind === 'alarm' || (signal.kind === 'zone' && signal.alarm),
+      );
+      if (rest.length > 0 && !(await this.#keep(rest))) return failed(isShown);
+      return this.#not('replayed', replayText, nak(clock.wall()));
+    }
+    const done = await this.#act(mapped, name, answer);
+    if (done.result === 'read') await this.#openings.taken(opening);
+    return done;
+  }
+
+  #map(reports: readonly Report[], name: FrameName, content: Content): Mapped {
+    // The site knows the name for a while, also of the frame that had the number before.
+    const salt = this.#repeats.isSecond(name) ? `~${content.at ?? this.#options.clock.wall()}` : '';
+    const frame = `${name.base.slice(0, 16)}${salt}`;
+    return this.#options.reports.read(reports, { frame, ageMs: this.#ageMs(content) });
+  }
+
+  async #act(mapped: Mapped, name: FrameName, answer: string): Promise<Answer> {
+    const { isShown } = mapped;
     for (const hint of mapped.hints) this.#hints.add(hint);
     const kept = this.#keep(mapped.signals);
-    this.#recent.set(name, { atMono: clock.monotonic(), kept });
+    this.#repeats.add(name, this.#options.clock.monotonic(), kept);
     if (!(await kept)) {
-      this.#recent.delete(name);
+      this.#repeats.forget(name);
       return failed(isShown);
     }
     mapped.kept();
-    return { result: 'read', answer: acknowledged(), isShown };
+    return { result: 'read', answer, isShown };
+  }
+
+  /** Undefined while nobody knows: the panel sends it again. */
+  async #judge(openings: Openings, opening: { at: number; seq: string; cipher: string }) {
+    const { panel, knowsTime, log } = this.#options;
+    const isJudged = panel.clock !== 'ignored' && knowsTime();
+    const mostAt = isJudged ? this.#panelWall() + clockBounds.beforeMs : Number.POSITIVE_INFINITY;
+    try {
+      return await openings.judge(opening, mostAt);
+    } catch (error) {
+      if (this.#gate.pass('memory'))
+        log.warn({ reason: describe(error) }, 'an opening was not taken: no memory of earlier ones');
+      return undefined;
+    }
   }
 
   /** Call now and then: tells when nothing usable has come for longer than it may. */
@@ -195,6 +241,12 @@ export class Account {
     return ageMs >= ageBounds.leastMs && ageMs <= ageBounds.mostMs ? ageMs : undefined;
   }
 
+  /** A panel that repeats a frame is there, unless anybody may have kept the frame for as long as they like. */
+  async #heardAgain(): Promise<void> {
+    const { keys, clock } = this.#options.panel;
+    if (keys === undefined || clock !== 'ignored') await this.#keep([]);
+  }
+
   /** True when the signals, and that the panel is there, are on disk. */
   async #keep(signals: readonly Signal[]): Promise<boolean> {
     const isBack = this.#up !== true;
@@ -230,6 +282,22 @@ export class Account {
 const known: ReadonlySet<string> = new Set(['SIA-DCS', 'ADM-CID']);
 const failed = (isShown: boolean): Answer => ({ result: 'failed', isShown });
 
+/** What is in the cipher cannot be changed, what stands before it can: a frame of one panel is no other's. */
+function isOf({ account = '' }: Frame, { data }: Content): boolean {
+  const inside = accountIn(data);
+  const plain = (text: string) => text.toUpperCase().replace(/^0+/, '');
+  return inside === undefined || plain(inside) === plain(account);
+}
+
+function nameOf({ account, seq, id }: Frame, { data, at }: Content): FrameName {
+  return { base: createHash('sha256').update(`${account}|${seq}|${id}|${data}`).digest('base64url'), seq, at };
+}
+
+const isOpening = (signal: Signal): boolean => signal.kind === 'partition' && signal.state === 'disarmed';
+
+const accountText = 'a frame names one account before its content and another one within';
+const replayText =
+  'an opening was refused and the panel was told the time: it is not newer than what was heard before, so that somebody may have played it again';
 const keyTexts = {
   wrong: 'a frame could not be opened: the key of the panel and that of the configuration differ, or one is missing',
   clear: 'a frame in clear was refused or could not be read: where a key is given, the panel must encrypt',

@@ -11,6 +11,7 @@ import { sleep, unlessAborted } from '#lib/wait.ts';
 import type { DeviceId, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { Account, type FrameResult, frameRate } from './dc09-account.ts';
 import { ReportMapping } from './dc09-mapping.ts';
+import type { OpeningsMemory } from './dc09-openings.ts';
 import { type Dc09Options, dc09Profile } from './dc09-options.ts';
 import { type FrameAnswer, openSockets, type Sockets } from './dc09-sockets.ts';
 import { createHints, type HintDraft, type Hints, type PanelHint } from './hints.ts';
@@ -32,6 +33,8 @@ export interface ReceiverOptions {
   /** False while siteward does not know the time. */
   readonly knowsTime: () => boolean;
   readonly timezone: () => string;
+  /** Which openings were taken, over a restart. */
+  readonly memory: OpeningsMemory;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -48,7 +51,7 @@ export interface ReceivedPanel extends Omit<PanelOptions, 'code' | 'dc09'> {
 type Result = FrameResult | 'broken' | 'unknown_account' | 'overflow' | 'connections' | 'busy' | 'unproven';
 
 const silenceCheckMs = 1000;
-const ofPanels: ReadonlySet<Result> = new Set<Result>(['read', 'link_test', 'duplicate', 'time', 'unread']);
+const ofPanels: ReadonlySet<Result> = new Set<Result>(['read', 'link_test', 'duplicate', 'time', 'unread', 'replayed']);
 
 /** The receiver of panels that speak SIA DC-09 to siteward themselves. They only report: no command goes to them. */
 export function createReceiver(options: ReceiverOptions): Receiver {
@@ -83,13 +86,13 @@ class ReceiverPart implements Receiver {
   #add({ dc09, ...panel }: ReceivedPanel): void {
     if (dc09 === undefined) return;
     const { key, ...settings } = dc09;
-    const { partitionsOf, clock, knowsTime, timezone, emit } = this.#options;
+    const { partitionsOf, memory, clock, knowsTime, timezone, emit } = this.#options;
     const mapping = createMapping(panel, { zone: 'number', partition: 'number' });
     const account = new Account({
       panel: { ...settings, keys: key === undefined ? undefined : keysOf(key.reveal()) },
       mapping,
       reports: new ReportMapping({ mapping, partArming: settings.part_arming, partitionsOf }),
-      ...{ clock, knowsTime, timezone, emit },
+      ...{ memory, clock, knowsTime, timezone, emit },
       log: this.#options.log.child({ panel: panel.id }),
     });
     this.#accounts.set(accountName(settings.account), { id: panel.id, account });

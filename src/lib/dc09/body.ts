@@ -6,6 +6,9 @@ export type Report =
 /** More events than this stand in no frame that was made in good faith. */
 const reportCap = 16;
 
+/** The account that stands in the data itself, where one does. */
+export const accountIn = (data: string): string | undefined => /^#([0-9A-Za-z]{1,16})(?=\||$)/.exec(data)?.[1];
+
 /**
  * What the data of a frame reports. `[]` for an empty body, which says only that the panel lives; undefined for one
  * that cannot be read.

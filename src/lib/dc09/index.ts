@@ -1,5 +1,5 @@
 export { ack, clockBounds, duh, isTimely, nak } from './answer.ts';
-export { parseReports, type Report } from './body.ts';
+export { accountIn, parseReports, type Report } from './body.ts';
 export { decrypt, encrypt, keysOf } from './cipher.ts';
 export {
   type Broken,

@@ -3,7 +3,7 @@ import { connect, createServer } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createReceiver, type ReceivedPanel, type Receiver } from '#devices/panels/index.ts';
+import { createReceiver, type ReceivedPanel, type Receiver, type ReceiverOptions } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
@@ -37,6 +37,17 @@ interface Given {
   readonly partitions?: Record<string, string>;
   readonly listen?: string;
   readonly provenMs?: number;
+  readonly memory?: ReceiverOptions['memory'];
+  readonly clock?: ManualClock;
+}
+
+/** What stays when the receiver starts again. */
+function memoryOf(): ReceiverOptions['memory'] {
+  const kept = new Map<string, string>();
+  return {
+    get: async (key) => kept.get(key),
+    set: async (key, value) => void kept.set(key, value),
+  };
 }
 
 async function receiving(given: Given = {}): Promise<Rig> {
@@ -55,7 +66,7 @@ async function receiving(given: Given = {}): Promise<Rig> {
   if (dc09 === undefined) throw new Error('no dc09');
   const { key: _, ...rest } = dc09;
   const received: ReceivedPanel = { ...entry, dc09: { ...rest, ...(given.key && { key: new Secret(given.key) }) } };
-  const clock = manualClock();
+  const clock = given.clock ?? manualClock();
   const lines: string[] = [];
   const signals: Signal[] = [];
   const metrics = new Registry();
@@ -65,6 +76,7 @@ async function receiving(given: Given = {}): Promise<Rig> {
     partitionsOf: () => ['p1'],
     knowsTime: () => given.knowsTime ?? true,
     timezone: () => 'Europe/Berlin',
+    memory: given.memory ?? memoryOf(),
     ...(given.provenMs !== undefined && { provenMs: given.provenMs }),
     clock,
     log: pino({ level: 'trace' }, { write: (line: string) => lines.push(line) }),
@@ -272,6 +284,148 @@ describe('encryption', () => {
     expect(rig.lines.join('\n') + (await rig.metrics.metrics()) + JSON.stringify(rig.receiver.hints())).not.toContain(
       key,
     );
+  });
+});
+
+describe('a recorded frame that is played again', () => {
+  /** Another number in the clear head, and the check sum made to fit: neither is in the cipher. */
+  const renumbered = (text: string, seq: string) => frame(text.slice(9, -1).replace(/"\d{4}/, `"${seq}`));
+  const armed = ({ signals }: Rig) =>
+    signals.flatMap((signal) => (signal.kind === 'partition' ? [signal.state] : [])).at(-1) !== 'disarmed';
+  const sent = (rig: Rig, data: string, seq: string, wallMs = rig.clock.wall()) =>
+    frameOf({ seq, account: '1234', data, key, wallMs });
+  const play = async (rig: Rig, text: string) => nameOf((await tell(rig.receiver.port ?? 0, text)) ?? '', key);
+
+  it.each(['utc', 'ignored'])(
+    'disarms nothing under another number, also after a restart (clock: %s)',
+    async (clock) => {
+      const memory = memoryOf();
+      const first = await receiving({ key, memory, dc09: { clock } });
+      const opening = sent(first, 'Nri1/OP7', '0001');
+      expect(await play(first, opening)).toBe('ACK');
+      first.clock.advance(5000);
+      expect(await play(first, sent(first, 'Nri1/CL7', '0002'))).toBe('ACK');
+      expect(await play(first, renumbered(opening, '7777'))).toBe('NAK');
+      expect(armed(first)).toBe(true);
+      expect(await first.count('replayed')).toBe(1);
+      await first.receiver.stop();
+
+      const second = await receiving({ key, memory, dc09: { clock }, clock: first.clock });
+      expect(await play(second, sent(second, 'Nri1/CL7', '0003'))).toBe('ACK');
+      expect(await play(second, opening)).toBe('ACK');
+      expect(await play(second, renumbered(opening, '7777'))).toBe('NAK');
+      expect(armed(second)).toBe(true);
+      second.clock.advance(1000);
+      expect(await play(second, sent(second, 'Nri1/OP7', '0004'))).toBe('ACK');
+      expect(armed(second)).toBe(false);
+    },
+  );
+
+  it('that never arrived disarms nothing when something newer was heard', async () => {
+    const rig = await receiving({ key, dc09: { clock: 'ignored' } });
+    const kept = sent(rig, 'Nri1/OP7', '0001');
+    rig.clock.advance(30 * 86_400_000);
+    await play(rig, sent(rig, 'Nri1/CL7', '0002'));
+    expect(await play(rig, kept)).toBe('NAK');
+    expect(armed(rig)).toBe(true);
+  });
+
+  it('keeps no alarm back', async () => {
+    const rig = await receiving({ key });
+    const old = rig.clock.wall() - 10_000;
+    await play(rig, sent(rig, 'Nri1/CL7', '0001'));
+    expect(await play(rig, sent(rig, 'Nri1/FA004', '0002', old))).toBe('ACK');
+    expect(await play(rig, sent(rig, 'Nri1/OP7FA004', '0003', old))).toBe('NAK');
+    expect(told(rig.signals).filter(({ alarm }) => alarm === true)).toHaveLength(2);
+    expect(armed(rig)).toBe(true);
+  });
+
+  it('is told from two openings of one second', async () => {
+    const rig = await receiving({ key });
+    expect(await play(rig, sent(rig, 'Nri1/CL7', '0001'))).toBe('ACK');
+    expect(await play(rig, sent(rig, 'Nri1/OP7', '0002'))).toBe('ACK');
+    expect(await play(rig, sent(rig, 'Nri1/OP8', '0003'))).toBe('ACK');
+    expect(rig.signals.filter((signal) => signal.kind === 'partition')).toHaveLength(3);
+  });
+
+  it('is not known while the memory cannot be read: no opening is taken, every alarm is', async () => {
+    const get = () => Promise.reject(new SitewardError('store_failed', 'no disk'));
+    const rig = await receiving({ key, memory: { ...memoryOf(), get } });
+    const silent = tell(rig.receiver.port ?? 0, sent(rig, 'Nri1/OP7', '0001'), { timeoutMs: 300 });
+    expect(await silent).toBeUndefined();
+    expect(await play(rig, sent(rig, 'Nri1/BA002', '0002'))).toBe('ACK');
+  });
+
+  it('is never held against a panel whose clock was wrong while siteward did not know the time', async () => {
+    const given = { memory: memoryOf(), key };
+    const first = await receiving({ ...given, knowsTime: false });
+    expect(await play(first, sent(first, 'Nri1/OP7', '0001', first.clock.wall() + 9e10))).toBe('ACK');
+    const second = await receiving({ ...given, clock: first.clock });
+    await play(second, sent(second, 'Nri1/CL7', '0002'));
+    expect(await play(second, sent(second, 'Nri1/OP7', '0003'))).toBe('ACK');
+    expect(armed(second)).toBe(false);
+  });
+
+  it.each([undefined, key])('of another account is refused, with the key %s', async (withKey) => {
+    const rig = await receiving(withKey === undefined ? {} : { key: withKey });
+    const text = frameOf({
+      ...{ seq: '0001', account: 'AB12', data: 'Nri1/OP1', wallMs: rig.clock.wall() },
+      ...(withKey === undefined ? {} : { key: withKey }),
+    });
+    expect(await play(rig, frame(text.slice(9, -1).replace('#AB12[', '#1234[')))).toBe('DUH');
+    expect(told(rig.signals)).toEqual([]);
+    expect(await rig.count('unread')).toBe(1);
+  });
+});
+
+describe('a panel that begins its numbers anew', () => {
+  it('loses no closing and no alarm', async () => {
+    const rig = await receiving();
+    for (let n = 0; n < 2; n += 1) {
+      for (const [seq, data] of [
+        ['0101', 'Nri1/CL7'],
+        ['0102', 'Nri1/BA002'],
+        ['0103', 'Nri1/OP7'],
+      ] as const) {
+        await rig.say({ seq, data });
+        // As panels do until the answer has come.
+        rig.clock.advance(1000);
+        await rig.say({ seq, data });
+      }
+    }
+    const states = rig.signals.flatMap((signal) => (signal.kind === 'partition' ? [signal.state] : []));
+    expect(states).toEqual(['armed_away', 'triggered', 'disarmed', 'armed_away', 'triggered', 'disarmed']);
+    // The site must not take the second for the first.
+    const names = rig.signals.flatMap((signal) => (signal.kind === 'zone' && signal.alarm ? [signal.report] : []));
+    expect(new Set(names).size).toBe(2);
+  });
+
+  it('or gives all of them the same', async () => {
+    const rig = await receiving();
+    for (const data of ['Nri1/CL7', 'Nri1/BA002', 'Nri1/BA002', 'Nri1/OP7', 'Nri1/CL7']) {
+      await rig.say({ data });
+      rig.clock.advance(1000);
+    }
+    expect(told(rig.signals).filter(({ alarm }) => alarm === true)).toHaveLength(2);
+    expect(told(rig.signals).at(-1)).toMatchObject({ state: 'armed_away' });
+  });
+});
+
+describe('a panel without a clock that repeats every frame for ever', () => {
+  it('makes one event of each, disarms nothing, and counts as heard', async () => {
+    const rig = await receiving({ dc09: { supervised: '60s' } });
+    const say = (seq: string, data: string) =>
+      tell(rig.receiver.port ?? 0, frame(`"SIA-DCS"${seq}L0#1234[#1234|${data}]`));
+    await say('0001', 'Nri1/OP7');
+    await say('0002', 'Nri1/CL7');
+    await say('0003', 'Nri1/BA002');
+    const before = rig.signals.length;
+    for (let n = 0; n < 30; n += 1) {
+      rig.clock.advance(45_000);
+      expect(nameOf((await say('0001', 'Nri1/OP7')) ?? '')).toBe('ACK');
+      await say('0003', 'Nri1/BA002');
+    }
+    expect(rig.signals.slice(before)).toEqual([]);
   });
 });
 
