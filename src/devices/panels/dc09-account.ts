@@ -75,7 +75,8 @@ interface Opened {
 /** One panel that calls: reads its frames, keeps what they say, and supervises that it goes on calling. */
 export class Account {
   readonly #options: AccountOptions;
-  readonly #isAllowed: (address: string) => boolean;
+  /** Whether the panel may call from there. */
+  readonly isAllowed: (address: string) => boolean;
   readonly #repeats = new Repeats();
   readonly #openings: Openings | undefined;
   readonly #hints;
@@ -87,7 +88,7 @@ export class Account {
 
   constructor(options: AccountOptions) {
     this.#options = options;
-    this.#isAllowed = addressFilter(options.panel.from);
+    this.isAllowed = addressFilter(options.panel.from);
     const { account, keys } = options.panel;
     this.#openings = keys === undefined ? undefined : new Openings(options.memory, account.toUpperCase(), keys);
     this.#hints = createHints(options.mapping.panel.id, options.clock);
@@ -107,7 +108,7 @@ export class Account {
 
   /** What to answer; resolves when what the frame caused is on disk. */
   async take(frame: Frame, address: string): Promise<Answer> {
-    if (!this.#isAllowed(address)) return this.#not('address', 'a frame came from an address that is not in from');
+    if (!this.isAllowed(address)) return this.#not('address', 'a frame came from an address that is not in from');
     const opened = this.#open(frame);
     if (opened === undefined) return this.#not('key', keyTexts[frame.isEncrypted ? 'wrong' : 'clear'], duh(frame));
     if (!this.#rate.take('')) return { result: 'rate', isShown: true };

@@ -22,13 +22,21 @@ export interface SocketsOptions {
   readonly port: number;
   readonly transports: readonly ('tcp' | 'udp')[];
   /** The answer to a frame; undefined is silence. Never rejects. */
-  readonly answer: (frame: string, address: string) => Promise<FrameAnswer | undefined>;
-  readonly dropped: (why: 'overflow' | 'connections' | 'busy' | 'unproven') => void;
+  readonly answer: (frame: string, from: Caller) => Promise<FrameAnswer | undefined>;
+  /** Whether anybody may call from there: who may not takes no place of those who may. */
+  readonly isAllowed: (address: string) => boolean;
+  readonly dropped: (why: 'overflow' | 'connections' | 'busy' | 'unproven' | 'address') => void;
   readonly connections: Gauge;
   /** A connection of a panel ends after so long without a byte. */
   readonly idleMs?: number | undefined;
   /** One that is no panel's by then ends, so that nobody holds the places of the panels. */
   readonly provenMs?: number | undefined;
+}
+
+/** The address of a datagram may be anybody's. */
+export interface Caller {
+  readonly address: string;
+  readonly transport: 'tcp' | 'udp';
 }
 
 export interface FrameAnswer {
@@ -70,6 +78,11 @@ async function openTcp(options: SocketsOptions, port: number): Promise<Sockets> 
   const open = new Map<Socket, string>();
   const server: Server = createServer((socket) => {
     const address = socket.remoteAddress ?? '';
+    if (!options.isAllowed(address)) {
+      options.dropped('address');
+      socket.destroy();
+      return;
+    }
     const same = [...open.values()].filter((one) => one === address).length;
     if (open.size >= socketBounds.connections || same >= socketBounds.perAddress) {
       options.dropped('connections');
@@ -103,7 +116,7 @@ function serve(socket: Socket, address: string, options: SocketsOptions): void {
   let waiting = 0;
   let tail: Promise<unknown> = Promise.resolve();
   const one = async (frame: string) => {
-    const answer = socket.destroyed ? undefined : await options.answer(frame, address);
+    const answer = socket.destroyed ? undefined : await options.answer(frame, { address, transport: 'tcp' });
     if (answer !== undefined && !socket.destroyed) socket.write(answer.text, 'latin1');
     if (answer?.isPanel === true) clearTimeout(unproven);
     if (socket.writableLength > socketBounds.unread) socket.destroy();
@@ -144,7 +157,7 @@ async function openUdp(options: SocketsOptions, port: number): Promise<Sockets> 
         .push(bytes)
         .frames.slice(0, socketBounds.waiting)
         .map(async (frame) => {
-          const answer = await options.answer(frame, address);
+          const answer = await options.answer(frame, { address, transport: 'udp' });
           if (answer !== undefined && isOpen) socket.send(Buffer.from(answer.text, 'latin1'), from, address, () => {});
         }),
     ).finally(() => {

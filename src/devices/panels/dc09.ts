@@ -13,7 +13,7 @@ import { Account, type FrameResult, frameRate } from './dc09-account.ts';
 import { ReportMapping } from './dc09-mapping.ts';
 import type { OpeningsMemory } from './dc09-openings.ts';
 import { type Dc09Options, dc09Profile } from './dc09-options.ts';
-import { type FrameAnswer, openSockets, type Sockets } from './dc09-sockets.ts';
+import { type Caller, type FrameAnswer, openSockets, type Sockets } from './dc09-sockets.ts';
 import { createHints, type HintDraft, type Hints, type PanelHint } from './hints.ts';
 import { createMapping } from './mapping.ts';
 import type { PanelOptions } from './options.ts';
@@ -140,8 +140,9 @@ class ReceiverPart implements Receiver {
           host,
           port,
           transports: dc09.transports,
-          answer: (frame, address) => this.#answer(frame, address),
-          dropped: (why) => this.#count('', why),
+          answer: (frame, from) => this.#answer(frame, from),
+          isAllowed: (address) => this.#isAllowed(address),
+          dropped: (why) => this.#dropped(why),
           connections: this.#metrics.connections,
           idleMs,
           provenMs,
@@ -165,8 +166,9 @@ class ReceiverPart implements Receiver {
   }
 
   /** Silence to what is broken, foreign or too much: a panel sends it again, and nobody else learns anything. */
-  async #answer(text: string, address: string): Promise<FrameAnswer | undefined> {
-    if (!this.#addresses.take(address)) return this.#count('', 'rate');
+  async #answer(text: string, { address, transport }: Caller): Promise<FrameAnswer | undefined> {
+    // Apart, since anybody can send datagrams in the name of a panel.
+    if (!this.#addresses.take(`${transport} ${address}`)) return this.#count('', 'rate');
     const frame = parseFrame(text);
     if (typeof frame === 'string') return this.#count('', 'broken');
     const found = this.#accounts.get(accountName(frame.account ?? ''));
@@ -186,6 +188,15 @@ class ReceiverPart implements Receiver {
     }
   }
 
+  #isAllowed(address: string): boolean {
+    return this.#accounts.size === 0 || [...this.#accounts.values()].some(({ account }) => account.isAllowed(address));
+  }
+
+  #dropped(why: Result): void {
+    this.#count('', why);
+    if (why === 'address') this.#hints.add(foreignAddress);
+  }
+
   #count(panel: string, result: Result): undefined {
     this.#metrics.frames.inc({ panel, result });
   }
@@ -194,6 +205,12 @@ class ReceiverPart implements Receiver {
     for (const { account } of this.#accounts.values()) account.checkSilence();
   }
 }
+
+const foreignAddress: HintDraft = {
+  kind: 'dropped',
+  about: 'address',
+  text: 'A call came from an address that is in the from of no panel.',
+};
 
 const unknownAccount: HintDraft = {
   kind: 'unknown_key',

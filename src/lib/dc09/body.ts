@@ -4,7 +4,7 @@ export type Report =
   | { readonly sia: string; readonly area?: string; readonly number?: string; readonly user?: string };
 
 /** More events than this stand in no frame that was made in good faith. */
-const reportCap = 16;
+const reportCap = 32;
 
 /** The account that stands in the data itself, where one does. */
 export const accountIn = (data: string): string | undefined => /^#([0-9A-Za-z]{1,16})(?=\||$)/.exec(data)?.[1];
@@ -31,27 +31,38 @@ function contactId(text: string): readonly Report[] | undefined {
 
 const modifier = /^\/?([a-z]{2})([0-9:.\-,]*)/;
 const event = /^\/?([A-Z][A-Z])(\d{0,8})/;
+/** Free text between two carets, after which events go on; an open one takes all that is left. */
+const caretText = /^\^[^^]*(?:\^(?=\/?(?:[a-z]{2}|[A-Z]{2})\d)|$)/;
+/** After text only what has its number counts, so that no word is taken for an opening. */
+const isFurther = /^[NO]\/?(?:[a-z]{2}|[A-Z]{2})\d/;
+const isBlock = /^[NO](?=\/?(?:[a-z]{2}|[A-Z]{2}))/;
 
 /**
- * `Nri1/BA001`, `NRR|Atest`, `Nri0RP2^SL 18^`, `Nti10:30/id7/ri1/OP7*'Anna'NM`: N (new) or O (kept for a while), what
- * holds for the events after it, and the events. Free text after `|`, `^` or `*` is for people, and is not read. What
- * cannot be read after a good event takes nothing from it: an alarm is not refused for what stands behind it.
+ * `Nri1/BA001`, `NRR|Atest`, `Nri0RP2^SL 18^`, `Nti10:30/id7/ri1/OP7*'Anna'NM`: blocks between `|`, each N (new) or O (kept for
+ * a while), what holds for the events after it, and the events. A block that begins otherwise, and what stands between carets or after
+ * `*` or `"`, is text for people. What cannot be read after a good event takes nothing from it: an alarm is not refused
+ * for what stands behind it. A frame with too many is not read at all, so that none is acknowledged and lost.
  */
 function siaReports(text: string): readonly Report[] | undefined {
-  let left = text.split(/[|^*"]/, 1)[0] ?? '';
-  if (/^[NO](?=\/?(?:[a-z]{2}|[A-Z]{2}))/.test(left)) left = left.slice(1);
+  const [first = '', ...more] = text.split('|');
+  const reports = [first, ...more.filter((block) => isFurther.test(block))].flatMap(blockReports);
+  return reports.length === 0 || reports.length > reportCap ? undefined : reports;
+}
+
+function blockReports(block: string): readonly Report[] {
+  let left = block.replace(isBlock, '');
   const facts: { area?: string; user?: string } = {};
   const reports: Report[] = [];
   while (left !== '' && left !== '/') {
     const [changed, name, value] = modifier.exec(left) ?? [];
     const [reported, sia, number] = event.exec(left) ?? [];
-    const taken = changed ?? reported;
-    if (taken === undefined || reports.length >= reportCap) break;
+    const taken = changed ?? reported ?? caretText.exec(left)?.[0];
+    if (taken === undefined) break;
     if (name === 'ri' && value !== undefined) facts.area = value;
     if (name === 'id' && value !== undefined) facts.user = value;
     if (sia !== undefined)
       reports.push({ sia, ...(number === undefined || number === '' ? {} : { number }), ...facts });
     left = left.slice(taken.length);
   }
-  return reports.length === 0 ? undefined : reports;
+  return reports;
 }

@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import { pino } from 'pino';
@@ -635,6 +636,36 @@ describe('bad callers', () => {
     await until(async () => (await rig.count('connections')) === 4, 'the refusals');
     for (const socket of sockets) socket.destroy();
     await until(async () => nameOf((await rig.say({ id: 'NULL' })) ?? '') === 'ACK', 'a place');
+  });
+
+  it('from addresses no panel has take no place of a panel', async () => {
+    const rig = await receiving({ dc09: { from: ['127.0.0.1'] } });
+    const strangers = Array.from({ length: 64 }, (_, n) =>
+      connect({
+        port: rig.receiver.port ?? 0,
+        host: '127.0.0.1',
+        localAddress: `127.0.0.${10 + Math.floor(n / 8)}`,
+      }).on('error', () => {}),
+    );
+    await until(async () => (await rig.count('address')) === 64, 'the refusals');
+    expect(nameOf((await rig.say({ id: 'NULL' })) ?? '')).toBe('ACK');
+    expect(rig.receiver.hints()).toMatchObject([{ kind: 'dropped', about: 'address' }]);
+    for (const socket of strangers) socket.destroy();
+  });
+
+  it('that send datagrams in the name of a panel keep nothing from its connection', async () => {
+    const rig = await receiving();
+    const socket = createSocket('udp4');
+    for (let n = 0; n < 10; n += 1) {
+      for (let m = 0; m < 60; m += 1) socket.send('\n00000000garbage\r', rig.receiver.port ?? 0, '127.0.0.1');
+      await until(
+        async () => (await rig.count('rate')) + (await rig.count('broken')) + (await rig.count('busy')) > n * 10,
+        'some',
+      );
+    }
+    await until(async () => (await rig.count('rate')) > 0, 'the limit');
+    expect(nameOf((await rig.say({ data: 'Nri1/BA002' })) ?? '')).toBe('ACK');
+    socket.close();
   });
 
   it('that are no panel are dropped after a while, and a panel is kept', async () => {

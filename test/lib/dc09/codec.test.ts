@@ -284,6 +284,35 @@ describe('reports', () => {
     ['#1234|Nri1/xy9/BA1/?', [{ sia: 'BA', number: '1', area: '1' }]],
     ['#1234|N', undefined],
     ['#1234|hello', undefined],
+    // What stands behind text for people is reported too.
+    [
+      '#1234|Nri1/BA001^Door^FA009^Smoke^',
+      [
+        { sia: 'BA', number: '001', area: '1' },
+        { sia: 'FA', number: '009', area: '1' },
+      ],
+    ],
+    [
+      '#1234|Nri1/XT002^bat^/FA009',
+      [
+        { sia: 'XT', number: '002', area: '1' },
+        { sia: 'FA', number: '009', area: '1' },
+      ],
+    ],
+    [
+      '#1234|Nri1/BA001|ADoor|Nri2/FA009',
+      [
+        { sia: 'BA', number: '001', area: '1' },
+        { sia: 'FA', number: '009', area: '2' },
+      ],
+    ],
+    // No word is an opening.
+    ['#1234|Nri1/BA001^Door^OPEN^', [{ sia: 'BA', number: '001', area: '1' }]],
+    ['#1234|Nri1/BA001|NOPEN|OOPS|NOT OP7', [{ sia: 'BA', number: '001', area: '1' }]],
+    ['#1234|Nri1/BA001^OP7', [{ sia: 'BA', number: '001', area: '1' }]],
+    // More than any panel sends are refused, not cut.
+    [`#1234|N${'BA001'.repeat(32)}`, Array.from({ length: 32 }, () => ({ sia: 'BA', number: '001' }))],
+    [`#1234|N${'BA001'.repeat(33)}`, undefined],
   ])('of SIA: %s', (data, reports) => {
     expect(parseReports('SIA-DCS', data)).toEqual(reports);
   });
