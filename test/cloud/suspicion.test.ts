@@ -197,11 +197,21 @@ describe('who is at fault', () => {
   });
 
   it('an outage that begins before its last try parks no event', () => {
-    const suspicion: Suspicion = { ...unsuspected, failures: 5, isLastTry: true, passedBefore: 8, takenBefore: 2 };
+    const suspicion: Suspicion = { ...unsuspected, failures: 5, isLastTry: true, passedBefore: 8, failedBefore: 5 };
     const one = { seq: 1, silent: false, direct: false, tries: 6, outcome: outcomeOf(500), suspicion };
-    const evidence: Evidence = { passed: 8, taken: 6, failing: undefined };
+    const evidence: Evidence = { passed: 8, taken: 6, failed: 5, failing: undefined };
     expect(says(verdictOn({ ...one, evidence, known: 'unasked' }))).toBe(soon);
     expect(says(verdictOn({ ...one, evidence: afterPass(evidence), known: 'unasked' }))).toBe('parked');
+  });
+
+  it('an overloaded cloud that fails on others as often as it takes them parks no event and sets none aside', () => {
+    const suspicion: Suspicion = { ...unsuspected, failures: 7, isLastTry: true, failedBefore: 7 };
+    for (const name of [500, 502, 'cut'] as const) {
+      const one = { seq: 1, silent: false, direct: false, tries: 8, outcome: outcomeOf(name), suspicion };
+      const seen = (taken: number, failed: number): Evidence => ({ passed: taken, taken, failed, failing: undefined });
+      expect(says(verdictOn({ ...one, evidence: seen(10, 7 + 6), known: 'unasked' }))).toBe(soon);
+      expect(says(verdictOn({ ...one, evidence: seen(12, 7 + 6), known: 'unasked' }))).toMatch(/^(parked|apart)/);
+    }
   });
 
   it('an event without a row is never parked', () => {

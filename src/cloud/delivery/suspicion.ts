@@ -16,6 +16,8 @@ export interface Suspicion {
   /** What had passed when it began to fail, or when it was last found to fail alone. */
   readonly passedBefore: number;
   readonly takenBefore: number;
+  /** Failures before that, and its own since: what is beyond are those of others. */
+  readonly failedBefore: number;
   /** How often it was found to be the only one to fail. */
   readonly alone: number;
   /** How often it was refused. */
@@ -30,6 +32,7 @@ export const unsuspected: Suspicion = {
   failures: 0,
   passedBefore: 0,
   takenBefore: 0,
+  failedBefore: 0,
   alone: 0,
   refused: 0,
   isLastTry: false,
@@ -42,12 +45,17 @@ export interface Evidence {
   readonly passed: number;
   /** Events that were new to it. One that can only read, or answers repeats out of a cache, takes none of them. */
   readonly taken: number;
+  /** Failures that may be the fault of the event. */
+  readonly failed: number;
   /** The number of the only event that failed since something passed, or that there were more. */
   readonly failing: number | 'many' | undefined;
 }
 
-export const noEvidence: Evidence = { passed: 0, taken: 0, failing: undefined };
-export const afterPass = ({ passed, taken }: Evidence): Evidence => ({ passed: passed + 1, taken, failing: undefined });
+export const noEvidence: Evidence = { passed: 0, taken: 0, failed: 0, failing: undefined };
+export const afterPass = (before: Evidence): Evidence => ({
+  ...before,
+  ...{ passed: before.passed + 1, failing: undefined },
+});
 
 /** What came of one try. */
 export interface Outcome {
@@ -159,7 +167,12 @@ export function verdictOn(one: Case): Judged {
   if (!mayBeAtFault(one)) return { suspicion, evidence, verdict: { do: 'rest', rest } };
   const failing = evidence.failing === undefined || evidence.failing === one.seq ? one.seq : 'many';
   const blamed = onFailure({ ...one, suspicion: begun(one) }, rest, action.do === 'rest' && action.blamed === 'parks');
-  return { evidence: { ...evidence, failing }, ...blamed };
+  const { failedBefore } = blamed.suspicion;
+  return {
+    evidence: { ...evidence, failing, failed: evidence.failed + 1 },
+    ...blamed,
+    suspicion: { ...blamed.suspicion, failedBefore: failedBefore + 1 },
+  };
 }
 
 /** The server lives and does not want this event: one more try by itself, then it is parked. */
@@ -183,7 +196,14 @@ function parked(one: Case, rest?: Rest): Omit<Judged, 'evidence'> {
 
 function begun({ suspicion, evidence }: Case): Suspicion {
   if (suspicion.failures > 0 || suspicion.alone > 0) return suspicion;
-  return { ...suspicion, passedBefore: evidence.passed, takenBefore: evidence.taken };
+  const { passed, taken, failed } = evidence;
+  return { ...suspicion, passedBefore: passed, takenBefore: taken, failedBefore: failed };
+}
+
+/** It takes some of the others and fails on as many: an overloaded cloud, that this event has only met at bad moments. */
+function isMoody({ suspicion, evidence }: Case): boolean {
+  const taken = evidence.taken - suspicion.takenBefore;
+  return taken > 0 && taken < 2 * (evidence.failed - suspicion.failedBefore);
 }
 
 function onFailure(one: Case, rest: Rest, parks: boolean): Omit<Judged, 'evidence'> {
@@ -196,7 +216,7 @@ function onFailure(one: Case, rest: Rest, parks: boolean): Omit<Judged, 'evidenc
       suspicion,
       verdict: known === 'none' ? onNothingKnown({ ...one, suspicion }, rest) : { do: 'rest', rest },
     };
-  if (suspicion.failures < failsAloneFrom) return { suspicion, verdict: { do: 'rest', rest } };
+  if (suspicion.failures < failsAloneFrom || isMoody(one)) return { suspicion, verdict: { do: 'rest', rest } };
   // A comparison that passes does not show that another new event would: for want of one nothing is parked.
   if (!parks || evidence.taken === suspicion.takenBefore) return apartAlone({ ...one, suspicion });
   if (suspicion.isLastTry) return parked({ ...one, suspicion }, rest);
@@ -209,13 +229,15 @@ function onNothingKnown(one: Case, rest: Rest): Verdict {
   const { seq, evidence, suspicion } = one;
   const othersFail = evidence.failing !== undefined && evidence.failing !== seq;
   if (rest.endsWithLink || othersFail) return suspicion.failures < givesWayFrom ? { do: 'rest', rest } : givesWay(rest);
-  // Not all for long on the word of one: whichever comes next is tried at once, and tells whether all are meant.
   return {
     ...{ do: 'apart', waitMs: waitOf(one, rest.fromMs, rest.toMs, suspicion.failures) },
     ...{ keepsPlace: true, endsWithLink: false, endsWithTaken: true },
-    rest: { ...rest, fromMs: brieflyMs, toMs: brieflyMs },
+    rest: briefly(rest),
   };
 }
+
+/** Not all for long on the word of one: whichever comes next is tried at once, and tells whether all are meant. */
+export const briefly = (rest: Rest): Rest => ({ ...rest, fromMs: brieflyMs, toMs: brieflyMs });
 
 /** Others of its key get their chance, after all have rested. */
 const givesWay = (rest: Rest): Verdict => ({

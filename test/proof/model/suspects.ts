@@ -65,8 +65,12 @@ export function comparisonsOf(history: Pick<History, 'entries'>): ReadonlySet<nu
     if (entry.taken) {
       taken.add(id);
       suspects.delete(id);
-    } else if (!silent.has(id) && !taken.has(id) && !settled.has(id)) {
-      if (suspects.has(id) || blameOf(entry) !== undefined) suspects.set(id, true);
+    } else if (!silent.has(id)) {
+      const blame = blameOf(entry);
+      // One that was taken and is asked again for addresses may alone not be permitted any more.
+      const isHad = taken.has(id) || settled.has(id);
+      const mayBeAtFault = isHad ? media.has(id) && blame === 'needs a person' : blame !== undefined;
+      if (suspects.has(id) || mayBeAtFault) suspects.set(id, true);
     }
   }
   return found;
