@@ -1,20 +1,24 @@
 import type { Compiled } from './compile.ts';
 import { decode, isRecord, mask, parseJson } from './values.ts';
 
-/** Members that hold a secret whatever they hold, and members that do when there is a digit in it (a SIA `code` has none). */
-const secretName = /(^|[_-])(token|password|passwd|pwd|secret|keys)$/i;
-const secretCamel = /(Token|Password|Secret)$/;
-const codeName = /(^|[_-])(user|pass|pin|access)?(code|pin)$/i;
-const codeCamel = /(Code|Pin)$/;
+/** Members that hold a secret whatever they hold, and members that do when they hold a word or a number. */
+const secretName = /token|passw|pwd|secret|kennwort/i;
+const codeName = /code|pin|key|kennzahl|eingabe|entered/i;
+/** Name, sign and value within a text that is no JSON, such as a template of Home Assistant. */
+const member = /(?<![\w-])([\w-]+)(\\*["']?\s*[:=]\s*\\*["']?)(?![\\"'\s{[])([^\\"',;}\s]+)/g;
 /** What people type on a keypad. Longer rows are times and serial numbers. */
 const typed = /(?<!\d)\d{4,12}(?!\d)/g;
 const blank = '***';
+/** The same in a message of a profile whose codes do not travel: dates, decimals, addresses and long identifiers stay. */
+const word = /[\w.:-]+/g;
+const harmless = /^(0x)?[\da-f]{9,}$|^[a-z]?\d+([.:-]\d+)+/i;
+const code = /(?<!\d)\d{4,8}(?!\d)/g;
 const depthCap = 16;
 
 /**
  * The text of a payload as it may be shown and recorded: without codes and session tokens. `compiled` is the profile that
  * reads it; what no profile knows, and what belongs to one whose codes travel in messages, also loses every row of 4 to
- * 12 digits. Undefined when the payload is no text, or larger than 64 KiB.
+ * 12 digits, and any other one those in texts that could be typed. Undefined when the payload is no text, or larger than 64 KiB.
  */
 export function blanked(compiled: Compiled | undefined, topic: string, payload: Uint8Array): string | undefined {
   const decoded = decode(payload);
@@ -25,7 +29,7 @@ export function blanked(compiled: Compiled | undefined, topic: string, payload: 
   const json = parseJson(decoded.text);
   if (typeof json !== 'object' || json === null) {
     // A payload that is nothing but such digits is a code under every profile.
-    return anyDigits || /^"?\d{4,12}"?$/.test(decoded.text) ? decoded.text.replace(typed, blank) : decoded.text;
+    return cleanText(decoded.text, anyDigits || /^"?\d{4,12}"?$/.test(decoded.text));
   }
   try {
     const given = JSON.stringify(json);
@@ -49,13 +53,29 @@ function cleaned(value: unknown, anyDigits: boolean, depth: number): unknown {
     ]);
     return Object.fromEntries(members);
   }
-  if (!anyDigits) return value;
-  if (typeof value === 'string') return value.replace(typed, blank);
-  return typeof value === 'number' && /^\d{4,8}$/.test(String(value)) ? blank : value;
+  if (typeof value === 'string') return cleanString(value, anyDigits, depth);
+  return anyDigits && typeof value === 'number' && /^\d{4,8}$/.test(String(value)) ? blank : value;
+}
+
+/** A text may hold JSON of its own. */
+function cleanString(text: string, anyDigits: boolean, depth: number): string {
+  const inner = /^\s*[{[]/.test(text) ? parseJson(text) : undefined;
+  if (typeof inner !== 'object' || inner === null) return cleanText(text, anyDigits);
+  const clean = JSON.stringify(cleaned(inner, anyDigits, depth + 1));
+  return clean === JSON.stringify(inner) ? text : clean;
+}
+
+function cleanText(text: string, anyDigits: boolean): string {
+  const named = text.replace(member, (all, name: string, sign: string, value: string) =>
+    hides(name, value) ? `${name}${sign}${blank}` : all,
+  );
+  if (anyDigits) return named.replace(typed, blank);
+  return named.replace(word, (one) => (harmless.test(one) ? one : one.replace(code, blank)));
 }
 
 function hides(name: string, value: unknown): boolean {
-  if (value === null || value === '') return false;
-  if (secretName.test(name) || secretCamel.test(name)) return true;
-  return (codeName.test(name) || codeCamel.test(name)) && /\d/.test(JSON.stringify(value) ?? '');
+  if (value === null || value === '' || typeof value === 'boolean') return false;
+  if (secretName.test(name)) return true;
+  // A SIA code is two letters and nobody's secret.
+  return codeName.test(name) && !(typeof value === 'string' && /^[A-Z]{2}$/.test(value));
 }

@@ -8,7 +8,7 @@ const withMode = (mode: string) =>
   compileProfile({
     ...{ id: 'x', title: 'X', version: 1, hardware: [], vars: { b: 'x' }, code: { mode } },
     caps: ['disarm'],
-    out: { disarm: { topic: '$b/cmd', payload: mode === 'none' ? 'off' : 'off {code}' } },
+    out: { disarm: { topic: '$b/cmd', payload: mode === 'none' || mode === 'in-bridge' ? 'off' : 'off {code}' } },
     identity: { partition: 'number', zone: 'number' },
     in: [
       { topic: '$b/text', read: [{ for: 'partition', key: '1', set: 'state' }] },
@@ -38,6 +38,44 @@ describe('a payload for people', () => {
     );
   });
 
+  // `panel new` writes mode none, and a bridge tells what people type all the same.
+  it.each<[string, string]>([
+    ['{"codes":["4711","0815"]}', '{"codes":"***"}'],
+    ['{"code1":"4711","user_code_2":"4712"}', '{"code1":"***","user_code_2":"***"}'],
+    ['{"pins":{"anna":"4711"}}', '{"pins":"***"}'],
+    ['{"a":[{"b":{"accessCodeEntered":"abcd"}}]}', '{"a":[{"b":{"accessCodeEntered":"***"}}]}'],
+    ['{"kennzahl":4711,"eingabe":"4711"}', '{"kennzahl":"***","eingabe":"***"}'],
+    ['{"keypad":"keys:4711#","last":"4711"}', '{"keypad":"***","last":"***"}'],
+    ['{"PASSWORD":"x","apiKey":"y","clientSecret":"z"}', '{"PASSWORD":"***","apiKey":"***","clientSecret":"***"}'],
+    ['{"raw":"{\\"pin\\":\\"4711\\",\\"a\\":1}"}', '{"raw":"{\\"pin\\":\\"***\\",\\"a\\":1}"}'],
+    ['user entered 4711', 'user entered ***'],
+    ['#4711*', '#****'],
+    ['pin=ab12 ok', 'pin=*** ok'],
+    // What is shown to the letter.
+    ['{"code":"BA","code_arm_required":false}', '{"code":"BA","code_arm_required":false}'],
+    [
+      '{"ts":"2026-03-03T10:00:00Z","v":"1.2024","voltage":2995}',
+      '{"ts":"2026-03-03T10:00:00Z","v":"1.2024","voltage":2995}',
+    ],
+    ['{"ieee":"0x00158d0001234567"}', '{"ieee":"0x00158d0001234567"}'],
+    ['192.168.1000', '192.168.1000'],
+  ])('with code mode none %s is shown as %s', (given, shown) => {
+    for (const mode of ['none', 'in-bridge']) {
+      expect(blanked(withMode(mode), /^[{]/.test(given) ? 'x/json' : 'x/text', bytes(given))).toBe(shown);
+    }
+  });
+
+  it.each([
+    '{"code":"s3cr","command_template":"{\\"action\\":\\"{{ action }}\\",\\"session_token\\":\\"tok-Abc-def-XYZ-secret\\"}"}',
+    `{"command_template":"{'action':'{{ action }}','session_token':'tok-Abc-def-XYZ-secret'}"}`,
+    '{"command_template":"{\\"action\\": {{ action }}, \\"session_token\\": \\"tok-Abc-def-XYZ-secret\\"}"}',
+  ])('loses the session token of a Qolsys panel in %s', (text) => {
+    const topic = 'homeassistant/alarm_control_panel/qolsys_panel/0/config';
+    const shown = blanked(compilePreset('qolsysgw'), topic, bytes(text));
+    expect(shown).not.toMatch(/tok-Abc|XYZ|s3cr/);
+    expect(shown).toContain('action');
+  });
+
   it.each(['keys', 'in-payload', 'in-payload-disarm'])('loses every row of digits with code mode %s', (mode) => {
     expect(blanked(withMode(mode), 'x/text', bytes('keys 48271#'))).toBe('keys ***#');
     expect(blanked(withMode(mode), 'x/json', bytes('{"state":"disarmed","last":"4827 by A","n":48271}'))).toBe(
@@ -49,6 +87,17 @@ describe('a payload for people', () => {
     expect(blanked(undefined, 'x', new Uint8Array([0xff, 0xfe]))).toBeUndefined();
     expect(blanked(undefined, 'x', bytes('x'.repeat(70_000)))).toBeUndefined();
     expect(() => blanked(undefined, 'x', bytes(`${'['.repeat(30_000)}${']'.repeat(30_000)}`))).not.toThrow();
+  });
+
+  it('takes no long time for a long text', () => {
+    const long = [
+      'a'.repeat(60_000),
+      '1'.repeat(60_000),
+      'pin '.repeat(15_000),
+      `pin${' '.repeat(60_000)}`,
+      'a='.repeat(30_000),
+    ];
+    for (const text of long) expect(blanked(withMode('none'), 'x/text', bytes(text))).toBeDefined();
   });
 
   it('never holds a code of 4 to 8 digits on a topic that no profile knows', () => {

@@ -70,6 +70,33 @@ describe('presets', () => {
     });
   });
 
+  it('take only a burglary of sia2mqtt for an alarm of the partition: a silent hold-up shows nowhere', () => {
+    const compiled = compilePreset('ajax-sia2mqtt');
+    const states = (code: string) =>
+      run(compiled, [
+        ['home/alarm/ajax/state', '{"state":"armed","code":"CL"}'],
+        ['home/alarm/ajax/state', JSON.stringify({ state: 'alarm', code })],
+      ]);
+    for (const code of ['BA', 'BV']) expect(states(code), code).toEqual(['armed_away', 'triggered']);
+    for (const code of ['HA', 'PA', 'FA', 'TA', 'MA', 'GA', 'WA', 'KA'])
+      expect(states(code), code).toEqual(['armed_away', undefined]);
+    const report = readOne(compiled, 'home/alarm/ajax/state', '{"state":"alarm","code":"HA"}').readings;
+    expect(report).toMatchObject([{ kind: 'report', sia: 'HA' }]);
+  });
+
+  it.each([
+    ['panic', 'panic'],
+    ['fire', 'fire'],
+    ['aux', 'medical'],
+  ])('take the %s key of a DSC keypad for an alarm of the zone %s', (payload, key) => {
+    const { readings, notes } = readOne(compilePreset('dscalarm-mqtt'), 'dsc-alarm/keypad/alarm', payload);
+    expect(readings).toMatchObject([
+      { kind: 'zone', key, alarm: true },
+      { kind: 'zone', key, alarm: false },
+    ]);
+    expect(notes).toEqual([]);
+  });
+
   it('let the entry delay end with any other message of the panel', () => {
     const words = run(compilePreset('dsc-keybus'), [
       ['dsc/Get/Partition1', 'armed_away'],
