@@ -14,7 +14,6 @@ import {
   nak,
   parseContent,
   parseReports,
-  type Report,
 } from '#lib/dc09/index.ts';
 import { localIso } from '#lib/local-iso.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
@@ -127,14 +126,15 @@ export class Account {
     }
     const name = nameOf(frame, content);
     const again = this.#repeats.known(name, clock.monotonic());
-    const mapped = this.#map(reports, name, content);
+    const report = again?.report ?? this.#repeats.reportOf(name, clock.wall());
+    const mapped = this.#options.reports.read(reports, { frame: report, ageMs: this.#ageMs(content) });
     const { isShown } = mapped;
-    if ((await again) === true) {
-      await this.#heardAgain();
+    if (again !== undefined && (await again.kept)) {
+      await this.#heardAgain(again.isDue ? mapped.signals.filter(isKnownAgain) : []);
       return { result: 'duplicate', answer, isShown };
     }
     if (content.at === undefined || this.#openings === undefined || !mapped.signals.some(isOpening))
-      return this.#act(mapped, name, answer);
+      return this.#act(mapped, name, report, answer);
 
     const opening = { at: content.at, seq: frame.seq, cipher: frame.rest };
     const verdict = await this.#judge(this.#openings, opening);
@@ -148,23 +148,16 @@ export class Account {
       if (rest.length > 0 && !(await this.#keep(rest))) return failed(isShown);
       return this.#not('replayed', replayText, nak(clock.wall()));
     }
-    const done = await this.#act(mapped, name, answer);
+    const done = await this.#act(mapped, name, report, answer);
     if (done.result === 'read') await this.#openings.taken(opening);
     return done;
   }
 
-  #map(reports: readonly Report[], name: FrameName, content: Content): Mapped {
-    // The site knows the name for a while, also of the frame that had the number before.
-    const salt = this.#repeats.isSecond(name) ? `~${content.at ?? this.#options.clock.wall()}` : '';
-    const frame = `${name.base.slice(0, 16)}${salt}`;
-    return this.#options.reports.read(reports, { frame, ageMs: this.#ageMs(content) });
-  }
-
-  async #act(mapped: Mapped, name: FrameName, answer: string): Promise<Answer> {
+  async #act(mapped: Mapped, name: FrameName, report: string, answer: string): Promise<Answer> {
     const { isShown } = mapped;
     for (const hint of mapped.hints) this.#hints.add(hint);
     const kept = this.#keep(mapped.signals);
-    this.#repeats.add(name, this.#options.clock.monotonic(), kept);
+    this.#repeats.add(name, report, this.#options.clock.monotonic(), kept);
     if (!(await kept)) {
       this.#repeats.forget(name);
       return failed(isShown);
@@ -243,9 +236,9 @@ export class Account {
   }
 
   /** A panel that repeats a frame is there, unless anybody may have kept the frame for as long as they like. */
-  async #heardAgain(): Promise<void> {
+  async #heardAgain(reminded: readonly Signal[]): Promise<void> {
     const { keys, clock } = this.#options.panel;
-    if (keys === undefined || clock !== 'ignored') await this.#keep([]);
+    if (keys === undefined || clock !== 'ignored') await this.#keep(reminded);
   }
 
   /** True when the signals, and that the panel is there, are on disk. */
@@ -293,6 +286,10 @@ function isOf({ account = '' }: Frame, { data }: Content): boolean {
 function nameOf({ account, seq, id }: Frame, { data, at }: Content): FrameName {
   return { base: createHash('sha256').update(`${account}|${seq}|${id}|${data}`).digest('base64url'), seq, at };
 }
+
+/** What the site knows to be the same report again, so that it changes nothing but for how long that is known. */
+const isKnownAgain = (signal: Signal): boolean =>
+  signal.kind === 'zone' ? signal.alarm === true : signal.kind !== 'trouble';
 
 const isOpening = (signal: Signal): boolean => signal.kind === 'partition' && signal.state === 'disarmed';
 

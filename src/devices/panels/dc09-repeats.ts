@@ -13,10 +13,23 @@ export interface FrameName {
   readonly at?: number | undefined;
 }
 
+/** The site remembers a report for the same ten minutes, and is told again before they end. */
+const remindMs = 240_000;
+
 interface Taken {
+  /** How the site was told it. */
+  readonly report: string;
   readonly at: number | undefined;
   readonly heardMono: number;
+  readonly toldMono: number;
   readonly kept: Promise<boolean>;
+}
+
+/** A frame that comes again. `isDue`: the site would forget it. */
+export interface Repeat {
+  readonly report: string;
+  readonly kept: Promise<boolean>;
+  readonly isDue: boolean;
 }
 
 /**
@@ -29,27 +42,29 @@ export class Repeats {
   /** False for a panel that gives frames of different texts the same number: then only the time tells them apart. */
   #isCounting = true;
 
-  /** Whether it was kept when it came first; undefined for a new frame. It is remembered from now on anew. */
-  known(frame: FrameName, mono: number): Promise<boolean> | undefined {
+  /** What it was when it came first; undefined for a new frame. It is remembered from now on anew. */
+  known(frame: FrameName, mono: number): Repeat | undefined {
     const before = this.#taken.get(frame.base);
     if (before === undefined || mono - before.heardMono >= recentMs) return undefined;
     const isLast = this.#isCounting && this.#last?.base === frame.base;
     const isLater = frame.at !== undefined && before.at !== undefined && frame.at > before.at;
     if (isLater && !isLast) return undefined;
     // Whoever never takes an answer repeats it for ever.
-    this.#taken.set(frame.base, { ...before, at: isLater ? frame.at : before.at, heardMono: mono });
-    return before.kept;
+    const isDue = mono - before.toldMono >= remindMs;
+    const told = isDue ? { toldMono: mono } : {};
+    this.#taken.set(frame.base, { ...before, ...told, at: isLater ? frame.at : before.at, heardMono: mono });
+    return { report: before.report, kept: before.kept, isDue };
   }
 
-  /** Whether the same number with the same text was another frame, lately. */
-  isSecond({ base }: FrameName): boolean {
-    return this.#taken.get(base) !== undefined;
+  /** The name of a new frame for the site, which knows for a while the one that had the same number and text before. */
+  reportOf({ base, at }: FrameName, wall: number): string {
+    return `${base.slice(0, 16)}${this.#taken.has(base) ? `~${at ?? wall}` : ''}`;
   }
 
-  add(frame: FrameName, mono: number, kept: Promise<boolean>): void {
+  add(frame: FrameName, report: string, mono: number, kept: Promise<boolean>): void {
     if (this.#last !== undefined && this.#last.base !== frame.base) this.#isCounting = this.#last.seq !== frame.seq;
     this.#last = frame;
-    this.#taken.set(frame.base, { at: frame.at, heardMono: mono, kept });
+    this.#taken.set(frame.base, { report, at: frame.at, heardMono: mono, toldMono: mono, kept });
   }
 
   forget({ base }: FrameName): void {

@@ -6,6 +6,8 @@ import type { Work } from './work.ts';
 const reportCap = 64;
 /** After so long the same number with the same text is another report: the numbers of a panel go round. */
 const againMs = 600_000;
+/** One that is repeated for ever is remembered anew after so long, and not on disk each time. */
+const renewMs = 120_000;
 
 export const zoneKey = (zone: ZoneNumber): string => `zone:${zone}`;
 
@@ -21,8 +23,9 @@ export const isSilentKey = (about: string): boolean => about.startsWith('silent:
 export function isToldAgain(work: Work, about: string, id: string | undefined): boolean {
   if (id === undefined) return false;
   const recent = (work.state.reports ?? []).filter(({ at }) => Math.abs(since(work.at, at)) < againMs);
-  if (recent.some((one) => one.about === about && one.id === id)) return true;
+  const before = recent.find((one) => one.about === about && one.id === id);
+  if (before !== undefined && Math.abs(since(work.at, before.at)) < renewMs) return true;
   const told: ToldReport = { about, id, at: now(work.at) };
-  work.state = { ...work.state, reports: [...recent, told].slice(-reportCap) };
-  return false;
+  work.state = { ...work.state, reports: [...recent.filter((one) => one !== before), told].slice(-reportCap) };
+  return before !== undefined;
 }

@@ -63,6 +63,17 @@ describe('a report that comes again after a restart', () => {
     expect(site.state).toBe(before);
   });
 
+  it('is the same for as long as it is told again', () => {
+    const site = world(panelHouse());
+    tell(site, [isIn('disarmed', 'o1'), isIn('armed_away', 'c1'), ...burglary('r1')]);
+    for (let n = 0; n < 10; n += 1) {
+      site.pass(240_000);
+      restart(site);
+      expect(tell(site, [isIn('disarmed', 'o1'), ...burglary('r1')])).toEqual([]);
+    }
+    expect(site.word()).toBe('triggered');
+  });
+
   it('is another one after ten minutes, since the numbers of a panel go round', () => {
     const site = world(panelHouse());
     tell(site, [isIn('armed_away', 'r0'), ...burglary('r1')]);
