@@ -6,7 +6,6 @@ import type { CommandName } from './profile.ts';
 export interface Rendered {
   readonly topic: string;
   readonly payload: string;
-  readonly qos: 0 | 1;
 }
 
 export interface CommandToRender {
@@ -48,11 +47,11 @@ export function renderCommand(compiled: Compiled, command: CommandToRender): Ren
   const topic = fill(out.topic);
   if (/[+#\0]/.test(topic)) throw refuse('the key does not fit into a topic');
   const wanted = command.code === undefined ? out.payload : (out.withCode ?? out.payload);
-  if (typeof wanted === 'string') return { topic, payload: fill(wanted), qos: out.qos };
+  if (typeof wanted === 'string') return { topic, payload: fill(wanted) };
   const body = Object.entries(wanted)
     .map(([name, value]) => [name, typeof value === 'string' ? fillMember(value, fill, refuse) : value] as const)
     .filter(([name, value]) => out.leaveOut.get(name)?.has(String(value)) !== true);
-  return { topic, payload: JSON.stringify(Object.fromEntries(body)), qos: out.qos };
+  return { topic, payload: JSON.stringify(Object.fromEntries(body)) };
 }
 
 /** Whether commands of the profile need siteward's own panel code, take it where there is one, or never hold one. */

@@ -58,7 +58,6 @@ export interface CompiledOut {
   readonly payload: Out['payload'];
   readonly withCode: Out['payload'] | null;
   readonly leaveOut: ReadonlyMap<string, ReadonlySet<string>>;
-  readonly qos: 0 | 1;
 }
 
 export interface Compiled {
@@ -308,7 +307,6 @@ function compileOut(profile: Profile, vars: ReadonlyMap<string, string>, say: Sa
       payload: entry.payload,
       withCode: entry.with_code ?? null,
       leaveOut: new Map(Object.entries(entry.leave_out ?? {}).map(([member, words]) => [member, new Set(words)])),
-      qos: entry.qos,
     });
   }
   return out;

@@ -1,4 +1,4 @@
-import type { IPublishPacket, MqttClient } from 'mqtt';
+import type { IClientPublishOptions, IPublishPacket, MqttClient } from 'mqtt';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { describe, isCode, SitewardError } from '#errors.ts';
@@ -57,8 +57,12 @@ export interface PanelsOptions {
   readonly code?: (panel: DeviceId) => Secret | undefined;
 }
 
+/** More of what is wrong with a profile is in the log (characters). */
+const reasonLength = 200;
 const stopDeadlineMs = 2000;
 const silenceCheckMs = 1000;
+/** A command that has not reached its bridge by then has missed it (seconds). */
+const commandLifeS = 5;
 
 /**
  * The alarm panels of this bridge over one broker. One client with a persistent session listens, one with a clean
@@ -96,6 +100,7 @@ class PanelPart implements Panels {
     for (const [panel, error] of this.#problems) {
       this.#options.log.error({ panel, reason: error.message, ...error.facts }, 'this panel is not read');
     }
+    this.#emit(this.#notRead())?.catch(() => {});
     if (this.#runners.length === 0) return;
     const stop = AbortSignal.any([signal, this.#abort.signal]);
     const { connect, clock, siteSlug } = this.#options;
@@ -130,6 +135,17 @@ class PanelPart implements Panels {
     ]);
     this.#silence = setInterval(() => this.#checkSilence(), silenceCheckMs);
     this.#silence.unref();
+  }
+
+  /** A panel that cannot be read is a panel that cannot be reached: the station must know that its alarms are lost. */
+  #notRead(): readonly Signal[] {
+    return [...this.#problems].map(([id, { message }]) => ({
+      kind: 'link',
+      source: { kind: 'panel', id },
+      layer: 'bridge',
+      up: false,
+      reason: `it is not read: ${message.slice(0, reasonLength)}`,
+    }));
   }
 
   async stop(): Promise<void> {
@@ -214,10 +230,10 @@ class PanelPart implements Panels {
       return { is: 'refused', reason: 'no_command', why: `its profile has no command ${command.action}` };
     }
     try {
-      const { topic, payload, qos } = runner.render(key, command.action, this.#options.code?.(command.panel));
+      const { topic, payload } = runner.render(key, command.action, this.#options.code?.(command.panel));
       const verdict = runner.ask(key, command.action);
       if (verdict.is !== 'sent') return verdict;
-      client.publish(topic, payload, { qos, retain: false }, (error) => {
+      client.publish(topic, payload, this.#passing(), (error) => {
         const { panel, commandId } = command;
         if (error) this.#options.log.warn({ panel, commandId, reason: error.message }, 'panel command may be lost');
       });
@@ -225,6 +241,15 @@ class PanelPart implements Panels {
     } catch (error) {
       return refused(describe(error));
     }
+  }
+
+  /**
+   * A bridge with a persistent session that is away for a moment must not find the command later, when siteward has long
+   * said that nobody confirmed it: brokers keep nothing of QoS 0, and where one is told to, MQTT 5 gives it an end.
+   */
+  #passing(): IClientPublishOptions {
+    if (this.#options.connect.protocolVersion !== 5) return { qos: 0, retain: false };
+    return { qos: 0, retain: false, properties: { messageExpiryInterval: commandLifeS } };
   }
 
   async #listen(client: MqttClient): Promise<void> {

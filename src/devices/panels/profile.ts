@@ -142,7 +142,6 @@ const out = z.strictObject({
   with_code: payload.optional(),
   /** Members left out when they would hold one of these words. */
   leave_out: z.record(z.string().max(64), z.array(z.string().max(64)).min(1).max(8)).optional(),
-  qos: z.union([z.literal(0), z.literal(1)]).default(1),
 });
 
 const identity = z.enum(['number', 'label']);

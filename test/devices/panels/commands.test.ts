@@ -1,4 +1,4 @@
-import type { MqttClient } from 'mqtt';
+import { connect, connectAsync, type MqttClient } from 'mqtt';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
@@ -100,6 +100,45 @@ describe('a panel whose keys turn its state round', () => {
     }, 'the keys');
     expect(got[0]).toBe('2580');
     await broker.publish('alarm/mode', '', true);
+  });
+});
+
+describe('a bridge that is away for a moment, with a persistent session', () => {
+  it('finds no command when it is back', async () => {
+    const dsc = panel({ id: 'main', profile: 'dsc-keybus' });
+    const rig = await listening({ panels: [dsc], siteSlug: 'queue' });
+    const options = { clientId: 'the-bridge', clean: false, reconnectPeriod: 0 };
+    const bridge = await connectAsync(broker.url, options);
+    await bridge.subscribeAsync('dsc/Set', { qos: 1 });
+    await bridge.endAsync(true);
+    const { got: passed } = await overhear('dsc/Set');
+    await until(() => {
+      if (passed.length === 0) sender(rig)('disarm');
+      return passed.length > 0;
+    }, 'the command to pass');
+    const got: string[] = [];
+    const back = connect(broker.url, options);
+    back.on('message', (_, payload) => got.push(String(payload)));
+    await broker.publish('dsc/Set', 'marker');
+    await until(() => got.includes('marker'), 'the bridge to be back');
+    expect(got).toEqual(['marker']);
+    await back.endAsync(true);
+  });
+
+  it('is told by MQTT 5 how long the command lives', async () => {
+    const dsc = panel({ id: 'main', profile: 'dsc-keybus' });
+    const rig = await listening({ panels: [dsc], siteSlug: 'five', connect: { url: broker.url, protocolVersion: 5 } });
+    const bridge = await connectAsync(broker.url, { protocolVersion: 5, reconnectPeriod: 0 });
+    const lives: unknown[] = [];
+    bridge.on('message', (_, __, packet) => lives.push(packet.properties?.messageExpiryInterval));
+    await bridge.subscribeAsync('dsc/Set', { qos: 1 });
+    await until(() => {
+      if (lives.length === 0) sender(rig)('disarm');
+      return lives.length > 0;
+    }, 'the command');
+    expect(lives[0]).toBeGreaterThan(0);
+    expect(lives[0]).toBeLessThanOrEqual(5);
+    await bridge.endAsync(true);
   });
 });
 

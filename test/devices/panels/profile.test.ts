@@ -395,7 +395,6 @@ describe('commands', () => {
     expect(renderCommand(compiled, { action: 'disarm', partition: '2', code })).toEqual({
       topic: 'base/2/set',
       payload: '{"state":"D","code":"48\\"27","partition":2}',
-      qos: 1,
     });
   });
 
