@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
 import { Queue } from '../../src/cloud/delivery/queue.ts';
@@ -44,6 +45,36 @@ describe('an event on which alone the cloud fails', () => {
     isAlone = true;
     await h.passTime('it is delivered itself', () => isDelivered(2), 60_000);
     expect(seqs().length).toBeLessThan(80);
+  });
+});
+
+describe('events that fail at the same moment', () => {
+  it('are compared with one event that the cloud has, once', async () => {
+    const held: ServerResponse[] = [];
+    const comparisons: ServerResponse[] = [];
+    let isFirst = true;
+    await setUp({
+      onEvent: (post, nth, response, socket) => {
+        if (post.seq !== 1) held.push(response);
+        else if (!isFirst) comparisons.push(response);
+        else {
+          isFirst = false;
+          return accept(post, nth, response, socket);
+        }
+      },
+    });
+    await h.commit([rowOf(h.clock, 1)]);
+    await until('the first is delivered', () => isDelivered(1));
+    await h.commit([2, 3, 4].map((seq) => rowOf(h.clock, seq, { orderKey: `p${seq}` })));
+    await until('all are on their way', () => held.length === 3);
+    for (const response of held) json(response, 403, {});
+    await until('one is compared', () => comparisons.length > 0);
+    // The others have their answers; nothing is told of them but that they wait for the same comparison.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(comparisons).toHaveLength(1);
+    for (const response of comparisons) json(response, 403, {});
+    await until('it is told', () => h.links.at(-1)?.[1] === 'forbidden');
+    expect(comparisons).toHaveLength(1);
   });
 });
 

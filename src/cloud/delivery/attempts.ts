@@ -91,6 +91,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   let evidence = noEvidence;
   let passedAtRest = 0;
   let repeats = 0;
+  let comparing: Promise<Known> | undefined;
   /** The newest event of which it is certain that the cloud has it. */
   let lastAccepted: PendingRow | undefined;
   options.signal.addEventListener('abort', () => line.abort(options.signal.reason), { once: true });
@@ -107,7 +108,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   async function attempt(item: Item, signal: AbortSignal): Promise<void> {
     let tried: Tried | undefined;
     try {
-      tried = (await mayTry(item, signal)) ? await tryNow(item, signal) : undefined;
+      tried = (await mayTry(item)) ? await tryNow(item, signal) : undefined;
     } catch (error) {
       const { eventId, silent } = item.row;
       if (!signal.aborted && silent !== true)
@@ -119,10 +120,10 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   }
 
   /** False where a comparison goes before the try and does not pass. */
-  async function mayTry(item: Item, signal: AbortSignal): Promise<boolean> {
+  async function mayTry(item: Item): Promise<boolean> {
     const compared = isComparedBefore(item.suspicion, evidence);
     item.suspicion = { ...item.suspicion, compared };
-    return !compared || ((await compare(signal)) !== 'fails' && breaker.waitMs() === 0);
+    return !compared || ((await compare()) !== 'fails' && breaker.waitMs() === 0);
   }
 
   async function tryNow(item: Item, signal: AbortSignal): Promise<Tried> {
@@ -131,7 +132,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     if (!mayBeAtFault(at)) return { ...first, known: 'unasked' };
     if ((await findKnown()) === undefined) return { ...first, known: 'none' };
     if (!isComparedAtOnce(at)) return { ...first, known: 'unasked' };
-    const known = await compare(signal);
+    const known = await compare();
     // Once more: a fault that has just ended must not put an alarm behind its own end.
     const again = known === 'passes' && breaker.waitMs() === 0 ? await tryOnce(item.row, signal) : first;
     return { ...again, known };
@@ -150,8 +151,15 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     return lastAccepted;
   }
 
-  /** A repeat of what the cloud has does no harm, and changes no order. */
-  async function compare(signal: AbortSignal): Promise<Known> {
+  /** One at a time, however many ask: a repeat of what the cloud has does no harm, and changes no order. */
+  function compare(): Promise<Known> {
+    comparing ??= compareNow(line.signal).finally(() => {
+      comparing = undefined;
+    });
+    return comparing;
+  }
+
+  async function compareNow(signal: AbortSignal): Promise<Known> {
     const known = await findKnown();
     if (known === undefined) return 'none';
     // A pause that another request was asked for meanwhile holds for this one too.
@@ -229,7 +237,7 @@ export function createAttempts(options: AttemptsOptions): Attempts {
       const mayBeAlone = wasOpen && isComparedAtOnce({ silent: false, outcome: outcomeOf(sent) });
       const other = mayBeAlone ? await findKnown() : undefined;
       const isOther = other !== undefined && other.seq !== row.seq;
-      if (isOther && (await compare(signal)) === 'passes') return sent;
+      if (isOther && (await compare()) === 'passes') return sent;
       restOrigin(mayBeAlone && !isOther ? briefly(action) : action, judgement, sentMono);
     }
     options.onTried(sent);
