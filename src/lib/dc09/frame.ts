@@ -110,25 +110,53 @@ export function timestamp(wallMs: number): string {
   return `_${iso.slice(11, 19)},${iso.slice(5, 10)}-${iso.slice(0, 4)}`;
 }
 
+const header = /\n[0-9A-Fa-f]{8}/;
+/** More line ends than this stand in no text. */
+const innerCap = 32;
+
+/** Where the CR of a frame that begins at `start` must stand by its length field; undefined when no frame begins there. */
+function endOf(text: string, start: number): number | undefined {
+  const [, length] = /^\n[0-9A-Fa-f]{4}([0-9A-Fa-f]{4})/.exec(text.slice(start, start + 9)) ?? [];
+  const end = length === undefined ? undefined : start + 9 + Number.parseInt(length, 16);
+  return end === undefined || end - start >= frameCap ? undefined : end;
+}
+
 /**
- * Takes bytes as they come and gives whole frames, LF to CR. What stands between two frames is skipped. `overflow`
- * says that a frame grew beyond `frameCap` and the sender is none.
+ * Takes bytes as they come and gives whole frames, LF to CR. What stands between two frames is skipped. A CR within a frame's text
+ * does not end it: its length says where it does, unless a whole frame ends before. `overflow` says that a frame grew
+ * beyond `frameCap` and the sender is none.
  */
 export function createSplitter(): { push(bytes: Uint8Array): { frames: readonly string[]; overflow: boolean } } {
   let pending = '';
+  /** Up to here no CR ends a frame. */
+  let searched = 0;
+  let passed = 0;
   return {
     push(bytes) {
       pending += Buffer.from(bytes).toString('latin1');
       const frames: string[] = [];
       for (;;) {
-        const end = pending.indexOf(CR);
+        const end = pending.indexOf(CR, searched);
         if (end < 0) break;
-        const start = pending.lastIndexOf(LF, end);
+        const first = pending.slice(0, end).search(header);
+        const last = pending.lastIndexOf(LF, end);
+        const whole = [first, last].find((start) => start >= 0 && start < end && endOf(pending, start) === end);
+        const announced = first < 0 ? undefined : endOf(pending, first);
+        if (whole === undefined && announced !== undefined && announced > end && passed < innerCap) {
+          searched = end + 1;
+          passed += 1;
+          continue;
+        }
+        const start = whole ?? last;
         if (start >= 0 && end - start < frameCap) frames.push(pending.slice(start, end + 1));
         pending = pending.slice(end + 1);
+        [searched, passed] = [0, 0];
       }
       const overflow = pending.length > frameCap;
-      if (overflow) pending = '';
+      if (overflow) {
+        pending = '';
+        [searched, passed] = [0, 0];
+      }
       return { frames, overflow };
     },
   };

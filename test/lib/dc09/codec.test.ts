@@ -202,6 +202,28 @@ describe('a stream of bytes', () => {
     );
   });
 
+  it('may hold line ends in the text of a frame, with broken frames before it', () => {
+    const odd = enclose('"SIA-DCS"0001L0#1234[#1234|Nri1/BA001^Front\r\ndoor\r^]');
+    const two = enclose('"NULL"0000L0#1234[]');
+    const cut = odd.slice(0, 30);
+    for (const [text, good] of [
+      [odd + two, [odd, two]],
+      [`\r\n${odd}\r\n${two}\r\n`, [odd, two]],
+      // The length of a frame that was cut off holds no other back.
+      [`${cut}\r${two}`, [two]],
+      [`${cut}${two}${odd}`, [two, odd]],
+      [`\n00000FF0${two}`, [two]],
+      [`\n00000FF0${'\r'.repeat(100)}${odd}`, [odd]],
+    ] as const) {
+      const splitter = createSplitter();
+      const bytes = [...Buffer.from(text, 'latin1')];
+      const frames = bytes.flatMap((byte) => splitter.push(Uint8Array.of(byte)).frames);
+      expect(frames.filter((frame) => typeof parseFrame(frame) !== 'string')).toEqual(good);
+      const whole = createSplitter().push(Buffer.from(text, 'latin1')).frames;
+      expect(whole.filter((frame) => typeof parseFrame(frame) !== 'string')).toEqual(good);
+    }
+  });
+
   it('without an end is noticed at the cap', () => {
     const splitter = createSplitter();
     expect(splitter.push(Buffer.alloc(frameCap, 65)).overflow).toBe(false);
