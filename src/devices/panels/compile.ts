@@ -32,6 +32,8 @@ export interface CompiledRead {
   /** What a read with `first` means when no condition holds. */
   readonly other: Fields | null;
   readonly pulse: boolean;
+  /** The key, with placeholders, of the partition whose calm ends it. */
+  readonly lasts: string | null;
   /** For notes: the field, or `fields`. */
   readonly label: string;
 }
@@ -220,9 +222,14 @@ function compileRead(read: Read, context: ReadContext): CompiledRead {
   const { place, template, say } = context;
   const key = read.key ?? (read.key_at === undefined ? usualPlaceholder[read.for] : '');
   const known = [...template.names, ...(read.each === undefined ? [] : ['partition', 'zone'])];
-  for (const [, name] of key.matchAll(/\{([a-z_]+)\}/g)) {
-    if (name !== undefined && !known.includes(name)) {
-      say(`${place}.key`, `{${name}} is not caught by the topic; name a fixed key or add the placeholder`);
+  for (const [field, text] of [
+    ['key', key],
+    ['lasts', read.lasts ?? ''],
+  ] as const) {
+    for (const [, name] of text.matchAll(/\{([a-z_]+)\}/g)) {
+      if (name !== undefined && !known.includes(name)) {
+        say(`${place}.${field}`, `{${name}} is not caught by the topic; name a fixed key or add the placeholder`);
+      }
     }
   }
   checkShape(read, context);
@@ -244,6 +251,7 @@ function compileRead(read: Read, context: ReadContext): CompiledRead {
     lookup: compileLookup(read, context),
     other: read.other === undefined ? null : toFields(read, read.other, `${place}.other`, say),
     pulse: read.pulse ?? false,
+    lasts: read.lasts ?? null,
     label: read.set ?? 'fields',
   };
 }
@@ -262,6 +270,8 @@ function checkShape(read: Read, { place, say }: ReadContext): void {
   if (read.map === 'bool' && read.set === undefined) say(`${place}.set`, 'is needed with map: bool');
   if (read.layer !== undefined && read.for !== 'link') say(`${place}.layer`, 'belongs to reads for link only');
   if (read.slot !== undefined && read.for !== 'partition') say(`${place}.slot`, 'belongs to reads for partition only');
+  if (read.lasts !== undefined && (read.for !== 'zone' || read.pulse === true))
+    say(`${place}.lasts`, 'belongs to reads for zone without pulse');
   if (read.key !== undefined && read.key_at !== undefined) say(`${place}.key`, 'excludes key_at');
   if (read.for === 'token' && !/^[a-z][a-z_]{0,31}$/.test(read.key ?? ''))
     say(`${place}.key`, 'names the token: small letters and _');

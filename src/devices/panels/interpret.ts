@@ -11,6 +11,8 @@ export interface Memory {
   readonly states: ReadonlyMap<string, ReadonlyMap<string, ArmingWord>>;
   /** Per trouble, the sources that report it. */
   readonly troubles: ReadonlyMap<TroubleKind, ReadonlySet<string>>;
+  /** Per partition, the zones its alarm has named, and what ends them. */
+  readonly named: ReadonlyMap<string, ReadonlyMap<string, Fields>>;
   /** What the bridge wants back in its commands, by name. */
   readonly tokens: ReadonlyMap<string, Secret>;
 }
@@ -21,7 +23,12 @@ export interface Interpreted {
   readonly notes: readonly Note[];
 }
 
-export const emptyMemory = (): Memory => ({ states: new Map(), troubles: new Map(), tokens: new Map() });
+export const emptyMemory = (): Memory => ({
+  states: new Map(),
+  troubles: new Map(),
+  named: new Map(),
+  tokens: new Map(),
+});
 
 /** At most so many partitions are remembered when the site did not name its own; the oldest gives way. */
 const partitionCap = 256;
@@ -29,6 +36,8 @@ const partitionCap = 256;
 const memberCap = 1000;
 /** Longer words in a message are no zone or partition (characters). */
 const nameCap = 64;
+/** At most so many zones are named by one alarm. */
+const namedCap = 64;
 /** At most so many sources of one trouble are remembered. */
 const sourceCap = 256;
 
@@ -141,6 +150,7 @@ class Run {
     const key = this.#key(read, caught, body);
     const fields = this.#fields(read, body, key);
     if (fields === null || key === null) return;
+    if (read.lasts !== null && !this.#context) this.#name(read, read.lasts, key, caught, fields);
     this.#say(read, key, caught, fields);
     if (read.pulse) this.#say(read, key, caught, opposite(fields));
   }
@@ -151,11 +161,37 @@ class Run {
     if (typeof form === 'string') return null;
     // A key is what a configuration could name: a long or unprintable one is none.
     if (form !== null && (form.text.length > nameCap || !/^\P{Cc}+$/u.test(form.text))) return null;
-    const filled = form?.text ?? read.key.replace(/\{([a-z_]+)\}/g, (_, name: string) => caught.get(name) ?? '');
-    const { identity } = this.#compiled.profile;
-    const kind = read.for === 'report' ? 'zone' : read.for;
-    const key = normalKey(filled, kind === 'zone' || kind === 'partition' ? identity[kind] : 'label');
-    return read.for === 'partition' ? (this.#compiled.aliases.get(key) ?? key) : key;
+    const filled = form?.text ?? fill(read.key, caught);
+    if (read.for === 'partition') return this.#partition(filled);
+    const isZone = read.for === 'zone' || read.for === 'report';
+    return normalKey(filled, isZone ? this.#compiled.profile.identity.zone : 'label');
+  }
+
+  /** A record of the past. */
+  get #context(): boolean {
+    return this.#rule.record || (this.#retain && this.#rule.retained === 'context');
+  }
+
+  /** Remembers a zone that an alarm names. The first time it begins anew, whatever an earlier run has left it as. */
+  #name(read: CompiledRead, lasts: string, key: string, caught: ReadonlyMap<string, string>, fields: Fields): void {
+    const partition = this.#partition(fill(lasts, caught));
+    const zones = new Map(this.memory.named.get(partition));
+    if (!zones.has(key) && !this.#retain) this.#say(read, key, caught, opposite(fields));
+    if (zones.size < namedCap) zones.set(key, { ...zones.get(key), ...opposite(fields) });
+    this.memory = { ...this.memory, named: bounded(this.memory.named, partition, zones) };
+  }
+
+  /** The partition is calm: so are the zones its alarm has named. */
+  #forget(partition: string, base: { replay: boolean; context: boolean }): void {
+    const zones = this.memory.named.get(partition);
+    if (zones === undefined) return;
+    for (const [key, fields] of zones) this.#zone({ kind: 'zone', key, ...fields, ...base } as ZoneReading, true);
+    this.memory = { ...this.memory, named: bounded(this.memory.named, partition, new Map()) };
+  }
+
+  #partition(word: string): string {
+    const key = normalKey(word, this.#compiled.profile.identity.partition);
+    return this.#compiled.aliases.get(key) ?? key;
   }
 
   #fields(read: CompiledRead, body: Body, key: string | null): Fields | null {
@@ -189,8 +225,7 @@ class Run {
   }
 
   #say(read: CompiledRead, key: string, caught: ReadonlyMap<string, string>, fields: Fields): void {
-    const context = this.#rule.record || (this.#retain && this.#rule.retained === 'context');
-    const base = { replay: this.#retain, context };
+    const base = { replay: this.#retain, context: this.#context };
     switch (read.for) {
       case 'partition': {
         const { state, ...rest } = fields;
@@ -198,6 +233,7 @@ class Run {
           state === undefined || base.context ? undefined : this.#combine(read, key, state as ArmingWord | null);
         if (now === undefined && Object.keys(rest).length === 0) return;
         this.readings.push({ kind: 'partition', key, ...rest, ...(now === undefined ? {} : { state: now }), ...base });
+        if (now !== undefined && now !== 'triggered' && now !== 'pending') this.#forget(key, base);
         return;
       }
       case 'zone': {
@@ -208,7 +244,7 @@ class Run {
           ...(zoneType === undefined ? {} : { zoneType }),
         };
         if (Object.keys(named).length > 0)
-          this.#zone({ kind: 'zone', key, ...named, ...base } as ZoneReading, read.pulse);
+          this.#zone({ kind: 'zone', key, ...named, ...base } as ZoneReading, read.pulse || read.lasts !== null);
         return;
       }
       case 'trouble':
@@ -251,14 +287,10 @@ class Run {
     const slots = new Map(this.memory.states.get(key));
     if (said === null) slots.delete(read.source);
     else slots.set(read.source, said);
-    const states = new Map(this.memory.states);
-    states.delete(key);
-    states.set(key, slots);
-    for (const oldest of states.keys()) {
-      if (states.size <= partitionCap) break;
-      states.delete(oldest);
-    }
-    this.memory = { ...this.memory, states };
+    // A disarming ends the entry delay, also where the word of its end was lost.
+    if (said === 'disarmed' && !this.#retain)
+      for (const [source, word] of slots) if (word === 'pending') slots.delete(source);
+    this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
     return highest(slots.values());
   }
 
@@ -300,6 +332,25 @@ class Run {
     this.memory = { ...this.memory, troubles: new Map([...this.memory.troubles, [trouble, sources]]) };
     this.readings.push({ kind: 'trouble', trouble, active: sources.size > 0, ...base });
   }
+}
+
+const fill = (text: string, caught: ReadonlyMap<string, string>): string =>
+  text.replace(/\{([a-z_]+)\}/g, (_, name: string) => caught.get(name) ?? '');
+
+/** With one entry more, as the newest; the oldest gives way. An empty one is not kept. */
+function bounded<V>(
+  map: ReadonlyMap<string, ReadonlyMap<string, V>>,
+  key: string,
+  value: ReadonlyMap<string, V>,
+): ReadonlyMap<string, ReadonlyMap<string, V>> {
+  const next = new Map(map);
+  next.delete(key);
+  if (value.size > 0) next.set(key, value);
+  for (const oldest of next.keys()) {
+    if (next.size <= partitionCap) break;
+    next.delete(oldest);
+  }
+  return next;
 }
 
 function mergeZone(a: ZoneReading, b: ZoneReading): ZoneReading {

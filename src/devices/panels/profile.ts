@@ -103,6 +103,8 @@ const read = z.strictObject({
   ephemeral: z.array(z.string().max(64)).max(32).optional(),
   /** A true that no false will follow, such as a panic button. */
   pulse: z.boolean().optional(),
+  /** The zone is one that an alarm of this partition names: it lasts until the partition is calm, however often it is told. */
+  lasts: z.string().min(1).max(64).optional(),
 });
 
 const rule = z.strictObject({

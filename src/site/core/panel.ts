@@ -119,7 +119,11 @@ function suspect(work: Work, plan: PartitionPlan): ZonePlan | undefined {
   return (
     zones.find((zone) => state(zone)?.alarm === true) ??
     (entry === undefined ? undefined : zonePlan(work.plan, entry)) ??
-    zones.find((zone) => state(zone)?.open === true && state(zone)?.bypassed !== true)
+    zones.find((zone) => {
+      // What another panel sees is not why this one has triggered.
+      const isOwn = zone.source.kind === 'panel' && zone.source.id === plan.panel;
+      return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true;
+    })
   );
 }
 

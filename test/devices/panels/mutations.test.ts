@@ -88,7 +88,12 @@ describe('a message in another form', () => {
         expect(readOne(compiled, topic, form).readings, `${topic} ${form}`).toEqual(said.readings);
       const message = { topic, payload: encoder.encode(payload), retain: false };
       const twice = interpret(compiled, said.memory, message);
-      expect(twice.readings, topic).toEqual(said.readings);
+      // A zone that an alarm names begins anew only the first time.
+      const isFirst = (one: Reading, i: number) =>
+        one.kind !== 'zone' ||
+        !said.readings.some((other, j) => j > i && other.kind === 'zone' && other.key === one.key);
+      const names = compiled.rules.some(({ reads }) => reads.some(({ lasts }) => lasts !== null));
+      expect(twice.readings, topic).toEqual(names ? said.readings.filter(isFirst) : said.readings);
     }
   });
 

@@ -97,6 +97,42 @@ describe('presets', () => {
     expect(notes).toEqual([]);
   });
 
+  it.each<[string, string, string, object, object]>([
+    [
+      'texecom2mqtt',
+      'texecom2mqtt/area/house',
+      'texecom2mqtt/area/house',
+      { status: 'triggered', last_active_zone: { number: 1 } },
+      { status: 'disarmed' },
+    ],
+    [
+      'alarmo',
+      'alarmo/garden/event',
+      'alarmo/garden/state',
+      { event: 'TRIGGER', sensors: [{ entity_id: '1' }], delay: 0 },
+      {},
+    ],
+  ])(
+    '%s names the zone before the alarm, once however often it is told, until the partition is calm',
+    (id, topic, state, alarm, calm) => {
+      const compiled = compilePreset(id);
+      let memory = emptyMemory();
+      const say = (to: string, payload: string, retain = false) => {
+        const result = interpret(compiled, memory, { topic: to, payload: new TextEncoder().encode(payload), retain });
+        memory = result.memory;
+        return result.readings.flatMap((one) =>
+          one.kind === 'zone' ? [`${one.key} ${one.alarm}`] : one.kind === 'partition' ? [one.state] : [],
+        );
+      };
+      const end = id === 'alarmo' ? 'disarmed' : JSON.stringify(calm);
+      expect(say(topic, JSON.stringify(alarm))).toEqual(['1 false', '1 true', 'triggered']);
+      expect(say(topic, JSON.stringify(alarm))).toEqual(['1 true', 'triggered']);
+      expect(say(state, end)).toEqual(['disarmed', '1 false']);
+      expect(say(state, end)).toEqual(['disarmed']);
+      expect(say(topic, JSON.stringify(alarm))).toEqual(['1 false', '1 true', 'triggered']);
+    },
+  );
+
   it('let the entry delay end with any other message of the panel', () => {
     const words = run(compilePreset('dsc-keybus'), [
       ['dsc/Get/Partition1', 'armed_away'],
@@ -104,7 +140,8 @@ describe('presets', () => {
       ['dsc/Get/Partition1', 'disarmed'],
       ['dsc/Get/Partition1/Message', 'Partition ready'],
     ]);
-    expect(words).toEqual(['armed_away', 'pending', 'pending', 'disarmed']);
+    // A lost message would leave it pending through every later state.
+    expect(words).toEqual(['armed_away', 'pending', 'disarmed', 'disarmed']);
   });
 
   it('keep a trouble while one of its causes stays', () => {

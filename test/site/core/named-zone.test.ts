@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import type { ArmingWord, Signal } from '#site/model/index.ts';
+import { house, panelHouse, type World, world, zone } from './world.ts';
+
+const source = { kind: 'panel', id: 'main' } as const;
+const link: Signal = { kind: 'link', source, layer: 'bridge', up: true };
+const isIn = (state: ArmingWord): Signal => ({ kind: 'partition', source, partition: 'p1', state, replay: false });
+const alarm = (is: boolean): Signal => ({ kind: 'zone', source, zone: '2', alarm: is, replay: false });
+
+const tell = (site: World, ...signals: Signal[]) =>
+  signals
+    .flatMap((signal) => site.events(site.signal(signal)))
+    .filter((event) => event.class === 'alarm')
+    .map(({ kind, status, zone: number }) => `${kind} ${status} ${number ?? '-'}`);
+
+/** Texecom and Alarmo name the zone in the message of the partition's alarm, and publish that again and again. */
+describe('a zone that the alarm of its partition names', () => {
+  it('is the zone of the one alarm, and is calm with its partition', () => {
+    const site = world(panelHouse());
+    tell(site, link, isIn('armed_away'));
+    expect(tell(site, alarm(false), alarm(true), isIn('triggered'))).toEqual(['burglary_perimeter active 2']);
+    expect(tell(site, alarm(true), isIn('triggered'), alarm(true), isIn('triggered'))).toEqual([]);
+    expect(tell(site, isIn('disarmed'), alarm(false))).toContain('burglary_perimeter cancelled 2');
+    tell(site, isIn('armed_away'));
+    expect(tell(site, alarm(false), alarm(true), isIn('triggered'))).toEqual(['burglary_perimeter active 2']);
+  });
+});
+
+describe('an alarm that names no zone', () => {
+  const other = { kind: 'panel', id: 'radio' } as const;
+  const open: Signal = { kind: 'zone', source: other, zone: '31', open: true, replay: false };
+  const made = () => {
+    const zones = [...house().zones, zone('31', 'perimeter', { source: other })];
+    const site = world(panelHouse({ zones }));
+    tell(site, link, { ...link, source: other }, open, isIn('armed_away'));
+    return site;
+  };
+
+  it('is not that of a zone of another panel which stands open', () => {
+    const site = made();
+    expect(tell(site, isIn('triggered'))).toEqual(['burglary active -']);
+    expect(tell(site, alarm(true))).toEqual([]);
+    expect(site.state.partitions.p1?.alarm).toMatchObject({ zone: '2' });
+  });
+});
