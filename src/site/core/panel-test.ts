@@ -15,5 +15,6 @@ const codes = {
 export function panelTest(work: Work, { source, test, report }: Extract<Signal, { kind: 'test' }>): void {
   const name = deviceName(source);
   if (isToldAgain(work, `test:${name}`, report)) return;
-  localEvent(work, { class: 'test', ...codes[test], source: name });
+  // In the file of the state that remembers the report: either both survive an end without warning, or neither does.
+  localEvent(work, { class: 'test', ...codes[test], lane: 'trouble', source: name });
 }

@@ -133,7 +133,8 @@ describe('a test report of a panel', () => {
     const [event, ...more] = site.events(site.signal(test));
     expect(event).toMatchObject({
       ...{ class: 'test', kind: 'periodic_test', contactId: '602', sia: 'RP', source: 'panel:main' },
-      ...{ toCloud: false, signalToStation: false },
+      // Where the memory of the report is too, so that no kill can lose one without the other.
+      ...{ toCloud: false, signalToStation: false, lane: 'trouble' },
     });
     expect(more).toEqual([]);
     restart(site);
