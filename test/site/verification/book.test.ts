@@ -111,18 +111,19 @@ describe('a request', () => {
   });
 
   it('that the disk does not take is not acknowledged, and made again is the same one', {
-    timeout: 20_000,
+    timeout: 40_000,
   }, async () => {
     const site = await rig();
     site.so.fails = true;
     await expect(site.ask()).rejects.toSatisfy((error) => isCode(error, 'store_failed'));
     expect(site.verifications.health()).toMatchObject({ state: 'degraded' });
     site.so.fails = false;
+    // The write is tried again by itself.
+    await until(() => site.verifications.health().state === 'ok');
     expect(await site.ask({ expires_at: site.verifications.list()[0]?.expires_at })).toMatchObject({
       outcome: 'already',
     });
     expect(await site.store.verifications()).toHaveLength(1);
-    await until(() => site.verifications.health().state === 'ok');
   });
 
   it('is tied to our event by its id', async () => {
