@@ -65,20 +65,28 @@ export function createLossReport(options: {
 
   async function tellLosses(): Promise<void> {
     if (clock.monotonic() < nextMono) return;
-    const gaps = await store.gaps({ limit: 1000, unreported: true });
+    const gaps = await store.gaps({ limit: 1000, unreported: true, withSilent: true });
     const open = new Set(gaps.map(keyOf));
     for (const key of underWay) if (!open.has(key)) underWay.delete(key);
     const noLoss = gaps.filter(({ count }) => count === 0);
     if (noLoss.length > 0) await store.gapsReported(noLoss);
-    const next = gaps.filter((gap) => gap.count > 0 && !underWay.has(keyOf(gap))).slice(-perEvent);
-    if (next.length === 0) return;
+    const next = gaps.filter((gap) => gap.count > 0 && !underWay.has(keyOf(gap)));
+    await tellOf(next.filter(({ silent }) => silent !== true).slice(-perEvent));
+    await tellOf(next.filter(({ silent }) => silent === true).slice(-perEvent));
+  }
+
+  /** All of them silent, or none: the news is as silent as what it tells of (safety 4). */
+  async function tellOf(next: readonly Gap[]): Promise<void> {
+    const [first] = next;
+    if (first === undefined) return;
     nextMono = clock.monotonic() + betweenMs;
     for (const gap of next) underWay.add(keyOf(gap));
     try {
       const oldestFirst = next.toReversed();
       const numbers = await store.numbersOf(oldestFirst.flatMap(({ seqFrom, seqTo }) => [seqFrom, seqTo]));
       const losses = oldestFirst.map((gap, index) => lostEvents(gap, numbers.slice(2 * index)));
-      await options.tell({ kind: 'loss', losses }, oldestFirst.map(markOf));
+      const news = { kind: 'loss', losses, ...(first.silent === true && { silent: true as const }) } as const;
+      await options.tell(news, oldestFirst.map(markOf));
     } catch (error) {
       // Better told twice than not at all.
       for (const gap of next) underWay.delete(keyOf(gap));

@@ -109,6 +109,31 @@ describe('lost events', () => {
     expect(await lostEvents(site)).toHaveLength(2);
   });
 
+  it('of silent alarms are told to the cloud by a silent event, and to nobody else (safety 4)', async () => {
+    const site = await rig();
+    await site.store.addGap(gap(100, 7, 'alarm'));
+    const lost = { ...gap(200, 1, 'alarm'), id: 2 ** 50 + 200, reported: false, silent: true } as const;
+    const marked: unknown[] = [];
+    site.hold = async ({ reported = [], silent, inputs }) => {
+      const ours = reported.filter(({ id }) => id === lost.id);
+      if (ours.length > 0) marked.push({ others: reported.length - ours.length, silent, inputs });
+    };
+    const gaps: Store['gaps'] = async (query) => [
+      ...(query.withSilent === true && marked.length === 0 ? [lost] : []),
+      ...(await site.store.gaps(query)),
+    ];
+    await report(site, { gaps });
+    await expect.poll(() => marked.length).toBe(1);
+    expect(marked).toEqual([{ others: 0, silent: true, inputs: [] }]);
+    await expect.poll(async () => (await lostEvents(site)).length).toBe(1);
+    expect((await lostEvents(site))[0]?.event.data.evidence).toMatchObject([{ count: 7 }]);
+    const all = await site.store.events({ limit: 100, withSilent: true });
+    const told = all.filter(({ event }) => event.kind === 'events_lost');
+    expect(told.map(({ delivery }) => delivery)).toEqual(['waiting', 'waiting']);
+    expect(told[0]?.event.data.evidence).toMatchObject([{ lane: 'alarm', count: 1 }]);
+    expect(site.events.filter(({ kind }) => kind === 'events_lost')).toHaveLength(1);
+  });
+
   it('stay open when the mark means a former record of the same number', async () => {
     const site = await rig();
     await site.store.addGap(gap(100, 7));

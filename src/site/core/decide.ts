@@ -50,7 +50,7 @@ export const decide: Decide = (plan, state, input) => {
       callForHelp(work, input);
       break;
     case 'loss':
-      eventsLost(work, input.losses);
+      eventsLost(work, input);
       break;
     case 'arming.conflict':
       armingConflict(work, input);

@@ -2,14 +2,13 @@ import {
   bridgeItself,
   type DeviceRef,
   isoTime,
-  type LostEvents,
   type Stamp,
   type StorageCondition,
   type TroubleKind,
   type ZoneNumber,
 } from '#site/model/index.ts';
 import { coded, deviceName, emit, troubleEvent } from './events.ts';
-import type { Evidence } from './types.ts';
+import type { BridgeNews, Evidence } from './types.ts';
 import { own, type Work, without, zonePlan } from './work.ts';
 
 export const troubleKey = (kind: TroubleKind, source: DeviceRef, zone?: ZoneNumber): string =>
@@ -77,7 +76,7 @@ export function storageChanged(work: Work, condition: StorageCondition): void {
 }
 
 /** Tells the cloud that it will not get some events, and which: nothing is ever missing unsaid. */
-export function eventsLost(work: Work, losses: readonly LostEvents[]): void {
+export function eventsLost(work: Work, { losses, silent }: Extract<BridgeNews, { kind: 'loss' }>): void {
   if (losses.length === 0) return;
   const count = losses.reduce((sum, loss) => sum + loss.count, 0);
   emit(work, {
@@ -100,6 +99,7 @@ export function eventsLost(work: Work, losses: readonly LostEvents[]): void {
     signalToStation: false,
     toCloud: true,
     media: [],
+    ...(silent === true && { silent }),
   });
 }
 

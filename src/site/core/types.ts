@@ -296,8 +296,8 @@ export type Holdable = Extract<Signal, { kind: 'zone' | 'partition' }>;
 export type BridgeNews =
   /** Its own disk: a pair of trouble and restore, and a further event when the condition changes. */
   | { readonly kind: 'storage'; readonly condition: StorageCondition }
-  /** At most 16 records; one event tells of them all. */
-  | { readonly kind: 'loss'; readonly losses: readonly LostEvents[] }
+  /** At most 16 records; one event tells of them all. `silent`: they are of silent events, and so is the news as a whole. */
+  | { readonly kind: 'loss'; readonly losses: readonly LostEvents[]; readonly silent?: true }
   /** A duress code was given for something that is no command, such as the consent to a user. It is silent as a whole. */
   | {
       readonly kind: 'duress';

@@ -7,6 +7,7 @@ import { noteFilled, unreadIn } from './missing.ts';
 import { markRead } from './quarantine.ts';
 import { attempt } from './quiet.ts';
 import { Salvage, type SalvageProgress } from './salvage.ts';
+import { addSilentGap } from './silent-gap.ts';
 import type { SiteFile } from './site-file.ts';
 import { openable, openSource } from './source.ts';
 import type { Durably } from './transactions.ts';
@@ -122,12 +123,13 @@ export class Mending {
 
   /** The counts become gap records in the transaction that ends the plan. */
   #finish(file: SiteFile | BulkFile, progress: SalvageProgress, others: readonly SalvageProgress[]): void {
-    const { kept, last, events, parked, unreadable } = progress;
+    const { kept, last, events, parked, unreadable, silent } = progress;
     this.#durably(file, () => {
       const at = this.#wall();
       for (const { lane, count, from, to } of unreadable) {
         file.outbox.addGap({ lane, seqFrom: from, seqTo: to, count, why: 'damage', at });
       }
+      for (const one of silent) addSilentGap(file.db, one, at);
       noteFilled(file, last);
       save(file, others);
     });
@@ -153,7 +155,9 @@ export const planOf = (file: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[]
 
 function readPlan({ db }: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] {
   const text = db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);
-  return typeof text === 'string' ? (JSON.parse(text) as SalvageProgress[]) : [];
+  const plan = typeof text === 'string' ? (JSON.parse(text) as SalvageProgress[]) : [];
+  // An older siteward counted no silent events.
+  return plan.map((one) => ({ ...one, silent: one.silent ?? [] }));
 }
 
 function save({ db }: SiteFile | BulkFile, plan: readonly SalvageProgress[]): void {

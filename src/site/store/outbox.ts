@@ -4,6 +4,7 @@ import { lanes } from '#site/model/index.ts';
 import { EventInsert } from './insert.ts';
 import { laneIndex } from './lanes.ts';
 import { evAt, type WireRow } from './protocol.ts';
+import { nextGapId, silentGapFrom } from './silent-gap.ts';
 import type { GapMark, GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
 
 /** Stored as their place in the list; never reorder. */
@@ -320,7 +321,7 @@ function prepare(db: Database) {
     parkedRow: db.prepare<[number], { lane: number; okey: string; silent: number }>(
       'SELECT ev.lane, ev.okey, ev.silent FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
     ),
-    gap: db.prepare('INSERT INTO gap(lane, seq_from, seq_to, n, why, at) VALUES(?, ?, ?, ?, ?, ?)'),
+    gap: db.prepare(`INSERT INTO gap(id, lane, seq_from, seq_to, n, why, at) VALUES(${nextGapId}, ?, ?, ?, ?, ?, ?)`),
     gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ? AND seq_from = ? AND seq_to = ?'),
     growGap: db.prepare(
       `UPDATE gap SET n = n + @count, seq_from = min(seq_from, @seqFrom), seq_to = max(seq_to, @seqTo),
@@ -333,14 +334,14 @@ function prepare(db: Database) {
     ),
     gapExists: pluck<[number], number>(db, 'SELECT 1 FROM gap WHERE id = ?'),
     countGaps: pluck<[], number>(db, 'SELECT count(*) FROM gap'),
-    openGaps: pluck<[], number>(db, 'SELECT count(*) FROM gap WHERE reported = 0 AND n > 0'),
-    lostOf: pluck<[number], number>(db, 'SELECT coalesce(sum(n), 0) FROM gap WHERE lane = ?'),
+    openGaps: pluck<[], number>(db, `SELECT count(*) FROM gap WHERE reported = 0 AND n > 0 AND id < ${silentGapFrom}`),
+    lostOf: pluck<[number], number>(db, `SELECT coalesce(sum(n), 0) FROM gap WHERE lane = ? AND id < ${silentGapFrom}`),
     oldestReported: db.prepare<
       [number, string],
       { id: number; seqFrom: number; seqTo: number; count: number; at: number }
     >(
       `SELECT id, seq_from AS seqFrom, seq_to AS seqTo, n AS count, at FROM gap
-       WHERE reported = 1 AND lane = ? AND why = ? ORDER BY id LIMIT 2`,
+       WHERE reported = 1 AND lane = ? AND why = ? AND id < ${silentGapFrom} ORDER BY id LIMIT 2`,
     ),
     forgetGap: db.prepare('DELETE FROM gap WHERE id = ?'),
     insertMedia: db.prepare(

@@ -13,6 +13,7 @@ import type {
   MediaRow,
   MediaState,
   MediaUpdate,
+  NewGap,
   ParkedRecord,
   PendingRow,
   Recovery,
@@ -78,7 +79,7 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'settle'; readonly verdicts: readonly Verdict[] }
   | { readonly op: 'retryParked'; readonly events: readonly EventAt[] }
   | { readonly op: 'dropParked'; readonly events: readonly EventAt[]; readonly at: number }
-  | { readonly op: 'addGap'; readonly gap: Omit<Gap, 'id' | 'reported'> }
+  | { readonly op: 'addGap'; readonly gap: NewGap }
   | { readonly op: 'gapsReported'; readonly gaps: readonly GapMark[] }
   | { readonly op: 'addAnchor'; readonly anchor: Anchor }
   | { readonly op: 'updateMedia'; readonly updates: readonly MediaUpdate[] }
@@ -91,7 +92,7 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'media'; readonly states: readonly MediaState[]; readonly limit: number }
   | { readonly op: 'events'; readonly query: EventsQuery }
   | { readonly op: 'parked'; readonly limit: number; readonly beforeSeq: number }
-  | { readonly op: 'gaps'; readonly limit: number; readonly unreported: boolean }
+  | { readonly op: 'gaps'; readonly limit: number; readonly unreported: boolean; readonly withSilent: boolean }
   | { readonly op: 'anchors' }
   | { readonly op: 'verifications' }
   | { readonly op: 'arming'; readonly partition: string | null; readonly limit: number }

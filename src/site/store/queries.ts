@@ -70,11 +70,11 @@ export function newest<R extends { readonly seq: number }>(
   return all.sort((a, b) => b.seq - a.seq).slice(0, limit);
 }
 
-export function gaps({ limit, unreported }: Ask<'gaps'>, { site, bulk }: Sources): Gap[] {
+export function gaps(query: Ask<'gaps'>, { site, bulk }: Sources): Gap[] {
   // Whoever reads them to report them must not find them grown afterwards.
-  if (unreported) for (const file of [site, bulk]) file?.outbox.sealGap();
-  const all = [...site.reader.gaps(limit, unreported), ...(bulk?.reader.gaps(limit, unreported) ?? [])];
-  return all.sort((a, b) => b.at - a.at).slice(0, limit);
+  if (query.unreported) for (const file of [site, bulk]) file?.outbox.sealGap();
+  const all = [...site.reader.gaps(query), ...(bulk?.reader.gaps(query) ?? [])];
+  return all.sort((a, b) => b.at - a.at).slice(0, query.limit);
 }
 
 /** Merges a slice of both files. Below the higher of both floors one of them was not looked at yet. */

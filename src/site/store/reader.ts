@@ -5,6 +5,7 @@ import { laneAt, laneIndex } from './lanes.ts';
 import { mediaStates, pluck } from './outbox.ts';
 import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
 import type { StoredEvent } from './public-event.ts';
+import { isSilentGap, silentGapFrom } from './silent-gap.ts';
 import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
 import type { Stamp } from './waited.ts';
 
@@ -158,8 +159,8 @@ export class Reader {
     }));
   }
 
-  gaps(limit: number, unreported: boolean): Gap[] {
-    return this.#sql.gaps.all(unreported ? 0 : 1, limit).map((row) => ({
+  gaps({ limit, unreported, withSilent }: { limit: number; unreported: boolean; withSilent: boolean }): Gap[] {
+    return this.#sql.gaps.all(unreported ? 0 : 1, Number(withSilent), limit).map((row) => ({
       id: row.id,
       lane: laneAt(row.lane),
       seqFrom: row.seq_from,
@@ -168,6 +169,7 @@ export class Reader {
       why: row.why,
       at: row.at,
       reported: row.reported === 1,
+      ...(isSilentGap(row.id) && { silent: true as const }),
     }));
   }
 
@@ -253,8 +255,12 @@ function prepare(db: Database) {
       `SELECT ${storedColumns}, ev.lane, ev.body, parked.at, parked.status, parked.reason, parked.tries
        FROM parked JOIN ev USING(seq) WHERE parked.seq < ? AND NOT ev.silent ORDER BY parked.seq DESC LIMIT ?`,
     ),
-    gaps: db.prepare<[number, number], GapLine>('SELECT * FROM gap WHERE reported <= ? ORDER BY id DESC LIMIT ?'),
-    lost: db.prepare<[], { lane: number; n: number }>('SELECT lane, sum(n) AS n FROM gap GROUP BY lane'),
+    gaps: db.prepare<[number, number, number], GapLine>(
+      `SELECT * FROM gap WHERE reported <= ? AND (id < ${silentGapFrom} OR ?) ORDER BY id DESC LIMIT ?`,
+    ),
+    lost: db.prepare<[], { lane: number; n: number }>(
+      `SELECT lane, sum(n) AS n FROM gap WHERE id < ${silentGapFrom} GROUP BY lane`,
+    ),
     media: db.prepare<[number, number], MediaLine>(
       `SELECT media.*, ev.lane, ev.eid, ev.wall, ev.silent FROM media JOIN ev USING(seq)
        WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,

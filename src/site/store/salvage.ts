@@ -8,6 +8,7 @@ import { attempt } from './quiet.ts';
 import { damagedReason } from './reader.ts';
 import { readable, scan } from './scan.ts';
 import type { WaitingMark } from './side.ts';
+import { isSilentGap, nextGapId } from './silent-gap.ts';
 import type { SiteFile } from './site-file.ts';
 import { openSource } from './source.ts';
 import { type Table, tables } from './tables.ts';
@@ -36,6 +37,8 @@ export interface SalvageProgress {
   events: number;
   parked: number;
   unreadable: Unreadable[];
+  /** Silent ones among what cannot be read, which stand in no count that anybody sees (safety 4). */
+  silent: Unreadable[];
   /** What the side file knows to have waited in it, by lane index: lost if it cannot be opened at all. */
   readonly waiting?: readonly WaitingMark[];
 }
@@ -52,6 +55,7 @@ export const newSalvage = (
   events: 0,
   parked: 0,
   unreadable: [],
+  silent: [],
   ...(waiting !== undefined && { waiting }),
 });
 
@@ -87,6 +91,7 @@ export class Salvage {
   readonly #reads = new Map<string, Statement<unknown[], Row>>();
   readonly #known: Statement<[number, number], number>;
   readonly #planned: Statement;
+  readonly #nextGap: Statement<[], number>;
   #added: number[] = lanes.map(() => 0);
 
   /** Throws when the source is no database at all. */
@@ -96,6 +101,7 @@ export class Salvage {
     this.#wall = options.wall;
     this.#source = openSource(options.path);
     this.#known = pluck(this.#to.db, 'SELECT count(*) FROM ev WHERE seq BETWEEN ? AND ?');
+    this.#nextGap = pluck(this.#to.db, `SELECT ${nextGapId}`);
     this.#planned = this.#to.db.prepare(
       `UPDATE media SET state = @state, at = @at, file = @file, bytes = @bytes, sha256 = @sha256, mime = @mime,
          reason = @reason WHERE seq = @seq AND idx = @idx AND state = 0`,
@@ -147,8 +153,8 @@ export class Salvage {
       for (const row of rows) {
         const seq = numberOf(row);
         const found = this.#event(seq);
-        // A silent one that is lost stands in no count either (safety 4).
-        if (found === 'unreadable' && row.silent === 0) this.#miss(lane, seq, seq);
+        const { silent, unreadable } = this.progress;
+        if (found === 'unreadable') this.#miss(lane, seq, seq, row.silent === 1 ? silent : unreadable);
         else if (found === 'sound') this.#wait(row);
       }
       if (bad !== undefined) this.#doubt(...bad);
@@ -199,10 +205,19 @@ export class Salvage {
     const range = { from: this.progress.next, to: this.#top(name, number) };
     const numberOf = (row: Row) => Number(row[number]);
     for (const { rows, next } of scan({ ...range, read: this.#numbered(name, number), numberOf })) {
-      for (const row of rows) this.#insert(name, row, salvage === 'renumbered' ? number : undefined);
+      for (const row of rows) {
+        if (name === 'gap') this.#gap(row);
+        else this.#insert(name, row, salvage === 'renumbered' ? number : undefined);
+      }
       this.progress.next = next;
       yield;
     }
+  }
+
+  /** Under the next id that is free; a record of silent events keeps its own. */
+  #gap(row: Row): void {
+    const id = isSilentGap(row.id) ? Number(row.id) : (this.#nextGap.get() ?? null);
+    this.#insert('gap', { ...row, id });
   }
 
   /** From both ends to the bad page. */
@@ -283,14 +298,13 @@ export class Salvage {
     this.progress.doubt = [Math.min(from, doubt?.[0] ?? from), Math.max(to, doubt?.[1] ?? to)];
   }
 
-  #miss(lane: number, from: number, end: number): void {
-    const { unreadable, last } = this.progress;
-    const to = end > from ? Math.min(end, last) : end;
+  #miss(lane: number, from: number, end: number, missed = this.progress.unreadable): void {
+    const to = end > from ? Math.min(end, this.progress.last) : end;
     if (to < from) return;
-    let known = unreadable.find((one) => one.lane === lane);
+    let known = missed.find((one) => one.lane === lane);
     if (known === undefined) {
       known = { lane, count: 0, from, to };
-      unreadable.push(known);
+      missed.push(known);
     }
     const found = to === from ? 0 : (this.#known.get(from, to) ?? 0);
     known.count += to - from + 1 - found;

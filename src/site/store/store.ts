@@ -180,8 +180,8 @@ export class WorkerStore implements Store {
     return perFile(events, (some) => this.#ask({ op: 'dropParked', events: some, at }));
   }
 
-  gaps({ limit, unreported = false }: { limit: number; unreported?: boolean }): Promise<Gap[]> {
-    return this.#ask({ op: 'gaps', limit: bounded(limit), unreported });
+  gaps({ limit, unreported = false, withSilent = false }: Parameters<Store['gaps']>[0]): Promise<Gap[]> {
+    return this.#ask({ op: 'gaps', limit: bounded(limit), unreported, withSilent });
   }
 
   rowOf(number: number): Promise<number> {

@@ -186,10 +186,12 @@ export interface Gap {
   readonly at: number;
   /** True when an event that tells of it is on disk. */
   readonly reported: boolean;
+  /** Of silent events: it stands in no count and no list, and a silent event tells of it (safety 4). */
+  readonly silent?: true;
 }
 
 /** What a loss is recorded with. */
-export type NewGap = Omit<Gap, 'id' | 'reported'>;
+export type NewGap = Omit<Gap, 'id' | 'reported' | 'silent'>;
 
 /** A gap record as it was read; one that has changed since, or has another's id, is not meant. */
 export type GapMark = Pick<Gap, 'lane' | 'id' | 'seqFrom' | 'seqTo'>;
@@ -301,8 +303,8 @@ export interface ParkedStore {
 }
 
 export interface GapStore {
-  /** Gap records, newest first. */
-  gaps(query: { limit: number; unreported?: boolean }): Promise<Gap[]>;
+  /** Gap records, newest first; those of silent events only where `withSilent` says so. */
+  gaps(query: { limit: number; unreported?: boolean; withSilent?: boolean }): Promise<Gap[]>;
   /** Records events that were lost outside the database (memory was full). */
   addGap(gap: NewGap): Promise<void>;
   /**

@@ -23,7 +23,7 @@ export function answerQuestion(of: {
     case 'stats':
       return store.stats();
     case 'gaps':
-      return store.gaps({ limit: many });
+      return store.gaps({ limit: many, withSilent: true });
     case 'retryParked':
       return parkedOf(store, seqs).then((events) => store.retryParked(events));
     case 'dropParked':
@@ -51,7 +51,7 @@ async function look(store: Store) {
       delivery === 'parked' ? [{ seq, eventId, reason }] : [],
     ),
     parkedShown: parked.map(({ seq }) => seq),
-    gaps: await store.gaps({ limit: many }),
+    gaps: await store.gaps({ limit: many, withSilent: true }),
     media,
     anchors: await store.anchors(),
     stats: await store.stats(),

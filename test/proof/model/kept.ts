@@ -41,6 +41,7 @@ export const keptRuns: readonly { readonly plan: Plan; readonly found: string }[
     found: 'a refused event of a deleted bulk.db that nobody counted, since the disk was full over several starts',
   },
   { plan: planOf(70433), found: 'a picture of an event that nobody knew any more, in the spool for ever' },
+  { plan: planOf(7112), found: 'a silent alarm on a damaged page that nobody counted, since nothing may tell of one' },
   { plan: planOf(13), found: 'nothing: bursts and kills, with the most events of all' },
 ];
 

@@ -30,7 +30,9 @@ describe('the wall clock of the store', () => {
     rmSync(join(dir, 'site.db'));
     // It has stepped back by a day.
     const second = opened(dir, () => now - dayMs);
-    expect(second.site()?.reader.gaps(10, true)).toMatchObject([{ count: 2, why: 'damage', at: now - dayMs }]);
+    expect(second.site()?.reader.gaps({ limit: 10, unreported: true, withSilent: true })).toMatchObject([
+      { count: 2, why: 'damage', at: now - dayMs },
+    ]);
     second.close(2);
   });
 
