@@ -6,7 +6,8 @@ import { type Try, triesOf } from './tries.ts';
 
 /**
  * The first sending fixes the time of an event whose clock was in doubt by an anchor on disk. Until the anchors of a
- * damaged `site.db` have been brought back a new one takes their place, and gives another time.
+ * damaged `site.db` have been brought back a new one takes their place, and gives another time. The first sending may fall
+ * into that moment, too: in the life that begins with the damage.
  */
 export function oneBodyPerId(history: History): readonly string[] {
   const { entries, final } = history;
@@ -17,8 +18,10 @@ export function oneBodyPerId(history: History): readonly string[] {
       if (identical) return false;
       const own = tries.get(event_id) ?? [];
       const [from = 0, to = 0] = [own[0]?.postAt, own.at(-1)?.postAt];
+      const life = entries.findLastIndex(({ what }, at) => at < from && what === 'life');
+      const began = entries.findLastIndex(({ what }, at) => at < life && what === 'step');
       const lostAnchors = entries
-        .slice(from, to)
+        .slice(Math.max(0, began), to)
         .some((entry) => entry.what === 'step' && entry.step.do === 'corrupt' && entry.step.file === 'site');
       return puts.get(event_id)?.clock === 'synced' || !lostAnchors;
     })

@@ -147,10 +147,17 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
       history([...good(doubted), ...corrupted('bulk'), life, post(2, 1)], {
         accepted: [accepted(doubted, 1, { identical: false })],
       }),
+      // The damage was two lives before the first sending.
+      history([...corrupted('site'), life, step(1), killed, ...good(doubted), killed, life, post(2, 1)], {
+        accepted: [accepted(doubted, 1, { identical: false })],
+      }),
     ],
     whole: [
       history(good(one), { accepted: [accepted(one, 1)] }),
       history([...good(doubted), ...corrupted('site'), life, post(2, 1)], {
+        accepted: [accepted(doubted, 1, { identical: false })],
+      }),
+      history([...corrupted('site'), ...good(doubted), killed, life, post(2, 1)], {
         accepted: [accepted(doubted, 1, { identical: false })],
       }),
     ],
