@@ -17,10 +17,16 @@ const activity = laneIndex('activity');
 
 type Row = Record<string, string | number | null>;
 
+interface Lost {
+  readonly count: number;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** What of a `bulk.db` that is deleted as a whole goes on in the one that takes its place. */
 interface Left {
   readonly tables: readonly { readonly table: string; readonly rows: readonly Row[] }[];
-  readonly lost: { readonly count: number; readonly from: number; readonly to: number };
+  readonly lost: Lost;
   /** The oldest that waited: some of them may be on their way. */
   readonly waiting: readonly number[];
   /** Files of its pictures. */
@@ -60,8 +66,8 @@ export class Emergency {
     if (this.#left !== undefined) return undefined;
     try {
       const left = leftOf(old);
-      const count = left.lost.count + unreadOf(plan, (kept) => join(this.#dir, kept));
-      this.#left = { ...left, lost: { ...left.lost, count } };
+      const lost = sumOf([left.lost, ...unreadOf(plan, (kept) => join(this.#dir, kept))]);
+      this.#left = { ...left, lost };
     } catch {
       // What cannot be read is set aside where it is met.
       return undefined;
@@ -109,7 +115,7 @@ function leftOf(bulk: BulkFile): Left {
       { table: 'memory', rows: memory },
       ...['ev', 'pend', 'media'].map((table) => ({ table, rows: of(table) })),
     ],
-    lost: bulk.db.prepare<[], Left['lost']>(lost).get() ?? { count: 0, from: 0, to: 0 },
+    lost: bulk.db.prepare<[], Lost>(lost).get() ?? { count: 0, from: 0, to: 0 },
     waiting: bulk.db
       .prepare<[], number>(`SELECT seq FROM pend WHERE NOT silent ORDER BY seq LIMIT ${mostOnTheWay}`)
       .pluck()
@@ -120,17 +126,30 @@ function leftOf(bulk: BulkFile): Left {
 }
 
 /** Waiting events of sets that were not read to their end. */
-function unreadOf(plan: readonly SalvageProgress[], path: (kept: string) => string): number {
-  return plan.reduce((sum, one) => sum + (one.phase > activity ? 0 : waitingIn(path(one.kept), one.next)), 0);
+function unreadOf(plan: readonly SalvageProgress[], path: (kept: string) => string): Lost[] {
+  return plan.flatMap((one) => (one.phase > activity ? [] : waitingIn(path(one.kept), one.next)));
 }
 
-function waitingIn(path: string, from: number): number {
+/** Over the numbers of all that hold any. */
+function sumOf(losses: readonly Lost[]): Lost {
+  const some = losses.filter(({ count }) => count > 0);
+  if (some.length === 0) return { count: 0, from: 0, to: 0 };
+  return {
+    count: some.reduce((sum, { count }) => sum + count, 0),
+    from: Math.min(...some.map(({ from }) => from)),
+    to: Math.max(...some.map(({ to }) => to)),
+  };
+}
+
+function waitingIn(path: string, from: number): Lost[] {
   let db: ReturnType<typeof openSource> | undefined;
   try {
     db = openSource(path);
-    return Number(db.prepare('SELECT count(*) FROM pend WHERE seq >= ? AND NOT silent').pluck().get(from));
+    const sql = `SELECT count(*) AS count, coalesce(min(seq), 0) AS "from", coalesce(max(seq), 0) AS "to" FROM pend
+      WHERE seq >= ? AND NOT silent`;
+    return db.prepare<[number], Lost>(sql).all(from);
   } catch {
-    return 0;
+    return [];
   } finally {
     db?.close();
   }

@@ -4,7 +4,7 @@ import type { Files } from './files.ts';
 import { fileNames, laneIndex } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
 import type { Trimmed } from './protocol.ts';
-import { removeRead } from './quarantine.ts';
+import { removeRead, unreadSets } from './quarantine.ts';
 import { succeeds } from './quiet.ts';
 import type { SiteFile } from './site-file.ts';
 import { freePages, pages } from './space.ts';
@@ -88,10 +88,15 @@ export class Yielding {
       if (this.shrink(bulk)) return true;
       const outcome = this.#bulkStep(bulk, rank);
       if (outcome === 'failed') break;
-      if (outcome === 'none') return this.shrink(bulk) || (pages(bulk) > emptyPages && this.#abandon(rank));
+      if (outcome === 'none') return this.shrink(bulk) || (this.#isWorthIt(bulk) && this.#abandon(rank));
       if (times === chunksAtOnce - 1) return true;
     }
     return this.#abandon(rank);
+  }
+
+  /** Also a small one, while activity waits in a damaged file beside it that is not read to its end. */
+  #isWorthIt(bulk: BulkFile): boolean {
+    return pages(bulk) > emptyPages || unreadSets(bulk.db.name).length > 0;
   }
 
   #bulkStep(bulk: BulkFile, rank: number): Outcome {

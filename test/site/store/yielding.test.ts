@@ -108,6 +108,19 @@ describe('on a full disk with nothing in bulk.db that may go', () => {
     expect(trimmed.pictures).toBe(49);
   });
 
+  it('no alarm goes while activity waits in a damaged bulk.db that is not read yet', () => {
+    files.reopen('bulk', 'a page cannot be read');
+    expect(files.mending.isAtWork('bulk')).toBe(true);
+    const yielding = new Yielding({ ...options(), relief: () => false });
+    expect(yielding.bulkYields(laneIndex('alarm'))).toBe(true);
+    expect(files.mending.isAtWork('bulk')).toBe(false);
+    const gaps = files.bulk()?.reader.gaps({ limit: 10, unreported: true, withSilent: true });
+    expect(gaps).toMatchObject([{ lane: 'activity', seqFrom: 54, seqTo: 54, count: 1, why: 'disk_full' }]);
+    expect(site().outbox.counts.pending[laneIndex('alarm')]).toBe(45);
+    // It is gone for good: nothing more can give way there.
+    expect(yielding.bulkYields(laneIndex('alarm'))).toBe(false);
+  });
+
   it('nothing of an alarm goes for a trouble, and nothing at all for a note of a room', () => {
     expect(yields(laneIndex('trouble'))).toEqual([pictures([54]), pictures([53, 51, 52]), ['53-0.jpg', 'trouble']]);
     expect(yields(lanes.length)).toEqual([]);
