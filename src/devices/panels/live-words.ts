@@ -28,13 +28,15 @@ export function createLiveWords(clock: Clock): LiveWords {
   let lostMono: number | undefined;
   let hasDoubt = false;
 
+  const isShortLoss = (mono: number) => clock.monotonic() - mono <= doubtMs;
+
   return {
     lost() {
       lostMono ??= clock.monotonic();
     },
     found() {
       if (lostMono === undefined) return;
-      hasDoubt = clock.monotonic() - lostMono <= doubtMs;
+      hasDoubt = isShortLoss(lostMono);
       lostMono = undefined;
       if (!hasDoubt) words.clear();
     },
@@ -48,7 +50,9 @@ export function createLiveWords(clock: Clock): LiveWords {
       }
     },
     isDoubtful(reading) {
-      if (!hasDoubt || reading.kind !== 'partition' || reading.context || !reading.replay) return false;
+      // The first retained words can be read before `found` is called: they come in one packet with the answer to SUBSCRIBE.
+      const isDoubted = lostMono === undefined ? hasDoubt : isShortLoss(lostMono);
+      if (!isDoubted || reading.kind !== 'partition' || reading.context || !reading.replay) return false;
       const live = words.get(reading.key);
       const { state } = reading;
       if (live === undefined || state === undefined || state === live) return false;

@@ -39,6 +39,17 @@ describe('a retained state after a loss of the broker', () => {
     expect(rig(live, 5000).isDoubtful(says(retained, true))).toBe(isDoubtful);
   });
 
+  it('is doubted as well when it is read before the subscription is known to stand', () => {
+    const clock = manualClock();
+    const words = createLiveWords(clock);
+    words.saw(says('armed_away'));
+    words.lost();
+    clock.advance(5000);
+    expect(words.isDoubtful(says('disarmed', true))).toBe(true);
+    clock.advance(600_000);
+    expect(words.isDoubtful(says('disarmed', true))).toBe(false);
+  });
+
   it('is believed when it is live, when no broker was lost, and when the broker was away for long', () => {
     expect(rig('armed_away', 5000).isDoubtful(says('disarmed'))).toBe(false);
     expect(rig('armed_away', 600_001).isDoubtful(says('disarmed', true))).toBe(false);
