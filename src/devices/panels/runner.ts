@@ -67,9 +67,14 @@ export class Runner {
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    const readings = all.filter((reading) => !this.#words.isDoubtful(reading));
-    if (readings.length < all.length) this.#doubted(message);
-    this.#memory = readings.length < all.length ? { ...memory, states: this.#memory.states } : memory;
+    const isDoubted = all.some((reading) => this.#words.isDoubtful(reading));
+    // What such a message says of zones is as old: it would end those of the running alarm.
+    const readings = isDoubted
+      ? all.filter((reading) => reading.kind !== 'zone' && !this.#words.isDoubtful(reading))
+      : all;
+    if (isDoubted) this.#doubted(message);
+    const { states, named } = this.#memory;
+    this.#memory = isDoubted ? { ...memory, states, named } : memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
