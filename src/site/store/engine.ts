@@ -126,6 +126,7 @@ export class Engine {
 
   read(request: StoreRequest): StoreReply {
     if (request.op === 'inputs' || request.op === 'inputsAfter') this.flushInputs();
+    if (request.op === 'recall') return this.#recall(request);
     try {
       const site = this.#files.site();
       if (site === undefined) throw unavailable('site', this.#files);
@@ -135,13 +136,20 @@ export class Engine {
     }
   }
 
+  /** Only `bulk.db` knows it: while that cannot be read nobody does, which is not the same as "never written". */
+  #recall(request: StoreRequest): StoreReply {
+    try {
+      const [site, bulk] = [this.#files.site(), this.#files.bulk()];
+      if (site === undefined || bulk === undefined) throw unavailable('bulk', this.#files);
+      return reply(request, answerRead(request, this.#sources(site, bulk)));
+    } catch (error) {
+      return reply(request, undefined, this.#failed(error, 'bulk'));
+    }
+  }
+
   /** An error does not say which file it comes from; what `site.db` answers alone shows that it is not the one. */
   #answer(request: StoreRequest, site: SiteFile, bulk: BulkFile | undefined): StoreAnswers[StoreOp] {
-    const files = this.#files;
-    const sources: Sources = {
-      ...{ site, bulk, bytes: () => files.bytes(), durably: this.#durably, wall: files.wall },
-      failed: (error, file) => void this.#failed(error, file),
-    };
+    const sources = this.#sources(site, bulk);
     try {
       return answerRead(request, sources);
     } catch (error) {
@@ -150,6 +158,14 @@ export class Engine {
       this.#failed(error, 'bulk');
       return value;
     }
+  }
+
+  #sources(site: SiteFile, bulk: BulkFile | undefined): Sources {
+    const files = this.#files;
+    return {
+      ...{ site, bulk, bytes: () => files.bytes(), durably: this.#durably, wall: files.wall },
+      failed: (error, file) => void this.#failed(error, file),
+    };
   }
 
   /** An error met outside a request: counted, and the file opened again. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { describe, expect, it } from 'vitest';
 import { type MediaItem, siteEvent } from '#site/model/index.ts';
 import {
@@ -293,6 +294,27 @@ describe('the memory port', () => {
     const again = await startStore(dir);
     expect(await again.memory('onvif').get('yard')).toBe('two');
     expect(await again.memory('panels').get('yard')).toBeUndefined();
+  });
+
+  it('says that it does not know while its file cannot be opened, which is not "never written"', async () => {
+    const dir = temporaryDir();
+    const store = await startStore(dir);
+    await store.memory('dc09').set('opening', 'one');
+    await store.stop();
+    // Somebody else holds it, as a copy or a tool may.
+    const holder = new Sqlite(join(dir, 'bulk.db'));
+    holder.pragma('locking_mode = EXCLUSIVE');
+    holder.exec('BEGIN EXCLUSIVE');
+    const shut = await startStore(dir);
+    await expect(shut.memory('dc09').get('opening')).rejects.toMatchObject({ code: 'store_unavailable' });
+    holder.close();
+    await until(
+      async () =>
+        (await shut
+          .memory('dc09')
+          .get('opening')
+          .catch(() => undefined)) === 'one',
+    );
   });
 
   it('refuses a key above its cap and a value above its size, and keeps what it has', async () => {
