@@ -130,7 +130,7 @@ export class Account {
     const mapped = this.#options.reports.read(reports, { frame: report, ageMs: this.#ageMs(content) });
     const { isShown } = mapped;
     if (again !== undefined && (await again.kept)) {
-      await this.#heardAgain(again.isDue ? mapped.signals.filter(isKnownAgain) : []);
+      await this.#heardAgain(again.isDue ? mapped.signals.filter(isKnownAgain).map(reminding) : []);
       return { result: 'duplicate', answer, isShown };
     }
     if (content.at === undefined || this.#openings === undefined || !mapped.signals.some(isOpening))
@@ -290,6 +290,9 @@ function nameOf({ account, seq, id }: Frame, { data, at }: Content): FrameName {
 /** What the site knows to be the same report again, so that it changes nothing but for how long that is known. */
 const isKnownAgain = (signal: Signal): boolean =>
   signal.kind === 'zone' ? signal.alarm === true : signal.kind !== 'trouble';
+
+/** Nothing is opened or closed by a frame that was taken before. */
+const reminding = (signal: Signal): Signal => (signal.kind === 'partition' ? { ...signal, reminder: true } : signal);
 
 const isOpening = (signal: Signal): boolean => signal.kind === 'partition' && signal.state === 'disarmed';
 

@@ -13,7 +13,7 @@ export interface FrameName {
   readonly at?: number | undefined;
 }
 
-/** The site remembers a report for the same ten minutes, and is told again before they end. */
+/** The site remembers a report for twenty minutes, longer than this and `recentMs` together, and is told again before they end. */
 const remindMs = 240_000;
 
 interface Taken {

@@ -36,7 +36,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
   const isNews = !isToldAgain(work, `partition:${plan.id}`, signal.report);
   const before = partitionOf(work, plan.id);
   if (before.stale) setPartition(work, plan.id, { stale: false });
-  if (!isNews) return;
+  if (!isNews || signal.reminder === true) return;
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
   prove(work, signal, before);

@@ -4,8 +4,11 @@ import type { ToldReport } from './types.ts';
 import type { Work } from './work.ts';
 
 const reportCap = 64;
-/** After so long the same number with the same text is another report: the numbers of a panel go round. */
-const againMs = 600_000;
+/**
+ * After so long the same number with the same text is another report: the numbers of a panel go round. Longer than a receiver takes
+ * to remind of one (`remindMs`), to forget it (`recentMs`) and `renewMs` together: what a receiver still knows is known here too.
+ */
+const againMs = 1_200_000;
 /** One that is repeated for ever is remembered anew after so long, and not on disk each time. */
 const renewMs = 120_000;
 

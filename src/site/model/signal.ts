@@ -108,6 +108,8 @@ export type Signal =
       readonly partition: PartitionId;
       readonly state: ArmingWord;
       readonly user?: string;
+      /** It was taken before, and is only to be remembered for longer: whatever the site knows of it, it changes no arming. */
+      readonly reminder?: true;
       readonly replay: boolean;
       readonly waited?: Waited;
     } & Reported)

@@ -74,11 +74,23 @@ describe('a report that comes again after a restart', () => {
     expect(site.word()).toBe('triggered');
   });
 
-  it('is another one after ten minutes, since the numbers of a panel go round', () => {
+  it('is known for as long as a receiver knows it, and no reminder of it disarms', () => {
+    const site = world(panelHouse());
+    tell(site, [isIn('disarmed', 'o1'), isIn('armed_away', 'c1')]);
+    // Told at 0, heard just before it would be reminded of, and again just before the receiver would forget it.
+    site.pass(839_000);
+    expect(tell(site, [isIn('disarmed', 'o1')])).toEqual([]);
+    expect(site.word()).toBe('armed_away');
+    site.pass(1_300_000);
+    expect(tell(site, [{ ...isIn('disarmed', 'o1'), reminder: true } as Signal])).toEqual([]);
+    expect(site.word()).toBe('armed_away');
+  });
+
+  it('is another one after twenty minutes, since the numbers of a panel go round', () => {
     const site = world(panelHouse());
     tell(site, [isIn('armed_away', 'r0'), ...burglary('r1')]);
     restart(site);
-    site.pass(601_000);
+    site.pass(1_201_000);
     expect(alarms(site, burglary('r1'))).toContain('alarm burglary_perimeter active 2');
   });
 });
