@@ -51,6 +51,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
 
   let loaded: LoadedConfig = first.loaded;
   let configError = first.error;
+  let isRetrying = false;
   const log = createLog({ level: loaded.settings.log.level, redactor: secrets });
   for (const warning of loaded.warnings) log.warn({ file: loaded.file }, warning);
   if (configError !== undefined)
@@ -165,13 +166,20 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     await keepLastGood(good).catch((error: unknown) => log.warn({ err: error }, 'no last good copy could be kept'));
   }
 
+  async function retry(): Promise<void> {
+    isRetrying = true;
+    await slots.retry().catch((error: unknown) => log.error({ err: error }, 'a part could not start'));
+    isRetrying = false;
+  }
+
   /** Signs of life for systemd, given only while the store and the loop really work. */
   async function watch(signal: AbortSignal): Promise<void> {
     const everyMs = watchdogIntervalMs(process.env) ?? watchdogFallbackMs;
     while (!signal.aborted) {
       if (slots.health().every(isAlive)) notifier.watchdog();
       notifier.status(statusLine(slots, configError));
-      await slots.retry().catch((error: unknown) => log.error({ err: error }, 'a part could not start'));
+      // Not waited for: a part that takes its time to start is no reason to be taken for dead.
+      if (!isRetrying) void retry();
       await sleep(everyMs, signal).catch(() => undefined);
     }
   }

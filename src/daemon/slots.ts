@@ -146,7 +146,8 @@ export function createSlots<Settings>(options: {
     retry: () =>
       inTurn(async () => {
         for (const slot of slots) {
-          if (abort.signal.aborted || inForce === undefined || !failures.has(slot.name)) continue;
+          const isMissing = !running.has(slot.name) || failures.has(slot.name);
+          if (abort.signal.aborted || inForce === undefined || !isMissing) continue;
           await stopOne(slot);
           await startOne(slot, inForce);
         }
@@ -158,7 +159,13 @@ export function createSlots<Settings>(options: {
     },
 
     health() {
-      return [...running].flatMap(([name, { part }]) => (part === undefined ? [] : [{ name, ...healthOf(part) }]));
+      return slots.flatMap(({ name }): PartReport[] => {
+        const found = running.get(name);
+        // Between its end and its making anew, or for longer where what it stands on could not be made.
+        if (found === undefined)
+          return inForce === undefined ? [] : [{ name, state: 'down', reason: 'is not running' }];
+        return found.part === undefined ? [] : [{ name, ...healthOf(found.part) }];
+      });
     },
 
     async metrics() {

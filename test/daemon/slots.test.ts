@@ -142,6 +142,33 @@ describe('the slots of the daemon', () => {
     expect(await slots.reload(settings())).toEqual([]);
   });
 
+  it('make all again that a reload stopped, when a vital part can be made again', async () => {
+    let fails = false;
+    const { slots } = house({
+      a: {
+        vital: true,
+        create() {
+          if (fails) throw new Error('the disk is read-only');
+          return { name: 'a', start: async () => {}, stop: async () => {}, health: () => ({ state: 'ok' }) };
+        },
+      },
+    });
+    await slots.start(settings());
+    fails = true;
+    await expect(slots.reload(settings({ a: '2', b: '2' }))).rejects.toThrow('read-only');
+    expect(slots.health()).toMatchObject([
+      { name: 'a', state: 'down', reason: 'the disk is read-only' },
+      { name: 'b', state: 'down', reason: 'is not running' },
+    ]);
+    await expect(slots.retry()).rejects.toThrow('read-only');
+    fails = false;
+    await slots.retry();
+    expect(slots.health()).toMatchObject([
+      { name: 'a', state: 'ok' },
+      { name: 'b', state: 'ok' },
+    ]);
+  });
+
   it('do not start without a vital part', async () => {
     const { slots } = house({ b: { vital: true } });
     await expect(slots.start(settings({ broken: true }))).rejects.toThrow('cannot be made');

@@ -112,7 +112,7 @@ export interface Judged {
 const failsAloneFrom = 5;
 /** After so many an event that the cloud has already is tried instead, while none has passed. */
 const comparedFrom = 3;
-/** Where there is nothing to compare it with: after so many, others of its key get their chance. */
+/** Where nothing tells which of the two it is: after so many, others get their chance. */
 const givesWayFrom = 10;
 /** So often an event that alone fails keeps its place in its key: a quarter of an hour. */
 const keepsPlaceFor = 4;
@@ -200,8 +200,12 @@ function begun({ suspicion, evidence }: Case): Suspicion {
   return { ...suspicion, passedBefore: passed, takenBefore: taken, failedBefore: failed };
 }
 
-/** It takes some of the others and fails on as many: an overloaded cloud, that this event has only met at bad moments. */
+/**
+ * It takes some of the others and fails on as many: an overloaded cloud, that this event has only met at bad moments. So
+ * often only: two events on which alone it fails would call it that for each other, for ever.
+ */
 function isMoody({ suspicion, evidence }: Case): boolean {
+  if (suspicion.failures >= givesWayFrom) return false;
   const taken = evidence.taken - suspicion.takenBefore;
   return taken > 0 && taken < 2 * (evidence.failed - suspicion.failedBefore);
 }
@@ -216,7 +220,8 @@ function onFailure(one: Case, rest: Rest, parks: boolean): Omit<Judged, 'evidenc
       suspicion,
       verdict: known === 'none' ? onNothingKnown({ ...one, suspicion }, rest) : { do: 'rest', rest },
     };
-  if (suspicion.failures < failsAloneFrom || isMoody(one)) return { suspicion, verdict: { do: 'rest', rest } };
+  if (suspicion.failures < failsAloneFrom || isMoody({ ...one, suspicion }))
+    return { suspicion, verdict: { do: 'rest', rest } };
   // A comparison that passes does not show that another new event would: for want of one nothing is parked.
   if (!parks || evidence.taken === suspicion.takenBefore) return apartAlone({ ...one, suspicion });
   if (suspicion.isLastTry) return parked({ ...one, suspicion }, rest);
