@@ -72,6 +72,33 @@ describe('fresh alarms of one partition that are held up', () => {
     }
   });
 
+  it('take turns with the older ones in a storm of them, while those are taken', () => {
+    const older = [1, 2, 3].map((seq) => add(seq));
+    const alarms = [4, 5, 6].map((seq) => add(seq, { fresh: true }));
+    expect(next()).toBe(1);
+    clock.advance(3_000);
+    for (const i of [0, 1, 2]) {
+      expect(next()).toBe(4 + i);
+      delivered(alarms[i]!);
+      expect(next()).toBe(1 + i);
+      delivered(older[i]!);
+    }
+  });
+
+  it('wait for no older one that has failed before', () => {
+    const older = add(1);
+    const alarms = [2, 3].map((seq) => add(seq, { fresh: true }));
+    expect(next()).toBe(1);
+    send(older);
+    queue.back(older);
+    clock.advance(3_000);
+    for (const alarm of alarms) {
+      expect(next()).toBe(alarm.row.seq);
+      delivered(alarm);
+    }
+    expect(next()).toBe(1);
+  });
+
   it('do not pass one another while one is under way', () => {
     const hangs = add(1, { lane: 'trouble' });
     const [alarm, end] = [add(2, { fresh: true }), add(3, { fresh: true })];

@@ -214,6 +214,16 @@ describe('who is at fault', () => {
     }
   });
 
+  it('two events on which alone the cloud fails do not call it overloaded for each other for ever', () => {
+    const suspicion: Suspicion = { ...unsuspected, failures: 9, passedBefore: 5, takenBefore: 5, failedBefore: 9 };
+    const one = { seq: 1, silent: false, direct: false, tries: 10, outcome: outcomeOf(502), suspicion };
+    // One was taken since, and the other one has failed twenty times.
+    const evidence: Evidence = { passed: 6, taken: 6, failed: 29, failing: 'many' };
+    expect(says(verdictOn({ ...one, evidence, known: 'unasked' }))).toMatch(/^apart/);
+    const before = { ...one, suspicion: { ...suspicion, failures: 8 } };
+    expect(says(verdictOn({ ...before, evidence, known: 'unasked' }))).toBe(soon);
+  });
+
   it('an event without a row is never parked', () => {
     expect(play({ own: 422 }, 4, { direct: true })).toEqual([60, 120, 240, 480].map((s) => `apart ${s} s`));
     const byServer = play({ own: 500, other: 'ok' }, 7, { direct: true }).slice(-2);

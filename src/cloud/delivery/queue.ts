@@ -44,6 +44,8 @@ export interface Chain {
   sending: number;
   /** When it had its last turn: of equal ranks the key whose turn is longest ago goes first, so that none waits for all of another. */
   turn: number;
+  /** Its last turn was that of one that did not wait for the older ones. */
+  wentAlone: boolean;
   /** How many of the items have each rank. */
   readonly ranks: number[];
   /** The best rank among the items: an alarm lifts the older events of its key, which must go before it. */
@@ -171,8 +173,10 @@ export class Queue {
       if (head?.state === 'waiting')
         offer(head, head === chain.items[0] || chain.rank === 0 ? chain.rank : rankOf(head));
       const alone = chain.rank === 0 ? overdueAlarm(chain, nowMono) : undefined;
-      // Before the older ones too: of a cloud that takes little, each turn would go to them.
-      if (alone !== undefined) offer(alone, -1);
+      // Before the older ones too: of a cloud that takes little, each turn would go to them. But in turns with those
+      // that have not failed, or they would wait for the end of a storm.
+      const isTurnOfOlder = chain.wentAlone && head?.state === 'waiting' && head.tries === 0;
+      if (alone !== undefined && !isTurnOfOlder) offer(alone, -1);
     }
     for (const item of this.#aside) {
       // One the server fails on comes last in its rank: as a probe it would never let another show that all is well.
@@ -193,6 +197,7 @@ export class Queue {
     item.sentMono = nowMono;
     item.tries += 1;
     item.chain.sending += 1;
+    item.chain.wentAlone = !this.isFirst(item);
     this.#turns += 1;
     item.chain.turn = this.#turns;
   }
@@ -304,6 +309,7 @@ export class Queue {
         items: [],
         open: 0,
         sending: 0,
+        wentAlone: false,
         turn: 0,
         ranks: [0, 0, 0, 0, 0],
         rank: Number.POSITIVE_INFINITY,
