@@ -11,7 +11,7 @@ import { createLiveWords, type LiveWords } from './live-words.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
 import type { CommandName } from './profile.ts';
-import type { Message, Note } from './reading.ts';
+import type { Message, Note, Reading } from './reading.ts';
 import { createZoneSilence, type ZoneSilence } from './silence.ts';
 
 /** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
@@ -72,7 +72,8 @@ export class Runner {
     const readings = isDoubted
       ? all.filter((reading) => reading.kind !== 'zone' && !this.#words.isDoubtful(reading))
       : all;
-    if (isDoubted) this.#doubted(message);
+    this.#words.replaced(message.topic);
+    if (isDoubted) this.#doubted(message, all);
     const { states, named } = this.#memory;
     this.#memory = isDoubted ? { ...memory, states, named } : memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
@@ -143,6 +144,12 @@ export class Runner {
     return this.built.compiled.rules.some((rule) =>
       rule.reads.some((read) => read.for === 'link' && read.layers.includes(layer)),
     );
+  }
+
+  /** Call now and then: what a doubted word says once its doubt has ended. Nothing while the bridge or the panel is away. */
+  settled(): readonly Signal[] {
+    if (this.bridge === false || this.device === false) return [];
+    return this.#words.settled().flatMap((message) => this.take(message)?.signals ?? []);
   }
 
   /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */
@@ -228,9 +235,10 @@ export class Runner {
     }
   }
 
-  /** The partition stays as it was heard, stale, until the panel says something live. */
-  #doubted({ topic }: Message): void {
-    const about = topic.slice(0, 200);
+  /** The partition stays as it was heard, until the panel says something live or the doubt has ended. */
+  #doubted(message: Message, readings: readonly Reading[]): void {
+    this.#words.doubted(message, readings);
+    const about = message.topic.slice(0, 200);
     if (this.#gate.pass(`doubted|${about}`))
       this.#log.warn(
         { topic: about },
