@@ -14,6 +14,7 @@ import {
   nak,
   parseContent,
   parseReports,
+  type Report,
 } from '#lib/dc09/index.ts';
 import { localIso } from '#lib/local-iso.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
@@ -114,10 +115,13 @@ export class Account {
     const { content, key } = opened;
     const { clock } = this.#options;
     if (!this.#isTimely(content)) return this.#not('time', timeText, nak(clock.wall()));
-    if (!isOf(frame, content)) return this.#not('unread', accountText, duh(frame));
-    if (content.at !== undefined) this.#openings?.heard(content.at);
-    const reports = frame.id === 'NULL' ? [] : known.has(frame.id) ? parseReports(frame.id, content.data) : undefined;
-    if (reports === undefined) return this.#not('unread', 'a frame could not be read', duh(frame));
+    const isOwn = key === undefined || isOf(frame, content);
+    if (isOwn && content.at !== undefined) this.#openings?.heard(content.at);
+    const all = frame.id === 'NULL' ? [] : known.has(frame.id) ? parseReports(frame.id, content.data) : undefined;
+    if (all === undefined) return this.#not('unread', 'a frame could not be read', duh(frame));
+    // An alarm always passes: some panels write the account of the partition there.
+    const reports = isOwn ? all : all.filter((report) => this.#isAlarm(report));
+    if (!isOwn && reports.length === 0) return this.#not('unread', accountText, duh(frame));
 
     const answer = ack(frame, key === undefined ? undefined : { key, wallMs: clock.wall() });
     if (reports.length === 0) {
@@ -164,6 +168,10 @@ export class Account {
     }
     mapped.kept();
     return { result: 'read', answer, isShown };
+  }
+
+  #isAlarm(report: Report): boolean {
+    return this.#options.reports.read([report], { frame: '' }).signals.some(isAlarm);
   }
 
   /** Undefined while nobody knows: the panel sends it again. */
@@ -276,7 +284,7 @@ export class Account {
 const known: ReadonlySet<string> = new Set(['SIA-DCS', 'ADM-CID']);
 const failed = (isShown: boolean): Answer => ({ result: 'failed', isShown });
 
-/** What is in the cipher cannot be changed, what stands before it can: a frame of one panel is no other's. */
+/** What is in the cipher cannot be changed, what stands before it can: a frame of one panel is no other's. In clear it shows nothing. */
 function isOf({ account = '' }: Frame, { data }: Content): boolean {
   const inside = accountIn(data);
   const plain = (text: string) => text.toUpperCase().replace(/^0+/, '');
@@ -293,6 +301,11 @@ const isKnownAgain = (signal: Signal): boolean =>
 
 /** Nothing is opened or closed by a frame that was taken before. */
 const reminding = (signal: Signal): Signal => (signal.kind === 'partition' ? { ...signal, reminder: true } : signal);
+
+const isAlarm = (signal: Signal): boolean =>
+  signal.kind === 'alarm' ||
+  (signal.kind === 'zone' && signal.alarm === true) ||
+  (signal.kind === 'partition' && signal.state === 'triggered');
 
 const isOpening = (signal: Signal): boolean => signal.kind === 'partition' && signal.state === 'disarmed';
 

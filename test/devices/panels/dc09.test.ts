@@ -367,15 +367,33 @@ describe('a recorded frame that is played again', () => {
     expect(armed(second)).toBe(false);
   });
 
-  it.each([undefined, key])('of another account is refused, with the key %s', async (withKey) => {
-    const rig = await receiving(withKey === undefined ? {} : { key: withKey });
-    const text = frameOf({
-      ...{ seq: '0001', account: 'AB12', data: 'Nri1/OP1', wallMs: rig.clock.wall() },
-      ...(withKey === undefined ? {} : { key: withKey }),
-    });
-    expect(await play(rig, frame(text.slice(9, -1).replace('#AB12[', '#1234[')))).toBe('DUH');
+  it('of another account is refused where there is a key, all but its alarms', async () => {
+    const rig = await receiving({ key });
+    const other = (seq: string, data: string) => {
+      const text = frameOf({ seq, account: 'AB12', data, key, wallMs: rig.clock.wall() });
+      return play(rig, frame(text.slice(9, -1).replace('#AB12[', '#1234[')));
+    };
+    expect(await other('0001', 'Nri1/OP1')).toBe('DUH');
     expect(told(rig.signals)).toEqual([]);
     expect(await rig.count('unread')).toBe(1);
+    expect(await other('0002', 'Nri1/OP1BA002')).toBe('ACK');
+    expect(told(rig.signals)).toEqual([
+      { kind: 'zone', zone: '2', alarm: true },
+      { kind: 'partition', partition: 'p1', state: 'triggered' },
+    ]);
+  });
+
+  it('in clear may carry the account of a partition, which shows nothing there', async () => {
+    const rig = await receiving();
+    for (const [seq, data] of [
+      ['0001', 'Nri1/BA002'],
+      ['0002', 'Nri1/OP1'],
+    ] as const) {
+      const text = frameOf({ seq, account: 'AB12', data, wallMs: rig.clock.wall() });
+      expect(await play(rig, frame(text.slice(9, -1).replace('#AB12[', '#1234[')))).toBe('ACK');
+    }
+    expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: true });
+    expect(armed(rig)).toBe(false);
   });
 });
 
