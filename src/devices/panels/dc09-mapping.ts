@@ -10,6 +10,7 @@ import {
 } from '#site/model/index.ts';
 import { fits, type Role } from './codes.ts';
 import { type ReportMeaning, reportMeaning } from './dc09-codes.ts';
+import { Conditions } from './dc09-conditions.ts';
 import type { HintDraft } from './hints.ts';
 import type { Mapping } from './mapping.ts';
 import { normalKey } from './values.ts';
@@ -38,6 +39,7 @@ export class ReportMapping {
   readonly #partitionsOf: (zone: ZoneNumber) => readonly PartitionId[];
   /** The detectors that hold a zone in alarm which stands for several, by the numbers their panel gives them. */
   readonly #detectors = new Map<ZoneNumber, Set<string>>();
+  readonly #conditions = new Conditions();
   /** Burglary zones in alarm by what this run has kept. */
   readonly #alarmed = new Set<ZoneNumber>();
   /** Burglary zones that may be in alarm since an earlier run. */
@@ -57,7 +59,9 @@ export class ReportMapping {
 
   /** `frame` names the frame they stand in; `ageMs`: how long ago it happened, where that is known. */
   read(reports: readonly Report[], { frame, ageMs }: { frame: string; ageMs?: number | undefined }): Mapped {
-    const all = reports.map((report) => this.#one(report));
+    // A frame may end two of the reports that hold one condition.
+    const conditions = this.#conditions.copy();
+    const all = reports.map((report) => this.#one(report, conditions));
     const age = ageMs === undefined ? {} : { ageMs };
     return {
       // A frame may report twice of one zone.
@@ -72,7 +76,7 @@ export class ReportMapping {
     };
   }
 
-  #one(report: Report): Mapped {
+  #one(report: Report, conditions: Conditions): Mapped {
     const meaning = reportMeaning(report, this.#partArming);
     const number = normalKey(report.number ?? '', 'number');
     if (meaning === undefined) return hinted(unknownCode(report));
@@ -86,11 +90,11 @@ export class ReportMapping {
       case 'burglary':
         return this.#burglary(report, number, meaning.active);
       case 'trouble':
-        return this.#trouble(number, meaning, 'sia' in report || zoneTroubles.has(report.contactId.slice(1)));
+        return this.#trouble(report, number, meaning) ?? this.#condition(report, number, meaning, conditions);
       case 'fault':
-        return this.#fault(number, meaning.active);
+        return this.#condition(report, number, meaning, conditions);
       case 'pulse':
-        return made([true, false].map((active) => this.#ofPanel(meaning.trouble, active)));
+        return made([{ ...this.#ofPanel(meaning.trouble, true), pulse: true }]);
       case 'alarm':
         return this.#danger(report, number, meaning);
       case 'zone':
@@ -199,23 +203,38 @@ export class ReportMapping {
     };
   }
 
-  /** What a detector lacks is told of its zone, if it is known and the code speaks of zones; the rest of the panel. */
+  /** What a detector lacks is told of its zone, if it is known and the code speaks of zones; undefined for the rest. */
   #trouble(
+    report: Report,
     number: string,
     { trouble, active }: Extract<ReportMeaning, { is: 'trouble' }>,
-    speaksOfZone: boolean,
-  ): Mapped {
+  ): Mapped | undefined {
+    const speaksOfZone = 'sia' in report || zoneTroubles.has(report.contactId.slice(1));
     const zone = speaksOfZone ? this.#mapping.zones.get(number) : undefined;
     if (zone !== undefined && trouble === 'tamper') return made([this.#zone(zone.number, { tamper: active })]);
     if (zone !== undefined && trouble === 'sensor_battery')
       return made([this.#zone(zone.number, { lowBattery: active })]);
     if (zone !== undefined && trouble === 'supervision') return made([this.#zone(zone.number, { online: !active })]);
-    return made([this.#ofPanel(trouble, active)]);
+    return undefined;
   }
 
-  #fault(number: string, active: boolean): Mapped {
-    const zone = this.#mapping.zones.get(number);
-    return made([{ ...this.#ofPanel('system', active), ...(zone === undefined ? {} : { zone: zone.number }) }]);
+  /** A trouble of the panel, or a fault of the zone that is known by its number. Over when the last report that holds it is. */
+  #condition(
+    report: Report,
+    number: string,
+    meaning: Extract<ReportMeaning, { is: 'trouble' | 'fault' }>,
+    conditions: Conditions,
+  ): Mapped {
+    const { active } = meaning;
+    const trouble = meaning.is === 'fault' ? 'system' : meaning.trouble;
+    const zone = meaning.is === 'fault' ? this.#mapping.zones.get(number) : undefined;
+    const condition = `${trouble}|${zone?.number ?? ''}`;
+    const holds = conditions.take(condition, report, { number, active });
+    const signal = { ...this.#ofPanel(trouble, active), ...(zone === undefined ? {} : { zone: zone.number }) };
+    return made(
+      active || !holds ? [signal] : [],
+      () => void this.#conditions.take(condition, report, { number, active }),
+    );
   }
 
   #ofPanel(trouble: TroubleKind, active: boolean): Extract<ReportSignal, { kind: 'trouble' }> {

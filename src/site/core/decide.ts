@@ -13,7 +13,7 @@ import { panelTest } from './panel-test.ts';
 import { handOverAll } from './plan.ts';
 import { tick } from './schedules.ts';
 import { started, timerFired } from './started.ts';
-import { conditionChanged, endOrphans } from './supervision.ts';
+import { conditionChanged, conditionPulsed, endOrphans } from './supervision.ts';
 import { before } from './timers.ts';
 import { eventsLost, storageChanged } from './trouble.ts';
 import type { Decide } from './types.ts';
@@ -115,7 +115,8 @@ function actOn(work: Work, signal: Signal): void {
       break;
     case 'trouble':
       if (signal.zone === undefined || zonePlan(work.plan, signal.zone) !== undefined) {
-        conditionChanged(work, { ...signal, kind: signal.trouble });
+        const change = signal.pulse === true ? conditionPulsed : conditionChanged;
+        change(work, { ...signal, kind: signal.trouble });
       }
       break;
     case 'refusal':

@@ -61,6 +61,12 @@ export function conditionChanged(work: Work, trouble: Trouble & { readonly urgen
   else ends(work, key, watch, trouble);
 }
 
+/** A condition whose end nobody tells: it begins and ends at once. One that holds already goes on, whatever else began it. */
+export function conditionPulsed(work: Work, trouble: Trouble): void {
+  if (holds(work, troubleKey(trouble.kind, trouble.source, trouble.zone))) return;
+  for (const active of [true, false]) conditionChanged(work, { ...trouble, active });
+}
+
 function begins(work: Work, key: string, watch: WatchState, trouble: Trouble & { urgent?: boolean | undefined }): void {
   const { changes, windowMs } = unstableRule(work.plan);
   const keptMs = Math.max(windowMs, oncePerMs(trouble.kind));

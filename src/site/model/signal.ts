@@ -139,6 +139,8 @@ export type Signal =
       readonly source: DeviceRef;
       readonly trouble: TroubleKind;
       readonly active: boolean;
+      /** Nobody tells its end: it is over at once, and while the condition holds anyway it is no news. */
+      readonly pulse?: true;
       readonly zone?: ZoneNumber;
       readonly detail?: string;
       /** Only a person can end it: it is reported at once, however long its kind may wait. */

@@ -224,6 +224,29 @@ describe('the codes of the tables', () => {
     expect(reporting().say(data).told).toEqual(told);
   });
 
+  it('a trouble ends with the last report that holds it, and no pulse ends it', () => {
+    const rig = reporting();
+    expect(rig.say('1310 00 000').told).toEqual(['system active ']);
+    expect(rig.say('1461 00 003').told).toEqual([]);
+    rig.say('1333 00 004');
+    rig.say('1333 00 005');
+    expect(rig.say('3310 00 000').told).toEqual([]);
+    expect(rig.say('3333 00 004').told).toEqual([]);
+    expect(rig.say('3333 00 005').told).toEqual(['system restored ']);
+    // Both ends in one frame.
+    rig.say('Nri0/YX');
+    rig.say('Nri0/YP');
+    expect(rig.say('Nri0/YZ/YQ').told).toEqual(['system restored ']);
+  });
+
+  it('a trouble from before a restart ends with any end, and still with no pulse', () => {
+    const rig = reporting();
+    rig.say('1310 00 000');
+    rig.restart();
+    expect(rig.say('1461 00 003').told).toEqual([]);
+    expect(rig.say('3333 00 000').told).toEqual(['system restored ']);
+  });
+
   it('a trouble of a detector ends with its restore', () => {
     const rig = reporting();
     rig.say('Nri1/FT010');
