@@ -3,12 +3,12 @@ import { Counter, type Registry } from 'prom-client';
 import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
 import type { AnswerResult, CommandResult } from '#site/model/index.ts';
 import { isoTime } from '#site/model/index.ts';
 import { errorOf, givenAnswer, verifyReply } from './answering.ts';
 import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
-import { rates } from './rate.ts';
 import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
@@ -55,7 +55,7 @@ interface Target extends Envelope {
 }
 
 /** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
-const unknownClient = 'unknown';
+export const unknownClient = 'unknown';
 const sitePerSecond = 100;
 /** Commands of one client wait for each other while a code is checked, so that their order holds. */
 const waitingCap = 32;
@@ -63,12 +63,22 @@ const clientCap = 256;
 
 export function createCommands(options: CommandsOptions): Commands {
   const { root, site, clock, log } = options;
-  const perClient = rates({ clock, perSecond: limits.commands_per_s, names: clientCap });
-  const perSite = rates({ clock, perSecond: sitePerSecond, names: 1 });
+  const perClient = rateLimit({
+    clock,
+    burst: limits.commands_per_s,
+    perSecond: limits.commands_per_s,
+    cap: clientCap,
+  });
+  const perSite = rateLimit({ clock, burst: sitePerSecond, perSecond: sitePerSecond, cap: 1 });
   // Whoever gives a code may be calling for help: no flood of anything else takes their turn (safety 1, I14).
-  const codedPerClient = rates({ clock, perSecond: limits.commands_per_s, names: clientCap });
-  const codedPerSite = rates({ clock, perSecond: sitePerSecond, names: 1 });
-  const told = rates({ clock, perSecond: 1, names: clientCap });
+  const codedPerClient = rateLimit({
+    clock,
+    burst: limits.commands_per_s,
+    perSecond: limits.commands_per_s,
+    cap: clientCap,
+  });
+  const codedPerSite = rateLimit({ clock, burst: sitePerSecond, perSecond: sitePerSecond, cap: 1 });
+  const told = rateLimit({ clock, burst: 1, perSecond: 1, cap: clientCap });
   const lanes = new BoundedMap<string, Lane>(clientCap);
   const counted = new Counter({
     name: 'siteward_mqtt_commands_total',

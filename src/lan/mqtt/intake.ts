@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { describe, isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
 import { type AskResult, isoTime } from '#site/model/index.ts';
-import { addressOf, type CommandMessage, capped } from './commands.ts';
+import { addressOf, type CommandMessage, capped, unknownClient } from './commands.ts';
 import { type Envelope, fieldOf, type Refusal, readObject } from './parse.ts';
-import { rates } from './rate.ts';
 import { type Reply, verificationIn } from './schemas.ts';
 import type { SitePort } from './site-port.ts';
 
@@ -23,7 +23,6 @@ export interface IntakeOptions {
 /** Requests that are being written at a time. */
 const atOnce = 32;
 const perSecond = 20;
-const unknownClient = 'unknown';
 
 /**
  * Requests to verify an alarm from the partner platform (`in/verification`). Everything that is wrong with one ends in a
@@ -31,7 +30,7 @@ const unknownClient = 'unknown';
  */
 export function createIntake(options: IntakeOptions): { take(message: CommandMessage): void } {
   const { root, site, clock, log } = options;
-  const rate = rates({ clock, perSecond, names: 1 });
+  const rate = rateLimit({ clock, burst: perSecond, perSecond, cap: 1 });
   let underWay = 0;
   const counted = new Counter({
     name: 'siteward_mqtt_intake_total',

@@ -7,10 +7,8 @@ import { troubleEvent } from './events.ts';
 import { exitTrip } from './exit.ts';
 import { burglaryAlarm, exitEnded, independentAlarm, noteEntered, startEntry } from './partition.ts';
 import { isShut, shutTrip } from './swinger.ts';
-
 import { left, setTimer } from './timers.ts';
 import { decidedByPanel, runningLifeAlarm } from './transition.ts';
-
 import { isTested, isTestedAll, noteWalked } from './walk-test.ts';
 import {
   enginePlan,
