@@ -3,6 +3,7 @@ import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
 import { addAudit } from './audit.ts';
+import { addCamera } from './camera.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
 import { exitCodes, exitOfError } from './exit-codes.ts';
@@ -106,6 +107,7 @@ function buildProgram(done: (code: number) => void): Command {
   addVerification(program, { socket, done });
   addReplay(program, { socket, done });
   addPanel(program, { done });
+  addCamera(program, { socket, done });
   program
     .command('sandbox')
     .description('run a stand-in for the cloud service, for trials and tests')
