@@ -71,8 +71,10 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
   const reads = createReads(device, addresses);
   const pictures = createPictures({ device, reads, addresses, configured, clock, authHoldMs: timing.authHoldMs });
   const events: SessionEvents = { ...metrics.of(camera.id), online: () => void pictures.prepare() };
+  const source = { kind: 'camera', id: camera.id } as const;
   const session = new CameraSession({
-    source: { kind: 'camera', id: camera.id },
+    source,
+    sourceOf: () => source,
     device,
     reads,
     addresses,

@@ -1,8 +1,9 @@
 import { BoundedMap } from '#lib/bounded.ts';
 import type { DetectionClass, DeviceRef, Signal } from '#site/model/index.ts';
 import type { UnknownTopic } from './camera.ts';
-import { type Notification, truth } from './notification.ts';
-import { findTopic, objectClasses, type TopicRow } from './topics.ts';
+import type { Notification } from './notification.ts';
+import { type Reading, readAll, ruleOf, tokenOf, unknownRow } from './readings.ts';
+import { findTopic, type TopicRow } from './topics.ts';
 
 /** What became of one message; the label of the metric. */
 export type Outcome = 'signal' | 'same' | 'ignored' | 'unknown' | 'empty' | 'unreadable' | 'flood';
@@ -13,24 +14,28 @@ export interface Taken {
 }
 
 /**
- * Turns one camera's messages into signals: edges only, one per class, however many topics, rules and objects report it.
- * Keeps what is on; times are monotonic milliseconds.
+ * Turns one device's messages into signals: edges only, one per source and class, however many topics, rules and objects
+ * report it. Keeps what is on, for each source apart: two channels' motions are two things. Times are monotonic milliseconds.
  */
 export interface Normaliser {
   take(messages: readonly Notification[], now: number): Taken;
   /** Ends states that were on for longer than they can be: known no more, which is no edge (`replay`). */
   expire(now: number): readonly Signal[];
+  /** Other sources may be meant now by the same messages: what is on moves to them, which is no edge (`replay`). */
+  remap(now: number): readonly Signal[];
   /** Forgets all states, so that the camera's present ones are told again. */
   reset(): void;
   unknownTopics(): readonly UnknownTopic[];
 }
 
-/** One source of one state: a topic of a rule, an input, an object in a field. */
+/** One state of one source: a topic of a rule, an input, an object in a field. */
 interface Entry {
   readonly group: string;
   readonly on: boolean;
   readonly since: number;
-  readonly maxOnMs: number | undefined;
+  readonly row: TopicRow;
+  readonly reading: Reading;
+  readonly message: Notification;
 }
 
 /** What is one thing for the rest of siteward: a class, or one input, relay or disk. */
@@ -41,25 +46,31 @@ interface Group {
   readonly rule: string | undefined;
 }
 
-/** One reading of a message: which class, on or off or a pulse. */
-interface Reading {
-  readonly detection: DetectionClass;
-  /** Tells readings of one message apart. */
-  readonly part: string;
-  readonly value: boolean | 'pulse';
-}
-
+/** Caps of one source; one that tells too much takes nothing from the others. */
 const entryCap = 500;
 const groupCap = 200;
-const unknownCap = 100;
 const signalsPerSecond = 50;
+/** Of the device. More sources than a site may have cameras and channels are never named. */
+const sourceCap = 100;
+const unknownCap = 100;
 
-export function createNormaliser(options: { source: DeviceRef; wall: () => number }): Normaliser {
-  const entries = new BoundedMap<string, Entry>(entryCap);
-  const groups = new BoundedMap<string, Group>(groupCap);
-  const lastValues = new BoundedMap<string, string>(groupCap);
+export function createNormaliser(options: {
+  /** What a message is about: the camera itself, or one of a recorder's channels. */
+  sourceOf: (message: Notification) => DeviceRef;
+  wall: () => number;
+}): Normaliser {
+  const sources = new BoundedMap<string, Source>(sourceCap);
   const unknown = new BoundedMap<string, UnknownTopic>(unknownCap);
-  const bucket = tokenBucket(signalsPerSecond);
+
+  function sourceFor(message: Notification): Source {
+    const ref = options.sourceOf(message);
+    const key = `${ref.kind}:${ref.id}`;
+    const known = sources.get(key);
+    if (known !== undefined) return known;
+    const made = createSource(ref);
+    sources.set(key, made);
+    return made;
+  }
 
   function takeOne(message: Notification, now: number, signals: Signal[]): Outcome {
     if (message.topic === '') return 'empty';
@@ -67,14 +78,51 @@ export function createNormaliser(options: { source: DeviceRef; wall: () => numbe
     if (known === undefined) noteUnknown(message);
     const row = known ?? unknownRow(message);
     if (row.kind === 'ignored') return 'ignored';
-    const readings = readAll(row, message, lastValues);
+    const source = sourceFor(message);
+    const readings = readAll(row, message, source.lastValues);
     if (readings === undefined) return 'unreadable';
     const before = signals.length;
-    const flooded = readings.map((reading) => apply(row, reading, message, now, signals)).includes('flood');
+    const flooded = readings.map((reading) => source.apply(row, reading, message, now, signals)).includes('flood');
     if (flooded) return 'flood';
     if (known === undefined) return 'unknown';
     return signals.length > before ? 'signal' : 'same';
   }
+
+  function noteUnknown(message: Notification) {
+    const items = Object.entries({ ...message.source, ...message.key, ...message.data }).map(([k, v]) => `${k}=${v}`);
+    const count = (unknown.get(message.topic)?.count ?? 0) + 1;
+    const text = [...items, ...message.elements].join(' ').slice(0, 200);
+    unknown.set(message.topic, { topic: message.topic, count, items: text, lastAt: options.wall() });
+  }
+
+  const all = () => [...sources.entries()].map(([, source]) => source);
+
+  return {
+    take(messages, now) {
+      const signals: Signal[] = [];
+      const outcomes = messages.map((message) => takeOne(message, now, signals));
+      return { signals, outcomes };
+    },
+    expire: (now) => all().flatMap((source) => source.expire(now)),
+    remap(now) {
+      const signals: Signal[] = [];
+      const moved = all().flatMap((source) => source.release((message) => sourceFor(message) !== source, now, signals));
+      for (const entry of moved) sourceFor(entry.message).adopt(entry, now, signals);
+      return signals;
+    },
+    reset: () => sources.clear(),
+    unknownTopics: () => [...unknown.entries()].map(([, topic]) => topic),
+  };
+}
+
+/** What is on at one camera or channel. */
+type Source = ReturnType<typeof createSource>;
+
+function createSource(ref: DeviceRef) {
+  const entries = new BoundedMap<string, Entry>(entryCap);
+  const groups = new BoundedMap<string, Group>(groupCap);
+  const lastValues = new BoundedMap<string, string>(groupCap);
+  const bucket = tokenBucket(signalsPerSecond);
 
   function apply(row: TopicRow, reading: Reading, message: Notification, now: number, signals: Signal[]): Outcome {
     const replay = message.operation === 'Initialized';
@@ -89,7 +137,7 @@ export function createNormaliser(options: { source: DeviceRef; wall: () => numbe
     // A list of classes says of most only that they are not there.
     if (row.kind === 'classes' && !on && old === undefined) return 'same';
     const group = groupFor(row, reading, message);
-    entries.set(id, { group, on, since: on && old?.on ? old.since : now, maxOnMs: row.maxOnMs });
+    entries.set(id, { group, on, since: on && old?.on ? old.since : now, row, reading, message });
     // Off, or on as another class: what this source was before ends.
     if (old !== undefined && old.group !== group) settle(old.group, message, replay, now, signals);
     return settle(group, message, replay, now, signals);
@@ -136,7 +184,7 @@ export function createNormaliser(options: { source: DeviceRef; wall: () => numbe
   ): Signal {
     return {
       kind: 'detection',
-      source: options.source,
+      source: ref,
       detection,
       ...flags,
       topic: message.topic,
@@ -145,22 +193,12 @@ export function createNormaliser(options: { source: DeviceRef; wall: () => numbe
     };
   }
 
-  function noteUnknown(message: Notification) {
-    const items = Object.entries({ ...message.source, ...message.key, ...message.data }).map(([k, v]) => `${k}=${v}`);
-    const count = (unknown.get(message.topic)?.count ?? 0) + 1;
-    const text = [...items, ...message.elements].join(' ').slice(0, 200);
-    unknown.set(message.topic, { topic: message.topic, count, items: text, lastAt: options.wall() });
-  }
-
   return {
-    take(messages, now) {
-      const signals: Signal[] = [];
-      const outcomes = messages.map((message) => takeOne(message, now, signals));
-      return { signals, outcomes };
-    },
-    expire(now) {
+    lastValues,
+    apply,
+    expire(now: number): readonly Signal[] {
       for (const [id, entry] of [...entries.entries()]) {
-        const late = entry.on && entry.maxOnMs !== undefined && now - entry.since >= entry.maxOnMs;
+        const late = entry.on && entry.row.maxOnMs !== undefined && now - entry.since >= entry.row.maxOnMs;
         if (late) entries.delete(id);
       }
       const signals: Signal[] = [];
@@ -175,112 +213,19 @@ export function createNormaliser(options: { source: DeviceRef; wall: () => numbe
       }
       return signals;
     },
-    reset() {
-      entries.clear();
-      groups.clear();
+    /** Gives away the entries that are not its own any more. */
+    release(isStrange: (message: Notification) => boolean, now: number, signals: Signal[]): readonly Entry[] {
+      const leaving = [...entries.entries()].filter(([, { message }]) => isStrange(message));
+      for (const [id] of leaving) entries.delete(id);
+      for (const [, { group, message }] of leaving) settle(group, message, true, now, signals);
+      return leaving.map(([, entry]) => entry);
     },
-    unknownTopics: () => [...unknown.entries()].map(([, topic]) => topic),
+    adopt({ row, reading, message, on, since }: Entry, now: number, signals: Signal[]): void {
+      const group = groupFor(row, reading, message);
+      entries.set(entryId(row, message, reading), { group, on, since, row, reading, message });
+      settle(group, message, true, now, signals);
+    },
   };
-}
-
-/** Unknown topics survive as `other`: a state when there is one boolean-looking item, else a pulse. */
-function unknownRow(message: Notification): TopicRow {
-  const kind = onlyTruth(message) === undefined && message.operation !== 'Deleted' ? 'pulse' : 'state';
-  return { topic: message.topic, kind, detection: 'other' };
-}
-
-/** Undefined when the message lacks what its row needs. */
-function readAll(
-  row: TopicRow,
-  message: Notification,
-  lastValues: BoundedMap<string, string>,
-): readonly Reading[] | undefined {
-  const detection = row.detection ?? 'other';
-  switch (row.kind) {
-    case 'pulse':
-      return message.operation === 'Deleted' ? [] : [{ detection: classOf(row, message), part: '', value: 'pulse' }];
-    case 'changed': {
-      const value = firstValue(row, message);
-      if (value === undefined) return undefined;
-      const id = message.topic;
-      const before = lastValues.get(id);
-      lastValues.set(id, value);
-      return before === undefined || before === value ? [] : [{ detection, part: '', value: 'pulse' }];
-    }
-    case 'classes':
-      return readClasses(row, message);
-    case 'state': {
-      if (row.byData !== undefined) return readByData(row, message);
-      const value = message.operation === 'Deleted' ? false : (truthOf(row, message) ?? onlyTruth(message));
-      if (value !== undefined) return [{ detection: classOf(row, message), part: '', value }];
-      // Without an operation and a boolean the message itself is the event (rule 4).
-      return message.operation === undefined
-        ? [{ detection: classOf(row, message), part: '', value: 'pulse' }]
-        : undefined;
-    }
-    case 'ignored':
-      return [];
-  }
-}
-
-function readByData(row: TopicRow, message: Notification): readonly Reading[] | undefined {
-  const readings: Reading[] = [];
-  for (const [name, detection] of Object.entries(row.byData ?? {})) {
-    const value = message.operation === 'Deleted' ? false : truth(message.data[name]);
-    if (message.data[name] !== undefined && value !== undefined) readings.push({ detection, part: name, value });
-  }
-  if (readings.length > 0) return readings;
-  const value = onlyTruth(message);
-  return value === undefined ? undefined : [{ detection: row.detection ?? 'other', part: '', value }];
-}
-
-/** One state per class siteward knows: on when the list names it. An empty list ends them all. */
-function readClasses(row: TopicRow, message: Notification): readonly Reading[] | undefined {
-  const list = message.operation === 'Deleted' ? '' : firstValue(row, message);
-  if (list === undefined) return undefined;
-  const present = new Set(
-    list
-      .split(/[\s,]+/)
-      .filter((word) => word !== '')
-      .map((word) => objectClasses[word.toLowerCase()] ?? 'other'),
-  );
-  const all: readonly DetectionClass[] = ['person', 'vehicle', 'animal', 'face', 'package'];
-  const absent = all.filter((detection) => !present.has(detection));
-  return [
-    ...[...present].map((detection) => ({ detection, part: detection, value: true })),
-    ...absent.map((detection) => ({ detection, part: detection, value: false })),
-  ];
-}
-
-function firstValue(row: TopicRow, message: Notification): string | undefined {
-  const name = row.data?.find((item) => message.data[item] !== undefined);
-  return name === undefined ? undefined : message.data[name];
-}
-
-const truthOf = (row: TopicRow, message: Notification) => truth(firstValue(row, message));
-
-/** The value of the one item that looks like a boolean; undefined when there is none or more than one. */
-function onlyTruth(message: Notification): boolean | undefined {
-  const values = Object.values(message.data)
-    .map(truth)
-    .filter((value) => value !== undefined);
-  return values.length === 1 ? values[0] : undefined;
-}
-
-function classOf(row: TopicRow, message: Notification): DetectionClass {
-  const { byValue } = row;
-  const text = byValue && (message.data[byValue.item] ?? message.source[byValue.item]);
-  const word = text?.split(/[\s,]+/)[0]?.toLowerCase() ?? '';
-  return byValue?.classes[word] ?? row.detection ?? 'other';
-}
-
-function tokenOf(row: TopicRow, message: Notification): string | undefined {
-  const name = row.token?.find((item) => message.source[item] !== undefined);
-  return name === undefined ? undefined : message.source[name];
-}
-
-function ruleOf(row: TopicRow | undefined, message: Notification): string | undefined {
-  return (row && tokenOf(row, message)) ?? message.source.Rule ?? message.source.RuleName;
 }
 
 /** Object ids stay apart (one field, several people); everything else that names the source, too. */

@@ -8,6 +8,7 @@ import type { CameraState, CameraStatus, MemoryPort } from './camera.ts';
 import { type CreateLimit, createLimit } from './create-limit.ts';
 import type { Device } from './device.ts';
 import { createNormaliser, type Outcome } from './normalise.ts';
+import type { Notification } from './notification.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
 import { type PullPoint, pullPoint, type Style, type Subscription, styles } from './subscription.ts';
 import type { Timing } from './timing.ts';
@@ -23,6 +24,8 @@ export interface SessionEvents {
 
 export interface SessionOptions {
   readonly source: DeviceRef;
+  /** What a message is about: the camera itself, or one of a recorder's channels. */
+  readonly sourceOf: (message: Notification) => DeviceRef;
   readonly device: Device;
   readonly reads: Reads;
   readonly addresses: 'repaired' | 'as_reported';
@@ -65,7 +68,7 @@ export class CameraSession {
     const { source, device, addresses, timing, clock } = options;
     this.#options = options;
     this.#points = pullPoint(device, addresses);
-    this.#normaliser = createNormaliser({ source, wall: () => clock.wall() });
+    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall: () => clock.wall() });
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#creates = createLimit({ clock, perWindow: timing.createsPerWindow, windowMs: timing.createWindowMs });
     this.#memoryKey = `onvif/subscription/${source.id}`;

@@ -3,14 +3,14 @@ import { createNormaliser } from '#devices/onvif/normalise.ts';
 import { readNotifications } from '#devices/onvif/notification.ts';
 import { findTopic, topicTable } from '#devices/onvif/topics.ts';
 import { parseXml } from '#lib/xml.ts';
-import type { Signal } from '#site/model/index.ts';
+import type { DeviceRef, Signal } from '#site/model/index.ts';
 import { detections } from './harness.ts';
 import { motion, notification, soap } from './scripted-camera.ts';
 
 const read = (...texts: string[]) => readNotifications(parseXml(soap(texts.join(''))));
 
 function normaliser() {
-  const made = createNormaliser({ source: { kind: 'camera', id: 'yard' }, wall: () => 5 });
+  const made = createNormaliser({ sourceOf: () => ({ kind: 'camera', id: 'yard' }), wall: () => 5 });
   let now = 1_000_000;
   return {
     ...made,
@@ -231,5 +231,61 @@ describe('topics the table does not know', () => {
     });
     for (let at = 0; at < 500; at += 1) camera.see(note(`jeff:T${at}`, { A: 'b' }));
     expect(camera.unknownTopics().length).toBe(100);
+  });
+});
+
+describe('several sources behind one device', () => {
+  /** Tokens of channels this device has; the rest is the device's own. */
+  function recorder(channels: Record<string, string>) {
+    const sourceOf = ({ source }: { source: Readonly<Record<string, string>> }): DeviceRef => {
+      const id = channels[source.VideoSourceConfigurationToken ?? ''];
+      return id === undefined ? { kind: 'nvr', id: 'rec' } : { kind: 'camera', id };
+    };
+    const made = createNormaliser({ sourceOf, wall: () => 5 });
+    let now = 1_000_000;
+    const told = (signals: readonly Signal[]) =>
+      detections(signals).map((one, at) => `${one.source.id} ${short(signals)[at]}`);
+    return {
+      see(...texts: string[]) {
+        now += 1000;
+        return told(made.take(read(...texts), now).signals);
+      },
+      expire(ms: number) {
+        now += ms;
+        return told(made.expire(now));
+      },
+      remap: () => told(made.remap(now)),
+    };
+  }
+
+  const moves = (token: string, on: boolean) =>
+    note(
+      'tns1:RuleEngine/CellMotionDetector/Motion',
+      { IsMotion: String(on) },
+      { source: { VideoSourceConfigurationToken: token } },
+    );
+
+  it('have states of their own: two motions are two things', () => {
+    const nvr = recorder({ a: 'door', b: 'yard' });
+    expect(nvr.see(moves('a', true), moves('b', true))).toEqual(['door motion+', 'yard motion+']);
+    expect(nvr.see(moves('a', false), moves('a', false))).toEqual(['door motion-']);
+    expect(nvr.see(moves('c', true))).toEqual(['rec motion+']);
+    expect(nvr.expire(600_000)).toEqual(['yard motion- replay', 'rec motion- replay']);
+  });
+
+  it('do not take the room of one that floods', () => {
+    const nvr = recorder({ a: 'door', b: 'yard' });
+    nvr.see(...Array.from({ length: 400 }, (_, at) => moves('a', at % 2 === 0)));
+    expect(nvr.see(moves('b', true))).toEqual(['yard motion+']);
+  });
+
+  it('take with them what is on when the messages turn out to mean another', () => {
+    const channels: Record<string, string> = { b: 'yard' };
+    const nvr = recorder(channels);
+    expect(nvr.see(moves('a', true), moves('b', true), moves('c', false))).toEqual(['rec motion+', 'yard motion+']);
+    channels.a = 'door';
+    expect(nvr.remap()).toEqual(['rec motion- replay', 'door motion+ replay']);
+    expect(nvr.remap()).toEqual([]);
+    expect(nvr.see(moves('a', false), moves('b', false))).toEqual(['door motion-', 'yard motion-']);
   });
 });
