@@ -9,6 +9,7 @@ import { mqttPage } from './pages/mqtt.ts';
 import { mqttSchemas } from './pages/mqtt-schemas.ts';
 import { outboxPage } from './pages/outbox.ts';
 import { panelsPage } from './pages/panels.ts';
+import { rulesPage } from './pages/rules.ts';
 import { sandboxApi } from './pages/sandbox-api.ts';
 
 /** Files made from the sources. `npm run generate` writes them, `-- --check` fails when one is out of step. */
@@ -26,6 +27,7 @@ const generators: readonly Generator[] = [
   { path: 'docs/mqtt.md', text: mqttPage },
   { path: 'docs/outbox.md', text: outboxPage },
   { path: 'docs/panels.md', text: panelsPage },
+  { path: 'docs/rules.md', text: rulesPage },
   { path: 'docs/openapi/cloud.yaml', text: cloudApi },
   { path: 'docs/openapi/lan.yaml', text: lanApi },
   { path: 'docs/openapi/sandbox.yaml', text: sandboxApi },

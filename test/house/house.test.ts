@@ -55,6 +55,16 @@ describe('the house', () => {
     expect(long.map((path) => relative(root, path))).toEqual([]);
   });
 
+  it('names no rule that docs/rules.md does not explain', () => {
+    const explained = new Set(
+      [...text(join(root, 'docs', 'rules.md')).matchAll(/^\| (\S+(?: \d+)?) \|/gm)].map(([, rule]) => rule),
+    );
+    const named = sources.flatMap((path) =>
+      [...text(path).matchAll(/\b(?:safety \d+|[CI]\d{1,2}|S-\d{3})\b/g)].map(([rule]) => rule),
+    );
+    expect([...new Set(named)].filter((rule) => !explained.has(rule))).toEqual([]);
+  });
+
   it('pins every dependency at one version', () => {
     const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
     expect(Object.entries(all).filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);

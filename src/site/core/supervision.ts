@@ -98,7 +98,7 @@ function waitOf(work: Work, { kind, source }: Trouble, { begins }: WatchState): 
 }
 
 function becomesUnstable(work: Work, key: string, begun: WatchState['begins'], trouble: Trouble): void {
-  work.rules.add('alarm-domain 6');
+  work.rules.add('supervision');
   const { windowMs, quietMs } = unstableRule(work.plan);
   const changes = begun.length;
   setWatch(work, key, { begins: [], unstable: { since: now(work.at), changes, changedAt: work.at, active: true } });
@@ -172,7 +172,7 @@ function quietFor(work: Work, key: string): void {
     setTimer(work, 'steady', { trouble: key }, after(work.at, leftMs));
     return;
   }
-  work.rules.add('alarm-domain 6');
+  work.rules.add('supervision');
   const { trouble: kind, source, zone } = entry;
   const trouble = { kind, source, zone, active };
   const evidence = [{ unstable: false, losses: changes, ...seconds('unstable_s', work, unstable.since) }];
