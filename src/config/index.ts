@@ -1,3 +1,5 @@
+export { addEntry, changeEntry, type Members, removeEntry, shownEntry } from './edit.ts';
+export { type Owner, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
 export {
