@@ -1,6 +1,13 @@
 import type { CommandAnswer, CommandBody, CommandsPort } from '#lan/http/index.ts';
 import { withoutCode } from '#lan/mqtt/index.ts';
-import { type Command, type CommandResult, isoTime, partitionShown, zoneNames } from '#site/model/index.ts';
+import {
+  type Command,
+  type CommandResult,
+  isoTime,
+  partitionShown,
+  resultShown,
+  zoneNames,
+} from '#site/model/index.ts';
 import type { House } from './house.ts';
 import { giveLocally } from './local-command.ts';
 
@@ -41,38 +48,16 @@ const armOf = ({ mode, force, bypass, skip_exit_delay: skipExitDelay }: Extract<
   ...(skipExitDelay !== undefined && { skipExitDelay }),
 });
 
-function answerOf({
-  commandId,
-  outcome,
-  error,
-  partition,
-  undone,
-  state,
-  seq,
-  leftOut,
-  at,
-}: CommandResult): CommandAnswer {
-  return {
-    id: commandId,
-    outcome,
-    ...(error !== undefined && { error: errorOf(error) }),
-    ...(partition !== undefined && { partition }),
-    ...(undone !== undefined && {
-      undone: undone.map(({ partition: id, ...why }) => ({ partition: id, ...errorOf(why) })),
-    }),
-    ...(state !== undefined && { state }),
-    ...(seq !== undefined && { seq }),
-    ...(leftOut !== undefined && { left_out: [...leftOut] }),
-    at: isoTime(at),
-  };
+function answerOf(result: CommandResult): CommandAnswer {
+  return { id: result.commandId, ...resultShown(result), at: isoTime(result.at) };
 }
 
 /** What of the site whoever gave the command must know with its answer. */
 function aboutZones(
   { controller }: House,
   verb: Asked['verb'],
-  { partition = 'all', tests, leftOut = [] }: CommandResult,
-): Pick<CommandAnswer, 'alarms' | 'tests' | 'zone_names'> {
+  { partition = 'all', tests = [], leftOut = [] }: CommandResult,
+): Pick<CommandAnswer, 'alarms' | 'zone_names'> {
   const view = controller?.view();
   if (view === undefined) return {};
   const targets = verb === 'arm' || verb === 'disarm' ? view.plan.partitions : [];
@@ -80,26 +65,13 @@ function aboutZones(
     const { alarm } = partitionShown(view, id);
     return alarm !== null && (partition === 'all' || partition === id) ? [{ partition: id, ...alarm }] : [];
   });
-  const told = (tests ?? []).map(({ walkedZones, missedZones, ...test }) => ({
-    ...test,
-    walked_zones: [...walkedZones],
-    missed_zones: [...missedZones],
-  }));
   const numbers = [
     ...leftOut,
     ...alarms.flatMap(({ zone }) => zone ?? []),
-    ...told.flatMap(({ walked_zones: walked, missed_zones: missed }) => [...walked, ...missed]),
+    ...tests.flatMap(({ walkedZones, missedZones }) => [...walkedZones, ...missedZones]),
   ];
   return {
     ...(alarms.length > 0 && { alarms }),
-    ...(told.length > 0 && { tests: told }),
     ...(numbers.length > 0 && { zone_names: zoneNames(view.plan, numbers) }),
   };
 }
-
-const errorOf = ({ code, field, zones, retryAfterS }: NonNullable<CommandResult['error']>) => ({
-  code,
-  ...(field !== undefined && { field }),
-  ...(zones !== undefined && { zones: [...zones] }),
-  ...(retryAfterS !== undefined && { retry_after_s: Math.ceil(retryAfterS) }),
-});

@@ -1,4 +1,4 @@
-import type { AnswerResult, CommandResult, GivenAnswer } from '#site/model/index.ts';
+import { type AnswerResult, errorShown, type GivenAnswer } from '#site/model/index.ts';
 import type { ParsedCommand } from './parse.ts';
 import type { Reply } from './schemas.ts';
 
@@ -27,18 +27,9 @@ export function verifyReply(result: AnswerResult): Omit<Reply, 'id' | 'at' | 'co
   const { outcome, error, document, at, final } = result;
   return {
     outcome,
-    ...(error === undefined ? {} : { error: errorOf(error) }),
+    ...(error === undefined ? {} : { error: errorShown(error) }),
     ...(document === undefined ? {} : { data: { verification: document } }),
     at,
     final,
-  };
-}
-
-export function errorOf(error: NonNullable<CommandResult['error']>): NonNullable<Reply['error']> {
-  return {
-    code: error.code,
-    ...(error.field === undefined ? {} : { field: error.field }),
-    ...(error.zones === undefined ? {} : { zones: [...error.zones] }),
-    ...(error.retryAfterS === undefined ? {} : { retry_after_s: Math.ceil(error.retryAfterS) }),
   };
 }

@@ -4,9 +4,8 @@ import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
-import type { AnswerResult, CommandResult } from '#site/model/index.ts';
-import { isoTime } from '#site/model/index.ts';
-import { errorOf, givenAnswer, verifyReply } from './answering.ts';
+import { type AnswerResult, type CommandResult, isoTime, resultShown } from '#site/model/index.ts';
+import { givenAnswer, verifyReply } from './answering.ts';
 import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
 import type { Reply } from './schemas.ts';
@@ -245,20 +244,14 @@ const postponedData = ({ due, timesLeft }: NonNullable<CommandResult['postponed'
 });
 
 function replyOf(result: CommandResult): Omit<Reply, 'id' | 'at' | 'correlation'> & { at: number } {
-  const { error } = result;
-  return {
-    outcome: result.outcome,
-    ...(error === undefined ? {} : { error: errorOf(error) }),
-    ...(result.partition === undefined ? {} : { partition: result.partition }),
-    ...(result.undone === undefined
-      ? {}
-      : { undone: result.undone.map(({ partition, ...why }) => ({ partition, ...errorOf(why) })) }),
-    ...(result.state === undefined ? {} : { state: result.state }),
-    ...(result.seq === undefined ? {} : { seq: result.seq }),
-    ...(result.postponed === undefined ? {} : { data: postponedData(result.postponed) }),
-    at: result.at,
-    final: result.final,
+  const { undone, left_out, tests, ...shown } = resultShown(result);
+  const data = {
+    ...(undone !== undefined && { undone }),
+    ...(left_out !== undefined && { left_out }),
+    ...(tests !== undefined && { tests }),
+    ...(result.postponed !== undefined && postponedData(result.postponed)),
   };
+  return { ...shown, ...(Object.keys(data).length > 0 && { data }), at: result.at, final: result.final };
 }
 
 /** A reply never exceeds its cap: the lists of zones give way, then the partitions that are not done, then the data. */
@@ -268,10 +261,11 @@ export function capped(body: Reply): string {
   for (let keep = error?.zones?.length ?? 0; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
     text = JSON.stringify({ ...body, error: { ...error, zones: error?.zones?.slice(0, Math.floor(keep / 2)) } });
   }
-  const undone = body.undone?.map(({ zones: _, ...one }) => one) ?? [];
-  for (let keep = undone.length; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
+  const undone = (body.data?.undone ?? []) as readonly { zones?: unknown }[];
+  const short = undone.map(({ zones: _, ...one }) => one);
+  for (let keep = short.length; keep > 0 && tooLong(text); keep = Math.floor(keep / 2)) {
     const named = error === undefined ? {} : { error: { ...error, zones: [] } };
-    text = JSON.stringify({ ...body, ...named, undone: undone.slice(0, keep), data: { truncated: true } });
+    text = JSON.stringify({ ...body, ...named, data: { undone: short.slice(0, keep), truncated: true } });
   }
   return tooLong(text) ? JSON.stringify({ ...body, data: { truncated: true } }) : text;
 }

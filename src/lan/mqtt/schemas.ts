@@ -169,8 +169,6 @@ export const reply = z
     outcome,
     error: z.strictObject({ ...replyError, retry_after_s: integer.exactOptional() }).exactOptional(),
     partition: partition.exactOptional(),
-    /** Of an arm or disarm of all partitions: those it did not reach, each with why. */
-    undone: z.array(z.strictObject({ partition, ...replyError })).exactOptional(),
     state: armingWord.exactOptional(),
     seq: integer.exactOptional(),
     data: object.exactOptional(),

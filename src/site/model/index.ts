@@ -1,6 +1,7 @@
 export * from './arming.ts';
 export * from './audit.ts';
 export * from './command.ts';
+export { errorShown, resultShown } from './command-shown.ts';
 export * from './event.ts';
 export * from './ids.ts';
 export type * from './loss.ts';

@@ -46,12 +46,13 @@ for (const [name, startBroker, missing] of brokers) {
         return schemas.reply.parse(reply);
       };
       on.site.undone = [{ partition: 'p2', code: 'NOT_READY', zones: ['2', '3'] }];
-      expect(await arm()).toMatchObject({ outcome: 'failed', partition: 'all', undone: on.site.undone });
+      expect(await arm()).toMatchObject({ outcome: 'failed', partition: 'all', data: { undone: on.site.undone } });
 
       const zones = Array.from({ length: 64 }, (_, n) => `10${n}`);
       on.site.undone = Array.from({ length: 200 }, (_, n) => ({ partition: `p${n + 1}`, code: 'NOT_READY', zones }));
-      const { undone = [], data } = await arm();
-      expect(data).toEqual({ truncated: true });
+      const { data = {} } = await arm();
+      const undone = (data.undone ?? []) as unknown[];
+      expect(data.truncated).toBe(true);
       expect(undone.length).toBeGreaterThan(16);
       expect(undone).toEqual(on.site.undone.slice(0, undone.length).map(({ zones: _, ...one }) => one));
     });
