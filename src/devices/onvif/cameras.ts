@@ -6,9 +6,11 @@ import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
 import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
 import { createDevice } from './device.ts';
+import type { Outcome } from './normalise.ts';
 import type { CameraOptions } from './options.ts';
 import { createPictures } from './pictures.ts';
 import { createReads } from './reads.ts';
+import { type RecentMessages, recentMessages } from './recent.ts';
 import { CameraSession, type SessionEvents } from './session.ts';
 import { fieldTiming, type Timing } from './timing.ts';
 
@@ -18,6 +20,8 @@ export interface Cameras extends Part {
   /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
   snapshot(camera: DeviceId, signal: AbortSignal): Promise<Snapshot>;
   status(): readonly CameraStatus[];
+  /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
+  recent(camera: DeviceId, after: number): RecentMessages | undefined;
 }
 
 export interface CamerasOptions {
@@ -35,6 +39,7 @@ interface Unit extends Camera {
   start(): void;
   stop(): Promise<void>;
   readonly up: boolean;
+  recent(after: number): RecentMessages;
 }
 
 export function createCameras(options: CamerasOptions): Cameras {
@@ -58,6 +63,7 @@ export function createCameras(options: CamerasOptions): Cameras {
       return unit.snapshot(signal);
     },
     status: () => units.map((unit) => unit.status()),
+    recent: (id, after) => byId.get(id)?.recent(after),
   };
 }
 
@@ -70,7 +76,16 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
   const device = createDevice({ url, username, password, fingerprint, clock, authHoldMs: timing.authHoldMs });
   const reads = createReads(device, addresses);
   const pictures = createPictures({ device, reads, addresses, configured, clock, authHoldMs: timing.authHoldMs });
-  const events: SessionEvents = { ...metrics.of(camera.id), online: () => void pictures.prepare() };
+  const recent = recentMessages(() => clock.wall());
+  const count = metrics.of(camera.id);
+  const events: SessionEvents = {
+    ...count,
+    outcome(outcome, message, signals) {
+      count.outcome(outcome);
+      recent.note(outcome, message, signals);
+    },
+    online: () => void pictures.prepare(),
+  };
   const source = { kind: 'camera', id: camera.id } as const;
   const session = new CameraSession({
     source,
@@ -97,6 +112,7 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
     // Not counted here: a picture of a silent hold-up must not show (safety 4); who asks counts the others.
     snapshot: (signal) => pictures.take(signal),
     status: () => ({ id: camera.id, ...session.status(), ...pictures.known() }),
+    recent: (after) => recent.after(after),
     start() {
       running ??= session.run(lifetime.signal);
     },
@@ -122,7 +138,7 @@ function healthOf(units: readonly Unit[]): Health {
 }
 
 interface CameraMetrics {
-  of(camera: DeviceId): Omit<SessionEvents, 'online'>;
+  of(camera: DeviceId): Omit<SessionEvents, 'online' | 'outcome'> & { outcome(outcome: Outcome): void };
 }
 
 function cameraMetrics(registry: Registry, list: () => readonly { id: DeviceId; up: boolean }[]): CameraMetrics {

@@ -15,7 +15,8 @@ import type { Timing } from './timing.ts';
 
 /** What a session tells its surroundings; metrics hang here. */
 export interface SessionEvents {
-  outcome(outcome: Outcome): void;
+  /** What became of one message, and what siteward made of it. */
+  outcome(outcome: Outcome, message: Notification, signals: readonly Signal[]): void;
   failure(code: string): void;
   created(): void;
   /** Events arrive (again): time to read what may have changed meanwhile. */
@@ -192,15 +193,19 @@ export class CameraSession {
     const began = clock.monotonic();
     const pulled = await this.#pullWithPatience(subscription, timeoutMs, signal);
     this.#lastPullAt = clock.wall();
-    const { signals, outcomes } = this.#normaliser.take(pulled.messages, clock.monotonic());
-    for (const outcome of outcomes) events.outcome(outcome);
+    const taken = pulled.messages.map((message) => {
+      const { signals, outcomes } = this.#normaliser.take([message], clock.monotonic());
+      const outcome = outcomes[0] ?? 'empty';
+      events.outcome(outcome, message, signals);
+      return { signals, outcome };
+    });
     const expired = this.#normaliser.expire(clock.monotonic());
-    const empty = outcomes.every((outcome) => outcome === 'empty');
+    const empty = taken.every(({ outcome }) => outcome === 'empty');
     if (!empty) this.#lastEventAt = clock.wall();
     this.#failures = 0;
     this.#enter('pulling');
     await this.#tellLink(true);
-    await this.#emit([...signals, ...expired]);
+    await this.#emit([...taken.flatMap(({ signals }) => signals), ...expired]);
     // Firmware that ignores the timeout must not make this a hot loop (bug 37).
     const least = empty ? timing.emptyPullMs : timing.fullPullMs;
     await sleep(least - (clock.monotonic() - began), signal);
