@@ -1,5 +1,5 @@
 import type { DecisionMark, Input } from '#site/core/index.ts';
-import { type Command, isoTime, type Signal, type Stamp, type Waited } from '#site/model/index.ts';
+import { type Command, isoTime, type Signal, type Stamp } from '#site/model/index.ts';
 import type { ReplayItem, Skipped } from '#site/replay.ts';
 import { ruleText } from './rule-words.ts';
 import { printable } from './table.ts';
@@ -168,9 +168,11 @@ function signalText(signal: Signal): string {
   return `${source.kind} ${source.id}: ${said.join(', ')}`;
 }
 
-const memberText = (name: string, value: string | number | true | Waited): string =>
+const memberText = (name: string, value: string | number | true | object): string =>
   typeof value === 'object'
-    ? 'waited in the broker'
+    ? name === 'waited'
+      ? 'waited in the broker'
+      : `${name} ${Object.values(value).join(' ')}`
     : value === true
       ? name === 'replay'
         ? 'as it stands'

@@ -1,4 +1,4 @@
-import type { TroubleKind, ZoneType } from '#site/model/index.ts';
+import { dangerTypes, type PanelAlarm, type TroubleKind, type ZoneType } from '#site/model/index.ts';
 
 /**
  * What the codes panels report to a station mean here: Contact ID (SIA DC-05) and SIA (DC-03). Only what no state topic
@@ -11,12 +11,6 @@ export type CodeMeaning =
 
 /** The zone that stands for an alarm without a number of its own: its key in the configuration. */
 export type Role = 'fire' | 'co' | 'gas' | 'water' | 'medical' | 'panic' | 'duress';
-
-/**
- * What somebody sets off by hand: many panels report no end of it, and what is told a second time without one must be a
- * second alarm (safety 1). So its report ends what was before, also where that was in an earlier run.
- */
-export const isPressed = (role: Role): boolean => role === 'duress' || role === 'panic' || role === 'medical';
 
 /** Contact ID events by their code; `1` before it is new, `3` its end, `6` that it is still there. */
 const contactIds: Readonly<Record<string, Role | TroubleKind | 'burglary'>> = {
@@ -69,6 +63,30 @@ const fitting: Readonly<Record<Role, readonly ZoneType[]>> = {
 
 /** Whether a zone can be the one a danger is reported of: its number may as well be that of a keypad or a user. */
 export const fits = (role: Role, { type }: { readonly type: ZoneType }): boolean => fitting[role].includes(type);
+
+const roleOfType: Partial<Readonly<Record<ZoneType, Role>>> = {
+  ...{ fire: 'fire', co: 'co', gas: 'gas', water: 'water', medical: 'medical' },
+  ...{ panic_audible: 'panic', panic_silent: 'duress' },
+};
+
+/** Types whose alarm is told whatever the arming, or that the site wants to say nothing. */
+const settled: ReadonlySet<ZoneType> = new Set<ZoneType>([
+  ...dangerTypes,
+  ...(['24h_burglary', 'tamper_24h', 'no_alarm_response', 'key_switch_momentary', 'key_switch_maintained'] as const),
+]);
+
+/**
+ * The danger a detector tells by its type where the site has no zone for it, or one of burglary, which alone would make no alarm of
+ * it while disarmed.
+ */
+export function dangerApart(
+  zone: { readonly type: ZoneType } | undefined,
+  type: ZoneType | undefined,
+): Role | undefined {
+  return type === undefined || (zone !== undefined && settled.has(zone.type)) ? undefined : roleOfType[type];
+}
+
+export const alarmOf = (role: Role): PanelAlarm => (role === 'duress' ? 'panic_silent' : role);
 
 const roles: ReadonlySet<string> = new Set<Role>(['fire', 'co', 'gas', 'water', 'medical', 'panic', 'duress']);
 const isRole = (name: string): name is Role => roles.has(name);

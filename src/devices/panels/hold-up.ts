@@ -22,7 +22,8 @@ export function shownOf(mapping: Zones, { readings, notes }: Said): Said & { isS
 const isSilent = (mapping: Zones, key: string): boolean => mapping.zones.get(key)?.type === 'panic_silent';
 
 function isHoldUp(mapping: Zones, reading: Reading): boolean {
-  if (reading.kind === 'zone') return isSilent(mapping, reading.key);
+  if (reading.kind === 'zone')
+    return isSilent(mapping, reading.key) || (!mapping.zones.has(reading.key) && reading.zoneType === 'panic_silent');
   if (reading.kind !== 'report') return false;
   const meaning = codeMeaning(reading);
   return isSilent(mapping, reading.key) || (meaning?.is === 'alarm' && meaning.role === 'duress');

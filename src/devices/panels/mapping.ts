@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import type { DeviceRef, PanelRefusal, PartitionId, Signal, ZoneNumber, ZoneType } from '#site/model/index.ts';
-import { codeMeaning, fits, isPressed } from './codes.ts';
+import { alarmOf, codeMeaning, dangerApart, fits } from './codes.ts';
 import { keyList, type PanelOptions } from './options.ts';
 import type { Profile } from './profile.ts';
 import type { Fault, Reading } from './reading.ts';
@@ -61,12 +61,14 @@ const twice = (panel: string, place: string, other: string, key: string) =>
     facts: { panel, place, key },
   });
 
-/** The signals a reading stands for. Keys the site does not know become hints, never a zone. */
-export function mapReading(
-  mapping: Mapping,
-  reading: Reading,
-): { signals: readonly Signal[]; hints: readonly MappingHint[] } {
-  const nothing = { signals: [], hints: [] };
+interface Mapped {
+  readonly signals: readonly Signal[];
+  readonly hints: readonly MappingHint[];
+}
+const nothing: Mapped = { signals: [], hints: [] };
+
+/** The signals a reading stands for. Keys the site does not know become hints, never a zone; dangers they tell are for `dangers.ts`. */
+export function mapReading(mapping: Mapping, reading: Reading): Mapped {
   // A record of the past, such as a retained event: context for people, no signal.
   if (reading.context) return nothing;
   const source = mapping.panel;
@@ -92,19 +94,16 @@ export function mapReading(
 
 /**
  * A code the panel reports to its station. It names a zone, or the one that stands for its danger in the configuration
- * (`key: fire`, `panic`, `duress`...). A hold-up nobody has a zone for leaves no trace (safety 4).
+ * (`key: fire`, `panic`, `duress`...), else it is an alarm of the panel; a hold-up shows to nobody in any case (safety 4). Many
+ * panels report no end: what is told a second time without one is a second alarm (safety 1).
  */
-function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' }>) {
-  const nothing = { signals: [], hints: [] };
+function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' }>): Mapped {
   const meaning = reading.replay ? undefined : codeMeaning(reading);
   if (meaning === undefined) return nothing;
   const source = mapping.panel;
   const { active } = meaning;
   if (meaning.is === 'trouble') {
-    return {
-      signals: [{ kind: 'trouble' as const, source, trouble: meaning.trouble, active, replay: false }],
-      hints: [],
-    };
+    return { signals: [{ kind: 'trouble', source, trouble: meaning.trouble, active, replay: false }], hints: [] };
   }
   const role = meaning.is === 'alarm' ? meaning.role : undefined;
   const named = mapping.zones.get(reading.key);
@@ -112,29 +111,45 @@ function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' 
   const isOwn = named !== undefined && (role === undefined || fits(role, named));
   const zone = isOwn || role === undefined ? named : mapping.zones.get(role);
   if (zone !== undefined) {
-    const levels = active && role !== undefined && isPressed(role) ? [false, true] : [active];
-    const signals = levels.map((alarm) => ({ kind: 'zone' as const, source, zone: zone.number, alarm, replay: false }));
-    return { signals, hints: [] };
+    const levels = active && role !== undefined ? [false, true] : [active];
+    return {
+      signals: levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, replay: false })),
+      hints: [],
+    };
   }
-  if (role === undefined || role === 'duress' || !active) return nothing;
-  return { signals: [], hints: [{ kind: 'unknown_key' as const, what: 'zone' as const, key: role }] };
+  if (role === undefined || !active) return nothing;
+  const { sia, contactId } = reading;
+  const code = sia === undefined ? { ...(contactId && { contactId: contactId.slice(-3) }) } : { sia };
+  return {
+    signals: [{ kind: 'alarm', source, alarm: alarmOf(role), ...onlyPartition(mapping), code }],
+    hints: role === 'duress' ? [] : [{ kind: 'unknown_key', what: 'zone', key: role }],
+  };
+}
+
+/** A panel with one partition need not name it. */
+export function onlyPartition({ partitions }: Mapping): { partition?: PartitionId } {
+  const [one, more] = [...partitions.values()];
+  return one === undefined || more !== undefined ? {} : { partition: one };
 }
 
 const layerName = { bridge: 'bridge', device: "panel's link" } as const;
 
-function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>) {
+function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>): Mapped {
   const { key, kind, zoneType, context: _, ...facts } = reading;
   const zone = mapping.zones.get(key);
   if (zone === undefined) {
+    if (zoneType === 'panic_silent') return nothing;
     // "No alarm" of a zone nobody configured, such as a partition's fire flag, is no news, nor is that it can be reached.
     const silent = (facts.alarm === false || facts.online !== undefined) && Object.keys(facts).length === 2;
-    return { signals: [], hints: silent ? [] : [{ kind: 'unknown_key' as const, what: 'zone' as const, key }] };
+    return { signals: [], hints: silent ? [] : [{ kind: 'unknown_key', what: 'zone', key }] };
   }
   // Of a hold-up button nothing may be said at the moment somebody presses it (safety 4).
   const differs = zoneType !== undefined && zoneType !== zone.type && zone.type !== 'panic_silent';
+  const { alarm: __, ...others } = facts;
+  const own = dangerApart(zone, zoneType) === undefined ? facts : others;
   return {
-    signals: [{ kind, source: mapping.panel, zone: zone.number, ...facts }],
-    hints: differs ? [{ kind: 'type_differs' as const, key, value: zoneType }] : [],
+    signals: [{ kind, source: mapping.panel, zone: zone.number, ...own }],
+    hints: differs ? [{ kind: 'type_differs', key, value: zoneType }] : [],
   };
 }
 
@@ -147,18 +162,19 @@ const refusalOf: Readonly<Record<Fault, PanelRefusal>> = {
   other: 'other',
 };
 
-function mapPartition(mapping: Mapping, reading: Extract<Reading, { kind: 'partition' }>) {
-  const { key, state, fault, user, replay } = reading;
+function mapPartition(mapping: Mapping, reading: Extract<Reading, { kind: 'partition' }>): Mapped {
+  const { key, state, fault, user, fire, replay } = reading;
   const partition = mapping.partitions.get(key);
   if (partition === undefined) {
-    return { signals: [], hints: [{ kind: 'unknown_key' as const, what: 'partition' as const, key }] };
+    return { signals: [], hints: [{ kind: 'unknown_key', what: 'partition', key }] };
   }
   const source = mapping.panel;
   const signals: Signal[] = [];
   // A retained refusal answered somebody long ago.
   if (fault !== undefined && !replay) signals.push({ kind: 'refusal', source, partition, reason: refusalOf[fault] });
   if (state !== undefined) {
-    signals.push({ kind: 'partition', source, partition, state, replay, ...(user === undefined ? {} : { user }) });
+    const told = fire === true && state === 'triggered' ? ({ told: 'fire' } as const) : {};
+    signals.push({ kind: 'partition', source, partition, state, replay, ...(user && { user }), ...told });
   }
   return { signals, hints: [] };
 }

@@ -322,8 +322,9 @@ class PanelPart implements Panels {
 
 /** What is told now may have happened at any time since the panels were heard last. A retained message has no time at all. */
 function hasWaited(signal: Signal, since: number | undefined): Signal {
-  if (signal.kind !== 'zone' && signal.kind !== 'partition' && signal.kind !== 'trouble') return signal;
-  return signal.replay ? signal : { ...signal, waited: since === undefined ? {} : { since } };
+  const { kind } = signal;
+  if (kind !== 'zone' && kind !== 'partition' && kind !== 'trouble' && kind !== 'alarm') return signal;
+  return signal.replay === true ? signal : { ...signal, waited: since === undefined ? {} : { since } };
 }
 
 const refused = (why: string): Verdict => ({ is: 'refused', reason: 'other', why });

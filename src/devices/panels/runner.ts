@@ -3,6 +3,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { Signal, ZoneNumber } from '#site/model/index.ts';
 import { type Rendered, renderCommand } from './commands.ts';
+import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
@@ -37,6 +38,7 @@ export class Runner {
   readonly #zones: ZoneSilence;
   readonly #guard: Guard;
   readonly #words: LiveWords;
+  readonly #dangers: Dangers;
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
   #memory: Memory = emptyMemory();
@@ -55,6 +57,7 @@ export class Runner {
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
     this.#words = createLiveWords(clock);
+    this.#dangers = new Dangers(built.mapping);
   }
 
   /**
@@ -93,6 +96,7 @@ export class Runner {
         signals.push(message.retain ? signal : this.#supervised(signal));
       }
     }
+    signals.push(...this.#dangers.take(readings));
     // That it ended a silence shows too.
     const isShown = shown.isShown || signals.some(({ kind }) => kind === 'link');
     return { signals, result: resultOf(shown.notes), isShown };
@@ -146,10 +150,10 @@ export class Runner {
     );
   }
 
-  /** Call now and then: what a doubted word says once its doubt has ended. Nothing while the bridge or the panel is away. */
+  /** Call now and then: what a doubted word says once its doubt has ended, and retained dangers without a zone. Nothing while the bridge or the panel is away. */
   settled(): readonly Signal[] {
     if (this.bridge === false || this.device === false) return [];
-    return this.#words.settled().flatMap((message) => this.take(message)?.signals ?? []);
+    return [...this.#words.settled().flatMap((message) => this.take(message)?.signals ?? []), ...this.#dangers.due()];
   }
 
   /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */

@@ -1,8 +1,8 @@
-import type { Signal } from '#site/model/index.ts';
+import type { PartitionId, Signal } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
 import { isToldAgain, silentKey } from './reports.ts';
-import { partitionPlan, type Work, zonePlan } from './work.ts';
+import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
 import { behaviour } from './zones.ts';
 
@@ -10,6 +10,7 @@ import { behaviour } from './zones.ts';
 export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }>): void {
   const { source, alarm, code, report } = signal;
   const name = deviceName(source);
+  if (signal.replay === true && isRunning(work, signal)) return;
   const silent = alarm === 'panic_silent';
   if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, report)) return;
   const zone = signal.zone === undefined ? undefined : zonePlan(work.plan, signal.zone);
@@ -23,15 +24,31 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
     // The site says that nothing follows from some zones.
     if (isTold || ['none', 'key'].includes(behaviour(zone).group)) return;
   }
-  const partition = signal.partition ?? zone?.partitions[0];
+  const named = signal.partition ?? zone?.partitions[0];
+  const partition = named === undefined || partitionPlan(work, named) === undefined ? undefined : named;
+  const kind = zone === undefined ? alarm : behaviour(zone).alarm;
+  if (partition !== undefined && zone === undefined && !silent) showKind(work, partition, kind);
   raise(work, {
-    kind: zone === undefined ? alarm : behaviour(zone).alarm,
-    partition: partition === undefined || partitionPlan(work, partition) === undefined ? undefined : partition,
+    kind,
+    partition,
     zone,
     source: zone === undefined ? name : sourceOf(zone),
     ...(code === undefined ? {} : { code }),
     silent,
+    ...(signal.replay === true ? { late: true } : {}),
   });
+}
+
+/** What the alarm of a partition is about shows where no zone of it does. */
+function showKind(work: Work, id: PartitionId, kind: string): void {
+  const { state, alarm } = partitionOf(work, id);
+  if (state === 'triggered' && alarm?.zone === undefined) setPartition(work, id, { alarm: { kind } });
+}
+
+/** What is retained may have been told before the restart. */
+function isRunning(work: Work, { partition, alarm }: Extract<Signal, { kind: 'alarm' }>): boolean {
+  const state = partition === undefined ? undefined : own(work.state.partitions, partition);
+  return state?.state === 'triggered' && state.alarm?.kind === alarm;
 }
 
 const isAlarm = (event: { readonly class: string; readonly status: string }): boolean =>

@@ -59,7 +59,7 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   if (state === 'disarmed' && before.state === 'triggered') cancel(work, plan.id, by.source, by.changedBy);
   transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
   if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
-  if (state === 'triggered') triggered(work, plan, late);
+  if (state === 'triggered') triggered(work, plan, late, signal.told);
 }
 
 /** The command that asked for this state, unless the panel names a person or nobody asked. */
@@ -99,14 +99,18 @@ function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
 }
 
 /** One incident, one alarm event: a zone's own alarm that came first was the event already. */
-function triggered(work: Work, plan: PartitionPlan, late: boolean): void {
+function triggered(work: Work, plan: PartitionPlan, late: boolean, told: PartitionSignal['told']): void {
   const { alarm, incident, memory } = partitionOf(work, plan.id);
   if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone)) return;
+  const isOfZone = zonesOf(work, plan).some(
+    (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
+  );
+  if (told !== undefined && !isOfZone) return;
   const zone = suspect(work, plan);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
-  const told = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
-  setPeriod(work, plan.id, { expected: told ? undefined : zone.number });
+  const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
+  setPeriod(work, plan.id, { expected: isIn ? undefined : zone.number });
   const source = plan.panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: plan.panel });
   raise(work, { kind, partition: plan.id, zone, source, ...(late ? { late } : {}) });
 }

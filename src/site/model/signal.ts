@@ -110,6 +110,8 @@ export type Signal =
       readonly user?: string;
       /** It was taken before, and is only to be remembered for longer: whatever the site knows of it, it changes no arming. */
       readonly reminder?: true;
+      /** What a `triggered` is about, where a signal of its own tells that alarm. */
+      readonly told?: PanelAlarm;
       readonly replay: boolean;
       readonly waited?: Waited;
     } & Reported)
@@ -160,6 +162,9 @@ export type Signal =
       readonly zone?: ZoneNumber;
       /** The code it was reported with. */
       readonly code?: { readonly contactId?: string; readonly sia?: string };
+      /** It lasts since nobody knows when. */
+      readonly replay?: boolean;
+      readonly waited?: Waited;
     } & Reported)
   /** A panel proves its way to the station. */
   | ({ readonly kind: 'test'; readonly source: DeviceRef; readonly test: 'periodic' | 'manual' } & Reported)

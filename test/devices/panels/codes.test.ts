@@ -31,9 +31,11 @@ const cid = (code: string, retain = false) =>
 
 describe('codes a panel reports', () => {
   it('for fire are an alarm of the fire zone, and its end', () => {
-    expect(ajax('FA').signals).toEqual([{ kind: 'zone', source, zone: 'F1', alarm: true, replay: false }]);
+    // What was before ends first, since many panels tell no end of it.
+    const levels = [false, true].map((alarm) => ({ kind: 'zone', source, zone: 'F1', alarm, replay: false }));
+    expect(ajax('FA').signals).toEqual(levels);
     expect(ajax('FH').signals).toMatchObject([{ zone: 'F1', alarm: false }]);
-    expect(cid('1110').signals).toMatchObject([{ zone: 'F1', alarm: true }]);
+    expect(cid('1110').signals).toEqual(levels);
     expect(cid('3110').signals).toMatchObject([{ zone: 'F1', alarm: false }]);
   });
 
@@ -55,10 +57,16 @@ describe('codes a panel reports', () => {
     }
   });
 
-  it('for a danger nobody has a zone for are a hint, and for hold-up not even that', () => {
+  it('for a danger nobody has a zone for are an alarm of the panel and a hint, and for hold-up a silent one and none', () => {
+    const alarm = { kind: 'alarm', source, partition: 'p1' };
+    expect(ajax('MA').signals).toEqual([{ ...alarm, alarm: 'medical', code: { sia: 'MA' } }]);
     expect(ajax('MA').hints).toEqual([{ kind: 'unknown_key', what: 'zone', key: 'medical' }]);
+    expect(cid('1162').signals).toEqual([{ ...alarm, alarm: 'co', code: { contactId: '162' } }]);
     const without = panel({ id: 'main', profile: 'ajax-sia2mqtt' });
-    expect(ajax('HA', false, without)).toEqual({ signals: [], hints: [] });
+    expect(ajax('HA', false, without)).toEqual({
+      signals: [{ ...alarm, alarm: 'panic_silent', code: { sia: 'HA' } }],
+      hints: [],
+    });
     expect(ajax('HA').signals).toMatchObject([
       { zone: 'H1', alarm: false },
       { zone: 'H1', alarm: true },
@@ -74,7 +82,7 @@ describe('codes a panel reports', () => {
   it('for a danger with the number of a burglary zone are an alarm of the zone that stands for it', () => {
     const mapping = createMapping(given, { partition: 'number', zone: 'number' });
     const report = { kind: 'report', replay: false, context: false, key: '4', contactId: '1115' } as const;
-    expect(mapReading(mapping, report).signals).toMatchObject([{ zone: 'F1', alarm: true }]);
+    expect(mapReading(mapping, report).signals).toMatchObject([{ zone: 'F1' }, { zone: 'F1', alarm: true }]);
   });
 });
 

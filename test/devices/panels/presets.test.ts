@@ -348,7 +348,7 @@ describe('the site’s numbers', () => {
   it('give fire of a partition as its zone first, so that it is a fire and no burglary', () => {
     expect(signalsOf('dsc/Get/Fire1', '1')).toEqual([
       { kind: 'zone', source, zone: 'F1', alarm: true, replay: false },
-      { kind: 'partition', source, partition: 'p2', state: 'triggered', replay: false },
+      { kind: 'partition', source, partition: 'p2', state: 'triggered', told: 'fire', replay: false },
     ]);
   });
 

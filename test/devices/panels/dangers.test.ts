@@ -1,0 +1,137 @@
+import { pino } from 'pino';
+import { describe, expect, it } from 'vitest';
+import { buildPanels } from '#devices/panels/load.ts';
+import { Runner } from '#devices/panels/runner.ts';
+import { manualClock } from '#lib/clock.fake.ts';
+import { panelHouse, partition, world, zone } from '../../site/core/world.ts';
+import { panel, presets } from './helpers.ts';
+
+/** A danger a bridge tells of something that is no zone of the site, told to the site as the daemon does. */
+function site(given: Record<string, unknown>) {
+  const { built, problems } = buildPanels([panel({ id: 'main', ...given })], [presets]);
+  expect([...problems]).toEqual([]);
+  const [one] = built;
+  if (one === undefined) throw new Error('the panel was not built');
+  const runner = new Runner(one, { clock: manualClock(), log: pino({ level: 'silent' }) });
+  runner.brokerFound();
+  const partitions = ['p1', 'p2'].map((id) => partition(id, { authority: 'panel', panel: 'main' }));
+  const zones = Object.entries(one.options.zones ?? {}).map(([number, { type }]) => zone(number, type));
+  const house = world(panelHouse({ partitions, zones }));
+  const tell = (signals: readonly Parameters<typeof house.signal>[0][]) =>
+    signals
+      .flatMap((signal) => house.events(house.signal(signal)))
+      .filter(({ class: is }) => is === 'alarm')
+      .map(({ kind, status, partition: at, zone: number, late }) =>
+        [kind, status, at ?? '-', number ?? '-', ...(late ? ['late'] : [])].join(' '),
+      );
+  tell([{ kind: 'link', source: { kind: 'panel', id: 'main' }, layer: 'bridge', up: true }]);
+  return {
+    house,
+    runner,
+    says: (topic: string, payload: string, retain = false) =>
+      tell(runner.take({ topic, payload: Buffer.from(payload), retain })?.signals ?? []),
+    later: () => tell(runner.settled()),
+    hints: () => runner.hints().flatMap(({ kind, about }) => (kind === 'not_heard' ? [] : [`${kind} ${about}`])),
+  };
+}
+const two = { partitions: { p1: '1', p2: '2' } };
+
+describe('a danger without a zone of its own', () => {
+  it.each<[string, Record<string, unknown>, string, string, string]>([
+    ['pai', {}, 'paradox/states/partitions/1/paramedic_alarm', 'True', 'medical active p1 -'],
+    ['pai', {}, 'paradox/states/partitions/1/pulse_fire_alarm', 'True', 'fire active p1 -'],
+    ['dsc-keybus', two, 'dsc/Get/Fire2', '1', 'fire active p2 -'],
+    ['dsc-keybus-openhab', two, 'dsc/Get/Fire2', '1', 'fire active p2 -'],
+    ['vista-ecp', two, 'Vista/Get/Partition2/Fire', 'ON', 'fire active p2 -'],
+    [
+      'ad2iot',
+      { ...two, vars: { uuid: 'u' } },
+      'ad2iot/u/partitions/2',
+      '{"fire_alarm":true,"alarm_sounding":true}',
+      'fire active p2 -',
+    ],
+    [
+      'qolsysgw',
+      two,
+      'qolsys/qolsys_panel/event',
+      '{"event":"ALARM","alarm_type":"FIRE","partition_id":2}',
+      'fire active p2 -',
+    ],
+    ['dscalarm-mqtt', two, 'dsc-alarm/keypad/alarm', 'panic', 'panic active - -'],
+    ['dscalarm-mqtt', {}, 'dsc-alarm/keypad/alarm', 'aux', 'medical active p1 -'],
+    ['zigbee2mqtt', two, 'zigbee2mqtt/attic', '{"smoke":true}', 'fire active - -'],
+    ['zigbee2mqtt', two, 'zigbee2mqtt/cellar', '{"water_leak":true}', 'water active - -'],
+    ['zigbee2mqtt', two, 'zigbee2mqtt/keypad', '{"action":"emergency"}', 'medical active - -'],
+  ])(
+    'is one alarm of the panel, and of its partition where that is known: %s %j %s',
+    (profile, given, topic, payload, expected) => {
+      const one = site({ profile, ...given });
+      expect(one.says(topic, payload)).toEqual([expected]);
+      if (profile !== 'qolsysgw') expect(one.hints().join()).toContain('unknown_key zone');
+      // Told again while it lasts it is the same, unless it is a button.
+      const isButton = topic.includes('keypad');
+      expect(one.says(topic, payload)).toEqual(isButton ? [expected] : []);
+    },
+  );
+
+  it('is another alarm after its end', () => {
+    const one = site({ profile: 'dsc-keybus' });
+    expect(one.says('dsc/Get/Fire1', '1')).toEqual(['fire active p1 -']);
+    expect(one.house.state.partitions.p1).toMatchObject({ state: 'triggered', alarm: { kind: 'fire' } });
+    one.says('dsc/Get/Fire1', '0');
+    expect(one.says('dsc/Get/Fire1', '1')).toEqual(['fire active p1 -']);
+    const qolsys = site({ profile: 'qolsysgw', partitions: { p1: '0' } });
+    const fire = '{"event":"ALARM","alarm_type":"FIRE","partition_id":0}';
+    expect(qolsys.says('qolsys/qolsys_panel/event', fire)).toEqual(['fire active p1 -']);
+    qolsys.says('qolsys/qolsys_panel/event', '{"event":"ARMING","arming_type":"DISARM","partition_id":0}');
+    expect(qolsys.says('qolsys/qolsys_panel/event', fire)).toEqual(['fire active p1 -']);
+  });
+
+  it('is told during a burglary alarm too', () => {
+    const one = site({ profile: 'dsc-keybus' });
+    one.says('dsc/Get/Partition1', 'armed_away');
+    expect(one.says('dsc/Get/Partition1', 'triggered')).toEqual(['burglary active p1 -']);
+    expect(one.says('dsc/Get/Fire1', '1')).toEqual(['fire active p1 -']);
+  });
+
+  it('that is retained is told late once the panel is there, and not again after a restart while its partition shows it', () => {
+    const one = site({ profile: 'dsc-keybus' });
+    one.runner.link('bridge', false, 'away');
+    expect(one.says('dsc/Get/Fire1', '1', true)).toEqual([]);
+    expect(one.later()).toEqual([]);
+    one.runner.link('bridge', true);
+    expect(one.later()).toEqual(['fire active p1 - late']);
+    expect(one.later()).toEqual([]);
+    one.house.ms += 3_600_000;
+    const again = site({ profile: 'dsc-keybus' });
+    again.house.state = one.house.state;
+    again.house.ms = one.house.ms;
+    again.says('dsc/Get/Fire1', '1', true);
+    expect(again.later()).toEqual([]);
+  });
+
+  it('goes to the zone that stands for it, which is calm when the last of them is', () => {
+    const zones = { '10': { type: 'fire', key: 'fire' } };
+    const one = site({ profile: 'zigbee2mqtt', zones });
+    expect(one.says('zigbee2mqtt/attic', '{"smoke":true}')).toEqual(['fire active p1 10']);
+    expect(one.says('zigbee2mqtt/hall', '{"smoke":true}')).toEqual(['fire restored p1 10', 'fire active p1 10']);
+    expect(one.says('zigbee2mqtt/hall', '{"smoke":false}')).toEqual([]);
+    expect(one.says('zigbee2mqtt/attic', '{"smoke":false}')).toEqual(['fire restored p1 10']);
+  });
+
+  it('is an alarm of its own where its detector is a burglary zone, and none where the site wants none', () => {
+    const as = (type: string) => {
+      const one = site({ profile: 'zigbee2mqtt', zones: { '2': { type, key: 'attic' } } });
+      const source = { kind: 'panel', id: 'main' } as const;
+      one.house.signal({ kind: 'partition', source, partition: 'p1', state: 'disarmed', replay: false });
+      return one.says('zigbee2mqtt/attic', '{"smoke":true}');
+    };
+    expect(as('perimeter')).toEqual(['fire active p1 -']);
+    expect(as('no_alarm_response')).toEqual([]);
+  });
+
+  it('is one alarm with its zone, as before, where it has one', () => {
+    const one = site({ profile: 'dsc-keybus', zones: { '10': { type: 'fire', key: 'fire1' } } });
+    expect(one.says('dsc/Get/Fire1', '1')).toEqual(['fire active p1 10']);
+  });
+});
