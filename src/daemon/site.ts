@@ -121,6 +121,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
                 sender = house.delivery;
                 sender?.direct(rows.filter((row) => row.toCloud));
               },
+              written: (rows) => house.delivery?.written(rows),
               wasAccepted: (seq) => sender?.wasAccepted(seq) === true,
             },
             encode: (event, draft) => encodeEvent(event, draft, identityOf(settings())),

@@ -76,7 +76,8 @@ export interface Added {
 interface Part {
   readonly file: FileName;
   readonly commit: Commit;
-  readonly durable: Promise<void>;
+  /** False when it gave way. */
+  readonly durable: Promise<boolean>;
 }
 
 function split(commit: Commit): { file: FileName; commit: Commit }[] {
@@ -102,6 +103,8 @@ export function commitQueue(options: {
   store: Store;
   /** Rows that could not be written in time; they are offered to the cloud from memory. */
   direct: (rows: readonly OutboxRow[]) => void;
+  /** Some of these are on disk now. */
+  written?: (rows: readonly OutboxRow[]) => void;
   /** One of these that the cloud has. Asked after the stop of delivery too. */
   wasAccepted?: (seq: number) => boolean;
   log: Logger;
@@ -110,12 +113,12 @@ export function commitQueue(options: {
   commitCap?: number;
   byteCap?: number;
 }): CommitQueue {
-  const { store, log, wasAccepted = () => false } = options;
+  const { store, log, wasAccepted = () => false, written = nothing } = options;
   const abort = new AbortController();
   /** Aborts before `abort` does: the next try of each commit is its last. */
   const ending = new AbortController();
   /** Parts that are not on disk yet. */
-  const open = new Set<Promise<void>>();
+  const open = new Set<Promise<boolean>>();
   let stopped: Promise<void> | undefined;
   /** Waits between two tries: one signal each, since what several signals end is larger than an event. */
   const naps = new Set<AbortController>();
@@ -212,11 +215,12 @@ export function commitQueue(options: {
     }
   }
 
-  /** To `site.db`; resolves when the commit is on disk, or when it gave way. */
-  async function inLine(one: Line): Promise<void> {
+  /** To `site.db`; as `persist`. */
+  async function inLine(one: Line): Promise<boolean> {
     try {
       const isWritten = await persist('site', one.commit, one);
       if (isWritten) markInBulk(one.marks);
+      return isWritten;
     } finally {
       line.leave(one);
     }
@@ -250,7 +254,7 @@ export function commitQueue(options: {
     if (length > 0) unsaved.add(rows);
     const one = file === 'site' ? line.enter(given) : undefined;
     const commit = one?.commit ?? given;
-    const work = one === undefined ? persist(file, commit).then(nothing) : inLine(one);
+    const work = one === undefined ? persist(file, commit) : inLine(one);
     void work.then(
       () => unsaved.delete(rows),
       () => undefined,
@@ -274,12 +278,12 @@ export function commitQueue(options: {
     if (result === 'durable') return true;
     if (commit.silent !== true) notDurable.inc();
     overdue[file] += 1;
-    void durable
-      .catch(() => undefined)
-      .then(() => {
-        overdue[file] -= 1;
-      });
-    options.direct(commit.rows);
+    const { rows } = commit;
+    options.direct(rows);
+    void durable.catch(isFalse).then((isWritten) => {
+      overdue[file] -= 1;
+      if (isWritten) written(rows);
+    });
     return false;
   }
 
@@ -332,7 +336,7 @@ export function commitQueue(options: {
       durable.catch(nothing);
       return {
         durable,
-        durableIn: (lane) => parts.find(({ file }) => file === fileOf(lane))?.durable ?? durable,
+        durableIn: (lane) => parts.find(({ file }) => file === fileOf(lane))?.durable.then(nothing) ?? durable,
         published,
       };
     },
@@ -358,9 +362,10 @@ const isShown = ({ silent }: OutboxRow): boolean => silent !== true;
 
 /** A function made where a commit is in reach would keep it in memory, state and all, for as long as it waits. */
 const nothing = (): void => undefined;
+const isFalse = (): boolean => false;
 
 async function withinTime(
-  durable: Promise<void>,
+  durable: Promise<unknown>,
   signal: AbortSignal,
   ms: number,
 ): Promise<'durable' | 'late' | 'stopped'> {

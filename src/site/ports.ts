@@ -62,6 +62,8 @@ export interface DeliveryPort {
   wake(): void;
   /** Rows that could not be written: sent from memory, at most 1,200 of them; the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** Some of these are on disk now. */
+  written?(rows: readonly OutboxRow[]): void;
   /** The cloud has this one of them. Answers after the stop of delivery too. */
   wasAccepted?(seq: number): boolean;
 }

@@ -2,7 +2,7 @@ import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
 import { cloudEvent } from '#cloud/contract/index.ts';
 import { accept, type Harness, type HarnessOptions, harness, type OnEvent } from './delivery-harness.ts';
-import { eventIdOf, html, json, rowOf, until } from './support.ts';
+import { commitRows, eventIdOf, html, json, rowOf, until, withMembers } from './support.ts';
 
 let h: Harness;
 afterEach(() => h.close());
@@ -479,6 +479,58 @@ describe('rows that could not be written', () => {
     await h.commit([row]);
     await until('the outbox is empty', empty);
     expect(seqs()).toEqual([7]);
+  });
+
+  it.each(['before', 'after'])(
+    'get their verdict also where nobody reads them, written %s their answer',
+    async (when) => {
+      let answer = () => {};
+      // As where the disk gives them up at once, full as it is: the verdict takes them out of the count of losses.
+      await setUp({
+        withStore: (store) => withMembers(store, { take: async () => [] }),
+        onEvent(...of) {
+          answer = () => void accept(...of);
+        },
+      });
+      const row = rowOf(h.clock, 7);
+      h.delivery.direct([row]);
+      await until('it is sent', () => h.posts.length === 1);
+      const isAnswered = async () => {
+        answer();
+        await until('it is accepted', () => h.delivery.wasAccepted(7));
+      };
+      if (when === 'after') await isAnswered();
+      await commitRows(h.store, [row]);
+      h.delivery.written([row]);
+      if (when === 'before') await isAnswered();
+      await until('the outbox is empty', empty);
+      expect(seqs()).toEqual([7]);
+    },
+  );
+
+  it('go after what is older of their partition and lies unread on the disk', async () => {
+    await setUp({ start: false });
+    await commitRows(
+      h.store,
+      [1, 2].map((seq) => rowOf(h.clock, seq, { lane: 'trouble' })),
+    );
+    h.delivery.direct([rowOf(h.clock, 3)]);
+    await h.delivery.start(new AbortController().signal);
+    await until('all are sent', () => h.posts.length === 3);
+    expect(seqs()).toEqual([1, 2, 3]);
+  });
+
+  it('wait once for a disk that does not answer, and not each of them', async () => {
+    let asked = 0;
+    const hangs = () => new Promise<never>(() => undefined);
+    const before = () => {
+      asked += 1;
+      return hangs();
+    };
+    await setUp({ withStore: (store) => withMembers(store, { take: hangs, before }) });
+    h.delivery.direct([1, 2, 3].map((seq) => rowOf(h.clock, seq)));
+    await until('all are sent', () => h.posts.length === 3);
+    expect([asked, ...seqs()]).toEqual([1, 1, 2, 3]);
   });
 
   it('are never parked when they are refused: each is offered again until it is accepted', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Store } from '#site/store/index.ts';
 import { accept, type Harness, harness } from './delivery-harness.ts';
-import { json, rowOf, until } from './support.ts';
+import { json, rowOf, until, withMembers } from './support.ts';
 
 let h: Harness;
 afterEach(() => h.close());
@@ -13,24 +13,12 @@ function withBadBulk(store: Store): Store {
     if (ofSite.length > 0) await store.settle(ofSite, options);
     if (ofSite.length < verdicts.length) throw new Error('bulk.db did not confirm a write');
   };
-  return new Proxy(store, {
-    get(target, member) {
-      if (member === 'settle') return settle;
-      const value: unknown = Reflect.get(target, member, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  return withMembers(store, { settle });
 }
 
 /** The store as it answers on a disk that takes no writes: what was stored can still be read. */
 const withoutVerdicts = (store: Store): Store =>
-  new Proxy(store, {
-    get(target, member) {
-      if (member === 'settle') return () => Promise.reject(new Error('the disk is read-only'));
-      const value: unknown = Reflect.get(target, member, target);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  withMembers(store, { settle: () => Promise.reject(new Error('the disk is read-only')) });
 
 const activity = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) =>

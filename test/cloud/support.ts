@@ -230,3 +230,13 @@ export async function testStore(clock: Clock): Promise<{ store: Store; dir: stri
 }
 
 export const commitRows = (store: Store, rows: readonly OutboxRow[]) => store.commit({ rows, arming: [], inputs: [] });
+
+/** The same store with some members replaced; the others keep their own `this`. */
+export const withMembers = (store: Store, members: Partial<Store>): Store =>
+  new Proxy(store, {
+    get(target, member) {
+      if (Object.hasOwn(members, member)) return Reflect.get(members, member);
+      const value: unknown = Reflect.get(target, member, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });

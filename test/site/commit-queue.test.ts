@@ -23,6 +23,7 @@ function start(options: { commitCap?: number; byteCap?: number; wasAccepted?: (s
     seen: undefined as ((commit: Commit) => void) | undefined,
   };
   const direct: OutboxRow[] = [];
+  const late: OutboxRow[] = [];
   const store: Pick<Store, 'commit' | 'addGap' | 'leave'> = {
     commit(commit) {
       disk.tries += 1;
@@ -48,12 +49,13 @@ function start(options: { commitCap?: number; byteCap?: number; wasAccepted?: (s
   const made = commitQueue({
     store: store as Store,
     direct: (rows) => void direct.push(...rows),
+    written: (rows) => void late.push(...rows),
     log,
     metrics: new Registry(),
     ...options,
   });
   queue = made;
-  return { disk, direct, queue: made };
+  return { disk, direct, late, queue: made };
 }
 
 const activity = (seq: number) => row(seq, { lane: 'activity' });
@@ -85,7 +87,7 @@ describe('a bulk.db that fails', () => {
 
 describe('a site.db that fails', () => {
   it('is waited for once; what comes after is published and sent from memory at once, until it takes writes again', async () => {
-    const { disk, direct, queue } = start();
+    const { disk, direct, late, queue } = start();
     disk.site = false;
     const shown: boolean[] = [];
     const add = (seq: number) =>
@@ -101,10 +103,13 @@ describe('a site.db that fails', () => {
     }
     expect(shown).toEqual([false, false, false, false]);
     expect(direct.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(late).toEqual([]);
     disk.site = true;
     await expect.poll(() => disk.written.length, { timeout: 10_000 }).toBeGreaterThan(0);
     await add(5).published;
     expect(shown.at(-1)).toBe(true);
+    // Whoever sent them from memory hears that they are on disk now.
+    await expect.poll(() => late.map(({ seq }) => seq).toSorted(), { timeout: 10_000 }).toEqual([1, 2, 3, 4]);
   });
 });
 
@@ -201,6 +206,23 @@ describe('alarms at the cap of what may wait in memory', () => {
     const written = disk.written.flatMap(({ rows }) => rows.map(({ seq }) => seq)).sort((a, b) => a - b);
     const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => from + index);
     expect(written).toEqual([...range(1, 10), ...range(41, 50)]);
+  });
+});
+
+describe('events sent from memory of which some give way', () => {
+  it('of the others, and of no more, it is told that they are on disk', async () => {
+    const { disk, late, queue } = start({ commitCap: 20 });
+    disk.site = false;
+    const add = (seq: number) => queue.add({ commit: commitOf([row(seq)]), publish: () => {} });
+    await add(1).published;
+    const added = Array.from({ length: 49 }, (_, index) => add(index + 2));
+    await added.at(-1)?.published;
+    await expect.poll(() => disk.gaps.reduce((sum, { count }) => sum + count, 0)).toBe(30);
+    disk.site = true;
+    await Promise.all(added.map(({ durable }) => durable));
+    const seqs = (rows: readonly OutboxRow[]) => rows.map(({ seq }) => seq).sort((a, b) => a - b);
+    await expect.poll(() => seqs(late)).toEqual(seqs(disk.written.flatMap(({ rows }) => rows)));
+    expect(late).toHaveLength(20);
   });
 });
 

@@ -66,6 +66,8 @@ export interface Delivery extends Part {
   retryNow(): void;
   /** Rows that could not be written: sent from memory. At 1,200 the oldest of the least important lane gives way. */
   direct(rows: readonly OutboxRow[]): void;
+  /** Some of these are on disk now, and what the cloud said of them is written too. */
+  written(rows: readonly OutboxRow[]): void;
   /** One of the last 4,096 events the cloud accepted; also after the stop. */
   wasAccepted(seq: number): boolean;
   /** The body of a try that would begin now, its time corrected by what is known. Asks and tells nobody. */
@@ -140,11 +142,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     clock,
     signal: stopping.signal,
     onRows: wakeups.wake,
-    onRepeat(row) {
-      const item = queue.add(row, { direct: false, fresh: false });
-      queue.decided(item);
-      settler.add(item, { ...placeOf(row), verdict: 'delivered', at: clock.wall(), tries: 1 });
-    },
+    onRepeat: settleAgain,
   });
   const times = createEventTimes({
     store,
@@ -212,7 +210,14 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     onEnded: wakeups.wake,
   });
-  const direct = createDirect({ queue, feed, metrics });
+  const direct = createDirect({ queue, feed, metrics, onRepeat: settleAgain });
+
+  /** The row has no verdict although the cloud took the event. */
+  function settleAgain(row: PendingRow): void {
+    const item = queue.add(row, { direct: false, fresh: false });
+    queue.decided(item);
+    settler.add(item, { ...placeOf(row), verdict: 'delivered', at: clock.wall(), tries: 1 });
+  }
 
   /** Sends as much as slots, breaker and order allow. */
   async function pump(): Promise<void> {
@@ -377,9 +382,10 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     },
     wasAccepted: feed.wasAccepted,
     direct(rows) {
-      direct(rows);
+      direct.add(rows);
       wakeups.wake();
     },
+    written: direct.written,
     retried() {
       queue.asideIsDue('all');
       feed.retried();

@@ -1,4 +1,4 @@
-import { describe } from '#errors.ts';
+import { describe, isCode } from '#errors.ts';
 import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
@@ -16,6 +16,8 @@ export interface Feed {
   kick(): void;
   /** From here on an alarm counts as fresh: called at the start and when the line is back. */
   markFresh(): void;
+  /** An item that was not read: what is older of its key may have been committed without having been read. */
+  came(item: Item): void;
   /** Whether older rows of the item's key may lie in the store unseen. */
   mustLookBefore(item: Item): boolean;
   /** Takes older rows of the item's key into the window; at most 3 s, then the item goes without. */
@@ -47,6 +49,8 @@ const surelyWhole = 192 * 1024;
 /** Rows may come back below the cursor (a parked event is tried again): lanes are read anew this often. */
 const rescanMs = 30_000;
 const lookBeforeMs = 3_000;
+/** What is in memory only has waited for the disk already. */
+const lookBeforeDirectMs = 1_000;
 const beforeLimit = 64;
 const acceptedCap = 4_096;
 
@@ -97,19 +101,24 @@ export function createFeed(options: FeedOptions): Feed {
   let freshAbove = Number.MAX_SAFE_INTEGER;
   let rescannedMono = clock.monotonic();
   let running = false;
+  /** The store gave no answer in time: nothing that is in memory only waits for another. */
+  let hangs = false;
 
   function admit(row: PendingRow): Item | undefined {
     const known = queue.get(row.seq);
-    // Refused while it was in memory only, and written after all: from now on it can be parked like any other.
-    if (known?.direct === true && known.state === 'aside') queue.drop(known);
-    else if (known !== undefined) return undefined;
+    if (known?.direct === true) queue.written(known);
+    if (queue.get(row.seq) !== undefined) return undefined;
     if (wasAccepted(row.seq)) {
       options.onRepeat(row);
       return undefined;
     }
     const item = queue.add(row, { direct: false, fresh: row.seq > freshAbove });
-    if (siteLanes.includes(row.lane)) cameAt.set(item, reads);
+    came(item);
     return item;
+  }
+
+  function came(item: Item): void {
+    if (siteLanes.includes(item.row.lane)) cameAt.set(item, reads);
   }
 
   const readOn = (one: Reader | undefined) => {
@@ -134,6 +143,7 @@ export function createFeed(options: FeedOptions): Feed {
     reads += 1;
     const number = reads;
     const rows = await store.take(one.lane, from, perTake);
+    hangs = false;
     let bytes = 0;
     let added = 0;
     for (const row of rows) {
@@ -178,6 +188,7 @@ export function createFeed(options: FeedOptions): Feed {
     const { orderKey, seq } = item.row;
     const below = Math.max(seq, ...siteLanes.map((lane) => readers[lane].cursor + 1));
     const rows = await store.before({ orderKey, seq: below });
+    hangs = false;
     for (const row of rows) {
       const seen = admit(row) ?? queue.get(row.seq);
       if (seen !== undefined) cameAt.delete(seen);
@@ -217,14 +228,18 @@ export function createFeed(options: FeedOptions): Feed {
         () => {},
       );
     },
+    came,
     mustLookBefore(item) {
-      const came = cameAt.get(item);
-      return came !== undefined && siteLanes.some((lane) => !covers(readers[lane], item, came));
+      const at = cameAt.get(item);
+      if (at === undefined || (item.direct && hangs)) return false;
+      return siteLanes.some((lane) => !covers(readers[lane], item, at));
     },
     async lookBefore(item) {
       try {
-        await withDeadline(lookBeforeMs, options.signal, () => lookBefore(item));
-      } catch {
+        const ms = item.direct ? lookBeforeDirectMs : lookBeforeMs;
+        await withDeadline(ms, options.signal, () => lookBefore(item));
+      } catch (error) {
+        hangs ||= isCode(error, 'deadline');
         // Order gives way to the alarm; its seq is in the payload.
         cameAt.delete(item);
       }

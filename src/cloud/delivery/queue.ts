@@ -6,7 +6,7 @@ import { type Suspicion, unsuspected } from './suspicion.ts';
 export interface Item {
   readonly row: PendingRow;
   /** It could not be written: there is no row to settle. */
-  readonly direct: boolean;
+  direct: boolean;
   /** Its place in the order of its key. */
   readonly chain: Chain;
   /** An alarm that came while others wait: it goes ahead of the backlog. */
@@ -230,6 +230,17 @@ export class Queue {
 
   forget(item: Item): void {
     if (this.#items.delete(item.row.seq) && item.row.silent === true) this.#silent -= 1;
+  }
+
+  /** It has a row now. One that was refused before goes: taken from the disk it can be parked like any other. */
+  written(item: Item): void {
+    if (item.state === 'aside') {
+      this.drop(item);
+      return;
+    }
+    this.#count(item, -1);
+    item.direct = false;
+    this.#count(item, 1);
   }
 
   /** Removes a waiting item without any verdict; only for rows that exist in memory alone. */

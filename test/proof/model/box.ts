@@ -96,6 +96,7 @@ const delivery = createDelivery({
 const commits = commitQueue({
   ...{ store, log, metrics },
   direct: (rows) => delivery.direct(rows),
+  written: (rows) => delivery.written(rows),
   wasAccepted: (seq) => delivery.wasAccepted(seq),
 });
 /** The daemon gives each part so long (`slots.ts`). */

@@ -42,6 +42,11 @@ export const keptRuns: readonly { readonly plan: Plan; readonly found: string }[
   },
   { plan: planOf(70433), found: 'a picture of an event that nobody knew any more, in the spool for ever' },
   { plan: planOf(7112), found: 'a silent alarm on a damaged page that nobody counted, since nothing may tell of one' },
+  {
+    plan: planOf(8351),
+    found:
+      'an event sent from memory that was written meanwhile, given up, and stayed counted as lost; and alarms sent from memory ahead of what was just written',
+  },
   { plan: planOf(13), found: 'nothing: bursts and kills, with the most events of all' },
 ];
 
