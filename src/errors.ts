@@ -10,6 +10,8 @@ export const errorCodes = {
     'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
   camera_bad_answer: 'The camera answered with something that is not ONVIF. Check the address and path.',
   camera_fault: 'The camera answered a request with a SOAP fault; the fault text is in the facts.',
+  camera_refused: 'This is not done with the camera as things are; the message says why and what to do.',
+  camera_unknown: 'The configuration has no camera or recorder of this id.',
   camera_unreachable: 'No connection to the camera. Check power, cable and address.',
   cloud_bad_answer:
     'The cloud answered with something siteward cannot read; often a captive portal or proxy on the line.',

@@ -26,6 +26,10 @@ const { usage, refused, notFound, unreachable, unauthorized, configuration } = e
 const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   audit_discontinued: refused,
   auditor_needed: refused,
+  camera_auth: unauthorized,
+  camera_refused: refused,
+  camera_unknown: notFound,
+  camera_unreachable: unreachable,
   cloud_forbidden: refused,
   cloud_not_found: notFound,
   cloud_refused: refused,

@@ -11,6 +11,7 @@ import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
 import { callForHelp } from './call-for-help.ts';
+import { camerasPort } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
 import { storageHints, verificationHints } from './hints.ts';
@@ -133,6 +134,7 @@ export function lanPort(options: {
 
     verifications: verificationsPort(house),
     securityType: securityTypePort({ house, clock: options.clock }),
+    cameras: camerasPort({ house, settings: options.settings, note }),
 
     outbox: outboxPort({
       house,

@@ -79,6 +79,15 @@ export const auditNotes = {
     after: `${count} of ${seqs.slice(0, named).join(' ')}${seqs.length > named ? ' ...' : ''}`,
   }),
 
+  /** A picture was asked for by hand; `reason` is the code of the error where none may be taken (safety 11). */
+  picture: (camera: string, reason?: string): AuditDraft => ({
+    ...local,
+    kind: reason === undefined ? 'command' : 'refusal',
+    target: `camera ${camera}`,
+    action: 'snapshot',
+    ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
+  }),
+
   login: (actor: string): AuditDraft => ({
     ...local,
     kind: 'login',

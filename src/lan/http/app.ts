@@ -5,6 +5,7 @@ import type { Operation, Operations } from '#lib/contract/operation.ts';
 import { bindServer, type Handlers, type Reply, refuseOtherMethods, type ServerRules } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { auditHandlers } from './audit-handlers.ts';
+import { cameraHandlers } from './cameras-handlers.ts';
 import { commandHandlers } from './commands-handlers.ts';
 import { controlOperations, lanOperations } from './operations.ts';
 import { outboxHandlers } from './outbox-handlers.ts';
@@ -37,8 +38,19 @@ export function controlApp(port: LanPort, log: Logger): Hono {
   const verifications = verificationHandlers(port.verifications, { json });
   const authority = securityTypeHandlers(port.securityType, { deadlineMs: answerDeadlineMs, json });
   const zones = zoneHandlers(port.zones, { json });
+  const cameras = cameraHandlers(port.cameras, { json });
   const lan = handlers(port);
-  const all = { ...lan, ...commands, ...people, ...clocks, ...audit, ...verifications, ...authority, ...zones };
+  const all = {
+    ...lan,
+    ...commands,
+    ...people,
+    ...clocks,
+    ...audit,
+    ...verifications,
+    ...authority,
+    ...zones,
+    ...cameras,
+  };
   return appOf(controlOperations, all, log);
 }
 
@@ -103,11 +115,18 @@ function failed(operation: Operation, error: unknown, log: Logger): Reply {
 const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   audit_discontinued: 409,
   auditor_needed: 403,
+  camera_auth: 503,
+  camera_bad_answer: 503,
+  camera_fault: 503,
+  camera_refused: 409,
+  camera_unknown: 404,
+  camera_unreachable: 503,
   code_refused: 409,
   config_fixed: 409,
   deadline: 503,
   last_owner: 409,
   not_parked: 404,
+  picture_invalid: 503,
   postpone_refused: 409,
   queue_full: 503,
   schedule_unknown: 404,

@@ -10,6 +10,14 @@ export {
   inputsPage,
   openedAudit,
 } from './audit-schemas.ts';
+export type { CamerasPort } from './cameras-handlers.ts';
+export {
+  type CameraEntry,
+  type CameraMessage,
+  cameraList,
+  cameraMessages,
+  trustedAnswer,
+} from './cameras-schemas.ts';
 export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';
 export { createControlSocket } from './control-socket.ts';
 export { controlOperations, lanOperations } from './operations.ts';

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
 import { activityOperations } from './activity-operations.ts';
 import { auditOperations } from './audit-operations.ts';
+import { cameraOperations } from './cameras-operations.ts';
 import { commandOperations } from './commands-operations.ts';
 import { outboxOperations } from './outbox-operations.ts';
 import { scheduleOperations } from './schedules-operations.ts';
@@ -105,4 +106,5 @@ export const controlOperations = {
   ...verificationOperations,
   ...securityTypeOperations,
   ...zoneOperations,
+  ...cameraOperations,
 } as const;

@@ -1,6 +1,7 @@
 import { SitewardError } from '#errors.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { fakeAudit, fakeInputs } from './audit-port.fake.ts';
+import type { CamerasPort } from './cameras-handlers.ts';
 import type { GapEntry, OutboxDocument, ParkedDetail } from './outbox-schemas.ts';
 import type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
 import type { EventEntry, StatusDocument } from './schemas.ts';
@@ -224,6 +225,18 @@ const noVerifications: VerificationsPort = {
   answer: async (_, reply) => reply({ outcome: 'refused', error: { code: 'UNKNOWN_TARGET' }, at: 0, final: true }),
 };
 
+const noCamera = (id: string) => new SitewardError('camera_unknown', `the configuration has no camera ${id}`);
+
+/** A site without cameras. */
+const noCameras: CamerasPort = {
+  list: () => [],
+  events(id) {
+    throw noCamera(id);
+  },
+  snapshot: async (id) => Promise.reject(noCamera(id)),
+  trust: async (id) => Promise.reject(noCamera(id)),
+};
+
 /** A port with `count` events, seq 1 to `count`; members can be replaced. */
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
@@ -243,6 +256,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     inputs: fakeInputs(),
     activity: { cloud: async () => ({ state: 'none', items: [] }) },
     verifications: noVerifications,
+    cameras: noCameras,
     securityType: { change: async ({ security_type }) => ({ security_type }) },
     ...replaced,
   };

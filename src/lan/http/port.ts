@@ -1,6 +1,7 @@
 import type { VerificationsPort } from '#site/model/index.ts';
 import type { ActivityPort } from './activity-operations.ts';
 import type { AuditPort, InputsPort } from './audit-port.ts';
+import type { CamerasPort } from './cameras-handlers.ts';
 import type { CommandAnswer, CommandBody } from './commands-schemas.ts';
 import type {
   GapEntry,
@@ -36,6 +37,7 @@ export interface LanPort {
   readonly commands: CommandsPort;
   readonly verifications: VerificationsPort;
   readonly securityType: SecurityTypePort;
+  readonly cameras: CamerasPort;
 }
 
 /** Parked events to be changed, and who asked for it; the port logs both once it is done. */

@@ -1,0 +1,75 @@
+import { defineOperation } from '#lib/contract/operation.ts';
+import { cameraEventsQuery, cameraList, cameraMessages, cameraParams, trustedAnswer } from './cameras-schemas.ts';
+import { problem } from './schemas.ts';
+
+const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
+const unknown = problemResponse('The configuration has no camera or recorder of this id');
+const unusable = problemResponse('siteward, or the camera, cannot answer at the moment');
+const shared = { base: 'lan', auth: ['local'], tags: ['cameras'] } as const;
+
+export const listCameras = defineOperation({
+  ...shared,
+  id: 'listCameras',
+  method: 'GET',
+  path: '/api/v1/cameras',
+  summary: 'The cameras, recorders and channels with what is known of them, in the order of the configuration',
+  responses: { 200: { description: 'All of them', media: 'application/json', schema: cameraList }, 503: unusable },
+  repeatable: 'yes',
+  rules: ['safety 4'],
+});
+
+export const cameraEvents = defineOperation({
+  ...shared,
+  id: 'cameraEvents',
+  method: 'GET',
+  path: '/api/v1/cameras/{id}/events',
+  summary: 'The last messages of a camera, at most 50, with what siteward made of them',
+  params: cameraParams,
+  query: cameraEventsQuery,
+  responses: {
+    200: { description: 'Oldest first', media: 'application/json', schema: cameraMessages },
+    400: problemResponse('A query member is wrong'),
+    404: unknown,
+    409: problemResponse('The messages of this camera are not shown'),
+    503: unusable,
+  },
+  repeatable: 'yes',
+  rules: ['safety 4'],
+});
+
+export const cameraSnapshot = defineOperation({
+  ...shared,
+  id: 'cameraSnapshot',
+  method: 'POST',
+  path: '/api/v1/cameras/{id}/snapshot',
+  summary: 'A picture taken now, where the setting `pictures` of the camera allows one',
+  params: cameraParams,
+  responses: {
+    200: { description: 'The picture', media: 'image/jpeg' },
+    404: unknown,
+    409: problemResponse('No picture may be taken of this camera as things are'),
+    503: unusable,
+  },
+  repeatable: 'yes',
+  rules: ['safety 4', 'safety 11'],
+});
+
+export const trustCamera = defineOperation({
+  ...shared,
+  id: 'trustCamera',
+  method: 'POST',
+  path: '/api/v1/cameras/{id}/trust',
+  summary: 'Take the certificate the camera shows next for its own, after it was changed',
+  params: cameraParams,
+  responses: {
+    200: { description: 'It is asked anew', media: 'application/json', schema: trustedAnswer },
+    404: unknown,
+    409: problemResponse('The configuration names the certificate, or the camera has none'),
+    503: unusable,
+  },
+  repeatable: 'yes',
+  rules: [],
+});
+
+/** Served on the control socket alone, never on the network. */
+export const cameraOperations = { listCameras, cameraEvents, cameraSnapshot, trustCamera } as const;

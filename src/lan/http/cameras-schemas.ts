@@ -1,0 +1,92 @@
+import { z } from 'zod';
+import { deviceId } from '#site/model/index.ts';
+
+const time = z.iso.datetime({ precision: null });
+
+/** One camera, or one recorder, with what is known of it. Nothing in it moves with a silent alarm (safety 4). */
+export const cameraEntry = z.object({
+  id: deviceId,
+  kind: z.enum(['camera', 'channel', 'nvr']),
+  /** The recorder of a channel. */
+  nvr: deviceId.optional(),
+  name: z.string(),
+  /** Address of its device service; a channel has that of its recorder. */
+  url: z.string(),
+  zone: z.string().optional(),
+  partitions: z.array(z.string()),
+  /** When pictures may be taken (safety 11). */
+  pictures: z.enum(['alarm', 'armed', 'always']).optional(),
+  /** What its session does; absent where it has none. */
+  state: z.string().optional(),
+  since: time.optional(),
+  /** Why events do not arrive. */
+  reason: z.string().optional(),
+  /** Null: not known yet. */
+  reachable: z.boolean().nullable(),
+  /** Null: not known yet, or it wants no password. */
+  authenticated: z.boolean().nullable(),
+  /** Whether events can arrive now; null: not known yet. */
+  events: z.boolean().nullable(),
+  last_event: time.optional(),
+  last_picture: time.optional(),
+  /** How far its clock is ahead of this box. */
+  clock_offset_s: z.number().optional(),
+  reboot_seen: time.optional(),
+  manufacturer: z.string().optional(),
+  model: z.string().optional(),
+  firmware: z.string().optional(),
+  serial: z.string().optional(),
+  profiles: z.int().optional(),
+  /** RTSP address, without credentials. */
+  stream: z.string().optional(),
+  /** Whether a channel is found by its token or only by its place. */
+  mapping: z.string().optional(),
+  /** Topics that siteward does not know; `siteward status` lists them. */
+  unknown_topics: z.int(),
+  /** What is wrong with it, and what a technician should know, in words. */
+  troubles: z.array(z.object({ kind: z.string(), since: time.optional(), text: z.string().optional() })),
+});
+export type CameraEntry = z.output<typeof cameraEntry>;
+
+export const cameraList = z.object({ items: z.array(cameraEntry) });
+
+export const cameraParams = z.strictObject({ id: deviceId });
+
+export const cameraEventsQuery = z.strictObject({
+  after: z.coerce.number().int().min(0).default(0).describe('Only messages with a higher number: what came since.'),
+});
+
+/** One message of a camera and what siteward made of it. */
+export const cameraMessage = z.object({
+  /** Rises by one with each message, and begins anew with each start of its session. */
+  number: z.int(),
+  at: time,
+  /** The camera's own time, as it wrote it. */
+  device_time: z.string().optional(),
+  topic: z.string(),
+  operation: z.string().optional(),
+  /** `name=value` of what stood in it. */
+  items: z.string(),
+  /** `signal`: something changed; `same`: nothing did; `ignored`, `unknown`, `empty`, `unreadable`, `flood`. */
+  outcome: z.string(),
+  signals: z.array(
+    z.object({
+      device: z.string(),
+      detection: z.string(),
+      state: z.enum(['on', 'off', 'pulse']),
+      /** The present state, told when it was asked for; no edge. */
+      replay: z.boolean(),
+    }),
+  ),
+});
+export type CameraMessage = z.output<typeof cameraMessage>;
+
+export const cameraMessages = z.object({
+  items: z.array(cameraMessage),
+  /** The `after` of the next question. */
+  last: z.int(),
+});
+export type CameraMessages = z.output<typeof cameraMessages>;
+
+export const trustedAnswer = z.object({ trusted: deviceId, fingerprint: z.string().optional() });
+export type TrustedAnswer = z.output<typeof trustedAnswer>;

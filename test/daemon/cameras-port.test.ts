@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import type { Settings } from '#config/index.ts';
+import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
+import { controlApp, lanApp } from '#lan/http/app.ts';
+import { fakeLanPort } from '#lan/http/port.fake.ts';
+import { fakeSite } from '#lan/mqtt/site-port.fake.ts';
+import type { Controller } from '#site/controller.ts';
+import type { AuditDraft, CameraPlan, SiteView, ZonePlan } from '#site/model/index.ts';
+import { camerasPort, noPicture } from '../../src/daemon/cameras-port.ts';
+import { quiet } from '../cloud/support.ts';
+
+const yard: CameraPlan = { id: 'yard', name: 'Yard', zone: '21', partitions: ['p1'], pictures: 'alarm' };
+const own = (type: ZonePlan['type']): ZonePlan => ({
+  ...{ number: '21', name: 'Yard', type, partitions: ['p1'], cameras: ['yard'], detections: [] },
+  source: { kind: 'camera', id: 'yard' },
+});
+
+function viewWith(
+  change: Partial<SiteView> = {},
+  zone: ZonePlan = own('video_person_perimeter'),
+  plan = yard,
+): SiteView {
+  const site = fakeSite();
+  site.setPlan({ cameras: [plan], zones: [zone] });
+  const view = site.view();
+  return { ...view, ...change };
+}
+
+const status: CameraStatus = {
+  ...{ id: 'yard', state: 'pulling', since: 0, lastEventAt: 1_800_000_000_000, lastPullAt: 1_800_000_000_000 },
+  ...{ clockOffsetS: 2, model: '007', serial: '123', unknownTopics: [] },
+} as unknown as CameraStatus;
+
+const message = {
+  ...{ number: 7, at: 1_800_000_000_000, topic: 'tns1:Motion', items: 'State=true', outcome: 'signal' },
+  signals: [{ source: { kind: 'camera', id: 'yard' }, detection: 'motion', state: 'on', replay: false }],
+} as const;
+
+function rig(view: SiteView) {
+  const audit: AuditDraft[] = [];
+  const taken: string[] = [];
+  const cameras = {
+    status: () => [status],
+    recent: (_: string, after: number) => ({ items: after < 7 ? [message] : [], last: 7 }),
+    async snapshot(id: string) {
+      taken.push(id);
+      return { bytes: Uint8Array.of(0xff, 0xd8), mime: 'image/jpeg', takenAt: 0 };
+    },
+  } as unknown as Cameras;
+  const settings = () =>
+    ({ cameras: [{ id: 'yard', url: 'http://192.0.2.10/onvif/device_service' }] }) as unknown as Settings;
+  const house = { cameras, controller: { view: () => view } as unknown as Controller };
+  const port = camerasPort({ house, settings, note: async (entry) => void audit.push(entry) });
+  const app = controlApp(fakeLanPort(0, { cameras: port }), quiet);
+  return {
+    audit,
+    taken,
+    ask: async (path: string, method = 'GET') => app.request(`/api/v1/cameras${path}`, { method }),
+  };
+}
+
+const partition = (state: string, stale = false) =>
+  ({ partitions: [{ ...fakeSite().view().partitions[0], id: 'p1', state, stale }] }) as unknown as Partial<SiteView>;
+
+test('a camera is shown with what is known of it', async () => {
+  const links: SiteView['links'] = [{ source: { kind: 'camera', id: 'yard' }, up: true } as never];
+  const answer = await rig(viewWith({ links })).ask('');
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toEqual({
+    items: [
+      expect.objectContaining({
+        ...{ id: 'yard', kind: 'camera', name: 'Yard', url: 'http://192.0.2.10/onvif/device_service', zone: '21' },
+        ...{ pictures: 'alarm', reachable: true, events: true, last_event: '2027-01-15T08:00:00.000Z' },
+        ...{ clock_offset_s: 2, model: '007', serial: '123', troubles: [] },
+      }),
+    ],
+  });
+});
+
+test('messages are given from a number on', async () => {
+  const { ask } = rig(viewWith());
+  expect(await (await ask('/yard/events')).json()).toEqual({
+    items: [
+      {
+        ...{ number: 7, at: '2027-01-15T08:00:00.000Z', topic: 'tns1:Motion', items: 'State=true', outcome: 'signal' },
+        signals: [{ device: 'camera yard', detection: 'motion', state: 'on', replay: false }],
+      },
+    ],
+    last: 7,
+  });
+  expect(await (await ask('/yard/events?after=7')).json()).toEqual({ items: [], last: 7 });
+  expect((await ask('/yard/events?after=-1')).status).toBe(400);
+});
+
+test.each(['/gone/events', '/gone/snapshot', '/gone/trust'])('%s: there is no such camera', async (path) => {
+  const answer = await rig(viewWith()).ask(path, path.endsWith('events') ? 'GET' : 'POST');
+  expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'camera_unknown' }]);
+});
+
+test('nothing that moves with the messages of a camera is shown where they may be a silent call', async () => {
+  const { ask } = rig(viewWith({}, own('panic_silent')));
+  const list = JSON.stringify(await (await ask('')).json());
+  expect(list).toContain('"id":"yard"');
+  expect(list).not.toMatch(/last_event|"zone"/);
+  const events = await ask('/yard/events');
+  expect([events.status, await events.json()]).toMatchObject([409, { code: 'camera_refused' }]);
+});
+
+const alarm = { kind: 'burglary', zone: '21', at: 0 };
+const silentAlarm = { kind: 'hold_up', zone: '21', at: 0 };
+
+/** What the setting says, what the site is like, whether a picture may be taken. */
+test.each<[CameraPlan['pictures'], string, Partial<SiteView>, boolean]>([
+  ['always', 'disarmed', partition('disarmed'), true],
+  ['armed', 'disarmed', partition('disarmed'), false],
+  ['armed', 'armed', partition('armed_night'), true],
+  ['armed', 'armed, but its panel is not heard', partition('armed_night', true), false],
+  ['armed', 'arming', partition('arming'), false],
+  ['armed', 'unknown', partition('unknown'), false],
+  ['alarm', 'disarmed', partition('disarmed'), false],
+  ['alarm', 'armed', partition('armed_away'), false],
+  ['alarm', 'unknown', partition('unknown'), false],
+])('"pictures: %s", %s: %#', async (pictures, _, change, allowed) => {
+  const { ask, taken, audit } = rig(viewWith(change, own('video_person_perimeter'), { ...yard, pictures }));
+  const answer = await ask('/yard/snapshot', 'POST');
+  if (allowed) {
+    expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'image/jpeg']);
+    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(Uint8Array.of(0xff, 0xd8));
+    expect(taken).toEqual(['yard']);
+    expect(audit).toMatchObject([{ kind: 'command', target: 'camera yard', action: 'snapshot', outcome: 'done' }]);
+  } else {
+    expect(await answer.json()).toMatchObject({
+      code: 'camera_refused',
+      detail: expect.stringContaining(`pictures: ${pictures}`),
+    });
+    expect([answer.status, taken]).toEqual([409, []]);
+    expect(audit).toMatchObject([{ kind: 'refusal', outcome: 'refused', reason: 'camera_refused' }]);
+  }
+});
+
+test('an alarm allows a picture; a silent one does not, as it would show', () => {
+  const running = (shown: object) => {
+    const before = partition('triggered').partitions?.[0];
+    return { partitions: [{ ...before, alarm: shown }] } as unknown as Partial<SiteView>;
+  };
+  expect(noPicture(viewWith(running(alarm)), yard)).toBeUndefined();
+  expect(noPicture(viewWith(running(silentAlarm), own('panic_silent')), yard)).toContain('only with an alarm');
+});
+
+test('nothing of it is served on the network', async () => {
+  const app = lanApp(fakeLanPort(0), quiet);
+  for (const path of ['', '/yard/events']) expect((await app.request(`/api/v1/cameras${path}`)).status).toBe(404);
+});
