@@ -5,15 +5,19 @@ import {
   at,
   duplicateIds,
   type Entry,
+  idsAmong,
   idsOf,
+  inputZones,
   items,
   panelPartitions,
   panelZones,
   repeated,
   unknown,
   unknownNames,
+  views,
 } from './entries.ts';
 import { nearest } from './nearest.ts';
+import { nvrChecks } from './nvr-checks.ts';
 import type { Problem } from './problem.ts';
 import { scheduleChecks } from './schedule-checks.ts';
 import { supervisionChecks } from './supervision-checks.ts';
@@ -25,7 +29,8 @@ import { verificationChecks } from './verification-checks.ts';
  */
 export function crossChecks(document: ConfigDocument): Problem[] {
   return [
-    ...['partitions', 'panels', 'cameras', 'users', 'schedules'].flatMap((section) => duplicateIds(document, section)),
+    ...['partitions', 'panels', 'users', 'schedules'].flatMap((section) => duplicateIds(document, section)),
+    ...nvrChecks(document),
     ...zoneNumbers(document),
     ...partitionClaims(document),
     ...unknownPartitions(document),
@@ -45,11 +50,11 @@ export function crossChecks(document: ConfigDocument): Problem[] {
 /** A zone number means one thing on the whole site: the station knows nothing but the number. */
 function zoneNumbers(document: ConfigDocument): Problem[] {
   const ofPanels = panelZones(document).map(({ path }) => ({ path, value: path.at(-1) }));
-  const ofCameras = items(document, 'cameras').map(({ path }) => at(document, [...path, 'zone']));
+  const ofCameras = [...views(document), ...inputZones(document)].map(({ path }) => at(document, [...path, 'zone']));
   return repeated([...ofPanels, ...ofCameras]).map(({ path }) =>
     document.problem(
       path,
-      { message: 'this zone number is used twice', expected: 'each number once over panels and cameras' },
+      { message: 'this zone number is used twice', expected: 'each number once over panels, cameras and recorders' },
       'key',
     ),
   );
@@ -72,7 +77,9 @@ function unknownPartitions(document: ConfigDocument): Problem[] {
     .filter(({ path }) => !known.includes(String(path.at(-1))))
     .map(({ path }) => document.problem(path, unknown('partition', String(path.at(-1)), known), 'key'));
   const named = [
-    ...[...panelZones(document), ...items(document, 'cameras')].map(({ path }) => at(document, [...path, 'partition'])),
+    ...[...panelZones(document), ...views(document), ...inputZones(document)].map(({ path }) =>
+      at(document, [...path, 'partition']),
+    ),
     ...panelZones(document).flatMap(({ path }) => items(document, ...path, 'partitions')),
   ];
   return [...claims, ...unknownNames(document, named, 'partition', known)];
@@ -80,7 +87,7 @@ function unknownPartitions(document: ConfigDocument): Problem[] {
 
 function unknownCameras(document: ConfigDocument): Problem[] {
   const named = panelZones(document).flatMap(({ path }) => items(document, ...path, 'cameras'));
-  return unknownNames(document, named, 'camera', idsOf(document, 'cameras'));
+  return unknownNames(document, named, 'camera', idsAmong(document, views(document)));
 }
 
 /** Both zones of a pair exist, differ, and are burglary zones; life safety never waits for a second zone (safety 1). */
@@ -114,7 +121,7 @@ function apartZones(document: ConfigDocument): Problem[] {
     path.at(-1),
     [at(document, [...path, 'partition']), ...items(document, ...path, 'partitions')].map(({ value }) => value),
   ]);
-  const ofCameras = items(document, 'cameras').map(({ path }): [unknown, unknown[]] => [
+  const ofCameras = [...views(document), ...inputZones(document)].map(({ path }): [unknown, unknown[]] => [
     at(document, [...path, 'zone']).value,
     [at(document, [...path, 'partition']).value],
   ]);
@@ -153,7 +160,7 @@ function zoneTypesOf(document: ConfigDocument): ReadonlyMap<string, unknown> {
     String(path.at(-1)),
     at(document, [...path, 'type']).value,
   ]);
-  const ofCameras = items(document, 'cameras').flatMap(({ path }): [string, unknown][] => {
+  const ofCameras = [...views(document), ...inputZones(document)].flatMap(({ path }): [string, unknown][] => {
     const number = at(document, [...path, 'zone']).value;
     const type = at(document, [...path, 'zone_type']).value ?? 'video_person_perimeter';
     return typeof number === 'string' ? [[number, type]] : [];
@@ -182,8 +189,8 @@ function isTimezone(name: string): boolean {
 /** With several partitions, a panel's zone and a camera's zone must say where they belong. */
 function panelWithoutPartition(document: ConfigDocument): Problem[] {
   if (idsOf(document, 'partitions').length < 2) return [];
-  const cameras = items(document, 'cameras').filter(({ path }) => at(document, [...path, 'zone']).value !== undefined);
-  return [...panelZones(document), ...cameras]
+  const cameras = views(document).filter(({ path }) => at(document, [...path, 'zone']).value !== undefined);
+  return [...panelZones(document), ...cameras, ...inputZones(document)]
     .filter(({ path }) => ['partition', 'partitions'].every((key) => at(document, [...path, key]).value === undefined))
     .map(({ path }) =>
       document.problem([...path, 'partition'], {

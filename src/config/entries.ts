@@ -62,14 +62,29 @@ export function members(document: ConfigDocument, path: Path): Entry[] {
   return Object.entries(map).map(([key, value]) => ({ path: [...path, key], value }));
 }
 
-export function idsOf(document: ConfigDocument, section: string): string[] {
-  const ids = items(document, section).map(({ path }) => at(document, [...path, 'id']).value);
+export const idsOf = (document: ConfigDocument, section: string): string[] =>
+  idsAmong(document, items(document, section));
+
+export function idsAmong(document: ConfigDocument, entries: readonly Entry[]): string[] {
+  const ids = entries.map(({ path }) => at(document, [...path, 'id']).value);
   // An id is shown as a choice, so it must be one, not something that was written in its place by mistake.
   return [...new Set(ids.filter((id) => deviceId.safeParse(id).success))] as string[];
 }
 
 export const panelZones = (document: ConfigDocument): Entry[] =>
   items(document, 'panels').flatMap(({ path }) => members(document, [...path, 'zones']));
+
+/** Cameras, and channels of recorders: to the rest of the site they are the same. */
+export const views = (document: ConfigDocument): Entry[] => [
+  ...items(document, 'cameras'),
+  ...items(document, 'nvrs').flatMap(({ path }) => items(document, ...path, 'channels')),
+];
+
+/** Contacts wired to cameras and recorders. */
+export const inputZones = (document: ConfigDocument): Entry[] =>
+  [...items(document, 'cameras'), ...items(document, 'nvrs')].flatMap(({ path }) =>
+    members(document, [...path, 'inputs']),
+  );
 
 export const panelPartitions = (document: ConfigDocument): Entry[] =>
   items(document, 'panels').flatMap(({ path }) => members(document, [...path, 'partitions']));

@@ -1,3 +1,4 @@
+export { type InputZone, inputZones, type View, views } from './cameras.ts';
 export { addEntry, changeEntry, type Members, removeEntry, shownEntry } from './edit.ts';
 export { type Owner, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export { configJsonSchema } from './json-schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { cloudOptions } from '#cloud/client/options.ts';
 import { mediaOptions } from '#devices/media/options.ts';
-import { cameraOptions } from '#devices/onvif/options.ts';
+import { cameraOptions, nvrOptions } from '#devices/onvif/options.ts';
 import { dc09Options, panelOptions } from '#devices/panels/options.ts';
 import { httpOptions } from '#lan/http/options.ts';
 import { mqttOptions } from '#lan/mqtt/options.ts';
@@ -35,6 +35,11 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('The receiver of panels that report by SIA DC-09 themselves; without this section nothing listens.'),
   cameras: z.array(cameraOptions).max(64).default([]).describe('ONVIF cameras.'),
+  nvrs: z
+    .array(nvrOptions)
+    .max(16)
+    .default([])
+    .describe('Network video recorders; each channel that is watched is a camera.'),
   cross_zones: z
     .array(crossZonesOptions)
     .max(64)
@@ -49,7 +54,6 @@ export const configSchema = z.strictObject({
   store: storeOptions.prefault({}).describe('Where events are kept.'),
   supervision: supervisionOptions.prefault({}).describe('How losses of links and devices are noticed and told.'),
   log: logOptions.prefault({}).describe('The log on standard output.'),
-  nvrs: notYet(),
   speakers: notYet(),
   rules: notYet(),
 });

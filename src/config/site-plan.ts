@@ -1,4 +1,5 @@
 import type { CameraPlan, CrossZones, PartitionId, PartitionPlan, SitePlan, ZonePlan } from '#site/model/index.ts';
+import { inputZones, type View, views } from './cameras.ts';
 import { schedulesPlan } from './schedule-plan.ts';
 import type { Settings } from './schema.ts';
 import { supervisionPlan } from './supervision.ts';
@@ -11,8 +12,8 @@ export function sitePlan(settings: Settings): SitePlan {
     securityType,
     ...(settings.site.security_type !== undefined && { securityTypeFixed: true }),
     partitions: settings.partitions.map((partition) => partitionPlan(settings, partition, securityType)),
-    zones: [...panelZones(settings), ...cameraZones(settings)],
-    cameras: settings.cameras.map((camera) => cameraPlan(settings, camera)),
+    zones: [...panelZones(settings), ...cameraZones(settings), ...wiredZones(settings)],
+    cameras: views(settings).map((view) => cameraPlan(settings, view)),
     media: {
       snapshots: settings.media.snapshots,
       intervalMs: settings.media.interval,
@@ -25,6 +26,7 @@ export function sitePlan(settings: Settings): SitePlan {
     crossZones: settings.cross_zones.map(crossZones),
     ...(settings.schedules.length > 0 && { schedules: schedulesPlan(settings) }),
     panels: settings.panels.map(({ id }) => id),
+    nvrs: settings.nvrs.map(({ id }) => id),
     supervision: supervisionPlan(settings.supervision),
   };
 }
@@ -35,7 +37,6 @@ const crossZones = ({ zones: [one, other], window }: Settings['cross_zones'][num
 });
 
 type Panel = Settings['panels'][number];
-type Camera = Settings['cameras'][number];
 
 const ownsPartition = (panel: Panel): boolean => Object.keys(panel.partitions ?? {}).length > 0;
 
@@ -79,29 +80,44 @@ function panelZones(settings: Settings): ZonePlan[] {
 
 /** The zone a camera's detections open; its own pictures go with its alarms. */
 function cameraZones(settings: Settings): ZonePlan[] {
-  return settings.cameras.flatMap((camera) => {
-    if (camera.zone === undefined) return [];
+  return views(settings).flatMap((view) => {
+    if (view.zone === undefined) return [];
     return {
-      number: camera.zone,
-      name: camera.name ?? camera.id,
-      type: camera.zone_type ?? 'video_person_perimeter',
-      partitions: own(settings, camera.partition),
-      source: { kind: 'camera' as const, id: camera.id },
-      cameras: [camera.id],
-      detections: camera.detections ?? [],
-      ...(camera.chime && { chime: true }),
-      ...(camera.confirms === false && { confirms: false }),
+      number: view.zone,
+      name: view.name ?? view.id,
+      type: view.zone_type ?? 'video_person_perimeter',
+      partitions: own(settings, view.partition),
+      source: { kind: 'camera' as const, id: view.id },
+      cameras: [view.id],
+      detections: view.detections ?? [],
+      ...(view.chime && { chime: true }),
+      ...(view.confirms === false && { confirms: false }),
     };
   });
 }
 
-function cameraPlan(settings: Settings, camera: Camera): CameraPlan {
+/** Contacts wired to cameras and recorders. The pictures are those of the camera it is wired to, else of the partition. */
+function wiredZones(settings: Settings): ZonePlan[] {
+  return inputZones(settings).map(({ zone, name, zone_type, partition, token, source }) => ({
+    number: zone,
+    name: name ?? `Input ${token} of ${source.id}`,
+    type: zone_type,
+    partitions: own(settings, partition),
+    source,
+    input: token,
+    cameras: source.kind === 'camera' ? [source.id] : [],
+    detections: [],
+  }));
+}
+
+function cameraPlan(settings: Settings, view: View): CameraPlan {
   return {
-    id: camera.id,
-    name: camera.name ?? camera.id,
-    ...(camera.zone !== undefined && { zone: camera.zone }),
-    partitions: own(settings, camera.partition),
-    pictures: camera.pictures,
+    id: view.id,
+    name: view.name ?? view.id,
+    ...(view.nvr !== undefined && { nvr: view.nvr }),
+    ...(view.zone !== undefined && { zone: view.zone }),
+    partitions: own(settings, view.partition),
+    pictures: view.pictures,
   };
 }
 

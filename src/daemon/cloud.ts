@@ -1,17 +1,18 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
-import type { Settings } from '#config/index.ts';
+import { type Settings, views } from '#config/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 
 /** The members of a cloud event that the configuration gives. Camera ids are ours: the place keeps its id. */
-export function identityOf({ site, bridge, cloud, cameras }: Settings) {
+export function identityOf(settings: Settings) {
+  const { site, bridge, cloud } = settings;
   return {
     locationId: cloud?.events.location_id ?? site.external_id,
     recorderId: bridge.external_id,
-    cameraIds: Object.fromEntries(cameras.map(({ id }) => [id, id])),
+    cameraIds: Object.fromEntries(views(settings).map(({ id }) => [id, id])),
     version: cloud?.dialect.event_version ?? '1.0',
     statuses: {
       restored: cloud?.dialect.restored_status ?? 'restored',

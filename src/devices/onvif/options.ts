@@ -11,58 +11,133 @@ const cameraUrl = z
     'must not hold a user name or password; use username and password',
   );
 
+/** How a device is reached and asked for its events. */
+const device = {
+  url: cameraUrl.describe('Address of the ONVIF device service, http or https'),
+  username: z
+    .string()
+    .min(1)
+    .max(64)
+    .regex(/^\P{Cc}*$/u, 'must not hold control characters')
+    .optional()
+    .describe('User of the device; make one for siteward alone, with the right to read events and pictures'),
+  password: secretRef.optional().describe('Where the password of that user lies'),
+  tls_fingerprint: z
+    .string()
+    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
+    .optional()
+    .describe('SHA-256 fingerprint of the certificate, for https devices that made their own'),
+  pull: duration({ min: '1s', max: '60s' })
+    .prefault('20s')
+    .describe('How long the device may hold a request for events open'),
+  addresses: z
+    .enum(['repaired', 'as_reported'])
+    .default('repaired')
+    .describe('Whether host and port that the device reports are replaced by those of url'),
+};
+
+const name = z.string().min(1).max(64);
+
+/** A picture that is watched: a camera, or one channel of a recorder. */
+const view = {
+  id: deviceId.describe('Name of this camera in topics, events and logs; never changes'),
+  name: name.optional().describe('What people call this camera'),
+  zone: zoneNumber.optional().describe('Zone number the detections of this camera open'),
+  zone_type: zoneType.optional().describe('What that zone does; see the list of zone types'),
+  partition: partitionId.optional().describe('Partition the zone belongs to'),
+  detections: z
+    .array(z.enum(detectionClasses))
+    .min(1)
+    .optional()
+    .describe('Detections that open the zone; without it every person, vehicle and intrusion class'),
+  chime: z.boolean().default(false).describe('Whether the zone sounds a chime while its partition is disarmed'),
+  confirms: z
+    .boolean()
+    .default(true)
+    .describe('Whether the zone counts for sequential confirmation; false for cameras outside the building'),
+  pictures: z
+    .enum(['alarm', 'armed', 'always'])
+    .default('alarm')
+    .describe('When pictures may be taken: with an alarm, while armed, or always'),
+  snapshot_url: cameraUrl.optional().describe('Address of the still picture, when the device reports a wrong one'),
+};
+
+/** A contact wired to an alarm input of a camera or recorder. */
+const inputOptions = z.strictObject({
+  zone: zoneNumber.describe('Zone number this input opens'),
+  name: name.optional().describe('What people call this zone'),
+  zone_type: zoneType.describe('What that zone does; see the list of zone types'),
+  partition: partitionId.optional().describe('Partition the zone belongs to'),
+  normally: z
+    .enum(['open', 'closed'])
+    .default('open')
+    .describe('open: the zone is open while the device reports the input active; closed: while it does not'),
+});
+
+const inputs = z
+  .record(z.string().min(1).max(64), inputOptions)
+  .refine((map) => Object.keys(map).length <= 64, 'must be at most 64 inputs')
+  .optional()
+  .describe('Alarm inputs of the device that are zones, by the token the device gives them');
+
+const passwordNeedsUser = {
+  path: ['username'],
+  error: 'is needed with a password',
+};
+
+const hasUser = (one: { readonly username?: unknown; readonly password?: unknown }) =>
+  one.password === undefined || one.username !== undefined;
+
 /** One entry of `cameras:`. */
-export const cameraOptions = z
+export const cameraOptions = z.strictObject({ ...view, ...device, inputs }).refine(hasUser, passwordNeedsUser);
+
+/** One of `channels:` of a recorder. */
+export const channelOptions = z
   .strictObject({
-    id: deviceId.describe('Name of this camera in topics, events and logs; never changes'),
-    url: cameraUrl.describe('Address of the ONVIF device service, http or https'),
-    username: z
+    ...view,
+    source: z
       .string()
       .min(1)
       .max(64)
-      .regex(/^\P{Cc}*$/u, 'must not hold control characters')
       .optional()
-      .describe('User of the camera; make one for siteward alone, with the right to read events and pictures'),
-    password: secretRef.optional().describe('Where the password of that user lies'),
-    tls_fingerprint: z
-      .string()
-      .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
-      .optional()
-      .describe('SHA-256 fingerprint of the certificate, for https cameras that made their own'),
-    name: z.string().min(1).max(64).optional().describe('What people call this camera'),
-    zone: zoneNumber.optional().describe('Zone number the detections of this camera open'),
-    zone_type: zoneType.optional().describe('What that zone does; see the list of zone types'),
-    partition: partitionId.optional().describe('Partition the zone belongs to'),
-    detections: z
-      .array(z.enum(detectionClasses))
+      .describe('Token of the video source as the recorder names it; "siteward camera test URL" lists them'),
+    position: z
+      .int()
       .min(1)
+      .max(256)
       .optional()
-      .describe('Detections that open the zone; without it every person, vehicle and intrusion class'),
-    chime: z.boolean().default(false).describe('Whether the zone sounds a chime while its partition is disarmed'),
-    confirms: z
-      .boolean()
-      .default(true)
-      .describe('Whether the zone counts for sequential confirmation; false for cameras outside the building'),
-    pictures: z
-      .enum(['alarm', 'armed', 'always'])
-      .default('alarm')
-      .describe('When pictures may be taken: with an alarm, while armed, or always'),
-    pull: duration({ min: '1s', max: '60s' })
-      .prefault('20s')
-      .describe('How long the camera may hold a request for events open'),
-    addresses: z
-      .enum(['repaired', 'as_reported'])
-      .default('repaired')
-      .describe('Whether host and port that the camera reports are replaced by those of url'),
-    snapshot_url: cameraUrl.optional().describe('Address of the still picture, when the camera reports a wrong one'),
+      .describe('Place of the channel among the video sources, from 1, for recorders that give out their tokens anew'),
   })
-  .refine((camera) => camera.password === undefined || camera.username !== undefined, {
-    path: ['username'],
-    error: 'is needed with a password',
+  .refine(({ source, position }) => (source === undefined) !== (position === undefined), {
+    path: ['source'],
+    error: 'or position is needed, and only one of them',
   });
+
+/** One entry of `nvrs:`. */
+export const nvrOptions = z
+  .strictObject({
+    id: deviceId.describe('Name of this recorder in topics, events and logs; never changes'),
+    name: name.optional().describe('What people call this recorder'),
+    ...device,
+    channels: z.array(channelOptions).min(1).max(64).describe('The channels that are watched; each is a camera'),
+    inputs,
+  })
+  .refine(hasUser, passwordNeedsUser);
+
+type Partly<T, Needed extends keyof T> = Pick<T, Needed> & Partial<Omit<T, Needed>>;
 
 /** As configured, secrets still references. */
 export type CameraEntry = z.output<typeof cameraOptions>;
-/** As the room takes it, the secret resolved. Keys only the site's plan needs may be absent. */
-export type CameraOptions = Pick<CameraEntry, 'id' | 'url'> &
-  Partial<Omit<CameraEntry, 'id' | 'url' | 'password'>> & { readonly password?: Secret };
+export type NvrEntry = z.output<typeof nvrOptions>;
+export type InputOptions = Partly<z.output<typeof inputOptions>, 'zone'>;
+/** What only the site's plan needs may be absent. */
+export type ChannelOptions = Partly<z.output<typeof channelOptions>, 'id'>;
+
+/** As the room takes them, the secret resolved. */
+interface Resolved {
+  readonly password?: Secret;
+  readonly inputs?: Readonly<Record<string, InputOptions>>;
+}
+export type CameraOptions = Partly<Omit<CameraEntry, 'password' | 'inputs'>, 'id' | 'url'> & Resolved;
+export type NvrOptions = Partly<Omit<NvrEntry, 'password' | 'inputs' | 'channels'>, 'id' | 'url'> &
+  Resolved & { readonly channels: readonly ChannelOptions[] };

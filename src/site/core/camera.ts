@@ -1,4 +1,12 @@
-import type { DetectionClass, DeviceId, Signal, TroubleKind, ZonePlan, ZoneType } from '#site/model/index.ts';
+import type {
+  DetectionClass,
+  DeviceId,
+  DeviceRef,
+  Signal,
+  TroubleKind,
+  ZonePlan,
+  ZoneType,
+} from '#site/model/index.ts';
 import { raise } from './alarm.ts';
 import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
@@ -50,14 +58,17 @@ function seen(work: Work, signal: DetectionSignal): void {
   const edge = follow(work, signal);
   if (edge && !signal.replay && (meaningful.has(signal.detection) || signal.detection === 'motion')) see(work, signal);
   for (const zone of work.plan.zones) {
-    const mine = zone.source.kind === signal.source.kind && zone.source.id === signal.source.id;
-    if (mine && opens(zone, signal.detection)) cameraZone(work, zone, signal, edge);
+    if (watches(zone, signal.source) && opens(zone, signal.detection)) cameraZone(work, zone, signal, edge);
   }
   if (edge && !signal.replay && work.events === before) {
     const { detection, source } = signal;
     localEvent(work, { class: 'camera', kind: detection, camera: source.id, source: deviceName(source) });
   }
 }
+
+/** Whether the zone is what this camera sees; a contact wired to it is none of it. */
+const watches = ({ source, input }: ZonePlan, camera: DeviceRef): boolean =>
+  input === undefined && source.kind === camera.kind && source.id === camera.id;
 
 /** Keeps the detections that last; true when this one begins. A pulse always begins and never lasts. */
 function follow(work: Work, signal: DetectionSignal): boolean {
@@ -107,7 +118,7 @@ function cameraFault(work: Work, signal: DetectionSignal, kind: TroubleKind): vo
 
 function blinded(work: Work, { source, detection, replay }: DetectionSignal): void {
   const camera = work.plan.cameras.find(({ id }) => id === source.id);
-  const zone = work.plan.zones.find((plan) => plan.source.kind === source.kind && plan.source.id === source.id);
+  const zone = work.plan.zones.find((plan) => watches(plan, source));
   for (const id of new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])) {
     const partition = own(work.state.partitions, id);
     if (partition === undefined) continue;

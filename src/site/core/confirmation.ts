@@ -50,8 +50,8 @@ function canConfirm(zone: ZonePlan, kind: string): boolean {
 /** Two zones of one camera are one detector. */
 function isIndependent(first: ZonePlan | undefined, second: ZonePlan): boolean {
   if (first === undefined || first.number === second.number) return false;
-  const isView = second.source.kind === 'camera';
-  return !isView || first.source.kind !== 'camera' || first.source.id !== second.source.id;
+  const isView = ({ source, input }: ZonePlan) => source.kind === 'camera' && input === undefined;
+  return !isView(second) || !isView(first) || first.source.id !== second.source.id;
 }
 
 const onTheWayIn = (zone: ZonePlan): boolean => ['entry', 'follower'].includes(behaviour(zone).group);

@@ -1,4 +1,4 @@
-import type { DeviceRef, Signal } from '#site/model/index.ts';
+import type { DeviceRef, Signal, SitePlan } from '#site/model/index.ts';
 import { deviceName } from './events.ts';
 import { conditionChanged } from './supervision.ts';
 import { now, since } from './timers.ts';
@@ -15,15 +15,23 @@ export function linkUp(link: LinkState | undefined): boolean | null {
   return link.bridge !== false && link.device !== false;
 }
 
-export const deviceUp = (work: Work, source: DeviceRef): boolean | null =>
-  linkUp(own(work.state.links, deviceName(source)));
+/** The device whose link a source hangs on: a channel is heard while its recorder is. */
+export function carrierOf(plan: SitePlan, source: DeviceRef): DeviceRef {
+  const nvr = source.kind === 'camera' ? plan.cameras.find(({ id }) => id === source.id)?.nvr : undefined;
+  return nvr === undefined ? source : { kind: 'nvr', id: nvr };
+}
+
+const linkOf = (work: Work, source: DeviceRef): LinkState | undefined =>
+  own(work.state.links, deviceName(carrierOf(work.plan, source)));
+
+export const deviceUp = (work: Work, source: DeviceRef): boolean | null => linkUp(linkOf(work, source));
 
 /** What waited in a broker for a client that was away comes within so long after the link. */
 const queueMs = 10_000;
 
 /** Heard for a while: what a device tells now happens now, and did not wait somewhere while nobody listened. */
 export function isSteady(work: Work, source: DeviceRef): boolean {
-  const link = own(work.state.links, deviceName(source));
+  const link = linkOf(work, source);
   return linkUp(link) === true && link?.upAt !== undefined && since(work.at, link.upAt) >= queueMs;
 }
 
@@ -122,15 +130,20 @@ function forgetKeySwitches(work: Work, source: DeviceRef): void {
   );
 }
 
-/** What a camera sees is not known while it is away, and is told anew when it is back. */
+/** What a camera, or every channel of a recorder, sees is not known while it is away, and is told anew when it is back. */
 function resetCamera(work: Work, source: DeviceRef, online: boolean): void {
-  work.state = { ...work.state, seeing: { ...work.state.seeing, [source.id]: [] } };
+  const hangsOnIt = (one: DeviceRef) => deviceName(carrierOf(work.plan, one)) === deviceName(source);
+  const channels = work.plan.cameras.filter(({ id }) => hangsOnIt({ kind: 'camera', id }));
+  const blank = [source, ...channels].map(({ id }) => [id, []]);
+  work.state = { ...work.state, seeing: { ...work.state.seeing, ...Object.fromEntries(blank) } };
   setZones(
     work,
     work.plan.zones.flatMap((zone) => {
       const state = own(work.state.zones, zone.number);
-      if (zone.source.kind !== source.kind || zone.source.id !== source.id || state === undefined) return [];
-      return [{ ...state, online, open: null, at: work.at.wall }];
+      if (!hangsOnIt(zone.source) || state === undefined) return [];
+      // A silent zone always looks closed (safety 4).
+      const open = behaviour(zone).silent ? state.open : null;
+      return [{ ...state, online, open, at: work.at.wall }];
     }),
   );
 }

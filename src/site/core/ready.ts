@@ -27,7 +27,8 @@ export function atRest(work: Work, zone: ZonePlan): boolean {
   const state = own(work.state.zones, zone.number);
   if (state === undefined || state.open === true || state.alarm || state.tamper || !state.online) return false;
   const link = deviceUp(work, zone.source);
-  if (zone.source.kind === 'camera' || zone.source.kind === 'nvr') return link === true && !isBlind(work, zone.source);
+  const isDevice = zone.source.kind === 'camera' || zone.source.kind === 'nvr';
+  if (isDevice && zone.input === undefined) return link === true && !isBlind(work, zone.source);
   if (link === false) return false;
   const { group } = behaviour(zone);
   return state.open === false || group === 'life' || group === 'holdup';

@@ -82,8 +82,9 @@ function forgetLinks(work: Work): void {
     work,
     work.plan.zones.flatMap((zone) => {
       const state = own(work.state.zones, zone.number);
-      const isAnew = zone.source.kind === 'camera' || zone.source.kind === 'nvr' || behaviour(zone).group === 'key';
-      return isAnew && state !== undefined && state.open !== null ? [{ ...state, open: null }] : [];
+      const { group, silent } = behaviour(zone);
+      const isAnew = zone.source.kind === 'camera' || zone.source.kind === 'nvr' || group === 'key';
+      return isAnew && !silent && state !== undefined && state.open !== null ? [{ ...state, open: null }] : [];
     }),
   );
 }

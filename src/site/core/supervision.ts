@@ -200,10 +200,15 @@ export function endOrphans(work: Work): void {
   }
 }
 
-function isInPlan({ cameras, panels, zones }: SitePlan, source: DeviceRef, zone: ZoneNumber | undefined): boolean {
+function isInPlan(
+  { cameras, panels, nvrs, zones }: SitePlan,
+  source: DeviceRef,
+  zone: ZoneNumber | undefined,
+): boolean {
   if (zone !== undefined && !zones.some(({ number }) => number === zone)) return false;
   if (source.kind === 'camera') return cameras.some(({ id }) => id === source.id);
-  return source.kind !== 'panel' || panels === undefined || panels.includes(source.id);
+  const known = source.kind === 'panel' ? panels : source.kind === 'nvr' ? nvrs : undefined;
+  return known === undefined || known.includes(source.id);
 }
 
 /** How much longer a condition from before a start waits; milliseconds. */

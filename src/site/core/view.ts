@@ -40,7 +40,7 @@ export function siteView(
       ...Object.entries(state.troubles).map(([key, trouble]) => troubleView(trouble, own(state.watches ?? {}, key))),
       ...unarmedTroubles(state),
     ],
-    links: Object.entries(state.links).map(([key, link]) => linkView(key, link)),
+    links: linksOf(plan, state),
     epoch: meta.epoch,
     seq: meta.seq,
     clock: at.clock,
@@ -84,6 +84,16 @@ function linkView(key: string, link: SiteState['links'][string]): LinkView {
     up: linkUp(link),
     ...(link.reason === undefined ? {} : { reason: link.reason }),
   };
+}
+
+/** A channel is heard while its recorder is. */
+function linksOf({ cameras }: SitePlan, state: SiteState): readonly LinkView[] {
+  const heard = Object.entries(state.links).map(([key, link]) => linkView(key, link));
+  const channels = cameras.flatMap(({ id, nvr }) => {
+    const carrier = heard.find(({ source }) => source.kind === 'nvr' && source.id === nvr);
+    return carrier === undefined ? [] : [{ ...carrier, source: { kind: 'camera' as const, id } }];
+  });
+  return [...heard, ...channels];
 }
 
 function delaysOf(partitions: readonly PartitionState[], timers: SiteState['timers'], at: Stamp): SiteView['delays'] {

@@ -103,6 +103,8 @@ export interface SitePlan {
   readonly schedules?: SchedulesPlan;
   /** The panels of this bridge; absent: not known. */
   readonly panels?: readonly DeviceId[];
+  /** Its recorders; absent: not known. */
+  readonly nvrs?: readonly DeviceId[];
   /** Absent: every loss is reported at once, three within ten minutes as unstable. */
   readonly supervision?: SupervisionPlan;
 }
@@ -151,6 +153,8 @@ export interface ZonePlan {
   readonly source: DeviceRef;
   /** Cameras that show this zone; their pictures go with its alarms. */
   readonly cameras: readonly DeviceId[];
+  /** For a contact wired to a camera or recorder: the token of the input. It is told by zone signals; no detection opens it. */
+  readonly input?: string;
   /** For a camera's zone: the detections that open it. Empty means all that mean a person, vehicle or intrusion. */
   readonly detections: readonly DetectionClass[];
   /** Its opening sounds a chime while a partition of it is disarmed. */
@@ -162,6 +166,8 @@ export interface ZonePlan {
 export interface CameraPlan {
   readonly id: DeviceId;
   readonly name: string;
+  /** The recorder whose channel this is: it is heard while the recorder is. */
+  readonly nvr?: DeviceId;
   readonly zone?: ZoneNumber;
   readonly partitions: readonly PartitionId[];
   /** When pictures may be taken (decisions, safety rule 11). */
