@@ -135,6 +135,13 @@ const inFlight = z.strictObject({
   undone: optional(undone),
 });
 
+const heldSince = {
+  report: optional(text),
+  ageMs: optional(z.number().nonnegative()),
+  waited: optional(z.strictObject({ since: optional(number) })),
+  replay: flag,
+};
+
 const held = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('zone'),
@@ -146,7 +153,7 @@ const held = z.discriminatedUnion('kind', [
     bypassed: optional(flag),
     lowBattery: optional(flag),
     online: optional(flag),
-    replay: flag,
+    ...heldSince,
   }),
   z.strictObject({
     kind: z.literal('partition'),
@@ -154,7 +161,8 @@ const held = z.discriminatedUnion('kind', [
     partition: text,
     state: armingWord,
     user: optional(text),
-    replay: flag,
+    reminder: optional(z.literal(true)),
+    ...heldSince,
   }),
 ]);
 
@@ -275,8 +283,18 @@ function named<K extends string>(entries: Readonly<Record<string, Readonly<Recor
 
 const stored = z.strictObject({ version: z.literal(1), state: siteState });
 
+/** The members of a type, all the way down. */
+type Members<T> = T extends string | number | boolean | null | undefined
+  ? 'value'
+  : T extends readonly (infer E)[]
+    ? Members<E>
+    : { readonly [K in keyof T]-?: Members<NonNullable<T[K]>> };
+
+/** A member of `SiteState` that is missing in the schema would make every state that has it a lost store. */
+type Whole = Members<z.output<typeof siteState>> extends Members<SiteState> ? SiteState : never;
+
 /** The state as JSON text; `readState` gives an equal one back. */
-export function writeState(state: SiteState): string {
+export function writeState(state: Whole): string {
   return JSON.stringify({ version: 1, state });
 }
 

@@ -37,6 +37,16 @@ describe('the stored state', () => {
     expect(Object.values(lost.troubles)).toMatchObject([{ trouble: 'system', source: { kind: 'bridge' } }]);
   });
 
+  it('keeps what is held until the panel is heard, with all that came with it', () => {
+    const site = world(panelHouse());
+    const source = { kind: 'panel', id: 'main' } as const;
+    const about = { source, replay: true, report: 'main 0001', ageMs: 2500, waited: { since: 7 } } as const;
+    site.signal({ kind: 'zone', zone: '1', open: true, ...about });
+    site.signal({ kind: 'partition', partition: 'p1', state: 'armed_away', user: 'anna', reminder: true, ...about });
+    expect(Object.values(site.state.held)).toHaveLength(2);
+    expect(readState(writeState(site.state))).toEqual(site.state);
+  });
+
   it.each([
     ['a word that is none', '"armed_away"', '"armed"'],
     ['a partition under another name', '"id":"p1"', '"id":"p2"'],
