@@ -39,6 +39,7 @@ describe('the stored state', () => {
 
   it('keeps what is held until the panel is heard, with all that came with it', () => {
     const site = world(panelHouse());
+    site.send({ kind: 'started', sameBoot: true, storeLost: false });
     const source = { kind: 'panel', id: 'main' } as const;
     const about = { source, replay: true, report: 'main 0001', ageMs: 2500, waited: { since: 7 } } as const;
     site.signal({ kind: 'zone', zone: '1', open: true, ...about });
