@@ -8,6 +8,7 @@ import {
   detectionClasses,
   deviceKind,
   outcome,
+  panelAlarms,
   replyCodes,
   troubleKinds,
 } from '#site/model/index.ts';
@@ -162,6 +163,7 @@ const held = z.discriminatedUnion('kind', [
     state: armingWord,
     user: optional(text),
     reminder: optional(z.literal(true)),
+    told: optional(z.enum(panelAlarms)),
     ...heldSince,
   }),
 ]);

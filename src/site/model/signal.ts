@@ -56,16 +56,18 @@ export const troubleKinds = [
 export type TroubleKind = (typeof troubleKinds)[number];
 
 /** Alarms a panel tells that no zone of the site stands for; `technical` is heat, cold, a refrigerator and the like. */
-export type PanelAlarm =
-  | 'burglary'
-  | 'fire'
-  | 'co'
-  | 'gas'
-  | 'water'
-  | 'medical'
-  | 'panic'
-  | 'panic_silent'
-  | 'technical';
+export const panelAlarms = [
+  'burglary',
+  'fire',
+  'co',
+  'gas',
+  'water',
+  'medical',
+  'panic',
+  'panic_silent',
+  'technical',
+] as const;
+export type PanelAlarm = (typeof panelAlarms)[number];
 
 /** Why a panel says that it did not do what it was asked. */
 /** `no_command`: its profile has none of the kind, so nothing was sent. */

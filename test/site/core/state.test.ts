@@ -43,7 +43,15 @@ describe('the stored state', () => {
     const source = { kind: 'panel', id: 'main' } as const;
     const about = { source, replay: true, report: 'main 0001', ageMs: 2500, waited: { since: 7 } } as const;
     site.signal({ kind: 'zone', zone: '1', open: true, ...about });
-    site.signal({ kind: 'partition', partition: 'p1', state: 'armed_away', user: 'anna', reminder: true, ...about });
+    site.signal({
+      kind: 'partition',
+      partition: 'p1',
+      state: 'armed_away',
+      user: 'anna',
+      reminder: true,
+      told: 'fire',
+      ...about,
+    });
     expect(Object.values(site.state.held)).toHaveLength(2);
     expect(readState(writeState(site.state))).toEqual(site.state);
   });
