@@ -9,6 +9,8 @@ export const errorCodes = {
   camera_auth:
     'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
   camera_bad_answer: 'The camera answered with something that is not ONVIF. Check the address and path.',
+  camera_certificate:
+    'The camera shows another TLS certificate than before. If it was changed on purpose, accept it with `siteward camera trust ID`.',
   camera_fault: 'The camera answered a request with a SOAP fault; the fault text is in the facts.',
   camera_refused: 'This is not done with the camera as things are; the message says why and what to do.',
   camera_unknown: 'The configuration has no camera or recorder of this id.',

@@ -6,13 +6,15 @@ import type { Clock } from '#lib/clock.ts';
  * allowed. A changed configuration makes a new session and with it a new latch.
  */
 export interface AuthLatch {
-  /** Throws `camera_auth` while closed. */
+  /** Throws `camera_auth` while closed, `camera_fault` during a rest. */
   check(): void;
   /** A request with credentials was refused; true when the latch is closed now. */
   refused(): boolean;
   accepted(): void;
   /** Closes at once, for instance when the camera wants credentials and none are configured. */
   close(reason: string): void;
+  /** A refusal that says nothing about the password: nothing is tried for `ms`, and nothing is counted. `check` then throws `camera_fault`. */
+  rest(reason: string, ms: number): void;
   /** Milliseconds until the next try is allowed; 0 when open. */
   readonly leftMs: number;
   error(): SitewardError;
@@ -24,6 +26,7 @@ export function authLatch(clock: Clock, holdMs: number): AuthLatch {
   let refusals = 0;
   let until = 0;
   let reason = 'the user name or password was refused';
+  let resting: string | undefined;
   const latch: AuthLatch = {
     check() {
       if (latch.leftMs > 0) throw latch.error();
@@ -33,6 +36,7 @@ export function authLatch(clock: Clock, holdMs: number): AuthLatch {
       if (refusals < triesAllowed) return false;
       // The next refusal after the pause closes the latch again at once.
       refusals = triesAllowed - 1;
+      resting = undefined;
       until = clock.monotonic() + holdMs;
       return true;
     },
@@ -42,19 +46,26 @@ export function authLatch(clock: Clock, holdMs: number): AuthLatch {
     },
     close(why) {
       reason = why;
+      resting = undefined;
       until = clock.monotonic() + holdMs;
+    },
+    rest(why, ms) {
+      resting = why;
+      until = clock.monotonic() + ms;
     },
     get leftMs() {
       return Math.max(0, until - clock.monotonic());
     },
-    error: () =>
-      new SitewardError(
-        'camera_auth',
-        `The camera does not let siteward in: ${reason}. Correct username and password`,
-        {
-          facts: { retryInS: Math.ceil(latch.leftMs / 1000) },
-        },
-      ),
+    error() {
+      const facts = { retryInS: Math.ceil(latch.leftMs / 1000) };
+      return resting === undefined
+        ? new SitewardError(
+            'camera_auth',
+            `The camera does not let siteward in: ${reason}. Correct username and password`,
+            { facts },
+          )
+        : new SitewardError('camera_fault', `The camera does not let siteward in yet: ${resting}`, { facts });
+    },
   };
   return latch;
 }

@@ -20,6 +20,15 @@ export interface UnknownTopic {
   readonly lastAt: number;
 }
 
+/** `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken. */
+export type CameraWarningCode = 'taken_over' | 'event_flood';
+
+/** What a technician should know though events arrive. */
+export interface CameraWarning {
+  readonly code: CameraWarningCode;
+  readonly text: string;
+}
+
 export interface CameraStatus {
   readonly id: DeviceId;
   readonly state: CameraState;
@@ -27,6 +36,15 @@ export interface CameraStatus {
   readonly since: number;
   /** Why events do not arrive, in words. */
   readonly reason?: string;
+  /** Whether the last request was answered at all. */
+  readonly reachable: boolean;
+  /** Whether user and password were accepted last; absent while the camera wanted none. */
+  readonly authenticated?: boolean;
+  /** `unknown`: pulls are answered, but nothing came yet, or not for long. */
+  readonly flowing: 'yes' | 'no' | 'unknown';
+  /** Wall clock when the camera was back after what looked like a start of its own. */
+  readonly rebootSeenAt?: number;
+  readonly warnings: readonly CameraWarning[];
   readonly lastEventAt?: number;
   readonly lastPullAt?: number;
   /** How far the camera's clock is ahead of ours. */

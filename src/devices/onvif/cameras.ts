@@ -5,6 +5,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
 import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
+import { certificatePin } from './certificate-pin.ts';
 import { createDevice } from './device.ts';
 import type { Outcome } from './normalise.ts';
 import type { CameraOptions } from './options.ts';
@@ -22,6 +23,11 @@ export interface Cameras extends Part {
   status(): readonly CameraStatus[];
   /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
   recent(camera: DeviceId, after: number): RecentMessages | undefined;
+  /**
+   * Accepts the certificate an https camera shows now instead of the remembered one; returns its fingerprint. Throws
+   * `camera_certificate`, and `camera_unreachable` for a camera that is not configured.
+   */
+  trust(camera: DeviceId): Promise<string>;
 }
 
 export interface CamerasOptions {
@@ -38,6 +44,7 @@ export interface CamerasOptions {
 interface Unit extends Camera {
   start(): void;
   stop(): Promise<void>;
+  trust(): Promise<string>;
   readonly up: boolean;
   recent(after: number): RecentMessages;
 }
@@ -64,6 +71,11 @@ export function createCameras(options: CamerasOptions): Cameras {
     },
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),
+    async trust(id) {
+      const unit = byId.get(id);
+      if (unit === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
+      return unit.trust();
+    },
   };
 }
 
@@ -73,7 +85,8 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
   const log = options.log.child({ camera: camera.id });
   const addresses = camera.addresses ?? 'repaired';
   const { url, username, password, tls_fingerprint: fingerprint, snapshot_url: configured } = camera;
-  const device = createDevice({ url, username, password, fingerprint, clock, authHoldMs: timing.authHoldMs });
+  const pin = certificatePin({ configured: fingerprint, id: camera.id, memory, log });
+  const device = createDevice({ url, username, password, pin, clock, authHoldMs: timing.authHoldMs });
   const reads = createReads(device, addresses);
   const pictures = createPictures({ device, reads, addresses, configured, clock, authHoldMs: timing.authHoldMs });
   const recent = recentMessages(() => clock.wall());
@@ -113,6 +126,11 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
     snapshot: (signal) => pictures.take(signal),
     status: () => ({ id: camera.id, ...session.status(), ...pictures.known() }),
     recent: (after) => recent.after(after),
+    async trust() {
+      const fingerprint = await pin.trust();
+      session.retryNow();
+      return fingerprint;
+    },
     start() {
       running ??= session.run(lifetime.signal);
     },

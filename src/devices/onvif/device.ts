@@ -5,6 +5,7 @@ import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
+import type { CertificatePin } from './certificate-pin.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
 import { type CameraHttp, cameraHttp, type HttpReply } from './http.ts';
 import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
@@ -47,22 +48,38 @@ export interface Device {
   call(call: SoapCall): Promise<SoapReply>;
   /** Reads the camera's clock without credentials; returns by how many milliseconds it had moved. */
   readClock(signal: AbortSignal): Promise<number>;
+  /**
+   * The camera answers again after it was away: if it knew the password before, refusals of the next minutes are taken
+   * for its start (bug 3).
+   */
+  returned(): void;
+  /** Undefined until credentials were wanted; then whether they were accepted last. */
+  readonly authenticated: boolean | undefined;
   close(): void;
 }
 
 const maxBytes = 4 * 1024 * 1024;
 const maxRedirects = 3;
+/** How long after its start a camera may refuse what is right: its clock and its users come late. */
+const startMs = 5 * 60_000;
+const startRestMs = 60_000;
+/**
+ * Refusals that are not counted: one after a step of the clock, one more at a start. With the two that are counted that
+ * stays below the five after which cameras lock an account.
+ */
+const pardonsAllowed = { ordinary: 1, start: 2 };
 
 export function createDevice(options: {
   url: string;
   username?: string | undefined;
   password?: Secret | undefined;
-  fingerprint?: string | undefined;
+  /** Judges the certificate of an https camera; without it only one that a CA vouches for is good. */
+  pin?: CertificatePin | undefined;
   clock: Clock;
   authHoldMs: number;
 }): Device {
   const base = new URL(options.url);
-  const http = cameraHttp({ fingerprint: options.fingerprint });
+  const http = cameraHttp({ pin: options.pin });
   const clock = deviceClock(options.clock);
   const latch = authLatch(options.clock, options.authHoldMs);
   const username = options.username;
@@ -70,7 +87,10 @@ export function createDevice(options: {
   const digest = digestMemory();
   // Which proofs this camera asked for so far. Nothing is sent before it asks, so that learning costs no try.
   const wants = { digest: false, token: false };
-  let pardons = 1;
+  const nonces = { known: '', accepted: '' };
+  let pardons = pardonsAllowed.ordinary;
+  let startUntil = 0;
+  let authenticated: boolean | undefined;
 
   async function post(call: SoapCall, proofs: boolean): Promise<HttpReply> {
     let url = call.url ?? base;
@@ -114,18 +134,22 @@ export function createDevice(options: {
   /** Sends once and judges the answer: a body, a fault, or who the camera wants to hear from. */
   async function attempt(call: SoapCall): Promise<Verdict> {
     const proofs = call.open !== true;
-    const sent = { digest: proofs && wants.digest, token: proofs && wants.token };
+    const sent = { digest: proofs && wants.digest, token: proofs && wants.token, nonce: nonces.known };
     const reply = await post(call, proofs);
     if (reply.status === 401) {
       const challenge = pickDigest(parseChallenges(reply.challenges));
       if (challenge !== undefined) {
         digest.learn(challenge);
+        nonces.known = challenge.nonce;
         wants.digest = true;
-        return sent.digest && !challenge.stale ? { kind: 'refused' } : { kind: 'asked' };
+        // A nonce that was good is too old now, though many cameras do not say `stale`.
+        const old = challenge.stale || (sent.nonce === nonces.accepted && challenge.nonce !== sent.nonce);
+        return sent.digest && !old ? { kind: 'refused' } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }
     const answer = readAnswer(reply.status, reply.body, maxBytes);
+    if (sent.digest) nonces.accepted = sent.nonce;
     if ('body' in answer) return { kind: 'ok', reply: { body: answer.body, raw: reply.body } };
     if (isRefusal(answer.fault) && proofs)
       return askForToken(sent.token, { fault: answer.fault, status: reply.status });
@@ -147,7 +171,9 @@ export function createDevice(options: {
       if (verdict.kind === 'ok') {
         if (request.open !== true && (wants.digest || wants.token)) {
           latch.accepted();
-          pardons = 1;
+          authenticated = true;
+          pardons = pardonsAllowed.ordinary;
+          clock.accepted();
         }
         return verdict.reply;
       }
@@ -172,7 +198,7 @@ export function createDevice(options: {
 
   /**
    * A refusal may be the clock's fault: the camera's clock is read again, and one refusal after a step of it is pardoned
-   * (bugs 1, 3, 5). Throws when the latch is closed.
+   * (bugs 1, 3, 5). A camera that has just started is left alone for a minute. Throws when the latch is closed.
    */
   async function afterRefusal(signal: AbortSignal): Promise<void> {
     const moved = wants.token ? await readClock(signal).catch(() => 0) : 0;
@@ -180,8 +206,15 @@ export function createDevice(options: {
       pardons -= 1;
       return;
     }
-    if (latch.refused()) throw latch.error();
-    if (wants.token && clock.looksLikeLocalTime()) clock.useHostTime();
+    if (pardons > 0 && (clock.unset || options.clock.monotonic() < startUntil)) {
+      pardons -= 1;
+      latch.rest('it seems to have just started', startRestMs);
+      throw latch.error();
+    }
+    authenticated = false;
+    const closed = latch.refused();
+    if (wants.token) clock.tryNext();
+    if (closed) throw latch.error();
   }
 
   async function readClock(signal: AbortSignal): Promise<number> {
@@ -191,7 +224,18 @@ export function createDevice(options: {
     return clock.learn(reply.body);
   }
 
-  return { base, http, clock, latch, username, password, call, readClock, close: http.close };
+  return {
+    ...{ base, http, clock, latch, username, password, call, readClock },
+    returned() {
+      if (authenticated !== true) return;
+      startUntil = options.clock.monotonic() + startMs;
+      pardons = pardonsAllowed.start;
+    },
+    get authenticated() {
+      return authenticated;
+    },
+    close: http.close,
+  };
 }
 
 type Verdict =

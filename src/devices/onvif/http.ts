@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { SitewardError } from '#errors.ts';
+import type { CertificatePin } from './certificate-pin.ts';
 
 export interface HttpRequest {
   readonly url: URL;
@@ -27,8 +28,8 @@ export interface HttpReply {
 /** The wire to one camera: own agents, own deadlines, nothing followed, nothing unbounded. */
 export interface CameraHttp {
   /**
-   * Throws `camera_unreachable` (no connection, cut), `deadline`, `camera_bad_answer` (not HTTP, or larger than `maxBytes`)
-   * or the reason of the signal. Every status is a result.
+   * Throws `camera_unreachable` (no connection, cut), `camera_certificate`, `deadline`, `camera_bad_answer` (not HTTP, or
+   * larger than `maxBytes`) or the reason of the signal. Every status is a result.
    */
   request(request: HttpRequest): Promise<HttpReply>;
   close(): void;
@@ -36,10 +37,8 @@ export interface CameraHttp {
 
 const connectTimeoutMs = 8000;
 
-/**
- * @param fingerprint SHA-256 of the camera's certificate. Without it https needs a certificate the system trusts.
- */
-export function cameraHttp(options: { fingerprint?: string | undefined } = {}): CameraHttp {
+/** Without a pin https needs a certificate the system trusts. */
+export function cameraHttp(options: { pin?: CertificatePin | undefined } = {}): CameraHttp {
   const agents = new Map<string, http.Agent>();
   function agentFor(request: HttpRequest): http.Agent {
     const key = `${request.url.protocol}${request.lane}`;
@@ -47,14 +46,15 @@ export function cameraHttp(options: { fingerprint?: string | undefined } = {}): 
     if (agent === undefined) {
       // No keep-alive: many cameras close idle connections without telling, and the next request then fails.
       const settings = { keepAlive: false, maxSockets: 1 };
-      const tls = options.fingerprint === undefined ? {} : { rejectUnauthorized: false };
+      // Judged by the pin, before anything is sent; no session is taken up again, so that each shows its certificate.
+      const tls = { rejectUnauthorized: options.pin === undefined, maxCachedSessions: 0 };
       agent = request.url.protocol === 'https:' ? new https.Agent({ ...settings, ...tls }) : new http.Agent(settings);
       agents.set(key, agent);
     }
     return agent;
   }
   return {
-    request: (request) => send(request, agentFor(request), options.fingerprint),
+    request: (request) => send(request, agentFor(request), options.pin),
     close() {
       for (const agent of agents.values()) agent.destroy();
       agents.clear();
@@ -62,7 +62,7 @@ export function cameraHttp(options: { fingerprint?: string | undefined } = {}): 
   };
 }
 
-function send(request: HttpRequest, agent: http.Agent, fingerprint: string | undefined): Promise<HttpReply> {
+function send(request: HttpRequest, agent: http.Agent, pin: CertificatePin | undefined): Promise<HttpReply> {
   const { url, method, headers, body, maxBytes } = request;
   return new Promise((resolve, reject) => {
     if (request.signal.aborted) return reject(request.signal.reason);
@@ -93,7 +93,7 @@ function send(request: HttpRequest, agent: http.Agent, fingerprint: string | und
 
     // This listener stays for good: an error after the end must not become an uncaught exception.
     outgoing.on('error', (cause) => fail(wireError(cause, url)));
-    watchConnect(outgoing, { url, fingerprint, fail, ready: () => outgoing.end(body) });
+    watchConnect(outgoing, { url, pin, fail, ready: () => outgoing.end(body) });
     outgoing.on('response', (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -112,29 +112,28 @@ function send(request: HttpRequest, agent: http.Agent, fingerprint: string | und
 }
 
 /**
- * Ends a connection attempt that hangs. With a fingerprint nothing is sent before the certificate was compared, since the
- * request carries what proves the password.
+ * Ends a connection attempt that hangs. With a pin nothing is sent before the certificate was judged, since the request
+ * carries what proves the password.
  */
 function watchConnect(
   outgoing: http.ClientRequest,
-  options: { url: URL; fingerprint: string | undefined; fail: (error: unknown) => void; ready: () => void },
+  options: { url: URL; pin: CertificatePin | undefined; fail: (error: unknown) => void; ready: () => void },
 ) {
-  const { url, fingerprint, fail, ready } = options;
-  const secure = url.protocol === 'https:';
-  const pinned = secure && fingerprint !== undefined;
-  if (!pinned) ready();
+  const { url, pin, fail, ready } = options;
+  const judged = url.protocol === 'https:' && pin !== undefined;
+  if (!judged) ready();
   outgoing.on('socket', (socket) => {
     const timer = setTimeout(
       () => fail(wireError(new Error(`no connection within ${connectTimeoutMs} ms`), url)),
       connectTimeoutMs,
     );
     socket.once('close', () => clearTimeout(timer));
-    socket.once(secure ? 'secureConnect' : 'connect', () => {
+    socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
-      if (!pinned) return;
-      const seen = (socket as TLSSocket).getPeerCertificate().fingerprint256 ?? 'none';
-      if (seen.toUpperCase() === fingerprint.toUpperCase()) ready();
-      else fail(wrongCertificate(url, seen));
+      if (!judged) return;
+      const secure = socket as TLSSocket;
+      const fingerprint = secure.getPeerCertificate().fingerprint256 ?? 'none';
+      pin.judge({ fingerprint, vouched: secure.authorized }, url.host).then(ready, fail);
     });
   });
 }
@@ -172,10 +171,3 @@ const tooLarge = (url: URL, maxBytes: number) =>
   new SitewardError('camera_bad_answer', `The camera at ${url.host} sent more than ${maxBytes} bytes`, {
     facts: { host: url.host, maxBytes },
   });
-
-const wrongCertificate = (url: URL, seen: string) =>
-  new SitewardError(
-    'camera_unreachable',
-    `The camera at ${url.host} shows another certificate than the configured tls_fingerprint; it shows ${seen}`,
-    { facts: { host: url.host, seen } },
-  );

@@ -2,16 +2,21 @@ import type { Logger } from 'pino';
 import { describe, type ErrorCode, isCode, SitewardError } from '#errors.ts';
 import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { sleep, withDeadline } from '#lib/wait.ts';
+import { never, sleep, wakeup } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
-import type { CameraState, CameraStatus, MemoryPort } from './camera.ts';
-import { type CreateLimit, createLimit } from './create-limit.ts';
+import type { CameraStatus, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
+import { type HoldTime, holdTime } from './hold-time.ts';
+import { Link } from './link.ts';
 import { createNormaliser, type Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
+import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
-import { type PullPoint, pullPoint, type Style, type Subscription, styles } from './subscription.ts';
+import { type SessionMemory, sessionMemory } from './session-memory.ts';
+import { type SilenceWatch, silenceWatch } from './silence.ts';
+import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
+import { createWarnings, repeats } from './warnings.ts';
 
 /** What a session tells its surroundings; metrics hang here. */
 export interface SessionEvents {
@@ -19,7 +24,7 @@ export interface SessionEvents {
   outcome(outcome: Outcome, message: Notification, signals: readonly Signal[]): void;
   failure(code: string): void;
   created(): void;
-  /** Events arrive (again): time to read what may have changed meanwhile. */
+  /** Events arrive again, perhaps of a camera that started anew: time to read what may have changed meanwhile. */
   online(): void;
 }
 
@@ -46,39 +51,44 @@ export interface SessionOptions {
  */
 export class CameraSession {
   readonly #options: SessionOptions;
-  readonly #points: PullPoint;
+  readonly #point: OwnPoint;
   readonly #normaliser;
+  readonly #link: Link;
+  readonly #memory: SessionMemory;
   readonly #retry: Backoff;
-  readonly #creates: CreateLimit;
-  readonly #memoryKey: string;
-  #style = 0;
-  #pullMs: number;
-  #state: CameraState = 'stopped';
-  #since: number;
-  #reason: string | undefined;
+  readonly #hold: HoldTime;
+  readonly #silence: SilenceWatch;
+  readonly #warnings = createWarnings();
+  readonly #vanishes = repeats(vanishes.times, vanishes.windowMs);
+  readonly #wake = wakeup();
+  #eventService: URL | undefined;
   #lastEventAt: number | undefined;
   #lastPullAt: number | undefined;
-  #linkTold: boolean | undefined;
-  #failures = 0;
-  #eventService: URL | undefined;
-  #clockReadAt: number | undefined;
-  #subscription: Subscription | undefined;
+  #clockReadAt = 0;
   #information: DeviceInformation | undefined;
+  #reachable = false;
+  /** It could not be reached since events last arrived. */
+  #away = false;
+  #repairing = true;
+  #rebootSeenAt: number | undefined;
 
   constructor(options: SessionOptions) {
-    const { source, device, addresses, timing, clock } = options;
+    const { source, device, addresses, timing, clock, log, events } = options;
+    const wall = () => clock.wall();
+    const memory = sessionMemory(options.memory, source.id, wall);
     this.#options = options;
-    this.#points = pullPoint(device, addresses);
-    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall: () => clock.wall() });
+    this.#memory = memory;
+    this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
+    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall });
+    this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
-    this.#creates = createLimit({ clock, perWindow: timing.createsPerWindow, windowMs: timing.createWindowMs });
-    this.#memoryKey = `onvif/subscription/${source.id}`;
-    this.#pullMs = options.pullMs;
-    this.#since = clock.wall();
+    this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
+    this.#silence = silenceWatch(timing);
   }
 
   /** Runs until the signal aborts, then closes the pull point (2 s at most). Never throws. */
   async run(signal: AbortSignal): Promise<void> {
+    await this.#remember(signal);
     while (!signal.aborted) {
       try {
         await this.#connect(signal);
@@ -89,158 +99,172 @@ export class CameraSession {
       }
     }
     // The run's own signal is gone; the goodbye has its own short deadline.
-    await this.#unsubscribe(new AbortController().signal);
-    this.#enter('stopped');
+    await this.#point.end(never());
+    this.#link.enter('stopped');
+  }
+
+  /** Ends a wait after a failure: a person has changed something. */
+  retryNow(): void {
+    if (this.#link.state === 'backoff') this.#wake.wake();
   }
 
   status(): Omit<CameraStatus, 'id' | 'profiles' | 'stream'> {
-    const offset = this.#options.device.clock.offsetS;
-    const information = this.#information;
+    const { clock, device } = this.#options;
+    const now = clock.monotonic();
+    const { offsetS } = device.clock;
     return {
-      state: this.#state,
-      since: this.#since,
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      ...this.#link.status(),
+      reachable: this.#reachable,
+      ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
+      flowing: this.up ? this.#silence.flowing(now) : 'no',
+      warnings: this.#warnings.active(now),
+      ...(this.#rebootSeenAt !== undefined && { rebootSeenAt: this.#rebootSeenAt }),
       ...(this.#lastEventAt !== undefined && { lastEventAt: this.#lastEventAt }),
       ...(this.#lastPullAt !== undefined && { lastPullAt: this.#lastPullAt }),
-      ...(offset !== undefined && { clockOffsetS: offset }),
-      ...(information !== undefined && { ...information }),
+      ...(offsetS !== undefined && { clockOffsetS: offsetS }),
+      ...(this.#information !== undefined && { ...this.#information }),
       unknownTopics: this.#normaliser.unknownTopics(),
     };
   }
 
   /** Whether events arrive. */
   get up(): boolean {
-    return this.#linkTold === true;
+    return this.#link.up;
   }
 
-  #enter(state: CameraState, reason?: string) {
-    if (state !== this.#state) this.#since = this.#options.clock.wall();
-    this.#state = state;
-    this.#reason = reason;
+  /** Takes what earlier runs found out. */
+  async #remember(signal: AbortSignal): Promise<void> {
+    const { way, time, hold } = await this.#memory.learned(signal);
+    if (way !== undefined) this.#point.use(way);
+    if (time !== undefined) this.#options.device.clock.use(time);
+    this.#hold.use(hold);
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
-    const { device, reads, memory } = this.#options;
-    this.#enter('connecting', this.#reason);
+    const { device, reads, clock } = this.#options;
+    this.#link.enter('connecting');
     device.latch.check();
     // The first contact: a camera that does not answer this at all is not asked more.
     await device.readClock(signal).catch(otherwise(0, ['camera_fault', 'camera_bad_answer']));
-    this.#clockReadAt = this.#options.clock.monotonic();
+    this.#reachable = true;
+    if (this.#away) device.returned();
+    this.#clockReadAt = clock.monotonic();
     this.#information = await reads.deviceInformation(signal).catch(otherwise(this.#information, mild));
-    this.#eventService = (await reads.services(signal).catch(otherwise(undefined, mild))) ?? device.base;
-    // What an earlier run left behind would use up one of the camera's few slots.
-    const old = parseSubscription(await this.#recall(memory.get(this.#memoryKey), signal));
-    if (this.#subscription === undefined && old !== undefined) this.#subscription = old;
-    await this.#unsubscribe(signal);
-  }
-
-  /** The memory is a convenience: one that hangs or fails must not keep the camera from being watched. */
-  #recall<T>(work: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
-    return withDeadline(memoryMs, signal, () => work, 'the memory').catch(() => undefined);
-  }
-
-  async #subscribe(signal: AbortSignal): Promise<Subscription> {
-    const { device, memory, events } = this.#options;
-    this.#enter('subscribing', this.#reason);
-    for (let tries = 0; ; tries += 1) {
-      await this.#creates.wait(signal);
-      try {
-        events.created();
-        const made = await this.#points.create(this.#eventService ?? device.base, this.#currentStyle, signal);
-        this.#subscription = made;
-        await this.#recall(memory.set(this.#memoryKey, JSON.stringify(made)), signal);
-        return made;
-      } catch (error) {
-        // A fault may come from the way we ask: once the next way is tried at once, unless the camera is just full.
-        const ask = error instanceof SitewardError && error.code === 'camera_fault' && error.facts.full !== true;
-        if (!ask) throw error;
-        this.#style = (this.#style + 1) % styles.length;
-        if (tries >= 1) throw error;
-      }
-    }
-  }
-
-  get #currentStyle(): Style {
-    return styles[this.#style] ?? { addressing: true, time: 'duration' };
+    this.#eventService = await reads.services(signal).catch(otherwise(undefined, mild));
+    // A pull point that is gone before its time, after the camera was away: it has started anew.
+    if ((await this.#point.end(signal)) === 'lost' && this.#away) this.#rebootSeenAt = clock.wall();
   }
 
   /** Subscribes, then pulls until something fails. Returns when the pull point is to be made anew in the ordinary way. */
   async #follow(signal: AbortSignal): Promise<void> {
-    const { clock, timing, device } = this.#options;
-    const subscription = await this.#subscribe(signal);
-    await this.#points.synchronise(subscription, this.#currentStyle, signal).catch(unlessStopped(signal));
+    const { clock, timing, device, events, log } = this.#options;
+    const point = this.#point;
+    this.#link.enter('subscribing');
+    await point.make(this.#eventService, signal);
+    await point.synchronise(signal).catch(unlessStopped(signal));
     const started = clock.monotonic();
-    let lease = leaseOf(subscription.grantedMs, started);
-    this.#enter('pulling', this.#reason);
-    for (let pulls = 0; ; pulls += 1) {
+    this.#silence.subscribed(started);
+    for (;;) {
       // The first pull is short: it shows at once whether events can arrive.
-      const holdMs = pulls === 0 ? timing.firstPullMs : Math.min(this.#pullMs, lease.longestPullMs);
-      await this.#pullOnce(subscription, holdMs, signal);
-      if (clock.monotonic() - started >= timing.goodAfterMs) this.#retry.reset();
-      if (clock.monotonic() - (this.#clockReadAt ?? 0) >= timing.clockEveryMs) {
-        this.#clockReadAt = clock.monotonic();
+      const holdMs = point.pulls === 0 ? timing.firstPullMs : Math.min(this.#hold.ms, point.lease.longestPullMs);
+      await this.#pullOnce(holdMs, signal);
+      const now = clock.monotonic();
+      if (now - started >= timing.goodAfterMs) this.#retry.reset();
+      if (now - this.#clockReadAt >= timing.clockEveryMs) {
+        this.#clockReadAt = now;
         await device.readClock(signal).catch(unlessStopped(signal));
       }
-      if (clock.monotonic() >= lease.renewAt && lease.renewable) lease = await this.#renew(subscription, lease, signal);
-      if (clock.monotonic() >= lease.replaceAt) break;
+      if (now >= point.lease.renewAt && point.lease.renewable) {
+        this.#link.enter('renewing');
+        await point.renew(signal);
+      }
+      if (now >= point.lease.replaceAt) break;
+      if (this.#silence.due(now)) {
+        events.failure('silent');
+        log.info('the camera answers pulls but sends nothing; its pull point is made anew');
+        break;
+      }
     }
-    await this.#unsubscribe(signal);
-    this.#options.log.debug('pull point ends and is made anew');
+    await point.end(signal);
+    log.debug('pull point ends and is made anew');
   }
 
-  async #pullOnce(subscription: Subscription, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, events, timing } = this.#options;
+  async #pullOnce(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    const { clock, timing } = this.#options;
     const began = clock.monotonic();
-    const pulled = await this.#pullWithPatience(subscription, timeoutMs, signal);
+    const { messages } = await this.#pullWithPatience(timeoutMs, signal);
     this.#lastPullAt = clock.wall();
-    const taken = pulled.messages.map((message) => {
-      const { signals, outcomes } = this.#normaliser.take([message], clock.monotonic());
+    const { signals, outcomes } = this.#take(messages);
+    const expired = this.#normaliser.expire(clock.monotonic());
+    await this.#flows(signal);
+    await this.#emit([...signals, ...expired]);
+    // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
+    const eager = outcomes.some((outcome) => outcome !== 'empty') && !outcomes.includes('flood');
+    await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
+  }
+
+  #take(messages: readonly Notification[]) {
+    const { clock, events, log } = this.#options;
+    const now = clock.monotonic();
+    const taken = messages.map((message) => {
+      const { signals, outcomes } = this.#normaliser.take([message], now);
       const outcome = outcomes[0] ?? 'empty';
       events.outcome(outcome, message, signals);
       return { signals, outcome };
     });
-    const expired = this.#normaliser.expire(clock.monotonic());
-    const empty = taken.every(({ outcome }) => outcome === 'empty');
-    if (!empty) this.#lastEventAt = clock.wall();
-    this.#failures = 0;
-    this.#enter('pulling');
-    await this.#tellLink(true);
-    await this.#emit([...taken.flatMap(({ signals }) => signals), ...expired]);
-    // Firmware that ignores the timeout must not make this a hot loop (bug 37).
-    const least = empty ? timing.emptyPullMs : timing.fullPullMs;
-    await sleep(least - (clock.monotonic() - began), signal);
+    const outcomes = taken.map(({ outcome }) => outcome);
+    if (outcomes.some((outcome) => outcome !== 'empty')) {
+      this.#lastEventAt = clock.wall();
+      this.#silence.heard(now);
+    }
+    if (outcomes.includes('flood') && this.#warnings.note('event_flood', floodText, now)) {
+      events.failure('event_flood');
+      log.warn(`event_flood: ${floodText}`);
+    }
+    return { signals: taken.flatMap(({ signals }) => signals), outcomes };
+  }
+
+  /** A pull was answered. */
+  async #flows(signal: AbortSignal): Promise<void> {
+    await this.#link.good();
+    this.#reachable = true;
+    this.#away = false;
+    if (this.#repairing) this.#options.events.online();
+    this.#repairing = false;
+    if (this.#point.pulls === 1) await this.#learn(signal);
+  }
+
+  async #learn(signal: AbortSignal): Promise<void> {
+    const time = this.#options.device.clock.source;
+    const hold = this.#hold.found;
+    const { way } = this.#point;
+    const learned = {
+      ...(way !== undefined && { way }),
+      ...(time !== 'utc' && { time }),
+      ...(hold !== undefined && { hold }),
+    };
+    await this.#memory.keepLearned(learned, signal);
   }
 
   /** A connection that was cut while the camera held the request means that it cannot hold so long: once more, shorter. */
-  async #pullWithPatience(subscription: Subscription, timeoutMs: number, signal: AbortSignal) {
+  async #pullWithPatience(timeoutMs: number, signal: AbortSignal): Promise<Pulled> {
     const { clock, timing, events } = this.#options;
     const began = clock.monotonic();
     try {
-      return await this.#points.pull(subscription, this.#currentStyle, timeoutMs, signal);
+      const pulled = await this.#point.pull(timeoutMs, signal);
+      this.#hold.held(timeoutMs, false);
+      return pulled;
     } catch (error) {
       const heldMs = clock.monotonic() - began;
       if (!isCode(error, 'camera_unreachable') || heldMs < timing.emptyPullMs || signal.aborted) throw error;
       events.failure('pull_cut');
-      this.#pullMs = Math.max(timing.leastPullMs, Math.min(this.#pullMs, Math.floor(heldMs * 0.8)));
+      const shorterMs = this.#hold.cut(heldMs);
       await sleep(timing.retryBaseMs, signal);
-      return await this.#points.pull(subscription, this.#currentStyle, this.#pullMs, signal);
+      const pulled = await this.#point.pull(shorterMs, signal);
+      this.#hold.held(shorterMs, true);
+      await this.#learn(signal);
+      return pulled;
     }
-  }
-
-  async #renew(subscription: Subscription, lease: Lease, signal: AbortSignal): Promise<Lease> {
-    const { clock, log } = this.#options;
-    this.#enter('renewing');
-    const absolute: Style = { ...this.#currentStyle, time: 'absolute' };
-    for (const style of [this.#currentStyle, absolute]) {
-      try {
-        const life = await this.#points.renew(subscription, style, signal);
-        return leaseOf(life, clock.monotonic());
-      } catch (error) {
-        if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) throw error;
-        log.debug({ reason: describe(error) }, 'the camera does not renew its pull point');
-      }
-    }
-    return { ...lease, renewable: false };
   }
 
   /** Every failure ends here: told, counted, and followed by a wait. */
@@ -249,31 +273,33 @@ export class CameraSession {
     const code = error instanceof SitewardError ? error.code : 'internal';
     const reason = describe(error).slice(0, 300);
     events.failure(code);
-    this.#failures += 1;
+    this.#repairing = true;
+    if (code === 'camera_unreachable' || code === 'deadline') {
+      this.#reachable = false;
+      this.#away = true;
+    }
+    if (isRefused(error)) this.#noteRefused();
     const refused = code === 'camera_auth';
-    this.#enter(refused ? 'auth_failed' : 'backoff', reason);
-    const waitMs = refused ? Math.max(device.latch.leftMs, timing.retryBaseMs) : this.#nextWait();
-    // One lost pull is repaired quietly; the link is down when a second step fails, or when the repair takes long.
-    const down = refused || this.#failures >= 2 || this.#linkTold !== true || waitMs > quietMs;
-    if (down) await this.#tellLink(false, reason).catch(unlessStopped(signal));
+    const waitMs = Math.max(device.latch.leftMs, timing.retryBaseMs, refused ? 0 : this.#retry.next());
+    await this.#link.failed(reason, { refused, waitMs }).catch(unlessStopped(signal));
     if (code === 'internal') log.error({ err: error }, 'camera session failed; it begins again');
     log.debug({ code, reason, waitMs }, 'camera session waits');
-    await sleep(waitMs, signal);
+    await this.#wake.wait(waitMs, signal);
   }
 
-  #nextWait(): number {
-    return Math.max(this.#options.timing.retryBaseMs, this.#retry.next());
-  }
-
-  async #tellLink(up: boolean, reason?: string): Promise<void> {
-    if (this.#linkTold === up) return;
-    const { source, log, events } = this.#options;
-    await this.#emit([{ kind: 'link', source, layer: 'device', up, ...(reason !== undefined && { reason }) }]);
-    this.#linkTold = up;
-    if (up) {
-      events.online();
-      log.info('camera events arrive');
-    } else log.warn({ reason }, 'camera events do not arrive');
+  /** A pull point that never brought an answer was asked in the wrong way; one that did has vanished (bug 68). */
+  #noteRefused(): void {
+    const { clock, log, events } = this.#options;
+    if (this.#point.pulls === 0) {
+      this.#point.refused();
+      return;
+    }
+    const now = clock.monotonic();
+    if (this.#away) return;
+    if (this.#vanishes(now) && this.#warnings.note('taken_over', takenOverText, now)) {
+      events.failure('taken_over');
+      log.warn(`taken_over: ${takenOverText}`);
+    }
   }
 
   /** Signals that could not be handed over are asked for again: states by a new pull point's present values. */
@@ -286,44 +312,13 @@ export class CameraSession {
       throw error;
     }
   }
-
-  async #unsubscribe(signal: AbortSignal): Promise<void> {
-    const subscription = this.#subscription;
-    if (subscription === undefined) return;
-    this.#subscription = undefined;
-    try {
-      await this.#points.unsubscribe(subscription, this.#currentStyle, signal);
-    } catch (error) {
-      // Only an answer tells that it is gone; otherwise it stays remembered and is ended at the next start.
-      if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) return;
-    }
-    await this.#recall(this.#options.memory.delete(this.#memoryKey), signal);
-  }
 }
 
-/** When to renew a pull point and when to replace one that cannot be renewed; monotonic milliseconds. */
-interface Lease {
-  readonly renewAt: number;
-  readonly replaceAt: number;
-  readonly renewable: boolean;
-  /** A pull held for longer would outlive the pull point. */
-  readonly longestPullMs: number;
-}
-
-const longestLeaseMs = 180_000;
-const memoryMs = 1000;
-/** A wait of this length is worth telling. */
-const quietMs = 5000;
-
-function leaseOf(grantedMs: number, now: number): Lease {
-  const half = Math.min(grantedMs, longestLeaseMs) / 2;
-  return {
-    renewAt: now + half,
-    replaceAt: now + grantedMs * 0.9,
-    renewable: true,
-    longestPullMs: Math.max(1000, half),
-  };
-}
+/** So often within this time a pull point that worked is gone: nobody's reboots. */
+const vanishes = { times: 3, windowMs: 30 * 60_000 };
+const floodText = 'It sends more events than are taken; look for a rule of the camera that fires all the time';
+const takenOverText =
+  'Its event subscription vanishes again and again, probably taken over by another client (recorder, app, second bridge); many cameras serve only one';
 
 /** Failures of a step that say nothing about the next one. */
 const mild: readonly ErrorCode[] = ['camera_fault', 'camera_bad_answer', 'deadline'];
@@ -341,16 +336,4 @@ function unlessStopped(signal: AbortSignal): () => undefined {
     signal.throwIfAborted();
     return undefined;
   };
-}
-
-function parseSubscription(text: string | undefined): Subscription | undefined {
-  if (text === undefined) return undefined;
-  try {
-    const value = JSON.parse(text) as Partial<Subscription>;
-    const usable = typeof value.url === 'string' && URL.canParse(value.url) && typeof value.to === 'string';
-    const { url = '', to = '', parameters = [] } = value;
-    return usable && Array.isArray(parameters) ? { url, to, parameters, grantedMs: 0 } : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -4,6 +4,7 @@ import { type AddressMode, repairAddress } from './address.ts';
 import type { Device, SoapCall } from './device.ts';
 import { type Notification, readNotifications } from './notification.ts';
 import { ns } from './soap.ts';
+import { fieldTiming, type Timing } from './timing.ts';
 
 /** A pull point at the camera. Plain data: it is remembered over a restart, to be closed then. */
 export interface Subscription {
@@ -19,7 +20,10 @@ export interface Subscription {
 
 /** How this camera wants to be asked; found out by trying and kept while the session lives. */
 export interface Style {
-  /** WS-Addressing headers; some firmware answers them with a fault, some needs them (bugs 13, 25). */
+  /**
+   * WS-Addressing headers; some firmware answers them with a fault, some needs them, and calls the sender not authorized
+   * without (bugs 13, 25): such a refusal says nothing about the password.
+   */
   readonly addressing: boolean;
   /** Ends as durations or as points in time (bug 23). */
   readonly time: 'duration' | 'absolute';
@@ -38,8 +42,6 @@ export interface Pulled {
 
 const lifeMs = 180_000;
 const messageLimit = 30;
-const callTimeoutMs = 10_000;
-const pullGraceMs = 15_000;
 /** A little less than the time the daemon gives a part to stop. */
 const unsubscribeMs = 1500;
 
@@ -55,7 +57,11 @@ export interface PullPoint {
   unsubscribe(subscription: Subscription, style: Style, signal: AbortSignal): Promise<void>;
 }
 
-export function pullPoint(device: Device, mode: AddressMode): PullPoint {
+export function pullPoint(
+  device: Device,
+  mode: AddressMode,
+  timing: Pick<Timing, 'callMs' | 'pullGraceMs'> = fieldTiming,
+): PullPoint {
   const end = (style: Style) =>
     style.time === 'duration' ? `PT${lifeMs / 1000}S` : new Date(device.clock.now() + lifeMs).toISOString();
 
@@ -64,13 +70,14 @@ export function pullPoint(device: Device, mode: AddressMode): PullPoint {
     body: string,
     options: Pick<SoapCall, 'url' | 'to' | 'signal'> & Partial<SoapCall>,
   ): Promise<XmlElement> {
-    const request = { name: operation, action: actions[operation], body, timeoutMs: callTimeoutMs, ...options };
+    const request = { name: operation, action: actions[operation], body, timeoutMs: timing.callMs, ...options };
     return device.call(request).then((reply) => reply.body);
   }
 
   const at = (subscription: Subscription, style: Style, signal: AbortSignal) => ({
     url: new URL(subscription.url),
     to: style.addressing ? { address: subscription.to, parameters: subscription.parameters } : undefined,
+    optional: !style.addressing,
     signal,
   });
 
@@ -78,7 +85,12 @@ export function pullPoint(device: Device, mode: AddressMode): PullPoint {
     async create(eventService, style, signal) {
       const body = `<e:CreatePullPointSubscription xmlns:e="${ns.events}"><e:InitialTerminationTime>${end(style)}</e:InitialTerminationTime></e:CreatePullPointSubscription>`;
       const to = style.addressing ? { address: eventService.href, parameters: [] } : undefined;
-      const answer = await call('CreatePullPointSubscription', body, { url: eventService, to, signal });
+      const answer = await call('CreatePullPointSubscription', body, {
+        url: eventService,
+        to,
+        optional: !style.addressing,
+        signal,
+      });
       expect(answer, 'CreatePullPointSubscriptionResponse');
       const reference = firstNamed(answer, 'SubscriptionReference');
       const reported = textOf(firstNamed(reference ?? answer, 'Address')).replace(/\s+/g, '');
@@ -94,7 +106,7 @@ export function pullPoint(device: Device, mode: AddressMode): PullPoint {
       const body = `<e:PullMessages xmlns:e="${ns.events}"><e:Timeout>PT${seconds(timeoutMs)}S</e:Timeout><e:MessageLimit>${messageLimit}</e:MessageLimit></e:PullMessages>`;
       const answer = await call('PullMessages', body, {
         ...at(subscription, style, signal),
-        timeoutMs: timeoutMs + pullGraceMs,
+        timeoutMs: timeoutMs + timing.pullGraceMs,
         lane: 'pull',
       });
       expect(answer, 'PullMessagesResponse');

@@ -15,6 +15,13 @@ export interface Timing {
   readonly emptyPullMs: number;
   readonly fullPullMs: number;
   readonly clockEveryMs: number;
+  /** Deadline of a call, and of a pull beyond the time it may be held. */
+  readonly callMs: number;
+  readonly pullGraceMs: number;
+  /** See `SilenceWatch`. */
+  readonly greetMs: number;
+  readonly silentMs: number;
+  readonly silentCapMs: number;
 }
 
 export const fieldTiming: Timing = {
@@ -29,4 +36,9 @@ export const fieldTiming: Timing = {
   emptyPullMs: 1000,
   fullPullMs: 100,
   clockEveryMs: 3_600_000,
+  callMs: 10_000,
+  pullGraceMs: 15_000,
+  greetMs: 60_000,
+  silentMs: 3_600_000,
+  silentCapMs: 24 * 3_600_000,
 };

@@ -1,11 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer as createTls } from 'node:https';
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { cameraHttp } from '#devices/onvif/http.ts';
 
 const opened: (() => void | Promise<void>)[] = [];
@@ -30,15 +24,15 @@ async function raw(bytes: string): Promise<string> {
     socket.on('error', () => undefined);
     socket.once('data', () => socket.end(bytes));
   });
-  return listen(server, 'http');
+  return listen(server);
 }
 
-async function listen(server: Server, scheme: string): Promise<string> {
+async function listen(server: Server): Promise<string> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   opened.push(async () => {
     await new Promise((resolve) => server.close(resolve));
   });
-  return `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
 }
 
 function client(options = {}) {
@@ -77,71 +71,15 @@ describe('a request to a camera', () => {
       socket.on('close', () => clearInterval(timer));
       socket.on('error', () => undefined);
     });
-    const url = await listen(server, 'http');
+    const url = await listen(server);
     await expect(get(client(), url, { timeoutMs: 150 })).rejects.toMatchObject({ code: 'deadline' });
   });
 
   it('ends at once when its signal does', async () => {
-    const url = await listen(
-      createServer(() => undefined),
-      'http',
-    );
+    const url = await listen(createServer(() => undefined));
     const leave = new AbortController();
     const waiting = get(client(), url, { signal: leave.signal });
     leave.abort(new Error('gone'));
     await expect(waiting).rejects.toThrow('gone');
-  });
-});
-
-describe('an https camera that made its own certificate', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'siteward-tls-'));
-  let cert = '';
-  let key = '';
-  beforeAll(() => {
-    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
-    const make = [
-      'req',
-      '-x509',
-      '-newkey',
-      'rsa:2048',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=camera',
-      '-keyout',
-      keyFile,
-      '-out',
-      certFile,
-    ];
-    execFileSync('openssl', make, { stdio: 'ignore' });
-    cert = readFileSync(certFile, 'utf8');
-    key = readFileSync(keyFile, 'utf8');
-    rmSync(folder, { recursive: true });
-  });
-
-  async function server(seen: string[]) {
-    const made = createTls({ cert, key }, (request, response) => {
-      seen.push(request.url ?? '');
-      response.end('ok');
-    });
-    made.on('tlsClientError', () => undefined);
-    return listen(made, 'https');
-  }
-
-  it('is believed with its fingerprint', async () => {
-    const seen: string[] = [];
-    const { fingerprint256 } = new X509Certificate(cert);
-    const reply = await get(client({ fingerprint: fingerprint256.toLowerCase() }), await server(seen));
-    expect([reply.status, seen.length]).toEqual([200, 1]);
-  });
-
-  it.each([
-    ['another fingerprint', { fingerprint: Array(32).fill('00').join(':') }],
-    ['none', {}],
-  ])('gets no request with %s', async (_, options) => {
-    const seen: string[] = [];
-    await expect(get(client(options), await server(seen))).rejects.toMatchObject({ code: 'camera_unreachable' });
-    expect(seen).toEqual([]);
   });
 });

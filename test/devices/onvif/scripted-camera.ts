@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 
 /** One request as it came over the wire. */
@@ -39,10 +40,15 @@ export interface ScriptedCamera {
   close(): Promise<void>;
 }
 
-export async function startCamera(script: Script, port = 0): Promise<ScriptedCamera> {
+/** @param tls Certificate and key in PEM: the camera then speaks https only. */
+export async function startCamera(
+  script: Script,
+  port = 0,
+  tls?: { readonly cert: string; readonly key: string },
+): Promise<ScriptedCamera> {
   const sockets = new Set<Socket>();
   const seen: Seen[] = [];
-  const server: Server = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', async () => {
@@ -53,7 +59,9 @@ export async function startCamera(script: Script, port = 0): Promise<ScriptedCam
       seen.push(one);
       answer(response, await camera.script(one, camera));
     });
-  });
+  };
+  const server: Server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener);
+  server.on('tlsClientError', () => undefined);
   server.on('connection', (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
@@ -61,7 +69,7 @@ export async function startCamera(script: Script, port = 0): Promise<ScriptedCam
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const bound = (server.address() as AddressInfo).port;
   const camera: ScriptedCamera = {
-    url: `http://127.0.0.1:${bound}/onvif/device_service`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${bound}/onvif/device_service`,
     port: bound,
     seen,
     script,

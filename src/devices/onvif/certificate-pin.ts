@@ -1,0 +1,116 @@
+import type { Logger } from 'pino';
+import { SitewardError } from '#errors.ts';
+import { never, withDeadline } from '#lib/wait.ts';
+import type { MemoryPort } from './camera.ts';
+
+/** A certificate as it was shown, before anything was sent over its connection. */
+export interface ShownCertificate {
+  /** SHA-256, hex with colons. */
+  readonly fingerprint: string;
+  /** A CA the system trusts vouches for it, and for this name or address. */
+  readonly vouched: boolean;
+}
+
+/**
+ * Whether a camera's certificate is the right one: the configured fingerprint wins; else one that a CA vouches for is
+ * good; else the first that was seen is remembered and no other accepted, until a person says so.
+ */
+export interface CertificatePin {
+  /** Throws `camera_certificate` when it must not be talked to. */
+  judge(shown: ShownCertificate, host: string): Promise<void>;
+  /**
+   * Accepts the certificate that was refused last and returns the fingerprint that counts now. Throws
+   * `camera_certificate` when the configuration names one, or when none was seen yet.
+   */
+  trust(): Promise<string>;
+  /** The certificate that was refused last; undefined when the present one is good. */
+  readonly refused: string | undefined;
+}
+
+const memoryMs = 1000;
+
+/** @param options.memory Without it the first certificate is remembered in this process only. */
+export function certificatePin(options: {
+  configured?: string | undefined;
+  id?: string;
+  memory?: MemoryPort;
+  log?: Logger;
+}): CertificatePin {
+  const { id = '' } = options;
+  const configured = options.configured?.toUpperCase();
+  const key = `onvif/pin/${id}`;
+  let pinned: string | undefined;
+  let reading: Promise<void> | undefined;
+  let refused: string | undefined;
+
+  /** Once; those who connect at the same time wait for the same answer. */
+  function read(): Promise<void> {
+    reading ??= attempt('read', (memory) => memory.get(key)).then((found) => {
+      if (found !== undefined && /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/.test(found)) pinned ??= found;
+    });
+    return reading;
+  }
+
+  function pin(fingerprint: string): Promise<void> {
+    pinned = fingerprint;
+    return attempt('write', (memory) => memory.set(key, fingerprint)).then(() => undefined);
+  }
+
+  /** A store that is gone must not keep a camera from being watched: then the pin lives in this process alone. */
+  async function attempt<T>(what: string, work: (memory: MemoryPort) => Promise<T>): Promise<T | undefined> {
+    const { memory } = options;
+    if (memory === undefined) return undefined;
+    try {
+      return await withDeadline(memoryMs, never(), async () => work(memory), 'the memory');
+    } catch (error) {
+      options.log?.warn({ err: error }, `could not ${what} the remembered certificate`);
+      return undefined;
+    }
+  }
+
+  function refuse(shown: string, host: string): never {
+    if (refused !== shown) options.log?.warn({ host, shown }, 'another certificate than the one that counts');
+    refused = shown;
+    const text =
+      configured === undefined
+        ? `than before. If it was changed on purpose, accept it with \`siteward camera trust ${id}\``
+        : 'than the configured tls_fingerprint. If it was changed on purpose, correct tls_fingerprint';
+    throw new SitewardError(
+      'camera_certificate',
+      `The camera at ${host} shows another certificate ${text}; it shows ${shown}`,
+      { facts: { host, seen: shown } },
+    );
+  }
+
+  return {
+    async judge({ fingerprint, vouched }, host) {
+      const shown = fingerprint.toUpperCase();
+      if (configured !== undefined) {
+        if (shown !== configured) refuse(shown, host);
+      } else if (!vouched) {
+        await read();
+        if (pinned === undefined) await pin(shown);
+        if (pinned !== shown) refuse(shown, host);
+      }
+      refused = undefined;
+    },
+    async trust() {
+      if (configured !== undefined) {
+        throw new SitewardError(
+          'camera_certificate',
+          'The configuration names the certificate of this camera; correct its tls_fingerprint',
+        );
+      }
+      await read();
+      if (refused !== undefined) await pin(refused);
+      refused = undefined;
+      if (pinned === undefined) {
+        throw new SitewardError('camera_certificate', 'No certificate of this camera was refused or remembered');
+      }
+      return pinned;
+    },
+    get refused() {
+      return refused;
+    },
+  };
+}

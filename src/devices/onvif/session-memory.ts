@@ -1,0 +1,89 @@
+import { withDeadline } from '#lib/wait.ts';
+import type { MemoryPort } from './camera.ts';
+import { isTimeSource, type TimeSource } from './device-clock.ts';
+import type { Subscription } from './subscription.ts';
+
+/** What was found out about a camera by trying, so that a restart need not find it out again. */
+export interface Learned {
+  /** Path and query of the event service, and how it wants to be asked. */
+  readonly way?: { readonly path: string; readonly style: number };
+  /** Which time of the camera its tokens are checked by. */
+  readonly time?: TimeSource;
+  /** How long it can hold a pull, and when that was found (wall clock): forgotten after a week, firmware changes. */
+  readonly hold?: { readonly ms: number; readonly at: number };
+}
+
+/** One session's place in the memory port. Best effort: a memory that hangs or fails must not keep a camera from being watched. */
+export interface SessionMemory {
+  subscription(signal: AbortSignal): Promise<Subscription | undefined>;
+  keepSubscription(subscription: Subscription | undefined, signal: AbortSignal): Promise<void>;
+  learned(signal: AbortSignal): Promise<Learned>;
+  /** Written only when it differs from what was read or written last. */
+  keepLearned(learned: Learned, signal: AbortSignal): Promise<void>;
+}
+
+const memoryMs = 1000;
+const nothing = '{}';
+const holdKeptMs = 7 * 24 * 3_600_000;
+
+export function sessionMemory(memory: MemoryPort, id: string, wall: () => number): SessionMemory {
+  const subscriptionKey = `onvif/subscription/${id}`;
+  const learnedKey = `onvif/learned/${id}`;
+  let written = nothing;
+
+  /** The call itself may throw, too: a port of a store that is gone. */
+  const attempt = <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
+    withDeadline(memoryMs, signal, async () => work(), 'the memory').catch(() => undefined);
+
+  return {
+    async subscription(signal) {
+      return parseSubscription(await attempt(() => memory.get(subscriptionKey), signal));
+    },
+    async keepSubscription(subscription, signal) {
+      await attempt(
+        () =>
+          subscription === undefined
+            ? memory.delete(subscriptionKey)
+            : memory.set(subscriptionKey, JSON.stringify(subscription)),
+        signal,
+      );
+    },
+    async learned(signal) {
+      const text = await attempt(() => memory.get(learnedKey), signal);
+      written = text ?? nothing;
+      return parseLearned(text, wall());
+    },
+    async keepLearned(learned, signal) {
+      const text = JSON.stringify(learned);
+      if (text === written) return;
+      written = text;
+      await attempt(() => memory.set(learnedKey, text), signal);
+    },
+  };
+}
+
+function parseSubscription(text: string | undefined): Subscription | undefined {
+  const value = parseObject(text) as Partial<Subscription>;
+  const usable = typeof value.url === 'string' && URL.canParse(value.url) && typeof value.to === 'string';
+  const { url = '', to = '', parameters = [] } = value;
+  return usable && Array.isArray(parameters) ? { url, to, parameters, grantedMs: 0 } : undefined;
+}
+
+function parseLearned(text: string | undefined, now: number): Learned {
+  const { way, time, hold } = parseObject(text) as { way?: Learned['way']; time?: unknown; hold?: Learned['hold'] };
+  const age = typeof hold?.at === 'number' ? now - hold.at : Number.NaN;
+  return {
+    ...(typeof way?.path === 'string' && way.path.startsWith('/') && Number.isInteger(way.style) && { way }),
+    ...(isTimeSource(time) && { time }),
+    ...(hold !== undefined && Number.isFinite(hold.ms) && age >= 0 && age < holdKeptMs && { hold }),
+  };
+}
+
+function parseObject(text: string | undefined): object {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return typeof value === 'object' && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
