@@ -139,15 +139,20 @@ export class ReportMapping {
       ...(zone === undefined ? [unknownZone(number)] : []),
       ...(partition === undefined ? [unknownPartition(report)] : []),
     ];
-    // Nothing of it is known here, and yet the panel has judged it.
-    if (zone === undefined && partition === undefined) return { ...made([this.#alarm(report, 'burglary')]), hints };
-    const ofZone = zone === undefined ? [] : [this.#zone(zone.number, { alarm: true })];
+    // Its zone makes no alarm here, and yet the panel has judged it.
+    const isAnonymous = zone === undefined || noAlarm.has(zone.type);
     const source = this.#mapping.panel;
+    const told = isAnonymous ? ({ told: 'burglary' } as const) : {};
     const triggered: readonly ReportSignal[] =
       partition === undefined || (zone !== undefined && dangerTypes.has(zone.type))
         ? []
-        : [{ kind: 'partition', source, partition, state: 'triggered', replay: false }];
-    return { signals: [...ofZone, ...triggered], hints, isShown: true, kept: () => this.#holds(zone) };
+        : [{ kind: 'partition', source, partition, state: 'triggered', ...told, replay: false }];
+    if (isAnonymous) return { ...made([...triggered, this.#alarm(report, 'burglary')]), hints };
+    const ofZone =
+      partition === undefined && !dangerTypes.has(zone.type)
+        ? this.#alarm(report, 'burglary', zone.number)
+        : this.#zone(zone.number, { alarm: true });
+    return { signals: [ofZone, ...triggered], hints, isShown: true, kept: () => this.#holds(zone) };
   }
 
   /** From now on it is in alarm until its panel says otherwise, or opens. */
@@ -269,6 +274,13 @@ export class ReportMapping {
     return more === undefined ? one : undefined;
   }
 }
+
+/** Types that stand for no alarm of their own. */
+const noAlarm: ReadonlySet<ZoneType> = new Set<ZoneType>([
+  'no_alarm_response',
+  'key_switch_momentary',
+  'key_switch_maintained',
+]);
 
 /** Detectors that one zone stands for and that are remembered. */
 const detectorCap = 64;

@@ -144,7 +144,7 @@ export function takeBack(work: Work, id: PartitionId, source: string, actor: str
 }
 
 /** Life safety ends with its cause, and a call for help is not taken back by a disarm, which may be forced (safety 1). */
-function isForGood(work: Work, number: string | undefined): boolean {
+export function isForGood(work: Work, number: string | undefined): boolean {
   const zone = number === undefined ? undefined : zonePlan(work.plan, number);
   return zone !== undefined && ['life', 'holdup'].includes(behaviour(zone).group);
 }

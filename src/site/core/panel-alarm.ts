@@ -1,7 +1,8 @@
-import type { PartitionId, Signal } from '#site/model/index.ts';
+import type { PartitionId, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
 import { isToldAgain, silentKey } from './reports.ts';
+import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
 import { behaviour } from './zones.ts';
@@ -14,19 +15,23 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   const silent = alarm === 'panic_silent';
   if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, report)) return;
   const zone = signal.zone === undefined ? undefined : zonePlan(work.plan, signal.zone);
+  const armed = alarm === 'burglary' && signal.partition === undefined ? armedOf(work, source.id, zone) : [];
   const from = work.effects.length;
   if (zone !== undefined) {
     const facts = { zone: zone.number, alarm: true, replay: false };
     zoneSignal(work, { kind: 'zone', source, ...facts, ...(report === undefined ? {} : { report }) });
+    for (const id of armed) trigger(work, id, {});
     const isTold = work.effects
       .slice(from)
       .some(({ kind, ...effect }) => kind === 'event' && 'event' in effect && isAlarm(effect.event));
     // The site says that nothing follows from some zones.
     if (isTold || ['none', 'key'].includes(behaviour(zone).group)) return;
   }
-  const named = signal.partition ?? zone?.partitions[0];
+  const [one, more] = armed;
+  const named = signal.partition ?? zone?.partitions[0] ?? (more === undefined ? one : undefined);
   const partition = named === undefined || partitionPlan(work, named) === undefined ? undefined : named;
   const kind = zone === undefined ? alarm : behaviour(zone).alarm;
+  if (zone === undefined) for (const id of armed) trigger(work, id, { alarm: { kind } });
   if (partition !== undefined && zone === undefined && !silent) showKind(work, partition, kind);
   raise(work, {
     kind,
@@ -37,6 +42,22 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
     silent,
     ...(signal.replay === true ? { late: true } : {}),
   });
+}
+
+/** The partitions a burglary can be in whose panel names none. */
+function armedOf(work: Work, panel: string, zone: ZonePlan | undefined): readonly PartitionId[] {
+  return work.plan.partitions
+    .filter(
+      ({ id, authority, panel: its }) =>
+        authority === 'panel' && its === panel && (zone?.partitions.includes(id) ?? true),
+    )
+    .map(({ id }) => id)
+    .filter((id) => isSet(partitionOf(work, id).state));
+}
+
+function trigger(work: Work, id: PartitionId, more: NonNullable<Transition['more']>): void {
+  const { mode, state } = partitionOf(work, id);
+  if (state !== 'triggered') transition(work, id, { state: 'triggered', mode, source: 'panel', more });
 }
 
 /** What the alarm of a partition is about shows where no zone of it does. */

@@ -8,7 +8,7 @@ import type {
   ZonePlan,
 } from '#site/model/index.ts';
 import { modeOf } from '#site/model/index.ts';
-import { raise, sourceOf } from './alarm.ts';
+import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { deviceName } from './events.ts';
 import { settle } from './flight.ts';
@@ -19,7 +19,7 @@ import { isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, independent } from './zones.ts';
+import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
 
@@ -56,11 +56,30 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   const before = partitionOf(work, plan.id);
   const { state, replay: late } = signal;
   const by = causeOf(work, before, signal, reached);
-  if (state === 'disarmed' && before.state === 'triggered') cancel(work, plan.id, by.source, by.changedBy);
+  if (state === 'disarmed' && before.state === 'triggered') callOff(work, plan.id, by.source, by.changedBy);
   transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
   if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
-  if (state === 'triggered') triggered(work, plan, late, signal.told);
+  if (state === 'triggered')
+    triggered(work, plan, late, { told: signal.told, wasDisarmed: before.state === 'disarmed' });
+  else if (before.state === 'triggered') {
+    // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
+    setPartition(work, plan.id, { alarm: undefined });
+    setPeriod(work, plan.id, { expected: undefined });
+  }
 }
+
+/** An opening takes back the burglary; life safety ends with its cause, and a call for help is nobody's to take back (safety 1). */
+function callOff(work: Work, id: PartitionId, source: string, actor: string | undefined): void {
+  const { alarm, memory } = partitionOf(work, id);
+  if (alarm !== undefined && !(alarm.zone === undefined ? staysKind(alarm.kind) : isForGood(work, alarm.zone))) {
+    cancel(work, id, source, actor);
+    return;
+  }
+  const told = memory.find((number) => !isForGood(work, number));
+  if (told !== undefined || alarm === undefined) cancel(work, id, source, actor, told);
+}
+
+const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
 
 /** The command that asked for this state, unless the panel names a person or nobody asked. */
 function causeOf(
@@ -98,15 +117,24 @@ function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
   );
 }
 
+/** A fire and the `triggered` that it causes come together (milliseconds). */
+const togetherMs = 60_000;
+
 /** One incident, one alarm event: a zone's own alarm that came first was the event already. */
-function triggered(work: Work, plan: PartitionPlan, late: boolean, told: PartitionSignal['told']): void {
+function triggered(
+  work: Work,
+  plan: PartitionPlan,
+  late: boolean,
+  { told, wasDisarmed }: { told: PartitionSignal['told']; wasDisarmed: boolean },
+): void {
   const { alarm, incident, memory } = partitionOf(work, plan.id);
-  if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone)) return;
+  const isSame = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
+  if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone) && isSame) return;
   const isOfZone = zonesOf(work, plan).some(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
   );
   if (told !== undefined && !isOfZone) return;
-  const zone = suspect(work, plan);
+  const zone = suspect(work, plan, wasDisarmed);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
@@ -115,18 +143,23 @@ function triggered(work: Work, plan: PartitionPlan, late: boolean, told: Partiti
   raise(work, { kind, partition: plan.id, zone, source, ...(late ? { late } : {}) });
 }
 
-/** The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. */
-function suspect(work: Work, plan: PartitionPlan): ZonePlan | undefined {
-  const zones = zonesOf(work, plan).filter((zone) => behaviour(zone).group !== 'none');
+/**
+ * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. Fire and the like that
+ * are in alarm were told by themselves: while armed, a burglary is another matter.
+ */
+function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): ZonePlan | undefined {
+  const zones = zonesOf(work, plan).filter((zone) => !['none', 'key'].includes(behaviour(zone).group));
   const state = (zone: ZonePlan) => own(work.state.zones, zone.number);
   const entry = partitionOf(work, plan.id).alarm?.zone;
+  const began = entry === undefined ? undefined : zonePlan(work.plan, entry);
+  const isOther = (zone: ZonePlan) => !wasDisarmed && independent(behaviour(zone).group) && state(zone)?.alarm === true;
   return (
-    zones.find((zone) => state(zone)?.alarm === true) ??
-    (entry === undefined ? undefined : zonePlan(work.plan, entry)) ??
+    zones.find((zone) => state(zone)?.alarm === true && !isOther(zone)) ??
+    (began === undefined || isOther(began) ? undefined : began) ??
     zones.find((zone) => {
       // What another panel sees is not why this one has triggered.
       const isOwn = zone.source.kind === 'panel' && zone.source.id === plan.panel;
-      return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true;
+      return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true && !isOther(zone);
     })
   );
 }

@@ -5,25 +5,32 @@ import { ReportMapping } from '#devices/panels/dc09-mapping.ts';
 import { createMapping } from '#devices/panels/index.ts';
 import { parseReports } from '#lib/dc09/index.ts';
 import { adoptPlan, readState, type SiteState, visibleState, writeState } from '#site/core/index.ts';
-import type { Signal } from '#site/model/index.ts';
-import { panelHouse, stamp, world } from '../../site/core/world.ts';
+import type { Signal, ZoneType } from '#site/model/index.ts';
+import { panelHouse, partition, stamp, world, zone } from '../../site/core/world.ts';
 import { panel } from './helpers.ts';
 
 /** What a panel reports, through the mapping of the receiver and the rules of the site, to the events. */
 interface Given {
   readonly zones?: Record<string, { type: string; key?: string | string[] }>;
   readonly partitions?: Record<string, string>;
+  /** Zones of every partition. */
+  readonly common?: readonly string[];
 }
 const roleZones = { '10': { type: 'fire', key: ['fire', '10'] }, '12': { type: 'panic_silent', key: 'duress' } };
 
-function reporting({ zones = roleZones, partitions = { p1: '1' } }: Given = {}) {
+function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [] }: Given = {}) {
   const options = panel({
     ...{ id: 'main', profile: 'sia-dc09', partitions },
     zones: { '1': { type: 'entry_exit_1' }, '2': { type: 'perimeter' }, '13': { type: '24h_burglary' }, ...zones },
   });
   const mapping = createMapping(options, { zone: 'number', partition: 'number' });
-  const fresh = () => new ReportMapping({ mapping, partArming: 'closing', partitionsOf: () => ['p1'] });
-  const site = world(panelHouse());
+  const partitionsOf = (number: string) => (common.includes(number) ? Object.keys(partitions) : ['p1']);
+  const fresh = () => new ReportMapping({ mapping, partArming: 'closing', partitionsOf });
+  const own = (id: string) => partition(id, { authority: 'panel', panel: 'main' });
+  const house = panelHouse({ partitions: Object.keys(partitions).map(own) });
+  const more = Object.entries(zones).map(([number, { type }]) => zone(number, type as ZoneType));
+  const all = [...house.zones.filter(({ number }) => !(number in zones)), ...more];
+  const site = world({ ...house, zones: all.map((one) => ({ ...one, partitions: partitionsOf(one.number) })) });
   const link: Signal = { kind: 'link', source: mapping.panel, layer: 'device', up: true };
   site.signal(link);
   let reports = fresh();
@@ -138,15 +145,65 @@ describe('an alarm whose kind the zone decides', () => {
 
 describe('a burglary', () => {
   it.each(['NBA099', '1130 00 099', '1130 05 099'])(
-    '%s of nothing that is configured is an alarm of the panel',
+    '%s of nothing that is configured is an alarm of the panel, and of those partitions that are armed',
     (data) => {
       const rig = reporting({ partitions: { p1: '1', p2: '2' } });
+      const states = () => ['p1', 'p2'].map((id) => rig.site.word(id));
+      rig.say('Nri1/OP7');
+      expect(rig.say(data).told).toEqual(['burglary active ']);
+      expect(states()).toEqual(['disarmed', 'unknown']);
       rig.say('Nri1/CL7');
       const said = rig.say(data);
-      expect(said.told).toEqual(['burglary active ']);
+      expect(said.told).toEqual(['burglary active p1']);
       expect(said.events).toMatchObject([{ signalToStation: true, contactId: '130' }]);
       expect(said.hints).toHaveLength(2);
+      expect(states()).toEqual(['triggered', 'unknown']);
+      expect(rig.say(data).told).toEqual(['burglary active p1']);
+      expect(rig.say('Nri1/OP7').told).toEqual(['burglary cancelled p1']);
+      rig.say('Nri1/CL7^text^');
+      rig.say('Nri2/CL7');
       expect(rig.say(data).told).toEqual(['burglary active ']);
+      expect(states()).toEqual(['triggered', 'triggered']);
+    },
+  );
+
+  it('of a zone in several areas without a word of the area triggers those that are armed', () => {
+    const rig = reporting({ partitions: { p1: '1', p2: '2' }, common: ['2'] });
+    rig.say('Nri2/CL7');
+    rig.say('Nri1/OP7');
+    expect(rig.say('NBA002').told).toEqual(['burglary_perimeter active 2']);
+    expect([rig.site.word('p1'), rig.site.word('p2')]).toEqual(['disarmed', 'triggered']);
+  });
+
+  it.each(['BA001', 'BA099', 'BA020'])('%s after the panel has armed itself again is another alarm', (next) => {
+    const rig = reporting({ zones: { ...roleZones, '20': { type: 'no_alarm_response' } } });
+    rig.say('Nri1/CL7');
+    expect(rig.say('Nri1/BA002').told).toEqual(['burglary_perimeter active 2']);
+    rig.say('Nri1/CL0');
+    const told = rig.say(`Nri1/${next}`).told.join();
+    expect(told).toMatch(/^burglary\S* active (1|p1)$/);
+    expect(rig.site.word('p1')).toBe('triggered');
+  });
+
+  it('of a zone that is not configured is told each time, also while another runs', () => {
+    const rig = reporting();
+    rig.say('Nri1/CL7');
+    for (const data of ['Nri1/BA098', 'Nri1/BA097', 'Nri1/BA097'])
+      expect(rig.say(data).told).toEqual(['burglary active p1']);
+  });
+
+  it.each(['Nri1/BA099', 'Nri1/BA020', 'Nri1/BA021'])(
+    '%s beside a fire is a burglary, and the opening takes back no fire',
+    (data) => {
+      const zones = { ...roleZones, '20': { type: 'no_alarm_response' }, '21': { type: 'key_switch_maintained' } };
+      for (const arming of ['Nri1/OP7', 'Nri1/CL7']) {
+        const rig = reporting({ zones });
+        rig.say(arming);
+        rig.say('Nri1/FA010');
+        expect(rig.say(data).told).toEqual(['burglary active p1']);
+        expect(rig.say('Nri1/OP7').told.filter((told) => told.startsWith('fire'))).toEqual([]);
+        expect(rig.say(data).told).toEqual(['burglary active p1']);
+      }
     },
   );
 

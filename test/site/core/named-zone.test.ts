@@ -43,3 +43,54 @@ describe('an alarm that names no zone', () => {
     expect(site.state.partitions.p1?.alarm).toMatchObject({ zone: '2' });
   });
 });
+
+describe('a partition that its panel has armed again after an alarm', () => {
+  const open = (number: string, is: boolean): Signal => ({
+    kind: 'zone',
+    source,
+    zone: number,
+    open: is,
+    replay: false,
+  });
+
+  it('has another alarm with the next triggered, of the zone that is open then', () => {
+    const site = world(panelHouse());
+    tell(site, link, isIn('armed_away'), open('2', true));
+    expect(tell(site, isIn('triggered'))).toEqual(['burglary_perimeter active 2']);
+    expect(tell(site, isIn('armed_away'), isIn('triggered'))).toEqual(['burglary_perimeter active 2']);
+    expect(tell(site, isIn('armed_away'), open('2', false), open('1', true), isIn('triggered'))).toEqual([
+      'burglary_entry_exit active 1',
+    ]);
+    expect(tell(site, isIn('armed_away'), open('1', false), isIn('triggered'))).toEqual(['burglary active -']);
+  });
+
+  it('tells the alarm of a zone that an earlier triggered had named', () => {
+    const site = world(panelHouse());
+    tell(site, link, isIn('armed_away'), open('2', true), isIn('triggered'), isIn('armed_away'));
+    expect(tell(site, alarm(true))).toEqual(['burglary_perimeter active 2']);
+  });
+});
+
+describe('a fire that goes on', () => {
+  const fire: Signal = { kind: 'zone', source, zone: '10', alarm: true, replay: false };
+
+  it('is what the panel has triggered for, and not what a later burglary is about', () => {
+    const site = world(panelHouse());
+    tell(site, link, isIn('armed_away'));
+    expect(tell(site, fire, isIn('triggered'))).toEqual(['fire active 10']);
+    expect(tell(site, isIn('armed_away'), isIn('triggered'))).toEqual(['burglary active -']);
+    const later = world(panelHouse());
+    tell(later, link, isIn('armed_away'), fire);
+    later.pass(120_000);
+    expect(tell(later, isIn('triggered'))).toEqual(['burglary active -']);
+  });
+
+  it('is not taken back by an opening, and the burglary beside it is', () => {
+    const site = world(panelHouse());
+    tell(site, link, isIn('armed_away'), fire, isIn('triggered'));
+    expect(tell(site, isIn('disarmed'))).toEqual([]);
+    const both = world(panelHouse());
+    tell(both, link, isIn('armed_away'), fire, isIn('triggered'), alarm(true));
+    expect(tell(both, isIn('disarmed'))).toEqual(['burglary_perimeter cancelled 2']);
+  });
+});
