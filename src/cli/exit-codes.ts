@@ -27,6 +27,7 @@ const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   audit_discontinued: refused,
   auditor_needed: refused,
   camera_auth: unauthorized,
+  camera_certificate: refused,
   camera_refused: refused,
   camera_unknown: notFound,
   camera_unreachable: unreachable,

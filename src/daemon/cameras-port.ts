@@ -65,7 +65,7 @@ export function camerasPort({
 
     async trust(id) {
       camera(id);
-      throw refused('this version remembers no certificates; write tls_fingerprint into the configuration');
+      return { trusted: id, fingerprint: await running(house).trust(id) };
     },
   };
 }

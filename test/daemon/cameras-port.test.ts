@@ -42,6 +42,10 @@ function rig(view: SiteView) {
   const cameras = {
     status: () => [status],
     recent: (_: string, after: number) => ({ items: after < 7 ? [message] : [], last: 7 }),
+    async trust(id: string) {
+      taken.push(id);
+      return 'AA:BB';
+    },
     async snapshot(id: string) {
       taken.push(id);
       return { bytes: Uint8Array.of(0xff, 0xd8), mime: 'image/jpeg', takenAt: 0 };
@@ -90,6 +94,12 @@ test('messages are given from a number on', async () => {
   });
   expect(await (await ask('/yard/events?after=7')).json()).toEqual({ items: [], last: 7 });
   expect((await ask('/yard/events?after=-1')).status).toBe(400);
+});
+
+test('the certificate a camera shows now is accepted, and told', async () => {
+  const { ask, taken } = rig(viewWith());
+  expect(await (await ask('/yard/trust', 'POST')).json()).toEqual({ trusted: 'yard', fingerprint: 'AA:BB' });
+  expect(taken).toEqual(['yard']);
 });
 
 test.each(['/gone/events', '/gone/snapshot', '/gone/trust'])('%s: there is no such camera', async (path) => {

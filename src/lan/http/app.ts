@@ -117,6 +117,7 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   auditor_needed: 403,
   camera_auth: 503,
   camera_bad_answer: 503,
+  camera_certificate: 409,
   camera_fault: 503,
   camera_refused: 409,
   camera_unknown: 404,

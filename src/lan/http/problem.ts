@@ -16,6 +16,7 @@ const titles: Readonly<Record<number, string>> = {
 const titleOf: Readonly<Record<string, string>> = {
   audit_discontinued: 'The log does not go on from there',
   auditor_needed: 'An auditor is needed',
+  camera_certificate: 'Not of this certificate',
   camera_refused: 'Not of this camera',
   camera_unknown: 'No such camera',
   code_refused: 'The code is not taken',
