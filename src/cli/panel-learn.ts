@@ -14,10 +14,11 @@ import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerOptions, brokerAccess } from './panel-broker.ts';
 import { everything } from './panel-everything.ts';
-import { listen, untilStopped } from './panel-listen.ts';
+import { listen } from './panel-listen.ts';
 import { linesFor, siteSoFar } from './panel-site.ts';
 import { percent } from './panel-text.ts';
 import { printable, table } from './table.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export interface LearnOptions extends BrokerOptions {
   readonly seconds: number;

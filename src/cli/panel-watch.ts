@@ -25,12 +25,13 @@ import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerAccess, type BrokerOptions, brokerAccess } from './panel-broker.ts';
 import { lineGate } from './panel-gate.ts';
-import { listen, untilStopped } from './panel-listen.ts';
+import { listen } from './panel-listen.ts';
 import { profileOf } from './panel-profile.ts';
 import { openRecording } from './panel-recording.ts';
 import { createTally } from './panel-tally.ts';
 import { shortened } from './panel-text.ts';
 import { printable } from './table.ts';
+import { untilStopped } from './until-stopped.ts';
 
 export interface WatchOptions extends BrokerOptions {
   readonly profile?: string;

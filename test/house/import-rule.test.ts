@@ -17,6 +17,7 @@ const rooms: readonly (readonly [file: string, forbidden: string, allowed: strin
   ['src/site/verification/planted.ts', '#site/core/index.ts', '#site/store/index.ts'],
   ['src/site/planted.ts', '#cloud/client/index.ts', './core/index.ts'],
   ['src/devices/onvif/planted.ts', '#devices/media/index.ts', '#site/model/index.ts'],
+  ['src/devices/onvif/discovery/planted.ts', '../../media/index.ts', '../device.ts'],
   ['src/devices/panels/planted.ts', '#site/store/index.ts', '#site/model/index.ts'],
   ['src/devices/audio/planted.ts', '#lan/mqtt/index.ts', '#site/model/index.ts'],
   ['src/devices/media/planted.ts', '#devices/onvif/index.ts', '#site/model/index.ts'],

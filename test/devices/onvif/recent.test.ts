@@ -12,7 +12,6 @@ const message = (change: Partial<Notification> = {}): Notification => ({
   key: {},
   data: { IsMotion: 'true' },
   elements: [],
-  elementWords: [],
   ...change,
 });
 const signal: Signal = {

@@ -45,6 +45,7 @@ export async function startCamera(
   script: Script,
   port = 0,
   tls?: { readonly cert: string; readonly key: string },
+  host = '127.0.0.1',
 ): Promise<ScriptedCamera> {
   const sockets = new Set<Socket>();
   const seen: Seen[] = [];
@@ -66,10 +67,10 @@ export async function startCamera(
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, host, resolve));
   const bound = (server.address() as AddressInfo).port;
   const camera: ScriptedCamera = {
-    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${bound}/onvif/device_service`,
+    url: `${tls === undefined ? 'http' : 'https'}://${host}:${bound}/onvif/device_service`,
     port: bound,
     seen,
     script,

@@ -1,0 +1,44 @@
+import type { FoundDevice } from '#devices/onvif/index.ts';
+
+export const titles = ['address', 'vendor', 'model', 'name', 'kind', 'password', 'configured'];
+
+export function rowOf(device: FoundDevice, configured: string | undefined): readonly string[] {
+  const { url, addresses, vendor, model, name, answers } = device;
+  return [
+    url ?? `${addresses[0] ?? ''} (link-local only: give it an IPv4 address)`,
+    vendor ?? '-',
+    model ?? '-',
+    name ?? '-',
+    kindOf(device),
+    answers ? wanted(device) : 'no answer',
+    configured ?? '-',
+  ];
+}
+
+function kindOf({ recorder, videoSources }: FoundDevice): string {
+  if (recorder === undefined) return '?';
+  const channels = videoSources === undefined ? '' : `, ${videoSources} channels`;
+  return recorder ? `recorder${channels}` : 'camera';
+}
+
+const wanted = ({ passwordNeeded }: FoundDevice): string =>
+  passwordNeeded === undefined ? '?' : passwordNeeded ? 'needed' : 'none';
+
+export const jsonOf = (device: FoundDevice, configured: string | undefined) => ({
+  url: device.url ?? null,
+  addresses: device.addresses,
+  vendor: device.vendor ?? null,
+  model: device.model ?? null,
+  name: device.name ?? null,
+  location: device.location ?? null,
+  firmware: device.firmware ?? null,
+  serial: device.serial ?? null,
+  mac: device.mac ?? null,
+  endpoint: device.endpoint ?? null,
+  tls_fingerprint: device.fingerprint ?? null,
+  password_needed: device.passwordNeeded ?? null,
+  video_sources: device.videoSources ?? null,
+  recorder: device.recorder ?? null,
+  answers: device.answers,
+  configured: configured ?? null,
+});

@@ -1,0 +1,38 @@
+import { connect } from 'node:net';
+
+/** Where ONVIF devices listen that were not found by WS-Discovery, and who needs it; in the order they are tried. */
+export const usualPorts: readonly { readonly port: number; readonly scheme: 'http' | 'https'; readonly who: string }[] =
+  [
+    { port: 80, scheme: 'http', who: 'most' },
+    { port: 8000, scheme: 'http', who: 'Reolink' },
+    { port: 8080, scheme: 'http', who: 'boards of HiSilicon, ONVIF servers on a computer' },
+    { port: 2020, scheme: 'http', who: 'TP-Link Tapo and VIGI' },
+    { port: 8899, scheme: 'http', who: 'boards of XM (XMEye), TVT' },
+    { port: 580, scheme: 'http', who: 'Milestone Open Network Bridge' },
+    { port: 5000, scheme: 'http', who: 'cameras made for P2P apps' },
+    { port: 443, scheme: 'https', who: 'any with http switched off' },
+  ];
+
+/** Whether somebody takes a connection there within the time. Never rejects. */
+export function isOpen(
+  host: string,
+  port: number,
+  options: { timeoutMs: number; signal: AbortSignal },
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const { timeoutMs, signal } = options;
+    if (signal.aborted) return resolve(false);
+    const socket = connect({ host, port });
+    const end = (open: boolean) => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', aborted);
+      socket.destroy();
+      resolve(open);
+    };
+    const aborted = () => end(false);
+    const timer = setTimeout(end, timeoutMs, false);
+    signal.addEventListener('abort', aborted, { once: true });
+    socket.once('connect', () => end(true));
+    socket.on('error', () => end(false));
+  });
+}
