@@ -18,6 +18,8 @@ export interface UnknownTopic {
   readonly items: string;
   /** Wall clock, milliseconds. */
   readonly lastAt: number;
+  /** An entry of the camera's `topics:` to begin with. */
+  readonly line: string;
 }
 
 /** `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken. */

@@ -16,6 +16,8 @@ export interface Notification {
   readonly data: Items;
   /** Names of data that is XML and not text. */
   readonly elements: readonly string[];
+  /** Values in that data, for the words among them that tell a class. May be personal: never kept or shown. */
+  readonly elementWords: readonly string[];
 }
 
 /** All notifications of an answer or a metadata document, in order. Total: odd messages come out empty, none throws. */
@@ -28,15 +30,17 @@ function readNotification(element: XmlElement): Notification {
   const message = descend(element, 'Message', 'Message') ?? descend(element, 'Message');
   const operation = message?.attributes.PropertyOperation;
   const utcTime = message?.attributes.UtcTime;
+  const elements = childrenNamed(descend(message, 'Data'), 'ElementItem');
   return {
     topic: topic === undefined ? '' : normaliseTopic(topic),
-    rawTopic: textOf(topic).slice(0, 300),
+    rawTopic: printable(textOf(topic), 300),
     ...(isOperation(operation) && { operation }),
-    ...(utcTime !== undefined && { utcTime: utcTime.slice(0, 40) }),
+    ...(utcTime !== undefined && { utcTime: printable(utcTime, 40) }),
     source: items(descend(message, 'Source')),
     key: items(descend(message, 'Key')),
     data: items(descend(message, 'Data')),
-    elements: childrenNamed(descend(message, 'Data'), 'ElementItem').map((item) => item.attributes.Name ?? ''),
+    elements: elements.map((item) => item.attributes.Name ?? ''),
+    elementWords: elements.flatMap(valuesIn).slice(0, maxItems),
   };
 }
 
@@ -49,10 +53,19 @@ function items(parent: XmlElement | undefined): Items {
   const result: Record<string, string> = Object.create(null);
   for (const item of childrenNamed(parent, 'SimpleItem').slice(0, maxItems)) {
     const { Name, Value } = item.attributes;
-    if (Name !== undefined && Value !== undefined) result[Name.slice(0, 80)] ??= Value.trim().slice(0, 200);
+    if (Name !== undefined && Value !== undefined) result[printable(Name, 80)] ??= printable(Value.trim(), 200);
   }
   return result;
 }
+
+/** Texts and attribute values of an element and all it holds. */
+function valuesIn(element: XmlElement): readonly string[] {
+  const own = Object.entries(element.attributes).flatMap(([name, value]) => (name === 'Name' ? [] : [value]));
+  return [textOf(element), ...own, ...element.children.flatMap(valuesIn)].map((text) => text.trim().slice(0, 200));
+}
+
+/** As a person may see it on a terminal. */
+const printable = (text: string, length: number): string => text.replace(/\p{Cc}+/gu, ' ').slice(0, length);
 
 /** Vendors' topic namespaces by the prefix this room's table writes for them. */
 const vendors: Readonly<Record<string, string>> = {
@@ -68,7 +81,7 @@ const vendors: Readonly<Record<string, string>> = {
 function normaliseTopic(element: XmlElement): string {
   return textOf(element)
     .slice(0, 300)
-    .replace(/\s+/g, '')
+    .replace(/[\s\p{Cc}]+/gu, '')
     .replace(/[/.]+$/, '')
     .split('/')
     .filter((segment) => segment !== '')

@@ -16,6 +16,7 @@ import { type SessionMemory, sessionMemory } from './session-memory.ts';
 import { type SilenceWatch, silenceWatch } from './silence.ts';
 import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
+import type { TopicRow } from './topic-row.ts';
 import { createWarnings, repeats } from './warnings.ts';
 
 /** What a session tells its surroundings; metrics hang here. */
@@ -42,6 +43,8 @@ export interface SessionOptions {
   readonly memory: MemoryPort;
   readonly emit: (signals: readonly Signal[]) => Promise<void>;
   readonly events: SessionEvents;
+  /** The installer's own meaning of topics. */
+  readonly topics?: readonly TopicRow[];
 }
 
 /**
@@ -79,7 +82,7 @@ export class CameraSession {
     this.#options = options;
     this.#memory = memory;
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
-    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall });
+    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall, own: options.topics ?? [] });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
@@ -161,12 +164,14 @@ export class CameraSession {
     const point = this.#point;
     this.#link.enter('subscribing');
     await point.make(this.#eventService, signal);
+    this.#normaliser.subscribed(clock.monotonic());
     await point.synchronise(signal).catch(unlessStopped(signal));
     const started = clock.monotonic();
     this.#silence.subscribed(started);
     for (;;) {
-      // The first pull is short: it shows at once whether events can arrive.
-      const holdMs = point.pulls === 0 ? timing.firstPullMs : Math.min(this.#hold.ms, point.lease.longestPullMs);
+      // The first pull is short: it shows at once whether events can arrive. So is one after a flood, for what waits.
+      const isShort = point.pulls === 0 || this.#normaliser.holdsBack;
+      const holdMs = isShort ? timing.firstPullMs : Math.min(this.#hold.ms, point.lease.longestPullMs);
       await this.#pullOnce(holdMs, signal);
       const now = clock.monotonic();
       if (now - started >= timing.goodAfterMs) this.#retry.reset();
@@ -282,6 +287,8 @@ export class CameraSession {
     const refused = code === 'camera_auth';
     const waitMs = Math.max(device.latch.leftMs, timing.retryBaseMs, refused ? 0 : this.#retry.next());
     await this.#link.failed(reason, { refused, waitMs }).catch(unlessStopped(signal));
+    // The core forgets what a camera sees while it is away; all of it is told anew.
+    if (!this.up) this.#normaliser.reset();
     if (code === 'internal') log.error({ err: error }, 'camera session failed; it begins again');
     log.debug({ code, reason, waitMs }, 'camera session waits');
     await this.#wake.wait(waitMs, signal);

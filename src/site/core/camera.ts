@@ -54,6 +54,12 @@ export function detectionSignal(work: Work, signal: DetectionSignal): void {
 }
 
 function seen(work: Work, signal: DetectionSignal): void {
+  // What happened once is no present state.
+  if (signal.pulse && signal.replay) return;
+  // Edges are told: what begins anew has ended unheard.
+  if (!signal.pulse && signal.active && !signal.replay && isSeen(work, signal)) {
+    seen(work, { ...signal, active: false, replay: true });
+  }
   const before = work.events;
   const edge = follow(work, signal);
   if (edge && !signal.replay && (meaningful.has(signal.detection) || signal.detection === 'motion')) see(work, signal);
@@ -61,8 +67,9 @@ function seen(work: Work, signal: DetectionSignal): void {
     if (watches(zone, signal.source) && opens(zone, signal.detection)) cameraZone(work, zone, signal, edge);
   }
   if (edge && !signal.replay && work.events === before) {
-    const { detection, source } = signal;
-    localEvent(work, { class: 'camera', kind: detection, camera: source.id, source: deviceName(source) });
+    const { detection, source, item } = signal;
+    const which = item === undefined ? {} : { detail: item };
+    localEvent(work, { class: 'camera', kind: detection, camera: source.id, source: deviceName(source), ...which });
   }
 }
 
@@ -70,11 +77,17 @@ function seen(work: Work, signal: DetectionSignal): void {
 const watches = ({ source, input }: ZonePlan, camera: DeviceRef): boolean =>
   input === undefined && source.kind === camera.kind && source.id === camera.id;
 
+/** The topic and rule that tell the end of a detection need not be those that told its beginning. */
+const levelKey = ({ detection, item }: DetectionSignal): string => `${detection}|${item ?? ''}`;
+
+const isSeen = (work: Work, signal: DetectionSignal): boolean =>
+  own(work.state.seeing, signal.source.id)?.includes(levelKey(signal)) === true;
+
 /** Keeps the detections that last; true when this one begins. A pulse always begins and never lasts. */
 function follow(work: Work, signal: DetectionSignal): boolean {
   if (signal.pulse) return signal.active;
   const { id } = signal.source;
-  const key = `${signal.detection}|${signal.rule ?? signal.topic}`;
+  const key = levelKey(signal);
   const before = own(work.state.seeing, id) ?? [];
   if (before.includes(key) === signal.active) return false;
   const seeing = signal.active ? [...before, key].slice(-levelCap) : before.filter((entry) => entry !== key);

@@ -61,7 +61,7 @@ export interface SiteState {
   readonly inFlight: Readonly<Record<string, InFlight>>;
   /** Levels of silent hold-up zones: kept apart from `zones`, so that no view and no change list can show them. */
   readonly silent: Readonly<Record<ZoneNumber, boolean>>;
-  /** Detections that last, by camera: `class|rule`, at most 32 per camera. */
+  /** Detections that last, by camera: `class|item`, at most 32 per camera. */
   readonly seeing: Readonly<Record<DeviceId, readonly string[]>>;
   /** What cameras saw last, for evidence: one entry per camera and class, at most 16. */
   readonly sightings: readonly Sighting[];

@@ -126,6 +126,9 @@ export type Signal =
       readonly pulse: boolean;
       readonly replay: boolean;
       readonly topic: string;
+      /** Which of several things of one class: an input, a relay, a disk. Absent where a class is one thing. */
+      readonly item?: string;
+      /** The token of the input, relay or disk; otherwise the rule's name, for diagnosis: the end of what began need not name the same. */
       readonly rule?: string;
       /** The device's own time, as it wrote it; for diagnosis only. */
       readonly deviceTime?: string;

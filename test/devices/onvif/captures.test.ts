@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readNotifications } from '#devices/onvif/notification.ts';
 import { readAnswer } from '#devices/onvif/soap.ts';
-import { findTopic } from '#devices/onvif/topics.ts';
+import { topicFinder } from '#devices/onvif/topics.ts';
 import { SitewardError } from '#errors.ts';
 import { parseXml } from '#lib/xml.ts';
 import { detections, harness, links, until } from './harness.ts';
@@ -185,7 +185,7 @@ describe.skipIf(absent)(`recorded camera answers${skip}`, () => {
   it('hold no topic that is neither in the table nor known to be unknown', () => {
     const topics = [...new Set(rows.map((row) => row.topic))];
     expect(topics.filter((topic) => expected[topic] === undefined)).toEqual([]);
-    const unexplained = topics.filter((topic) => findTopic(topic.replace(/(^|\/)tns1:/g, '$1')) === undefined);
+    const unexplained = topics.filter((topic) => topicFinder()(topic.replace(/(^|\/)tns1:/g, '$1')) === undefined);
     expect(unexplained.sort()).toEqual(['', 'jeff:This/Rule/DoesNotExist']);
   });
 

@@ -12,6 +12,7 @@ const message = (change: Partial<Notification> = {}): Notification => ({
   key: {},
   data: { IsMotion: 'true' },
   elements: [],
+  elementWords: [],
   ...change,
 });
 const signal: Signal = {

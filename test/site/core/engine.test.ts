@@ -389,6 +389,27 @@ describe('cameras', () => {
     expect(unknown.events()[0]).toMatchObject({ late: true });
   });
 
+  it('a detection ends by whatever topic or rule tells it', () => {
+    const site = armed();
+    site.sees('hall', 'person', { topic: 'RuleEngine/PeopleDetector/People', rule: 'one' });
+    site.sees('hall', 'person', { active: false, topic: 'UserAlarm/IVA/HumanShapeDetect' });
+    expect(site.state.zones['21']?.open).toBe(false);
+  });
+
+  it('a detection that begins anew has ended unheard: it is an alarm of its own', () => {
+    const site = armed();
+    site.sees('hall', 'person');
+    const kinds = ['alarm:burglary_interior:restored', 'alarm:burglary_interior:active'];
+    expect(site.kinds(site.sees('hall', 'person'))).toEqual(kinds);
+    expect(site.state.zones['21']?.open).toBe(true);
+  });
+
+  it('a pulse told as a present state is no alarm, also where nothing was known', () => {
+    const site = armed();
+    expect(site.kinds(site.sees('hall', 'line', { pulse: true, replay: true }))).toEqual([]);
+    expect(site.word()).toBe('armed_away');
+  });
+
   it('a detection without a zone is a local event that stays on the site', () => {
     const site = armed();
     site.sees('yard', 'person');

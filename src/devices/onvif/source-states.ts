@@ -1,0 +1,281 @@
+import { BoundedMap } from '#lib/bounded.ts';
+import type { DetectionClass, DeviceRef, Signal } from '#site/model/index.ts';
+import type { Notification } from './notification.ts';
+import { longestMs, type Reading, ruleOf, tokenOf } from './readings.ts';
+import { isSighting, type TopicRow } from './topic-row.ts';
+
+type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
+
+/** One reading, with all that it came of. */
+export interface Heard {
+  readonly row: TopicRow;
+  readonly message: Notification;
+  readonly reading: Reading;
+  /** It tells how things stand, not that something happens. */
+  readonly present: boolean;
+  /** Monotonic milliseconds. */
+  readonly now: number;
+}
+
+/** What one topic of a rule, an input or an object in a field shows, while it shows anything. */
+export interface Entry {
+  readonly id: string;
+  readonly row: TopicRow;
+  readonly message: Notification;
+  readonly classes: readonly DetectionClass[];
+  /** When the device last said so. */
+  readonly saidAt: number;
+}
+
+/** What is one thing for the rest of siteward: a class, or one input, relay, disk or unknown topic. */
+interface Group {
+  readonly id: string;
+  readonly detection: DetectionClass;
+  readonly item: string | undefined;
+  /** Of the input, relay or disk. */
+  readonly token: string | undefined;
+  /** Ids of the entries that show it: it is on while there is one. */
+  readonly shownBy: Set<string>;
+  told: boolean | undefined;
+  /** The message that changed it last, for what is told later. */
+  message: Notification;
+  /** What is told later is how things stand, not an edge. */
+  replay: boolean;
+}
+
+/** What is on at one camera or channel. */
+export interface SourceStates {
+  readonly lastValues: BoundedMap<string, string>;
+  apply(heard: Heard, signals: Signal[]): 'done' | 'flood';
+  expire(now: number): readonly Signal[];
+  /** Gives away the entries that are not its own any more. */
+  release(isStrange: (message: Notification) => boolean, now: number, signals: Signal[]): readonly Entry[];
+  adopt(entry: Entry, now: number, signals: Signal[]): void;
+  reset(): void;
+  readonly holdsBack: boolean;
+}
+
+/** Caps of one source; one that tells too much takes nothing from the others. */
+const entryCap = 500;
+const groupCap = 200;
+const signalsPerSecond = 50;
+
+export function createSourceStates(ref: DeviceRef): SourceStates {
+  const entries = new Map<string, Entry>();
+  const groups = new Map<string, Group>();
+  const lastValues = new BoundedMap<string, string>(groupCap);
+  /** Given up as unknown: the device's present states tell nothing of them until it has told something new. */
+  const givenUp = new BoundedMap<string, true>(groupCap);
+  /** Pulses a flood held back, the last of each kind. */
+  const late = new BoundedMap<string, DetectionSignal>(groupCap);
+  const bucket = tokenBucket(signalsPerSecond);
+
+  function pulse({ row, message, reading, present, now }: Heard, signals: Signal[]): 'done' | 'flood' {
+    let result: 'done' | 'flood' = 'done';
+    for (const detection of reading.kind === 'pulse' ? reading.classes : []) {
+      const item = itemOf(row, message, detection);
+      const signal = signalOf({ detection, item, token: tokenOf(row, message) }, message, {
+        active: true,
+        pulse: true,
+        replay: present,
+      });
+      if (mayTell(detection, now)) signals.push(signal);
+      else if (!present) {
+        late.set(`${detection}|${item ?? ''}`, signal);
+        result = 'flood';
+      }
+    }
+    return result;
+  }
+
+  function level(heard: Heard & { reading: Extract<Reading, { kind: 'level' }> }, signals: Signal[]): 'done' | 'flood' {
+    const { row, message, reading, present, now } = heard;
+    const id = entryId(message, reading.part);
+    const before = entries.get(id)?.classes ?? [];
+    const isStuck = givenUp.has(id) && reading.on.length > 0 && message.operation === 'Initialized';
+    if (!isStuck) givenUp.delete(id);
+    const on = isStuck ? [] : reading.on;
+    if (on.length > 0 && !entries.has(id) && !makeRoom()) return 'flood';
+    if (on.length > 0) entries.set(id, { id, row, message, classes: on, saidAt: now });
+    else entries.delete(id);
+    const touched = new Set([...before, ...on, ...reading.off]);
+    let result: 'done' | 'flood' = 'done';
+    for (const detection of touched) {
+      const group = groupFor(row, message, detection);
+      if (group === undefined) result = 'flood';
+      else if (settle(show(group, id, on.includes(detection), message, present), now, signals) === 'flood')
+        result = 'flood';
+    }
+    return result;
+  }
+
+  function show(group: Group, id: string, on: boolean, message: Notification, present: boolean): Group {
+    if (on) group.shownBy.add(id);
+    else group.shownBy.delete(id);
+    group.message = message;
+    // Known to be off before: it began meanwhile, and that is an edge, however it is told.
+    group.replay = present && !(on && group.told === false);
+    return group;
+  }
+
+  /** Undefined when there are too many things already, all of them on. */
+  function groupFor(row: TopicRow, message: Notification, detection: DetectionClass): Group | undefined {
+    const item = itemOf(row, message, detection);
+    const id = `${detection}|${item ?? ''}`;
+    const known = groups.get(id);
+    if (known !== undefined) return known;
+    if (groups.size >= groupCap) {
+      // The classes themselves are few and always stay.
+      const idle = [...groups.values()].find((group) => group.item !== undefined && group.told !== true);
+      if (idle === undefined && item !== undefined) return undefined;
+      if (idle !== undefined) groups.delete(idle.id);
+    }
+    const made: Group = {
+      id,
+      detection,
+      item,
+      token: tokenOf(row, message),
+      shownBy: new Set(),
+      told: undefined,
+      message,
+      replay: true,
+    };
+    groups.set(id, made);
+    return made;
+  }
+
+  /** The oldest object beside another of its kind gives way, so that nothing ends by that. */
+  function makeRoom(): boolean {
+    if (entries.size < entryCap) return true;
+    for (const entry of entries.values()) {
+      const mine = groupsOf(entry);
+      if (mine.some((group) => group.shownBy.size < 2)) continue;
+      for (const group of mine) group.shownBy.delete(entry.id);
+      return entries.delete(entry.id);
+    }
+    return false;
+  }
+
+  const groupsOf = ({ row, message, classes }: Entry): readonly Group[] =>
+    classes.flatMap((detection) => groups.get(`${detection}|${itemOf(row, message, detection) ?? ''}`) ?? []);
+
+  /** Tells a group's state if it differs from what was told last. Over the cap nothing is told until there is room again. */
+  function settle(group: Group, now: number, signals: Signal[]): 'done' | 'flood' {
+    const on = group.shownBy.size > 0;
+    if (on === group.told) return 'done';
+    if (!mayTell(group.detection, now)) return 'flood';
+    group.told = on;
+    signals.push(signalOf(group, group.message, { active: on, pulse: false, replay: group.replay }));
+    return 'done';
+  }
+
+  /** What nobody has to act on leaves half of the room to the rest. */
+  const mayTell = (detection: DetectionClass, now: number): boolean =>
+    bucket.take(now, isSighting(detection) ? 0 : signalsPerSecond / 2);
+
+  function signalOf(
+    { detection, item, token }: Pick<Group, 'detection' | 'item' | 'token'>,
+    message: Notification,
+    flags: { active: boolean; pulse: boolean; replay: boolean },
+  ): DetectionSignal {
+    const rule = token ?? ruleOf(message);
+    return {
+      kind: 'detection',
+      source: ref,
+      detection,
+      ...flags,
+      topic: message.topic,
+      ...(item !== undefined && { item }),
+      ...(rule !== undefined && { rule }),
+      ...(message.utcTime !== undefined && { deviceTime: message.utcTime }),
+    };
+  }
+
+  function giveUp(now: number): void {
+    for (const entry of [...entries.values()]) {
+      const mostMs = longestMs(entry.row, entry.classes);
+      if (mostMs === undefined || now - entry.saidAt < mostMs) continue;
+      entries.delete(entry.id);
+      givenUp.set(entry.id, true);
+      const { utcTime: _, ...message } = entry.message;
+      for (const group of groupsOf(entry)) show(group, entry.id, false, message, true);
+    }
+  }
+
+  return {
+    lastValues,
+    apply(heard, signals) {
+      const { reading } = heard;
+      return reading.kind === 'pulse' ? pulse(heard, signals) : level({ ...heard, reading }, signals);
+    },
+    expire(now) {
+      giveUp(now);
+      const signals: Signal[] = [];
+      for (const [key, signal] of [...late.entries()]) {
+        if (!mayTell(signal.detection, now)) continue;
+        late.delete(key);
+        signals.push(signal);
+      }
+      // What was given up has ended, and what the cap held back is told.
+      for (const group of groups.values()) {
+        if (group.told !== undefined || group.shownBy.size > 0) settle(group, now, signals);
+      }
+      return signals;
+    },
+    release(isStrange, now, signals) {
+      const leaving = [...entries.values()].filter(({ message }) => isStrange(message));
+      for (const entry of leaving) {
+        entries.delete(entry.id);
+        for (const group of groupsOf(entry)) settle(show(group, entry.id, false, entry.message, true), now, signals);
+      }
+      return leaving;
+    },
+    adopt(entry, now, signals) {
+      if (!makeRoom()) return;
+      entries.set(entry.id, entry);
+      for (const detection of entry.classes) {
+        const group = groupFor(entry.row, entry.message, detection);
+        if (group === undefined) continue;
+        show(group, entry.id, true, entry.message, true);
+        group.replay = true;
+        settle(group, now, signals);
+      }
+    },
+    reset() {
+      entries.clear();
+      groups.clear();
+      late.clear();
+    },
+    get holdsBack() {
+      if (late.size > 0) return true;
+      for (const { told, shownBy } of groups.values()) if (told !== undefined && told !== shownBy.size > 0) return true;
+      return false;
+    },
+  };
+}
+
+/** Tells things of one class apart that are not merged: inputs by their token, topics nobody knows by their name. */
+function itemOf(row: TopicRow, message: Notification, detection: DetectionClass): string | undefined {
+  if (row.token === undefined && detection !== 'other') return undefined;
+  const token = tokenOf(row, message);
+  return token === undefined ? message.topic : `${message.topic} ${token}`;
+}
+
+/** Object ids stay apart (one field, several people); everything else that names the source, too. */
+const entryId = (message: Notification, part: string) =>
+  [message.topic, JSON.stringify(message.source), JSON.stringify(message.key), part].join('|');
+
+function tokenBucket(perSecond: number) {
+  let tokens = perSecond;
+  let last = 0;
+  return {
+    /** `spare`: so many are left for others. */
+    take(now: number, spare: number): boolean {
+      tokens = Math.min(perSecond, tokens + ((now - last) / 1000) * perSecond);
+      last = now;
+      if (tokens < 1 + spare) return false;
+      tokens -= 1;
+      return true;
+    },
+  };
+}
