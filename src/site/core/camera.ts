@@ -8,9 +8,10 @@ import type {
   ZoneType,
 } from '#site/model/index.ts';
 import { raise } from './alarm.ts';
+import { blinding, classOf, faults, levelKey, withKey } from './camera-levels.ts';
 import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
-import { conditionChanged, holds } from './supervision.ts';
+import { conditionChanged, conditionPulsed, holds } from './supervision.ts';
 import { now } from './timers.ts';
 import { isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
@@ -35,16 +36,6 @@ export function opens(zone: ZonePlan, detection: DetectionClass): boolean {
   return meaningful.has(detection) || (detection === 'motion' && !motionless.has(zone.type));
 }
 
-/** Detections that say that the camera itself is unwell. */
-const faults: Readonly<Partial<Record<DetectionClass, TroubleKind>>> = {
-  tamper: 'camera_tamper',
-  video_loss: 'video_loss',
-  storage_fault: 'storage',
-  hardware_fault: 'system',
-  network_fault: 'comm_fail',
-};
-
-const levelCap = 32;
 const sightingCap = 16;
 
 export function detectionSignal(work: Work, signal: DetectionSignal): void {
@@ -77,9 +68,6 @@ function seen(work: Work, signal: DetectionSignal): void {
 const watches = ({ source, input }: ZonePlan, camera: DeviceRef): boolean =>
   input === undefined && source.kind === camera.kind && source.id === camera.id;
 
-/** The topic and rule that tell the end of a detection need not be those that told its beginning. */
-const levelKey = ({ detection, item }: DetectionSignal): string => `${detection}|${item ?? ''}`;
-
 const isSeen = (work: Work, signal: DetectionSignal): boolean =>
   own(work.state.seeing, signal.source.id)?.includes(levelKey(signal)) === true;
 
@@ -90,7 +78,7 @@ function follow(work: Work, signal: DetectionSignal): boolean {
   const key = levelKey(signal);
   const before = own(work.state.seeing, id) ?? [];
   if (before.includes(key) === signal.active) return false;
-  const seeing = signal.active ? [...before, key].slice(-levelCap) : before.filter((entry) => entry !== key);
+  const seeing = signal.active ? withKey(before, key) : before.filter((entry) => entry !== key);
   work.state = { ...work.state, seeing: { ...work.state.seeing, [id]: seeing } };
   return signal.active;
 }
@@ -119,17 +107,46 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
 }
 
 const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>
-  (own(work.state.seeing, camera) ?? []).some((key) => opens(zone, key.split('|')[0] as DetectionClass));
+  (own(work.state.seeing, camera) ?? []).some((key) => opens(zone, classOf(key)));
 
-/** Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition or one of unknown arming. */
+/**
+ * Covering or blinding a camera is a trouble, and a tamper alarm as well while it guards an armed partition or one of
+ * unknown arming. A trouble lasts while any of the things it stands for does: two disks are one trouble.
+ */
 function cameraFault(work: Work, signal: DetectionSignal, kind: TroubleKind): void {
-  const { source, detection, active } = signal;
+  const { source, detection, active, pulse, replay } = signal;
+  if (pulse && replay) return;
   const known = holds(work, troubleKey(kind, source));
-  if (active && !known && (kind === 'camera_tamper' || kind === 'video_loss')) blinded(work, signal);
-  conditionChanged(work, { kind, source, active, detail: detection });
+  if (active && !known && !isBefore(work, signal)) blinded(work, signal);
+  const trouble = { kind, source, detail: signal.item ?? detection };
+  if (pulse) conditionPulsed(work, { ...trouble, active });
+  else {
+    follow(work, signal);
+    noteClear(work, signal);
+    const left = own(work.state.seeing, source.id) ?? [];
+    conditionChanged(work, { ...trouble, active: left.some((key) => classOf(key) === detection) });
+  }
+}
+
+const clearKey = ({ source, detection }: DetectionSignal): string => `${deviceName(source)}|${detection}`;
+const clearCap = 512;
+
+/**
+ * Some cameras say from their first word on, and for ever, that they are covered. Nobody has covered one that never said
+ * anything else: it is a trouble, told once, and no alarm (notes onvif-topics, rule 7).
+ */
+const isBefore = (work: Work, signal: DetectionSignal): boolean =>
+  signal.replay && work.state.wasClear?.includes(clearKey(signal)) !== true;
+
+function noteClear(work: Work, signal: DetectionSignal): void {
+  const { wasClear = [] } = work.state;
+  const key = clearKey(signal);
+  if (signal.active || !blinding.has(signal.detection) || wasClear.includes(key)) return;
+  work.state = { ...work.state, wasClear: [...wasClear, key].slice(-clearCap) };
 }
 
 function blinded(work: Work, { source, detection, replay }: DetectionSignal): void {
+  if (!blinding.has(detection)) return;
   const camera = work.plan.cameras.find(({ id }) => id === source.id);
   const zone = work.plan.zones.find((plan) => watches(plan, source));
   for (const id of new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])) {
@@ -145,3 +162,7 @@ function blinded(work: Work, { source, detection, replay }: DetectionSignal): vo
     return;
   }
 }
+
+/** A clock in doubt says nothing about the clocks of others; once it is good, they are compared again. */
+export const isOwnClock = (work: Work, { trouble, source, active }: Extract<Signal, { kind: 'trouble' }>): boolean =>
+  trouble === 'clock' && active && (source.kind === 'camera' || source.kind === 'nvr') && work.at.clock === 'doubtful';

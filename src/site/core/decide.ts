@@ -2,7 +2,7 @@ import type { EventDraft, Signal, Waited } from '#site/model/index.ts';
 import { tellAbandoned } from './alarm.ts';
 import { armingConflict } from './arming-conflict.ts';
 import { askForType, planInForce, settleAuthority } from './authority.ts';
-import { detectionSignal } from './camera.ts';
+import { detectionSignal, isOwnClock } from './camera.ts';
 import { command } from './command.ts';
 import { callForHelp } from './duress.ts';
 import { panelRefusal } from './flight.ts';
@@ -114,6 +114,7 @@ function actOn(work: Work, signal: Signal): void {
       for (const held of release(work, signal.source)) applySignal(work, held);
       break;
     case 'trouble':
+      if (isOwnClock(work, signal)) break;
       if (signal.zone === undefined || zonePlan(work.plan, signal.zone) !== undefined) {
         const change = signal.pulse === true ? conditionPulsed : conditionChanged;
         change(work, { ...signal, kind: signal.trouble });

@@ -256,6 +256,7 @@ const siteState = z
     inFlight: record(inFlight),
     silent: record(flag),
     seeing: record(list),
+    wasClear: optional(z.array(text)),
     sightings: z.array(z.strictObject({ camera: text, detection: z.enum(detectionClasses), at: deadline })),
     held: record(held),
     retired: record(z.strictObject({ seq: number, disarmed: flag })),

@@ -1,4 +1,5 @@
 import type { DeviceRef, Signal, SitePlan } from '#site/model/index.ts';
+import { faultsAmong } from './camera-levels.ts';
 import { deviceName } from './events.ts';
 import { conditionChanged } from './supervision.ts';
 import { now, since } from './timers.ts';
@@ -134,7 +135,7 @@ function forgetKeySwitches(work: Work, source: DeviceRef): void {
 function resetCamera(work: Work, source: DeviceRef, online: boolean): void {
   const hangsOnIt = (one: DeviceRef) => deviceName(carrierOf(work.plan, one)) === deviceName(source);
   const channels = work.plan.cameras.filter(({ id }) => hangsOnIt({ kind: 'camera', id }));
-  const blank = [source, ...channels].map(({ id }) => [id, []]);
+  const blank = [source, ...channels].map(({ id }) => [id, faultsAmong(own(work.state.seeing, id) ?? [])]);
   work.state = { ...work.state, seeing: { ...work.state.seeing, ...Object.fromEntries(blank) } };
   setZones(
     work,

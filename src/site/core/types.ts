@@ -63,6 +63,8 @@ export interface SiteState {
   readonly silent: Readonly<Record<ZoneNumber, boolean>>;
   /** Detections that last, by camera: `class|item`, at most 32 per camera. */
   readonly seeing: Readonly<Record<DeviceId, readonly string[]>>;
+  /** Cameras that were once not covered (`camera:yard|tamper`), and had a picture (`|video_loss`); at most 512. */
+  readonly wasClear?: readonly string[];
   /** What cameras saw last, for evidence: one entry per camera and class, at most 16. */
   readonly sightings: readonly Sighting[];
   /** Retained knowledge of a panel whose link is not up yet, by `partition:p1` or `zone:12`; it counts once it is. */
