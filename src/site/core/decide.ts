@@ -77,6 +77,10 @@ function applySignal(work: Work, signal: Signal): void {
   actOn(work, signal);
   if ('waited' in signal && signal.waited !== undefined) tellBounds(work, from, signal.waited);
   if ('ageMs' in signal && signal.ageMs !== undefined) datedBack(work, from, signal.ageMs);
+  if (signal.kind === 'detection' && signal.deviceTime !== undefined) {
+    const { deviceTime } = signal;
+    changeEvents(work, from, (event) => ({ ...event, deviceTime }));
+  }
 }
 
 /** What a message that waited in a broker has caused has no time of its own. */

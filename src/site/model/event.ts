@@ -89,6 +89,8 @@ export const siteEvent = z.strictObject({
       })
       .optional(),
     detail: z.string().max(512).optional(),
+    /** The camera's own time of what it reported, as it wrote it; `at` is when it was received. Cameras' clocks lie. */
+    device_time: z.string().max(40).optional(),
   }),
 });
 export type SiteEvent = z.infer<typeof siteEvent>;
@@ -137,6 +139,8 @@ export interface EventDraft {
   readonly evidence?: readonly Readonly<Record<string, string | number | boolean>>[];
   readonly arming?: { readonly state: z.infer<typeof armingWord>; readonly seq: number };
   readonly detail?: string;
+  /** The device's own time, as it wrote it. */
+  readonly deviceTime?: string;
   readonly schedule?: ScheduleNote;
 }
 

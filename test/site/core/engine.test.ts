@@ -404,6 +404,13 @@ describe('cameras', () => {
     expect(site.state.zones['21']?.open).toBe(true);
   });
 
+  it("the camera's own time goes with what it caused", () => {
+    const site = armed();
+    const deviceTime = '2017-01-01T00:00:00Z';
+    site.sees('hall', 'person', { deviceTime });
+    expect(site.events()[0]).toMatchObject({ class: 'alarm', deviceTime });
+  });
+
   it('a pulse told as a present state is no alarm, also where nothing was known', () => {
     const site = armed();
     expect(site.kinds(site.sees('hall', 'line', { pulse: true, replay: true }))).toEqual([]);
