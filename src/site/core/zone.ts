@@ -9,7 +9,7 @@ import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
-import { decidedByPanel, isSet } from './transition.ts';
+import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
 import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
@@ -126,16 +126,24 @@ function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: Zon
   conditionChanged(work, { ...about, kind: 'tamper', active: signal.tamper });
 }
 
-/** Tamper is a trouble, and an alarm as well where the partition is armed or its arming is not known. */
+/**
+ * Tamper is a trouble, and an alarm as well where the partition is armed or its arming is not known; that of a tamper zone
+ * is one always.
+ */
 function tamperAlarm(work: Work, plan: ZonePlan, late: boolean): void {
+  const kind = 'tamper';
+  const about = { kind, zone: plan, source: sourceOf(plan), ...(late ? { late } : {}) };
+  if (behaviour(plan).alarm === kind) {
+    raise(work, { ...about, partition: plan.partitions[0] });
+    return;
+  }
   for (const id of plan.partitions) {
     const partition = own(work.state.partitions, id);
     if (partition === undefined || partitionPlan(work, id) === undefined) continue;
-    if (decidedByPanel(work, id, plan.source) && !partition.stale) continue;
     const flagged = partition.state === 'unknown' || partition.stale;
-    if (!flagged && (!isSet(partition.state) || partition.mode === null)) continue;
-    const kind = 'tamper';
-    raise(work, { kind, partition: id, zone: plan, source: sourceOf(plan), ...(late ? { late } : {}), flagged });
+    const isArming = partition.mode === null && !isArmed(partition.state);
+    if (!flagged && (!isSet(partition.state) || isArming)) continue;
+    raise(work, { ...about, partition: id, flagged });
     return;
   }
 }

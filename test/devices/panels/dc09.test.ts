@@ -557,7 +557,10 @@ describe('what panels leave unsaid', () => {
   it('a burglary in a zone that is not configured is still an alarm, and a hint', async () => {
     const rig = await receiving();
     await rig.say({ data: 'Nri1/BA099' });
-    expect(told(rig.signals)).toEqual([{ kind: 'partition', partition: 'p1', state: 'triggered' }]);
+    expect(told(rig.signals)).toEqual([
+      { kind: 'partition', partition: 'p1', state: 'triggered', told: 'burglary' },
+      { kind: 'alarm', alarm: 'burglary', partition: 'p1', code: { sia: 'BA' } },
+    ]);
     expect(rig.receiver.hints()).toMatchObject([{ panel: 'main', kind: 'unknown_key', about: 'zone 99' }]);
   });
 
