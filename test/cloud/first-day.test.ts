@@ -51,6 +51,8 @@ describe('the very first event', () => {
     };
     await passing('half a minute', 30_000);
     expect(seqs()).toEqual([1]);
+    // It is not tried at once, though nothing rests any more.
+    expect(h.delivery.state().nextTryMs).toBeGreaterThan(240_000);
     await h.commit([2, 3, 4, 5].map((seq) => rowOf(h.clock, seq, { orderKey: `p${seq}` })));
     await passing('four minutes', 240_000);
     expect(seqs().length).toBeLessThanOrEqual(3);

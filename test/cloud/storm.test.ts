@@ -29,6 +29,8 @@ describe('a storm of alarms', () => {
     ['asks for pauses and is busy by turns', byTurns(429, 503, 'none'), 60_000],
     ['is busy half of the time', halfOfThem, 400_000],
     ['asks for a pause every second time', byTurns(429, 'none'), 60_000],
+    ['fails every second time', byTurns(503, 'none'), 120_000],
+    ['takes every third event only', byTurns(503, 503, 'none'), 400_000],
   ];
   it.each(clouds)(
     'arrives whole at a cloud that %s, each partition in order, and none waits for long',

@@ -6,6 +6,7 @@ import {
   type Evidence,
   isComparedAtOnce,
   isComparedBefore,
+  isHeldAgainst,
   type Known,
   noEvidence,
   type Outcome,
@@ -32,6 +33,7 @@ type AnswerName = keyof typeof answers;
 const outcomeOf = (name: AnswerName): Outcome => ({
   action: answers[name].action,
   isUnsent: name === 'nobody',
+  isAnswered: name !== 'nobody' && name !== 'cut',
   retryAfterMs: name === 'paused' ? 120_000 : undefined,
 });
 
@@ -194,6 +196,24 @@ describe('who is at fault', () => {
   ];
   it.each(cases)('%s', (_what, cloud, verdicts) => {
     expect(play(cloud, verdicts.length)).toEqual(verdicts);
+  });
+
+  it('one on which alone the server fails is tried once more at once; not without an answer, nor in a pause it asks for', () => {
+    const suspicion: Suspicion = { ...unsuspected, failures: 4, failedBefore: 4 };
+    const evidence: Evidence = { passed: 3, taken: 3, failed: 4, failing: undefined };
+    const one = { seq: 1, silent: false, direct: false, tries: 5, suspicion, evidence, known: 'unasked' } as const;
+    const isHeld = (name: AnswerName, more: Partial<Case> = {}) =>
+      isHeldAgainst({ ...one, outcome: outcomeOf(name), ...more });
+    expect([isHeld(502), isHeld(500), isHeld('cut'), isHeld('paused'), isHeld(422)]).toEqual([
+      true,
+      true,
+      false,
+      false,
+      false,
+    ]);
+    expect(isHeld(500, { outcome: { ...outcomeOf(500), retryAfterMs: 5_000 } })).toBe(false);
+    expect(isHeld(502, { suspicion: { ...suspicion, failures: 3 } })).toBe(false);
+    expect(isHeld(502, { silent: true })).toBe(false);
   });
 
   it('an outage that begins before its last try parks no event', () => {

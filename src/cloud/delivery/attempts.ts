@@ -17,8 +17,10 @@ import {
   afterPass,
   briefly,
   busy,
+  type Case,
   isComparedAtOnce,
   isComparedBefore,
+  isHeldAgainst,
   isPoorProbe,
   type Known,
   mayBeAtFault,
@@ -81,6 +83,7 @@ const asideCap = 512;
 const outcomeOf = ({ judgement }: Sent): Outcome => ({
   action: judgement.row.action,
   isUnsent: judgement.failure !== undefined && nothingSent.has(judgement.failure),
+  isAnswered: judgement.failure === undefined,
   retryAfterMs: judgement.retryAfterMs,
 });
 
@@ -131,11 +134,14 @@ export function createAttempts(options: AttemptsOptions): Attempts {
     const at = { silent: item.row.silent === true, outcome: outcomeOf(first.sent) };
     if (!mayBeAtFault(at)) return { ...first, known: 'unasked' };
     if ((await findKnown()) === undefined) return { ...first, known: 'none' };
-    if (!isComparedAtOnce(at)) return { ...first, known: 'unasked' };
-    const known = await compare();
-    // Once more: a fault that has just ended must not put an alarm behind its own end.
-    const again = known === 'passes' && breaker.waitMs() === 0 ? await tryOnce(item.row, signal) : first;
-    return { ...again, known };
+    const tried: Tried = { ...first, known: isComparedAtOnce(at) ? await compare() : 'unasked' };
+    if (breaker.waitMs() > 0 || !isHeldAgainst(caseOf(item, tried))) return tried;
+    return { ...(await tryOnce(item.row, signal)), known: tried.known };
+  }
+
+  function caseOf({ row, direct, tries, suspicion }: Item, { sent, known }: Tried): Case {
+    const of = { seq: row.seq, silent: row.silent === true, direct, tries, suspicion, evidence };
+    return { ...of, outcome: outcomeOf(sent), known };
   }
 
   async function tryOnce(row: PendingRow, signal: AbortSignal): Promise<Omit<Tried, 'known'>> {
@@ -180,10 +186,9 @@ export function createAttempts(options: AttemptsOptions): Attempts {
   }
 
   /** What follows from the try, by the verdict on who is at fault. */
-  function conclude(item: Item, { sent, sentMono, known }: Tried): void {
-    const { row, direct, tries, suspicion } = item;
-    const of = { seq: row.seq, silent: row.silent === true, direct, tries, suspicion, evidence };
-    const { verdict, ...judged } = verdictOn({ ...of, outcome: outcomeOf(sent), known });
+  function conclude(item: Item, tried: Tried): void {
+    const { sent, sentMono } = tried;
+    const { verdict, ...judged } = verdictOn(caseOf(item, tried));
     item.suspicion = judged.suspicion;
     evidence = judged.evidence;
     // The server lives, whatever it thinks of this event.

@@ -1,5 +1,6 @@
 import { type Lane, lanes } from '#site/model/index.ts';
 import { fileOf, type PendingRow } from '#site/store/index.ts';
+import { heldUpUntil, overdueAlarm } from './held-up.ts';
 import { type Suspicion, unsuspected } from './suspicion.ts';
 
 /** One event on its way out, in memory. */
@@ -59,9 +60,6 @@ const laneRank: Readonly<Record<Lane, number>> = { alarm: 1, arming: 2, trouble:
 /** Ranks of fresh alarms, and of all alarms, are below these. */
 export const belowFresh = 1;
 export const belowAlarms = 2;
-
-/** How long a fresh alarm waits for older events of its own key before it goes alone (issue 4). */
-const heldUpMs = 3_000;
 
 /**
  * The window of events in memory. Per key at most one is being sent, lower seq first, over the three lanes of
@@ -303,10 +301,18 @@ export class Queue {
     let due = Number.POSITIVE_INFINITY;
     for (const { aside } of this.#aside) due = Math.min(due, aside.dueMono);
     if (this.#fresh === 0) return due;
-    for (const chain of this.#chains.values()) {
-      if (chain.rank !== 0) continue;
-      const { alarm, sinceMono } = firstHeldUp(chain);
-      if (alarm !== undefined) due = Math.min(due, sinceMono + heldUpMs);
+    for (const chain of this.#chains.values()) if (chain.rank === 0) due = Math.min(due, heldUpUntil(chain));
+    return due;
+  }
+
+  /** When one that may be seen is tried next (safety 4), if nothing holds all of them back; infinite when none waits. */
+  shownDueMono(): number {
+    let due = Number.POSITIVE_INFINITY;
+    for (const { row, state, aside, chain } of this.#items.values()) {
+      if (row.silent === true || state === 'settling') continue;
+      // What stands behind one that keeps its place waits for that.
+      const isHeld = state === 'waiting' && chain.items[0]?.state === 'aside';
+      if (!isHeld) due = Math.min(due, state === 'aside' ? aside.dueMono : 0);
     }
     return due;
   }
@@ -374,27 +380,3 @@ const goesBefore = (a: Item, b: Item): boolean =>
 const isDue = (item: Item): void => {
   item.aside = { ...item.aside, dueMono: 0 };
 };
-
-/**
- * The first fresh alarm that waits behind older events of its key, and since when nothing but them keeps it: it does not
- * overtake another that has just gone alone, such as the alarm whose end it is.
- */
-function firstHeldUp(chain: Chain): { alarm: Item | undefined; sinceMono: number } {
-  let sinceMono = Number.NEGATIVE_INFINITY;
-  for (const item of chain.items) {
-    if (!item.fresh) continue;
-    if (item.state === 'sending') sinceMono = Math.max(sinceMono, item.sentMono);
-    if (item.state === 'waiting' && item.heldUpSince !== undefined)
-      return { alarm: item, sinceMono: Math.max(sinceMono, item.heldUpSince) };
-  }
-  return { alarm: undefined, sinceMono };
-}
-
-/** A fresh alarm that has waited long enough for the older events of its key. */
-function overdueAlarm(chain: Chain, nowMono: number): Item | undefined {
-  const [first] = chain.items;
-  for (const item of chain.items)
-    if (item.fresh && item.state === 'waiting' && (item !== first || chain.sending > 0)) item.heldUpSince ??= nowMono;
-  const { alarm, sinceMono } = firstHeldUp(chain);
-  return alarm !== undefined && nowMono - sinceMono >= heldUpMs ? alarm : undefined;
-}

@@ -49,7 +49,10 @@ export function deliveryState(evidence: DeliveryEvidence): DeliveryState {
   const { breaker, link, clock, queue, spreadMs, storeTrouble, uploadTrouble, perMin, clockOffsetMs } = evidence;
   const { state, trouble, reason, sinceMono } = breaker.state();
   const isClosed = state === 'closed';
-  const waitMs = isClosed ? spreadMs : breaker.waitMs();
+  const now = clock.monotonic();
+  // Nothing rests any more, and yet nothing may be tried: every event waits by itself, as on the first day.
+  const dueMs = Math.max(0, queue.shownDueMono() - now);
+  const waitMs = isClosed ? spreadMs : Math.max(breaker.waitMs(), Number.isFinite(dueMs) ? dueMs : 0);
   const { size, aside, inFlight, direct } = queue.shown();
   const unusable = storeTrouble === undefined ? undefined : `the outbox cannot be read or written: ${storeTrouble}`;
   const held = isClosed ? link.fault() : (reason ?? 'events are held back');
@@ -58,7 +61,7 @@ export function deliveryState(evidence: DeliveryEvidence): DeliveryState {
     breaker: state,
     trouble,
     reason: unusable ?? held ?? uploadTrouble,
-    heldMs: sinceMono === undefined ? undefined : Math.round(clock.monotonic() - sinceMono),
+    heldMs: sinceMono === undefined ? undefined : Math.round(now - sinceMono),
     nextTryMs: isClosed && waitMs === 0 ? undefined : Math.round(waitMs),
     ...{ inFlight, inMemory: size, aside, direct, perMin, clockOffsetMs },
   };

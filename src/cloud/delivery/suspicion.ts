@@ -62,6 +62,7 @@ export interface Outcome {
   readonly action: Action;
   /** It failed before a byte of the event had left. */
   readonly isUnsent: boolean;
+  readonly isAnswered: boolean;
   /** What the server asked for, milliseconds. */
   readonly retryAfterMs: number | undefined;
 }
@@ -138,6 +139,16 @@ export function mayBeAtFault({ silent, outcome }: Pick<Case, 'silent' | 'outcome
 export function isComparedAtOnce(one: Pick<Case, 'silent' | 'outcome'>): boolean {
   const { action } = one.outcome;
   return mayBeAtFault(one) && action.do === 'rest' && !action.endsWithLink;
+}
+
+/**
+ * Others pass and this one fails: it is tried once more at once, before it waits by itself or is parked. A fault that has
+ * just ended must not put an alarm behind its own end, and a server that fails by turns may have met it each time. Not
+ * where no answer came, since another deadline would hold up its key, nor where the server asks for a pause.
+ */
+export function isHeldAgainst(one: Case): boolean {
+  const { isAnswered, retryAfterMs } = one.outcome;
+  return mayBeAtFault(one) && isAnswered && retryAfterMs === undefined && verdictOn(one).verdict.do !== 'rest';
 }
 
 /**
