@@ -15,7 +15,7 @@ import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
-import { isToldAgain } from './reports.ts';
+import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
@@ -33,7 +33,8 @@ export function observe(work: Work, signal: PartitionSignal): void {
   }
   if (hold(work, signal, `partition:${plan.id}`)) return;
   work.rules.add('I6');
-  const isNews = !isToldAgain(work, `partition:${plan.id}`, signal.report);
+  const about = signal.state === 'triggered' ? `triggered:${plan.id}` : armingKey(plan.id);
+  const isNews = !isToldAgain(work, about, signal.report);
   const before = partitionOf(work, plan.id);
   if (before.stale) setPartition(work, plan.id, { stale: false });
   if (!isNews || signal.reminder === true) return;

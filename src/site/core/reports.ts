@@ -1,9 +1,12 @@
-import type { ZoneNumber } from '#site/model/index.ts';
+import type { PartitionId, ZoneNumber } from '#site/model/index.ts';
 import { now, since } from './timers.ts';
 import type { ToldReport } from './types.ts';
 import type { Work } from './work.ts';
 
-const reportCap = 64;
+/** Of one zone, or one partition's openings and closings: so many, that no other panel's reports push them out. */
+const aboutCap = 16;
+/** Of all zones and panels together. Openings are not among them: an old one that is told again would disarm. */
+const reportCap = 512;
 /**
  * After so long the same number with the same text is another report: the numbers of a panel go round. Longer than a receiver takes
  * to remind of one (`remindMs`), to forget it (`recentMs`) and `renewMs` together: what a receiver still knows is known here too.
@@ -29,6 +32,21 @@ export function isToldAgain(work: Work, about: string, id: string | undefined): 
   const before = recent.find((one) => one.about === about && one.id === id);
   if (before !== undefined && Math.abs(since(work.at, before.at)) < renewMs) return true;
   const told: ToldReport = { about, id, at: now(work.at) };
-  work.state = { ...work.state, reports: [...recent.filter((one) => one !== before), told].slice(-reportCap) };
+  work.state = { ...work.state, reports: bounded([...recent.filter((one) => one !== before), told], about) };
   return before !== undefined;
 }
+
+/** What is about `about` has grown by one. */
+function bounded(reports: readonly ToldReport[], about: string): readonly ToldReport[] {
+  const same = reports.filter((one) => one.about === about);
+  const first = same.length > aboutCap ? same[0] : undefined;
+  const kept = reports.filter((one) => one !== first);
+  const others = kept.filter((one) => !isOfArming(one));
+  const oldest = others.length > reportCap ? others[0] : undefined;
+  return kept.filter((one) => one !== oldest);
+}
+
+const armingPrefix = 'partition:';
+/** Of the openings and closings of a partition; an alarm of it is another matter. */
+export const armingKey = (id: PartitionId): string => `${armingPrefix}${id}`;
+const isOfArming = ({ about }: ToldReport): boolean => about.startsWith(armingPrefix);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { adoptPlan, readState, type SiteState, visibleState, writeState } from '#site/core/index.ts';
 import type { ArmingWord, Signal } from '#site/model/index.ts';
-import { panelHouse, stamp, type World, world } from './world.ts';
+import { panelHouse, stamp, type World, world, zone } from './world.ts';
 
 /** A panel repeats a report until it is acknowledged, also over a stop of siteward between the commit and the answer. */
 const source = { kind: 'panel', id: 'main' } as const;
@@ -115,10 +115,25 @@ describe('what is remembered of reports', () => {
   it('has a bound, and nothing of a silent button for people', () => {
     const site = world(panelHouse());
     for (let n = 0; n < 500; n += 1) tell(site, [alarm('12', `s${n}`), alarm('10', `f${n}`)]);
-    expect(site.state.reports).toHaveLength(64);
+    expect(site.state.reports).toHaveLength(32);
     const shown = visibleState(site.plan, site.state);
-    expect(shown.reports).toHaveLength(32);
+    expect(shown.reports).toHaveLength(16);
     expect(JSON.stringify(shown)).not.toContain('zone:12');
+    const zones = Array.from({ length: 600 }, (_, n) => zone(`${1000 + n}`, 'perimeter'));
+    const large = world(panelHouse({ zones }));
+    for (const { number } of zones) tell(large, [alarm(number, 'r1')]);
+    expect(large.state.reports).toHaveLength(512);
+  });
+
+  it('keeps an opening however many alarms there are, so that it disarms nothing when it comes again', () => {
+    const zones = Array.from({ length: 600 }, (_, n) => zone(`${1000 + n}`, 'perimeter'));
+    const site = world(panelHouse({ zones }));
+    tell(site, [isIn('disarmed', 'o1'), isIn('armed_away', 'c1')]);
+    for (const { number } of zones) tell(site, burglary(`b${number}`, number));
+    tell(site, [isIn('armed_away', 'c2')]);
+    restart(site);
+    expect(tell(site, [isIn('disarmed', 'o1')])).toEqual([]);
+    expect(site.word()).toBe('armed_away');
   });
 });
 
