@@ -28,7 +28,7 @@ import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
 import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
-import { heardUntil } from './heard-until.ts';
+import { heardUntil, panelWords } from './heard-until.ts';
 import type { House } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { sitePort } from './site-port.ts';
@@ -266,8 +266,10 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         next.arming.confirm_timeout,
       ],
       ...placed(house, 'panels', (next, metrics) => {
-        const heard = heardUntil(house.controller?.view(), startedWall);
+        const view = house.controller?.view();
+        const heard = heardUntil(view, startedWall);
         return createPanels({
+          known: panelWords(view),
           panels: bridgedPanels(next.panels),
           code: (id) => next.panels.find((panel) => panel.id === id)?.code,
           profiles: options.profiles,

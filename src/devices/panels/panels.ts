@@ -6,7 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import type { ArmAction, ArmingWord, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
 import type { PanelHint } from './hints.ts';
@@ -51,6 +51,8 @@ export interface PanelsOptions {
   readonly emit: (signals: readonly Signal[]) => Promise<void>;
   /** A moment at which an earlier run still heard the panels, wall clock milliseconds. */
   readonly heardUntil?: number;
+  /** What the site knows of the partitions its panels own, at the start. */
+  readonly known?: ReadonlyMap<PartitionId, ArmingWord>;
   /** How long the site waits for a panel to confirm a command, milliseconds. */
   readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { Signal, ZoneNumber } from '#site/model/index.ts';
+import type { ArmingWord, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
@@ -45,7 +45,11 @@ export class Runner {
   #lastHeard: number;
   #lives = false;
 
-  constructor(built: BuiltPanel, options: { clock: Clock; log: Logger; confirmMs?: number }) {
+  /** `known`: what the site knew of its partitions at the start. */
+  constructor(
+    built: BuiltPanel,
+    options: { clock: Clock; log: Logger; confirmMs?: number; known?: ReadonlyMap<PartitionId, ArmingWord> },
+  ) {
     this.built = built;
     this.#clock = options.clock;
     this.#log = options.log.child({ panel: built.options.id });
@@ -56,7 +60,8 @@ export class Runner {
     this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
-    this.#words = createLiveWords(clock);
+    const known = new Map([...built.mapping.keys].flatMap(([id, key]) => wordOf(key, options.known?.get(id))));
+    this.#words = createLiveWords(clock, { known, tellsBridge: this.tells('bridge') });
     this.#dangers = new Dangers(built.mapping);
   }
 
@@ -70,13 +75,12 @@ export class Runner {
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    const isDoubted = all.some((reading) => this.#words.isDoubtful(reading));
+    const doubtful = all.filter((reading) => this.#words.isDoubtful(reading));
+    const isDoubted = doubtful.some(({ kind }) => kind === 'partition');
     // What such a message says of zones is as old: it would end those of the running alarm.
-    const readings = isDoubted
-      ? all.filter((reading) => reading.kind !== 'zone' && !this.#words.isDoubtful(reading))
-      : all;
+    const readings = all.filter((reading) => !doubtful.includes(reading) && !(isDoubted && reading.kind === 'zone'));
     this.#words.replaced(message.topic);
-    if (isDoubted) this.#doubted(message, all);
+    if (doubtful.length > 0) this.#doubted(message, all);
     const { states, named } = this.#memory;
     this.#memory = isDoubted ? { ...memory, states, named } : memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
@@ -275,6 +279,9 @@ export class Runner {
     this.#hints.add(draft);
   }
 }
+
+const wordOf = (key: string, word: ArmingWord | undefined): [string, ArmingWord][] =>
+  word === undefined || word === 'unknown' ? [] : [[key, word]];
 
 const dropTexts = {
   too_large: 'A message on this topic was larger than 64 KiB and was dropped.',

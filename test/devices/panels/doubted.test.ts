@@ -5,25 +5,30 @@ import { describe, expect, it } from 'vitest';
 import { buildPanels } from '#devices/panels/load.ts';
 import { Runner } from '#devices/panels/runner.ts';
 import { manualClock } from '#lib/clock.fake.ts';
+import type { ArmingWord } from '#site/model/index.ts';
 import { until } from './broker.ts';
 import { panel, presets, startPanels } from './helpers.ts';
 
-function rig(given: Record<string, unknown>) {
+function rig(given: Record<string, unknown>, known?: ArmingWord) {
   const clock = manualClock();
   const { built, problems } = buildPanels([panel({ id: 'main', ...given })], [presets]);
   expect([...problems]).toEqual([]);
   const [one] = built;
   if (one === undefined) throw new Error('the panel was not built');
-  const runner = new Runner(one, { clock, log: pino({ level: 'silent' }) });
+  const runner = new Runner(one, {
+    ...{ clock, log: pino({ level: 'silent' }) },
+    ...(known && { known: new Map([['p1', known]]) }),
+  });
   const says = (topic: string, payload: string, retain: boolean) =>
     (runner.take({ topic, payload: Buffer.from(payload), retain })?.signals ?? []).flatMap(shown);
-  runner.brokerFound();
+  if (known === undefined) runner.brokerFound();
   return { clock, runner, says };
 }
 
 const shown = (signal: unknown): string[] => {
-  const { kind, zone, partition, state, alarm } = signal as Record<string, unknown>;
+  const { kind, zone, partition, state, alarm, open } = signal as Record<string, unknown>;
   if (kind === 'partition') return [`${partition} ${state}`];
+  if (kind === 'zone' && open !== undefined) return [`${zone} open ${open}`];
   return kind === 'zone' ? [`${zone} alarm ${alarm}`] : [];
 };
 
@@ -148,5 +153,95 @@ describe('a disarming that was told while only siteward was away', () => {
       await new Promise<void>((resolve) => aedes.close(() => resolve()));
       await new Promise((resolve) => server.close(resolve));
     }
+  });
+});
+
+describe('a retained word after a start of siteward', () => {
+  const [area, status] = ['texecom2mqtt/area/house', 'texecom2mqtt/status'] as const;
+  const [armed, disarmed] = ['{"status":"full_armed"}', '{"status":"disarmed"}'] as const;
+  const texecom = { profile: 'texecom2mqtt', partitions: { p1: 'house' } };
+
+  it('that is calmer than what is on record is doubted, however long the broker takes, until a live one comes', () => {
+    const { clock, runner, says } = rig(texecom, 'armed_away');
+    clock.advance(3_600_000);
+    says(status, 'online', true);
+    expect(says(area, disarmed, true)).toEqual([]);
+    runner.brokerFound();
+    expect(says(area, disarmed, true)).toEqual([]);
+    expect(says(area, disarmed, false)).toEqual(['p1 disarmed']);
+  });
+
+  it('is taken after ten minutes where the bridge has not come anew', () => {
+    const { clock, runner, says } = rig(texecom, 'armed_away');
+    says(status, 'online', true);
+    says(area, disarmed, true);
+    runner.brokerFound();
+    clock.advance(600_000);
+    expect(runner.settled().flatMap(shown)).toEqual(['p1 disarmed']);
+  });
+
+  it('is believed where nothing else is on record', () => {
+    for (const known of ['disarmed', 'unknown'] as const) {
+      const { runner, says } = rig(texecom, known);
+      runner.brokerFound();
+      expect(says(area, disarmed, true)).toEqual(['p1 disarmed']);
+    }
+  });
+
+  it('protects what was retained then from older ones', () => {
+    const { clock, runner, says } = rig(texecom);
+    expect(says(area, armed, true)).toEqual(['p1 armed_away']);
+    runner.brokerLost('gone');
+    clock.advance(5000);
+    runner.brokerFound();
+    expect(says(area, disarmed, true)).toEqual([]);
+  });
+});
+
+describe('a bridge that never tells of its own connection', () => {
+  it('disarms by a live word only, after a loss of the broker', () => {
+    const { clock, runner, says } = rig({ profile: 'concord4', zones: { '2': { type: 'perimeter' } } });
+    expect(says('concord/alarm', 'armed_away', false)).toEqual(['p1 armed_away']);
+    runner.brokerLost('gone');
+    clock.advance(5000);
+    runner.brokerFound();
+    expect(says('concord/alarm', 'disarmed', true)).toEqual([]);
+    for (let n = 0; n < 40; n += 1) {
+      clock.advance(30_000);
+      expect(says('concord/zone/2', n % 2 === 0 ? 'open' : 'closed', false)).toHaveLength(1);
+      expect(runner.settled()).toEqual([]);
+    }
+    expect(says('concord/alarm', 'disarmed', false)).toEqual(['p1 disarmed']);
+  });
+});
+
+describe('a retained level of a zone', () => {
+  const pai = { profile: 'pai', zones: { '1': { type: 'perimeter', key: 'Front' } } };
+  const zone = 'paradox/states/zones/Front/open';
+
+  it('that calms what was live is doubted after a loss, and one that does not is taken', () => {
+    const { clock, runner, says } = rig(pai);
+    expect(says(zone, 'True', false)).toEqual(['1 open true']);
+    runner.brokerLost('gone');
+    clock.advance(5000);
+    says('paradox/interface/availability', 'online', true);
+    runner.brokerFound();
+    expect(says(zone, 'False', true)).toEqual([]);
+    expect(says(zone, 'True', true)).toEqual(['1 open true']);
+    expect(says(zone, 'False', true)).toEqual([]);
+    clock.advance(600_000);
+    expect(runner.settled().flatMap(shown)).toEqual(['1 open false']);
+    expect(says(zone, 'False', false)).toEqual(['1 open false']);
+  });
+
+  it('leaves the partition in the same message alone', () => {
+    const { clock, runner, says } = rig({ profile: 'visonic2mqtt', zones: { '1': { type: 'perimeter' } } });
+    const said = (state: string, z01: string, retain: boolean) =>
+      says('visonic2mqtt/state', JSON.stringify({ state, z01 }), retain);
+    said('disarmed', 'on', false);
+    runner.brokerLost('gone');
+    clock.advance(5000);
+    runner.brokerFound();
+    expect(said('armed_away', 'off', true)).toEqual(['p1 armed_away']);
   });
 });

@@ -14,7 +14,7 @@ const says = (state: ArmingWord, replay = false): Reading => ({
 
 function rig(live: ArmingWord, awayMs: number) {
   const clock = manualClock();
-  const words = createLiveWords(clock);
+  const words = createLiveWords(clock, { tellsBridge: true });
   words.saw(says(live));
   words.lost();
   clock.advance(awayMs);
@@ -41,7 +41,7 @@ describe('a retained state after a loss of the broker', () => {
 
   it('is doubted as well when it is read before the subscription is known to stand', () => {
     const clock = manualClock();
-    const words = createLiveWords(clock);
+    const words = createLiveWords(clock, { tellsBridge: true });
     words.saw(says('armed_away'));
     words.lost();
     clock.advance(5000);
@@ -53,7 +53,7 @@ describe('a retained state after a loss of the broker', () => {
   it('is believed when it is live, when no broker was lost, and when the broker was away for long', () => {
     expect(rig('armed_away', 5000).isDoubtful(says('disarmed'))).toBe(false);
     expect(rig('armed_away', 600_001).isDoubtful(says('disarmed', true))).toBe(false);
-    const words = createLiveWords(manualClock());
+    const words = createLiveWords(manualClock(), { tellsBridge: true });
     words.saw(says('armed_away'));
     expect(words.isDoubtful(says('disarmed', true))).toBe(false);
   });
