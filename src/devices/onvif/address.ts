@@ -36,7 +36,11 @@ export function pictureAddresses(reported: string, base: URL, mode: AddressMode)
   return tries;
 }
 
-function parse(text: string, base: URL): URL | undefined {
+function parse(reported: string, base: URL): URL | undefined {
+  // A zone means nothing outside the camera, and URLs know none; some firmware leaves the scheme out.
+  const text = reported
+    .replace(/^(\w+:\/\/\[[^\]%]*)%[^\]]*\]/, '$1]')
+    .replace(/^(?=\d+(\.\d+){3}(:\d+)?\/)/, 'http://');
   const url = URL.parse(text, base.href);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined;
 }

@@ -142,9 +142,9 @@ export function createDevice(options: {
         digest.learn(challenge);
         nonces.known = challenge.nonce;
         wants.digest = true;
-        // A nonce that was good is too old now, though many cameras do not say `stale`.
-        const old = challenge.stale || (sent.nonce === nonces.accepted && challenge.nonce !== sent.nonce);
-        return sent.digest && !old ? { kind: 'refused' } : { kind: 'asked' };
+        // A nonce that was good may be too old now: many cameras do not say `stale`.
+        const known = sent.nonce === nonces.accepted;
+        return sent.digest && !challenge.stale ? { kind: 'refused', known } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }
@@ -164,7 +164,7 @@ export function createDevice(options: {
 
   async function call(request: SoapCall): Promise<SoapReply> {
     if (request.open !== true) latch.check();
-    // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned once.
+    // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned twice.
     let freshNonce = false;
     for (let sends = 0; sends < 7; sends += 1) {
       const verdict = await attempt(request);
@@ -183,12 +183,11 @@ export function createDevice(options: {
         latch.close('it wants a user name and none is configured');
         throw latch.error();
       }
+      if (!freshNonce && (verdict.known === true || (request.optional === true && verdict.fault === undefined))) {
+        freshNonce = true;
+        continue;
+      }
       if (request.optional === true) {
-        // Without a fault only the nonce may have been too old.
-        if (verdict.fault === undefined && !freshNonce) {
-          freshNonce = true;
-          continue;
-        }
         throw faultError(verdict.fault ?? { reason: 'not authorized', codes: [] }, request.name, verdict.status ?? 401);
       }
       await afterRefusal(request.signal);
@@ -212,6 +211,7 @@ export function createDevice(options: {
       throw latch.error();
     }
     authenticated = false;
+    nonces.accepted = '';
     const closed = latch.refused();
     if (wants.token) clock.tryNext();
     if (closed) throw latch.error();
@@ -242,7 +242,13 @@ type Verdict =
   | { readonly kind: 'ok'; readonly reply: SoapReply }
   /** Credentials of a kind that was not sent are wanted, or a fresh nonce. */
   | { readonly kind: 'asked' }
-  | { readonly kind: 'refused'; readonly fault?: Fault; readonly status?: number };
+  | {
+      readonly kind: 'refused';
+      readonly fault?: Fault;
+      readonly status?: number;
+      /** The same nonce was accepted before. */
+      readonly known?: boolean;
+    };
 
 /** Only to the same host, never from https to http: a redirect must not carry credentials elsewhere. */
 export function redirectTarget(reply: Pick<HttpReply, 'status' | 'headers'>, from: URL): URL | undefined {

@@ -4,7 +4,7 @@ import { createReads } from '#devices/onvif/reads.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
-import { type CameraModel, cameraModel, checkDigest, checkToken, fault, startCamera } from './scripted-camera.ts';
+import { type CameraModel, cameraModel, checkToken, fault, startCamera } from './scripted-camera.ts';
 
 const opened: { stop(): Promise<void> | void }[] = [];
 afterEach(async () => {
@@ -43,24 +43,6 @@ describe('a camera that wants credentials', () => {
     expect(server.seen.map((one) => one.body.includes('UsernameToken'))).toEqual([false, true, true]);
   });
 
-  it('gets a fresh answer when its nonce is stale, which is no refusal', async () => {
-    let nonce = 1;
-    const { server, device, ask } = await open({
-      before: (request) => {
-        const good =
-          checkDigest(request, { user: 'u', password: 'right', realm: 'r', nonce: String(nonce) }) === undefined;
-        const stale = request.headers.authorization === undefined ? '' : ', stale=true';
-        const headers = { 'www-authenticate': `Digest realm="r", nonce="${nonce}", qop="auth"${stale}` };
-        return good ? undefined : { status: 401, headers };
-      },
-    });
-    await ask();
-    nonce = 2;
-    await ask();
-    expect(server.seen.length).toBe(4);
-    expect(device.latch.leftMs).toBe(0);
-  });
-
   it('is not asked again and again when no user is configured', async () => {
     const { server, ask } = await open({ before: signedBy(Date.now) }, { username: '' });
     await expect(ask()).rejects.toMatchObject({
@@ -87,25 +69,6 @@ describe('a camera that wants credentials', () => {
 });
 
 describe('the clock of a camera', () => {
-  it('is read again when a token is refused, and a refusal after a step of it does not count', async () => {
-    const { model, device, ask } = await open({ clockOffsetMs: -20 * 365 * 24 * hourMs });
-    await device.readClock(forever);
-    expect(device.clock.offsetS).toBeLessThan(-600_000_000);
-    model.clockOffsetMs = 0;
-    model.before = signedBy(Date.now);
-    await ask();
-    expect(device.clock.offsetS).toBeGreaterThan(-5);
-    expect(device.latch.leftMs).toBe(0);
-  });
-
-  it('that tells local time as UTC is not believed: the second try is signed with our own', async () => {
-    const { device, ask } = await open({ clockOffsetMs: 2 * hourMs, before: signedBy(Date.now) });
-    await device.readClock(forever);
-    await ask();
-    await ask();
-    expect(device.latch.leftMs).toBe(0);
-  });
-
   it('is followed on the monotonic clock: a step of ours changes nothing', async () => {
     const clock = manualClock();
     const { device } = await open({}, { clock });

@@ -21,6 +21,8 @@ export type Reply =
     }
   /** Headers, then nothing, for ever. */
   | { readonly hang: true }
+  /** A few bytes, then one after the other, for ever. */
+  | { readonly drip: string }
   /** The connection is cut in the middle of the answer. */
   | { readonly cut: string }
   /** Bytes without end. */
@@ -90,6 +92,11 @@ function answer(response: ServerResponse, reply: Reply): void {
   } else if ('hang' in reply) {
     response.writeHead(200, { 'content-type': 'application/soap+xml' });
     response.flushHeaders();
+  } else if ('drip' in reply) {
+    response.writeHead(200, { 'content-type': 'application/soap+xml' });
+    response.write(reply.drip);
+    const timer = setInterval(() => response.write(' '), 10);
+    response.on('close', () => clearInterval(timer));
   } else if ('cut' in reply) {
     response.writeHead(200, { 'content-length': String(reply.cut.length + 1000) });
     response.write(reply.cut, () => response.socket?.destroy());
@@ -156,8 +163,14 @@ export interface CameraModel {
   holdMs: number;
   /** Subscriptions that were made and not ended, by number. */
   readonly live: Set<number>;
+  /** How many of them it can have. */
+  slots: number;
+  /** For how long it grants and renews them; it does not end them by itself. */
+  grantedMs: number;
   made: number;
   clockOffsetMs: number;
+  /** How far what it calls local time is ahead of what it calls UTC; it tells none without. */
+  localOffsetMs?: number;
   /** Taken before the ordinary answer. */
   before?: (request: Seen, camera: ScriptedCamera) => Reply | undefined | Promise<Reply | undefined>;
   snapshotPath: string;
@@ -171,6 +184,8 @@ export function cameraModel(change: Partial<CameraModel> = {}): CameraModel & { 
     holdMs: 40,
     live: new Set(),
     made: 0,
+    slots: 8,
+    grantedMs: 180_000,
     clockOffsetMs: 0,
     snapshotPath: '/picture.jpg',
     picture: tinyJpeg(),
@@ -188,7 +203,7 @@ async function ordinary(model: CameraModel, request: Seen, camera: ScriptedCamer
   const index = Number(/Idx=(\d+)/.exec(request.path)?.[1] ?? -1);
   switch (request.operation) {
     case 'GetSystemDateAndTime':
-      return { body: soap(dateAndTime(now)) };
+      return { body: soap(dateAndTime(now, model.localOffsetMs)) };
     case 'GetDeviceInformation':
       return {
         body: soap(
@@ -220,11 +235,12 @@ async function ordinary(model: CameraModel, request: Seen, camera: ScriptedCamer
         ),
       };
     case 'CreatePullPointSubscription': {
+      if (model.live.size >= model.slots) return fault('MaxPullPointsReached', 'no more pull points', 500);
       model.made += 1;
       model.live.add(model.made);
       return {
         body: soap(
-          `<tev:CreatePullPointSubscriptionResponse><tev:SubscriptionReference><wsa5:Address>http://10.0.0.9/onvif/sub?Idx=${model.made}</wsa5:Address></tev:SubscriptionReference><wsnt:CurrentTime>${stamp(0)}</wsnt:CurrentTime><wsnt:TerminationTime>${stamp(180_000)}</wsnt:TerminationTime></tev:CreatePullPointSubscriptionResponse>`,
+          `<tev:CreatePullPointSubscriptionResponse><tev:SubscriptionReference><wsa5:Address>http://10.0.0.9/onvif/sub?Idx=${model.made}</wsa5:Address></tev:SubscriptionReference><wsnt:CurrentTime>${stamp(0)}</wsnt:CurrentTime><wsnt:TerminationTime>${stamp(model.grantedMs)}</wsnt:TerminationTime></tev:CreatePullPointSubscriptionResponse>`,
         ),
       };
     }
@@ -234,18 +250,18 @@ async function ordinary(model: CameraModel, request: Seen, camera: ScriptedCamer
       while (model.queue.length === 0 && Date.now() < until) await new Promise((resolve) => setTimeout(resolve, 5));
       return {
         body: soap(
-          `<tev:PullMessagesResponse><tev:CurrentTime>${stamp(0)}</tev:CurrentTime><tev:TerminationTime>${stamp(180_000)}</tev:TerminationTime>${model.queue.shift() ?? ''}</tev:PullMessagesResponse>`,
+          `<tev:PullMessagesResponse><tev:CurrentTime>${stamp(0)}</tev:CurrentTime><tev:TerminationTime>${stamp(model.grantedMs)}</tev:TerminationTime>${model.queue.shift() ?? ''}</tev:PullMessagesResponse>`,
         ),
       };
     }
     case 'Renew':
       return {
         body: soap(
-          `<wsnt:RenewResponse><wsnt:TerminationTime>${stamp(180_000)}</wsnt:TerminationTime><wsnt:CurrentTime>${stamp(0)}</wsnt:CurrentTime></wsnt:RenewResponse>`,
+          `<wsnt:RenewResponse><wsnt:TerminationTime>${stamp(model.grantedMs)}</wsnt:TerminationTime><wsnt:CurrentTime>${stamp(0)}</wsnt:CurrentTime></wsnt:RenewResponse>`,
         ),
       };
     case 'Unsubscribe':
-      model.live.delete(index);
+      if (!model.live.delete(index)) return fault('ResourceUnknown', 'no such pull point', 500);
       return { body: soap('<wsnt:UnsubscribeResponse/>') };
     case 'SetSynchronizationPoint':
       return fault('ActionNotSupported', 'optional');
@@ -262,8 +278,13 @@ async function ordinary(model: CameraModel, request: Seen, camera: ScriptedCamer
 const service = (namespace: string, address: string) =>
   `<tds:Service><tds:Namespace>${namespace}</tds:Namespace><tds:XAddr>${address}</tds:XAddr></tds:Service>`;
 
-const dateAndTime = (at: Date) =>
-  `<tds:GetSystemDateAndTimeResponse><tds:SystemDateAndTime><tt:DateTimeType>NTP</tt:DateTimeType><tt:UTCDateTime><tt:Time><tt:Hour>${at.getUTCHours()}</tt:Hour><tt:Minute>${at.getUTCMinutes()}</tt:Minute><tt:Second>${at.getUTCSeconds()}</tt:Second></tt:Time><tt:Date><tt:Year>${at.getUTCFullYear()}</tt:Year><tt:Month>${at.getUTCMonth() + 1}</tt:Month><tt:Day>${at.getUTCDate()}</tt:Day></tt:Date></tt:UTCDateTime></tds:SystemDateAndTime></tds:GetSystemDateAndTimeResponse>`;
+const timeOf = (name: string, at: Date) =>
+  `<tt:${name}><tt:Time><tt:Hour>${at.getUTCHours()}</tt:Hour><tt:Minute>${at.getUTCMinutes()}</tt:Minute><tt:Second>${at.getUTCSeconds()}</tt:Second></tt:Time><tt:Date><tt:Year>${at.getUTCFullYear()}</tt:Year><tt:Month>${at.getUTCMonth() + 1}</tt:Month><tt:Day>${at.getUTCDate()}</tt:Day></tt:Date></tt:${name}>`;
+
+function dateAndTime(at: Date, localOffsetMs: number | undefined): string {
+  const local = localOffsetMs === undefined ? '' : timeOf('LocalDateTime', new Date(at.getTime() + localOffsetMs));
+  return `<tds:GetSystemDateAndTimeResponse><tds:SystemDateAndTime><tt:DateTimeType>NTP</tt:DateTimeType>${timeOf('UTCDateTime', at)}${local}</tds:SystemDateAndTime></tds:GetSystemDateAndTimeResponse>`;
+}
 
 /** Checks a UsernameToken the way a camera does: own digest, own clock. Undefined when it is good. */
 export function checkToken(body: string, user: string, password: string, now: number): string | undefined {

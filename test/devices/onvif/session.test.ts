@@ -5,7 +5,6 @@ import { detections, type Harness, harness, links, until } from './harness.ts';
 import {
   type CameraModel,
   cameraModel,
-  checkDigest,
   checkToken,
   fault,
   motion,
@@ -96,54 +95,6 @@ describe('a camera session', () => {
     expect(made.cameras.status()[0]?.clockOffsetS).toBeGreaterThan(3700);
   });
 
-  it('answers a digest challenge and uses its nonce again', async () => {
-    const expected = { user: signed.username, password: 'pässwörd', realm: 'cam', nonce: 'abc' };
-    const results: (string | undefined)[] = [];
-    const { server } = await camera({
-      before: (request) => {
-        if (request.operation === 'GetSystemDateAndTime') return undefined;
-        const result = checkDigest(request, expected);
-        results.push(result);
-        const headers = {
-          'www-authenticate': ['Basic realm="cam"', `digest realm="cam", nonce = "abc", qop="auth,auth-int"`],
-        };
-        return result === undefined ? undefined : { status: 401, headers, body: '<html>401</html>' };
-      },
-    });
-    const made = await run([yard(server, signed)]);
-    await until(() => links(made.signals).includes(true), 'the link');
-    expect(results.filter((result) => result !== undefined)).toEqual(['no digest']);
-  });
-
-  it.each(['token', 'digest'] as const)('tries a wrong password (%s) at most twice and then waits', async (kind) => {
-    let tries = 0;
-    const { server } = await camera({
-      before: (request) => {
-        if (request.operation === 'GetSystemDateAndTime') return undefined;
-        const proof =
-          kind === 'token' ? request.body.includes('UsernameToken') : request.headers.authorization !== undefined;
-        if (proof) tries += 1;
-        if (kind === 'token') return fault('NotAuthorized', '');
-        return { status: 401, headers: { 'www-authenticate': `Digest realm="x", nonce="${tries}", qop="auth"` } };
-      },
-    });
-    const made = await run([yard(server, signed)]);
-    await until(() => state(made) === 'auth_failed', 'auth_failed');
-    const failed = server.seen.length;
-    await expect(made.cameras.snapshot('yard', new AbortController().signal)).rejects.toMatchObject({
-      code: 'camera_auth',
-    });
-    await until(() => links(made.signals).length > 0, 'the link signal');
-    expect(tries).toBe(2);
-    expect(server.seen.length).toBe(failed);
-    expect(made.signals[0]).toMatchObject({
-      kind: 'link',
-      up: false,
-      reason: expect.stringContaining('user name or password'),
-    });
-    expect(made.cameras.health()).toMatchObject({ state: 'down', reason: expect.stringContaining('yard') });
-  });
-
   it('tries once more when the pause after a wrong password is over, and comes up when it was corrected at the camera', async () => {
     let password = 'other';
     let tries = 0;
@@ -161,100 +112,9 @@ describe('a camera session', () => {
     password = 'pässwörd';
     await until(() => links(made.signals).includes(true), 'the link');
   });
-
-  it('does not take a refused optional call for a wrong password', async () => {
-    const { server } = await camera({
-      before: (request) => {
-        if (request.operation === 'SetSynchronizationPoint') return fault('NotAuthorized', '');
-        if (request.operation === 'GetSystemDateAndTime') return undefined;
-        return checkToken(request.body, signed.username, 'pässwörd', Date.now()) === undefined
-          ? undefined
-          : fault('NotAuthorized', '');
-      },
-    });
-    const made = await run([yard(server, signed)]);
-    await until(() => links(made.signals).includes(true), 'the link');
-    expect(state(made)).toBe('pulling');
-  });
 });
 
 describe('a camera that fails', () => {
-  it('is left alone for the whole wait when it answers a fault, while another one goes on', async () => {
-    const { server } = await camera({
-      before: (request) => (request.operation === 'PullMessages' ? fault('Receiver', 'no', 500) : undefined),
-    });
-    const good = await camera();
-    const timing = { retryBaseMs: 60_000, retryCapMs: 60_000 };
-    const made = await run([yard(server), { id: 'good', url: good.server.url }], { timing });
-    await until(() => state(made) === 'backoff', 'the wait');
-    const asked = server.seen.length;
-    await morePulls(good.server);
-    expect(server.seen.length).toBe(asked);
-    expect(server.count('PullMessages')).toBe(1);
-    expect(server.count('CreatePullPointSubscription')).toBe(1);
-    expect(made.signals).toContainEqual(
-      expect.objectContaining({ kind: 'link', up: false, source: { kind: 'camera', id: 'yard' } }),
-    );
-  });
-
-  it('costs a fixed number of requests per failure, for ever', async () => {
-    const { server } = await camera({
-      before: (request) => (request.operation === 'PullMessages' ? fault('Receiver', 'no', 500) : undefined),
-    });
-    await run([yard(server)]);
-    await until(() => server.count('PullMessages') >= 8, 'eight failures');
-    // Clock, information, services, create, synchronise, unsubscribe beside each pull.
-    expect(server.seen.length / server.count('PullMessages')).toBeLessThanOrEqual(9);
-    expect(server.count('CreatePullPointSubscription')).toBeLessThanOrEqual(server.count('PullMessages') + 1);
-  });
-
-  it('is never asked for more pull points in a window than allowed', async () => {
-    const { server } = await camera({
-      before: (request) =>
-        request.operation === 'CreatePullPointSubscription' ? fault('InvalidArgVal', 'no') : undefined,
-    });
-    const made = await run([yard(server)], {
-      timing: { createsPerWindow: 4, createWindowMs: 60_000, retryBaseMs: 1, retryCapMs: 2 },
-    });
-    await until(() => server.count('CreatePullPointSubscription') === 4, 'four tries');
-    await until(() => state(made) === 'subscribing', 'the limit');
-    expect(server.count('CreatePullPointSubscription')).toBe(4);
-  });
-
-  it.each([
-    ['a fault', () => fault('Receiver', 'busy', 500)],
-    ['HTTP 503', () => ({ status: 503, body: 'Service Unavailable' })],
-    ['a reset connection', () => ({ reset: true as const })],
-    ['a cut answer', () => ({ cut: '<env:Envelope>' })],
-    ['an empty answer', () => ({ status: 200 })],
-    ['a web page', () => ({ status: 200, body: '<html><body>404</body></html>' })],
-    ['a date that is none', () => undefined],
-  ])('is subscribed to again after %s on create', async (_, reply) => {
-    let failures = 3;
-    const { server } = await camera({
-      before: (request) => {
-        if (request.operation !== 'CreatePullPointSubscription' || failures === 0) return undefined;
-        failures -= 1;
-        return reply();
-      },
-    });
-    const made = await run([yard(server)]);
-    await until(() => links(made.signals).includes(true), 'the link');
-    expect(failures === 0 || links(made.signals)[0]).toBe(true);
-  });
-
-  it('is subscribed to again after its pull point is gone, and the old one is ended', async () => {
-    const { model, server } = await camera();
-    const made = await run([yard(server)]);
-    await until(() => links(made.signals).includes(true), 'the link');
-    model.live.clear();
-    await until(() => model.live.size === 1 && model.made === 2, 'a second pull point');
-    model.queue.push(motion(true));
-    await until(() => detections(made.signals).length === 1, 'a detection');
-    // One lost pull is repaired before anyone is told.
-    expect(links(made.signals)).toEqual([true]);
-  });
-
   it('is found again after a reboot: away, told as such, back, subscribed', async () => {
     const first = await camera();
     const made = await run([yard(first.server)]);
@@ -268,40 +128,10 @@ describe('a camera that fails', () => {
     expect(again.server.seen.some((one) => one.operation === 'Unsubscribe' && one.path.endsWith('Idx=1'))).toBe(true);
   });
 
-  it('is asked to end the pull point that a killed daemon left behind', async () => {
-    const { model, server } = await camera();
-    model.live.add(77);
-    const url = `http://127.0.0.1:${server.port}/onvif/sub?Idx=77`;
-    const memory = new Map([
-      ['onvif/subscription/yard', JSON.stringify({ url, to: url, parameters: [], grantedMs: 1 })],
-    ]);
-    const made = await run([yard(server)], { memory });
-    await until(() => links(made.signals).includes(true), 'the link');
-    expect(model.live.has(77)).toBe(false);
-    expect(memory.get('onvif/subscription/yard')).toContain('Idx=1');
-  });
-
   it('may leave rubbish in the memory', async () => {
     const { server } = await camera();
     const made = await run([yard(server)], { memory: new Map([['onvif/subscription/yard', '{"url":7']]) });
     await until(() => links(made.signals).includes(true), 'the link');
-  });
-
-  it('gets one try without WS-Addressing, and one with a point in time, when it answers faults', async () => {
-    const { server } = await camera({
-      before: (request) => {
-        if (request.operation !== 'CreatePullPointSubscription') return undefined;
-        return /TerminationTime>P/.test(request.body) ? fault('InvalidArgVal', 'wants a time') : undefined;
-      },
-    });
-    const made = await run([yard(server)]);
-    await until(() => links(made.signals).includes(true), 'the link');
-    const creates = server.seen.filter((one) => one.operation === 'CreatePullPointSubscription').map((one) => one.body);
-    expect(creates.map((body) => [body.includes('MessageID'), /TerminationTime>PT180S/.test(body)])).toEqual([
-      [true, true],
-      [false, true],
-      [true, false],
-    ]);
   });
 
   it('renews at half of the granted time, and is subscribed to anew when it refuses', async () => {
