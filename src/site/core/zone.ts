@@ -11,6 +11,7 @@ import { isToldAgain, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
 import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
+import { isTestedAll } from './walk-test.ts';
 import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
 
@@ -134,6 +135,7 @@ function tamperAlarm(work: Work, plan: ZonePlan, late: boolean): void {
   const kind = 'tamper';
   const about = { kind, zone: plan, source: sourceOf(plan), ...(late ? { late } : {}) };
   if (behaviour(plan).alarm === kind) {
+    if (isTestedAll(work, plan)) return;
     raise(work, { ...about, partition: plan.partitions[0] });
     return;
   }

@@ -24,6 +24,12 @@ describe('a tamper of a panel’s zone', () => {
     expect(site.kinds(tampers(site, '9'))).toEqual([]);
   });
 
+  it('makes no alarm in a walk test', () => {
+    const site = world(house({ zones: [zone('9', 'tamper_24h')] }));
+    expect(site.command({ verb: 'test', partition: 'p1' }).outcome).toBe('done');
+    expect(site.kinds(tampers(site, '9'))).not.toContain('alarm:tamper:active');
+  });
+
   it('goes up flagged where the arming is not known', () => {
     const site = world(panelHouse());
     tampers(site, '2');
