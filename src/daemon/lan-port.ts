@@ -174,11 +174,11 @@ function panelHints(house: House): StatusDocument['hints'] {
 
 function cameraHints(house: House): StatusDocument['hints'] {
   return (house.cameras?.status() ?? []).flatMap(({ id, unknownTopics }) =>
-    unknownTopics.map(({ topic, count, items, lastAt }) => ({
+    unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
       device: `camera ${id}`,
       about: topic,
-      text: 'an event topic the table does not know; it is kept as "other"',
-      values: [items],
+      text: 'an event topic siteward does not know, kept as "other"; if you know what it means, put this line, with its class, under "topics:" of the camera',
+      values: [line, items],
       count,
       last: isoTime(lastAt),
     })),

@@ -14,6 +14,7 @@ import { createReads } from './reads.ts';
 import { type RecentMessages, recentMessages } from './recent.ts';
 import { CameraSession, type SessionEvents } from './session.ts';
 import { fieldTiming, type Timing } from './timing.ts';
+import { ownRows } from './topic-options.ts';
 
 /** All cameras of this bridge. Each lives on its own: what one does or does not do never reaches another. */
 export interface Cameras extends Part {
@@ -113,6 +114,7 @@ function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: Cam
     memory,
     emit,
     events,
+    topics: ownRows(camera.topics),
   });
   const lifetime = new AbortController();
   let running: Promise<void> | undefined;

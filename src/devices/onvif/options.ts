@@ -3,6 +3,7 @@ import { duration } from '#lib/duration.ts';
 import type { Secret } from '#lib/secret.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 import { detectionClasses, deviceId, partitionId, zoneNumber, zoneType } from '#site/model/index.ts';
+import { topicMappings } from './topic-options.ts';
 
 const cameraUrl = z
   .url({ protocol: /^https?$/, error: 'must be an address such as http://192.0.2.10/onvif/device_service' })
@@ -34,6 +35,7 @@ const device = {
     .enum(['repaired', 'as_reported'])
     .default('repaired')
     .describe('Whether host and port that the device reports are replaced by those of url'),
+  topics: topicMappings.optional(),
 };
 
 const name = z.string().min(1).max(64);
