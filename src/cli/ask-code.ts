@@ -4,11 +4,12 @@ import { asCode } from './piped-code.ts';
 
 /** A terminal on which codes are typed without being shown. Dispose of it, or the terminal stays mute. */
 export interface HiddenTerminal extends Disposable {
-  /** One line. Throws `stopped` when the person gives up (Ctrl-C, Ctrl-D) or goes away. */
+  /** One line, byte by byte (latin1). Throws `stopped` when the person gives up (Ctrl-C, Ctrl-D) or goes away. */
   ask(question: string): Promise<string>;
 }
 
-const lineCap = 64;
+/** More than any code or password. */
+const lineCap = 256;
 
 /** Undefined where nobody can be asked. */
 export function hiddenTerminal(
@@ -42,7 +43,8 @@ export function hiddenTerminal(
       if (key === '\r' || key === '\n') return text;
       if (key === '\u0003' || key === '\u0004' || (key === undefined && isOver))
         throw new SitewardError('stopped', 'given up; nothing was changed');
-      if (key === '\u007f' || key === '\b') text = text.slice(0, -1);
+      // A letter of several bytes goes as one.
+      if (key === '\u007f' || key === '\b') text = text.replace(/[^\x80-\xbf]?[\x80-\xbf]*$/, '');
       else if (key !== undefined) text = (text + key).slice(0, lineCap);
       else
         await new Promise<void>((resolve) => {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, type Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
+import { addManaged } from './camera-verbs.ts';
 
 /** What each verb of `siteward camera` is hung in with; what they do lies in camera-VERB.ts, loaded when it is called. */
 export interface CameraVerbs {
@@ -14,6 +15,7 @@ const defaultConfig = '/etc/siteward/siteward.yaml';
 export function addCamera(program: Command, verbs: CameraVerbs): void {
   const camera = program.command('camera').description('find, try and manage cameras and recorders');
   addDiscover(camera, verbs);
+  addManaged(camera, verbs);
 }
 
 function addDiscover(camera: Command, { done }: CameraVerbs): void {

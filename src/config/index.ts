@@ -1,4 +1,5 @@
 export { type InputZone, inputZones, type View, views } from './cameras.ts';
+export { parseConfig } from './document.ts';
 export { addEntry, changeEntry, type Members, removeEntry, shownEntry } from './edit.ts';
 export { type Owner, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export { configJsonSchema } from './json-schema.ts';
@@ -7,6 +8,7 @@ export {
   type CheckedConfig,
   type ConfigEnvironment,
   checkConfig,
+  checkText,
   type LoadedConfig,
   loadConfig,
   type OtherProblem,

@@ -3,7 +3,14 @@ import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import { type CameraPlan, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
+import {
+  type CameraPlan,
+  type DeviceRef,
+  isoTime,
+  partitionShown,
+  type SiteView,
+  silentZones,
+} from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import type { House } from './house.ts';
 import { viewOf } from './site-port.ts';
@@ -24,18 +31,28 @@ export function camerasPort({
     return found;
   };
 
+  /** A camera, channel or recorder. */
+  const device = (id: string): void => {
+    if (viewOf(house).plan.nvrs?.includes(id) !== true) camera(id);
+  };
+
   return {
     list() {
       const view = viewOf(house);
       const statuses = new Map(house.cameras?.status().map((status) => [status.id, status]));
-      return settings().cameras.flatMap(({ id, url }) => {
-        const plan = view.plan.cameras.find((one) => one.id === id);
-        return plan === undefined ? [] : [entryOf(plan, url, statuses.get(id), view)];
-      });
+      const entry = (device: Device) => entryOf(device, statuses.get(device.id), view);
+      const { cameras, nvrs } = settings();
+      return [
+        ...cameras.map(({ id, url, name = id }) => entry({ id, url, name, kind: 'camera' })),
+        ...nvrs.flatMap(({ id, url, name = id, channels }) => [
+          entry({ id, url, name, kind: 'nvr' }),
+          ...channels.map((one) => entry({ id: one.id, url, name: one.name ?? one.id, kind: 'channel', nvr: id })),
+        ]),
+      ];
     },
 
     events(id, after) {
-      camera(id);
+      device(id);
       if (isSilent(viewOf(house), id))
         throw refused(`the messages of ${id} are not shown: a zone for silent calls hangs on it`);
       const found = running(house).recent(id, after);
@@ -64,7 +81,7 @@ export function camerasPort({
     },
 
     async trust(id) {
-      camera(id);
+      device(id);
       return { trusted: id, fingerprint: await running(house).trust(id) };
     },
   };
@@ -81,11 +98,13 @@ function running(house: House): Cameras {
   return house.cameras;
 }
 
-/** Whether a silent hold-up may come from this camera: then nothing is shown that moves with its messages (safety 4). */
+/** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */
 function isSilent(view: SiteView, id: string): boolean {
   const silent = silentZones(view);
+  const channels = view.plan.cameras.filter(({ nvr }) => nvr === id).map((one) => one.id);
+  const mine = [id, ...channels];
   return view.plan.zones.some(
-    ({ number, source }) => silent.has(number) && source.kind !== 'panel' && source.id === id,
+    ({ number, source }) => silent.has(number) && source.kind !== 'panel' && mine.includes(source.id),
   );
 }
 
@@ -104,30 +123,43 @@ export function noPicture(view: SiteView, { id, pictures, partitions }: CameraPl
   return `"pictures: ${pictures}" of ${id} allows pictures only ${when}. To aim it, use its own page; with "pictures: always" siteward may take some at any time`;
 }
 
-function entryOf(plan: CameraPlan, url: string, status: CameraStatus | undefined, view: SiteView): CameraEntry {
-  const link = view.links.find(({ source }) => source.kind === 'camera' && source.id === plan.id);
-  const troubles = view.troubles.filter(({ source }) => source.kind === 'camera' && source.id === plan.id);
+interface Device {
+  readonly id: string;
+  readonly url: string;
+  readonly name: string;
+  readonly kind: CameraEntry['kind'];
+  readonly nvr?: string;
+}
+
+function entryOf(device: Device, status: CameraStatus | undefined, view: SiteView): CameraEntry {
+  const { id } = device;
+  const plan = view.plan.cameras.find((one) => one.id === id);
+  const isMine = ({ source }: { source: DeviceRef }) => source.kind !== 'panel' && source.id === id;
+  const troubles = view.troubles.filter(isMine).map(({ kind, since }) => ({ kind, since: isoTime(since) }));
+  const zone = plan?.zone !== undefined && !silentZones(view).has(plan.zone) ? plan.zone : undefined;
   return {
-    ...{ id: plan.id, kind: 'camera', name: plan.name, url, pictures: plan.pictures },
-    ...(plan.zone !== undefined && !silentZones(view).has(plan.zone) && { zone: plan.zone }),
-    partitions: [...plan.partitions],
-    ...statusOf(status, link?.up, isSilent(view, plan.id)),
-    troubles: troubles.map(({ kind, since }) => ({ kind, since: isoTime(since) })),
+    ...device,
+    ...(plan !== undefined && { pictures: plan.pictures }),
+    ...(zone !== undefined && { zone }),
+    partitions: [...(plan?.partitions ?? [])],
+    ...statusOf(status, view.links.find(isMine)?.up, isSilent(view, id)),
+    troubles: [...troubles, ...(status?.warnings ?? []).map(({ code, text }) => ({ kind: code, text }))],
   };
 }
 
 type Known = Omit<CameraEntry, 'id' | 'kind' | 'name' | 'url' | 'partitions' | 'troubles'>;
 
 function statusOf(status: CameraStatus | undefined, up: boolean | null | undefined, silent: boolean): Known {
-  if (status === undefined) return { reachable: null, authenticated: null, events: null, unknown_topics: 0 };
-  const { state, since, reason, lastEventAt, clockOffsetS, unknownTopics } = status;
+  if (status === undefined) return { reachable: null, authenticated: null, events: up ?? null, unknown_topics: 0 };
+  const { state, since, reason, lastEventAt, clockOffsetS, rebootSeenAt, unknownTopics } = status;
   const { manufacturer, model, firmware, serial, profiles, stream } = status;
   return {
     ...{ state, since: isoTime(since), ...(reason !== undefined && { reason }) },
-    reachable: state === 'auth_failed' || up === true ? true : (up ?? null),
-    authenticated: state === 'auth_failed' ? false : up === true ? true : null,
+    reachable: state === 'connecting' ? null : status.reachable,
+    authenticated: status.authenticated ?? null,
     events: up ?? null,
     ...(lastEventAt !== undefined && !silent && { last_event: isoTime(lastEventAt) }),
+    ...(rebootSeenAt !== undefined && { reboot_seen: isoTime(rebootSeenAt) }),
     ...(clockOffsetS !== undefined && { clock_offset_s: clockOffsetS }),
     ...(manufacturer !== undefined && { manufacturer }),
     ...(model !== undefined && { model }),

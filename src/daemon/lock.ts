@@ -48,3 +48,9 @@ function startOf(pid: number): string | undefined {
     return undefined;
   }
 }
+
+/** The process of the daemon that works in a state directory; undefined where there is none that can be seen. */
+export function runningDaemon(dir: string): number | undefined {
+  const note = readNote(join(dir, name));
+  return note !== undefined && startOf(note.pid) === note.start ? note.pid : undefined;
+}

@@ -28,7 +28,7 @@ function viewWith(
 
 const status: CameraStatus = {
   ...{ id: 'yard', state: 'pulling', since: 0, lastEventAt: 1_800_000_000_000, lastPullAt: 1_800_000_000_000 },
-  ...{ clockOffsetS: 2, model: '007', serial: '123', unknownTopics: [] },
+  ...{ clockOffsetS: 2, model: '007', serial: '123', unknownTopics: [], reachable: true, warnings: [] },
 } as unknown as CameraStatus;
 
 const message = {
@@ -52,7 +52,10 @@ function rig(view: SiteView) {
     },
   } as unknown as Cameras;
   const settings = () =>
-    ({ cameras: [{ id: 'yard', url: 'http://192.0.2.10/onvif/device_service' }] }) as unknown as Settings;
+    ({
+      cameras: [{ id: 'yard', url: 'http://192.0.2.10/onvif/device_service', name: 'Yard' }],
+      nvrs: [],
+    }) as unknown as Settings;
   const house = { cameras, controller: { view: () => view } as unknown as Controller };
   const port = camerasPort({ house, settings, note: async (entry) => void audit.push(entry) });
   const app = controlApp(fakeLanPort(0, { cameras: port }), quiet);

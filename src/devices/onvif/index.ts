@@ -13,6 +13,7 @@ export { type Discovery, discover, type Progress } from './discovery/discover.ts
 export type { FoundDevice } from './discovery/found.ts';
 export { interfaceNames, outlets } from './discovery/outlets.ts';
 export { readTargets, type Target } from './discovery/targets.ts';
+export { type Inspected, inspectDevice } from './inspect.ts';
 export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';
 export type { RecentMessage, RecentMessages } from './recent.ts';
 export { fieldTiming, type Timing } from './timing.ts';

@@ -1,0 +1,188 @@
+import { mkdir, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
+import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
+import { SitewardError } from '#errors.ts';
+import { systemClock } from '#lib/clock.ts';
+import type { Secret } from '#lib/secret.ts';
+import { deviceAddress, hostAndPort } from './camera-address.ts';
+import {
+  freeSecretFile,
+  mustBeGood,
+  openSiteFile,
+  placesOf,
+  type SiteFile,
+  secretOwner,
+  writeSiteFile,
+  zoneOwners,
+} from './camera-config.ts';
+import { cameraPassword, type PasswordOptions } from './camera-password.ts';
+import { camerasOrWhy, howToReload, reloadDaemon } from './camera-reload.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { printable, table } from './table.ts';
+import { withFile } from './user-file.ts';
+
+export interface ChangeOptions extends PasswordOptions {
+  readonly config: string;
+  readonly socket: string;
+  readonly dryRun: boolean;
+  readonly reload: boolean;
+  readonly json: boolean;
+}
+
+export interface AddOptions extends ChangeOptions {
+  readonly id: string;
+  readonly name?: string;
+  readonly zone?: string;
+  readonly zoneType?: string;
+  readonly partition?: string;
+}
+
+/** Clock, information, services and profiles of a slow camera. */
+const inspectMs = 45_000;
+
+/** `siteward camera add ADDRESS`. */
+export async function add(address: string, options: AddOptions): Promise<ExitCode> {
+  const url = deviceAddress(address);
+  const site = openSiteFile(options.config);
+  refuseTaken(site, url, options);
+  const password = await cameraPassword(options);
+  const found = await look({ url, username: options.user, password });
+  await refuseSame(found, options.socket);
+  const { id, name, zone, zoneType, partition } = options;
+  const secretFile = password === undefined ? undefined : freeSecretFile(site, id);
+  const entry = {
+    ...{ id, name, url, username: options.user },
+    ...(secretFile !== undefined && { password: { file: secretFile } }),
+    ...fingerprintOf(found),
+    ...{ zone, zone_type: zoneType, partition },
+  };
+  const text = addEntry(site.text, 'cameras', withoutGaps(entry));
+  await keep({ site, text, password, secretFile, options });
+  const outcome = { id, url, ...shownFound(found), entry: withoutGaps(entry) };
+  if (options.json) console.log(JSON.stringify({ ...outcome, written: !options.dryRun }));
+  else {
+    console.log(foundText(found));
+    console.log(`\n${shownEntry('cameras', entry)}\n`);
+  }
+  return await finish(site, options, `camera ${id} is added to ${site.file}`, (cameras) =>
+    cameras.some((one) => one.id === id && one.url === url),
+  );
+}
+
+/** What only the file can tell, before anybody types a password. */
+function refuseTaken({ settings, file }: SiteFile, url: string, { id, zone }: AddOptions): void {
+  const places = placesOf(settings);
+  if (places.some((place) => place.id === id))
+    throw refused(
+      `${file} has a camera, recorder or channel ${id} already; take another id, or say "siteward camera replace ${id}" for another device at its place`,
+    );
+  refuseAddress(places.find((place) => hostAndPort(place.url) === hostAndPort(url))?.id, url);
+  const owner = zone === undefined ? undefined : zoneOwners(settings).get(zone);
+  if (owner !== undefined)
+    throw refused(`the zone ${zone} is taken by ${owner}; each number stands once on the whole site`);
+}
+
+export function refuseAddress(id: string | undefined, url: string): void {
+  if (id !== undefined) throw refused(`${id} is at ${hostAndPort(url)} already; "siteward camera list" shows it`);
+}
+
+/** Tells two ways to one device apart from two devices; what cheap ones all say tells nothing. */
+export async function refuseSame({ serial, model }: Inspected, socket: string, but?: string): Promise<void> {
+  if (serial.length < 4 || /^(.)\1*$/.test(serial)) return;
+  const cameras = await camerasOrWhy(socket);
+  if (typeof cameras === 'string') return;
+  const same = cameras.find((one) => one.serial === serial && one.model === model && one.id !== but);
+  if (same !== undefined)
+    throw refused(
+      `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address`,
+    );
+}
+
+export const refused = (message: string) => new SitewardError('camera_refused', message);
+
+export const look = (about: { url: string; username?: string | undefined; password: Secret | undefined }) =>
+  inspectDevice({ ...about, clock: systemClock(), signal: AbortSignal.timeout(inspectMs) });
+
+/** Only a certificate that nobody vouches for must be named. */
+export const fingerprintOf = ({ certificate }: Inspected): { readonly tls_fingerprint?: string } =>
+  certificate === undefined || certificate.vouched ? {} : { tls_fingerprint: certificate.fingerprint };
+
+const withoutGaps = (entry: Members): Members =>
+  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
+
+/** The secret first: the file never names one that is not there. What is not written leaves none behind. */
+export async function keep(change: {
+  readonly site: SiteFile;
+  readonly text: string;
+  readonly password: Secret | undefined;
+  readonly secretFile: string | undefined;
+  readonly options: Pick<ChangeOptions, 'dryRun'>;
+}): Promise<void> {
+  const { site, text, password, secretFile, options } = change;
+  mustBeGood(site, text);
+  if (options.dryRun) return;
+  if (password === undefined || secretFile === undefined) return writeSiteFile(site, text);
+  const owner = await secretOwner(site);
+  await withFile(secretFile, async () => {
+    await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
+    await writeSecretFile(secretFile, password.reveal(), owner);
+  });
+  try {
+    await writeSiteFile(site, text);
+  } catch (error) {
+    await rm(secretFile, { force: true });
+    throw error;
+  }
+}
+
+/** Says what is to be done, or has the daemon take the change. */
+export async function finish(
+  { file, settings }: SiteFile,
+  { dryRun, reload, json, socket }: Pick<ChangeOptions, 'dryRun' | 'reload' | 'json' | 'socket'>,
+  done: string,
+  as: Parameters<typeof reloadDaemon>[0]['as'],
+): Promise<ExitCode> {
+  const say = (text: string) => (json ? undefined : console.log(printable(text)));
+  if (dryRun) say(`nothing was written to ${file}`);
+  else if (reload) {
+    await reloadDaemon({ stateDir: settings.store.dir, socket, as });
+    say(`${done}, and siteward has taken it`);
+  } else {
+    say(done);
+    say(howToReload);
+  }
+  return exitCodes.ok;
+}
+
+export function foundText(found: Inspected): string {
+  const { manufacturer, model, firmware, serial, clockOffsetS, certificate, profiles, events, authenticated } = found;
+  const clock = clockOffsetS === undefined ? 'not told' : Math.abs(clockOffsetS) < 2 ? 'right' : ahead(clockOffsetS);
+  const rows = [
+    ['device', `${manufacturer} ${model}`],
+    ['firmware', firmware],
+    ['serial number', serial],
+    ['clock', clock],
+    ['password', authenticated ? 'accepted' : 'not asked for: anybody in this network may use this device'],
+    ['events', events ? 'yes' : 'it names no service for them'],
+    ['profiles', `${profiles.length}`],
+    ...(certificate === undefined
+      ? []
+      : [['certificate', `${certificate.fingerprint}${certificate.vouched ? '' : ', made by itself'}`]]),
+  ];
+  return table(rows);
+}
+
+/** Above this, events and tokens suffer. */
+const wrongClockS = 30;
+function ahead(seconds: number): string {
+  const text = `${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead' : 'behind'}`;
+  return Math.abs(seconds) > wrongClockS ? `${text}; set it, best by NTP` : text;
+}
+
+export const shownFound = ({ certificate, clockOffsetS, profiles, ...found }: Inspected) => ({
+  ...found,
+  ...(clockOffsetS !== undefined && { clock_offset_s: clockOffsetS }),
+  ...(certificate !== undefined && { certificate }),
+  profiles: profiles.length,
+});

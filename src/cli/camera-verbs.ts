@@ -1,0 +1,121 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '#lib/duration.ts';
+import { zoneTypes } from '#site/model/index.ts';
+import type { CameraVerbs } from './camera.ts';
+import { wrong } from './code-option.ts';
+
+const defaultConfig = '/etc/siteward/siteward.yaml';
+
+/** The verbs for cameras of the configuration; each is loaded when it is called. */
+export function addManaged(camera: Command, { socket, done }: CameraVerbs): void {
+  const config = (verb: Command) => verb.option('--config <file>', 'configuration file', defaultConfig);
+  /** Of the verbs that speak to a device. */
+  const access = (verb: Command): Command =>
+    verb
+      .option('--user <name>', 'user of the camera; its password is asked for')
+      .option('--password-file <file>', 'read the password from this file instead of asking')
+      .option('--password-stdin', 'read the password from standard input instead of asking', false);
+  const change = (verb: Command): Command =>
+    config(verb)
+      .option('--dry-run', 'look at the camera and show what would be written', false)
+      .option('--reload', 'have the running daemon take it at once', false)
+      .option('--json', 'print one JSON object', false)
+      .addOption(socket())
+      // What is typed here stands in the history of the shell and in the list of processes.
+      .addOption(new Option('--password [password]').hideHelp());
+
+  change(
+    access(
+      camera
+        .command('add')
+        .description('add a camera to the configuration, once it was reached and let siteward in')
+        .argument('<address>', 'IP address, HOST:PORT or URL of its device service')
+        .requiredOption('--id <id>', 'its name in topics, events and logs; never changes', id)
+        .option('--name <name>', 'what people call it')
+        .option('--zone <number>', 'zone number that its detections open')
+        .addOption(new Option('--zone-type <type>', 'what that zone does').choices(zoneTypes))
+        .option('--partition <id>', 'partition of the zone'),
+    ),
+  ).action(async (address: string, options, command: Command) => {
+    refuseTyped(command, options);
+    done(await (await import('./camera-add.ts')).add(address, options));
+  });
+  config(camera.command('list').description('list the cameras and recorders with their state'))
+    .option('--json', 'print one JSON object per line', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./camera-list.ts')).list(options)));
+  change(
+    access(camera.command('replace').description('put another device in the place of one; its id, name and zone stay'))
+      .argument('<id>', 'id of the camera or recorder')
+      .argument('<address>', 'IP address, HOST:PORT or URL of the new one'),
+  ).action(async (name: string, address: string, options, command: Command) => {
+    refuseTyped(command, options);
+    done(await (await import('./camera-replace.ts')).replace(name, address, options));
+  });
+  config(camera.command('remove').description('take a camera or recorder out of the configuration'))
+    .argument('<id>', 'its id')
+    .option('--yes', 'do not ask', false)
+    .option('--reload', 'have the running daemon take it at once', false)
+    .option('--json', 'print one JSON object', false)
+    .addOption(socket())
+    .action(async (name: string, options) => done(await (await import('./camera-remove.ts')).remove(name, options)));
+  camera
+    .command('snapshot')
+    .description('take a picture, where the setting "pictures" of the camera allows one')
+    .argument('<id>', 'id of the camera or channel')
+    .requiredOption('-o, --out <file>', 'a new file for the picture')
+    .option('--force', 'replace the file', false)
+    .option('--json', 'print one JSON object', false)
+    .addOption(socket())
+    .action(async (name: string, options) =>
+      done(await (await import('./camera-snapshot.ts')).snapshot(name, options)),
+    );
+  camera
+    .command('events')
+    .description('show what a camera says and what siteward makes of it, as it comes')
+    .argument('<id>', 'id of the camera, recorder or channel')
+    .option('--for <time>', 'how long, such as 30s or 5m; 0s shows only what was said last', time, 60_000)
+    .option('--json', 'print one JSON object per line', false)
+    .addOption(socket())
+    .action(async (name: string, options) =>
+      done(await (await import('./camera-events.ts')).events(name, { ...options, forMs: options.for })),
+    );
+  camera
+    .command('trust')
+    .description('accept the certificate a camera shows now, after it was changed')
+    .argument('<id>', 'id of the camera or recorder')
+    .option('--json', 'print one JSON object', false)
+    .addOption(socket())
+    .action(async (name: string, options) => done(await (await import('./camera-trust.ts')).trust(name, options)));
+}
+
+function refuseTyped(
+  command: Command,
+  options: {
+    readonly password?: unknown;
+    readonly user?: string;
+    readonly passwordStdin: boolean;
+    readonly passwordFile?: string;
+  },
+): void {
+  if (options.password !== undefined)
+    wrong(
+      command,
+      'a password is no argument, where others can read it: it is asked for, or read with --password-file or --password-stdin',
+    );
+  if (options.user === undefined && (options.passwordStdin || options.passwordFile !== undefined))
+    wrong(command, 'a password needs a user: say --user NAME');
+}
+
+function id(text: string): string {
+  if (!/^[a-z0-9][a-z0-9_-]{0,31}$/.test(text))
+    throw new InvalidArgumentError('It must be 1 to 32 lower-case letters, digits, _ or -.');
+  return text;
+}
+
+function time(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms > 3_600_000)
+    throw new InvalidArgumentError('It must be a time such as 30s or 5m, at most 1h.');
+  return ms;
+}
