@@ -184,7 +184,9 @@ export class CameraSession {
         await point.renew(signal);
       }
       if (now >= point.lease.replaceAt) break;
-      if (this.#silence.due(now)) {
+      const silence = this.#silence.due(now);
+      if (silence === 'ask') await point.synchronise(signal).catch(unlessStopped(signal));
+      if (silence === 'anew') {
         events.failure('silent');
         log.info('the camera answers pulls but sends nothing; its pull point is made anew');
         break;

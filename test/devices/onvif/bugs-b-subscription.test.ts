@@ -1,3 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { fieldTiming } from '#devices/onvif/timing.ts';
 import { detections, links, morePulls, rig, until } from './harness.ts';
@@ -95,6 +100,28 @@ describe('section B, the life of a subscription', () => {
     expect([...model.live]).toEqual([1]);
     expect(memory.get('onvif/subscription/yard')).toContain('Idx=1');
   });
+
+  it('bug 21: twenty processes killed one after the other do not fill a camera that has eight slots', async () => {
+    const { model, server } = await site.camera({ slots: 8 });
+    const folder = mkdtempSync(join(tmpdir(), 'siteward-killed-'));
+    site.opened.push({ stop: () => rmSync(folder, { recursive: true }) });
+    const script = join(import.meta.dirname, 'camera-process.ts');
+    let most = 0;
+    for (let cycle = 0; cycle < 20; cycle += 1) {
+      const child = spawn(process.execPath, [script, server.url, join(folder, 'memory')], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+      const gone = once(child, 'exit');
+      // Every other one is killed while it pulls, the rest as soon as it asked for its pull point and wrote it down.
+      if (cycle % 2 === 0) await once(child.stdout, 'data');
+      else await until(() => asked(server.seen, 'SetSynchronizationPoint').length > cycle, 'a pull point');
+      child.kill('SIGKILL');
+      await gone;
+      most = Math.max(most, model.live.size);
+    }
+    expect(model.made).toBe(20);
+    expect(most).toBe(1);
+  }, 240_000);
 
   it('bug 23: a camera that wants the end as a point in time gets one by its own clock, after one try each', async () => {
     const hourMs = 3_600_000;
