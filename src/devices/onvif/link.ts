@@ -19,6 +19,7 @@ export class Link {
   #since: number;
   #reason: string | undefined;
   #told: boolean | undefined;
+  #refusalTold: boolean | undefined;
   #failures = 0;
 
   constructor(options: LinkOptions) {
@@ -48,6 +49,7 @@ export class Link {
     this.#reason = undefined;
     this.enter('pulling');
     await this.#tell(true);
+    await this.#tellRefusal(false);
   }
 
   /** One lost pull is repaired quietly; the link is down when a second step fails, or when the repair takes long. */
@@ -56,10 +58,20 @@ export class Link {
     this.enter(options.refused ? 'auth_failed' : 'backoff', reason);
     const down = options.refused || this.#failures >= 2 || this.#told !== true || options.waitMs > quietMs;
     if (down) await this.#tell(false, reason);
+    if (options.refused) await this.#tellRefusal(true, reason);
   }
 
   status() {
     return { state: this.#state, since: this.#since, ...(this.#reason !== undefined && { reason: this.#reason }) };
+  }
+
+  /** Only a person can end it, so that it is reported at once. Its end is told once by each run, whoever told the beginning. */
+  async #tellRefusal(active: boolean, detail?: string): Promise<void> {
+    if (this.#refusalTold === active) return;
+    const { source, emit } = this.#options;
+    const about = { kind: 'trouble', source, trouble: 'auth_failed', active, replay: false } as const;
+    await emit([{ ...about, ...(active && { urgent: true }), ...(detail !== undefined && { detail }) }]);
+    this.#refusalTold = active;
   }
 
   async #tell(up: boolean, reason?: string): Promise<void> {

@@ -6,6 +6,7 @@ import { never, sleep, wakeup } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
 import type { CameraStatus, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
+import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
 import { Link } from './link.ts';
 import { createNormaliser, type Outcome } from './normalise.ts';
@@ -57,6 +58,7 @@ export class CameraSession {
   readonly #point: OwnPoint;
   readonly #normaliser;
   readonly #link: Link;
+  readonly #news: DeviceNews;
   readonly #memory: SessionMemory;
   readonly #retry: Backoff;
   readonly #hold: HoldTime;
@@ -73,7 +75,6 @@ export class CameraSession {
   /** It could not be reached since events last arrived. */
   #away = false;
   #repairing = true;
-  #rebootSeenAt: number | undefined;
 
   constructor(options: SessionOptions) {
     const { source, device, addresses, timing, clock, log, events } = options;
@@ -84,6 +85,7 @@ export class CameraSession {
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
     this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall, own: options.topics ?? [] });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
+    this.#news = deviceNews(source, wall);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
     this.#silence = silenceWatch(timing);
@@ -115,13 +117,14 @@ export class CameraSession {
     const { clock, device } = this.#options;
     const now = clock.monotonic();
     const { offsetS } = device.clock;
+    const { rebootSeenAt } = this.#news;
     return {
       ...this.#link.status(),
       reachable: this.#reachable,
       ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
       flowing: this.up ? this.#silence.flowing(now) : 'no',
       warnings: this.#warnings.active(now),
-      ...(this.#rebootSeenAt !== undefined && { rebootSeenAt: this.#rebootSeenAt }),
+      ...(rebootSeenAt !== undefined && { rebootSeenAt }),
       ...(this.#lastEventAt !== undefined && { lastEventAt: this.#lastEventAt }),
       ...(this.#lastPullAt !== undefined && { lastPullAt: this.#lastPullAt }),
       ...(offsetS !== undefined && { clockOffsetS: offsetS }),
@@ -155,7 +158,7 @@ export class CameraSession {
     this.#information = await reads.deviceInformation(signal).catch(otherwise(this.#information, mild));
     this.#eventService = await reads.services(signal).catch(otherwise(undefined, mild));
     // A pull point that is gone before its time, after the camera was away: it has started anew.
-    if ((await this.#point.end(signal)) === 'lost' && this.#away) this.#rebootSeenAt = clock.wall();
+    if ((await this.#point.end(signal)) === 'lost' && this.#away) this.#news.restarted();
   }
 
   /** Subscribes, then pulls until something fails. Returns when the pull point is to be made anew in the ordinary way. */
@@ -175,9 +178,11 @@ export class CameraSession {
       await this.#pullOnce(holdMs, signal);
       const now = clock.monotonic();
       if (now - started >= timing.goodAfterMs) this.#retry.reset();
-      if (now - this.#clockReadAt >= timing.clockEveryMs) {
+      const clockEveryMs = this.#news.clockIsOff ? timing.clockOffEveryMs : timing.clockEveryMs;
+      if (now - this.#clockReadAt >= clockEveryMs) {
         this.#clockReadAt = now;
         await device.readClock(signal).catch(unlessStopped(signal));
+        await this.#emit(this.#news.clockRead(device.clock));
       }
       if (now >= point.lease.renewAt && point.lease.renewable) {
         this.#link.enter('renewing');
@@ -204,7 +209,10 @@ export class CameraSession {
     const { signals, outcomes } = this.#take(messages);
     const expired = this.#normaliser.expire(clock.monotonic());
     await this.#flows(signal);
-    await this.#emit([...signals, ...expired]);
+    this.#news.heard(signals);
+    // What the device tells of its start comes with the first pulls.
+    const news = this.#point.pulls === 2 ? this.#news.restart() : [];
+    await this.#emit([...signals, ...expired, ...news]);
     // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
     const eager = outcomes.some((outcome) => outcome !== 'empty') && !outcomes.includes('flood');
     await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
@@ -238,7 +246,9 @@ export class CameraSession {
     this.#away = false;
     if (this.#repairing) this.#options.events.online();
     this.#repairing = false;
-    if (this.#point.pulls === 1) await this.#learn(signal);
+    if (this.#point.pulls !== 1) return;
+    await this.#learn(signal);
+    await this.#emit(this.#news.clockRead(this.#options.device.clock));
   }
 
   async #learn(signal: AbortSignal): Promise<void> {

@@ -256,7 +256,7 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
 
 /** Tells things of one class apart that are not merged: inputs by their token, topics nobody knows by their name. */
 function itemOf(row: TopicRow, message: Notification, detection: DetectionClass): string | undefined {
-  if (row.token === undefined && detection !== 'other') return undefined;
+  if (row.token === undefined && detection !== 'other') return row.item;
   const token = tokenOf(row, message);
   return token === undefined ? message.topic : `${message.topic} ${token}`;
 }

@@ -15,6 +15,8 @@ export interface Timing {
   readonly emptyPullMs: number;
   readonly fullPullMs: number;
   readonly clockEveryMs: number;
+  /** The same while the camera's clock is wrong. */
+  readonly clockOffEveryMs: number;
   /** Deadline of a call, and of a pull beyond the time it may be held. */
   readonly callMs: number;
   readonly pullGraceMs: number;
@@ -36,6 +38,7 @@ export const fieldTiming: Timing = {
   emptyPullMs: 1000,
   fullPullMs: 100,
   clockEveryMs: 3_600_000,
+  clockOffEveryMs: 300_000,
   callMs: 10_000,
   pullGraceMs: 15_000,
   greetMs: 60_000,

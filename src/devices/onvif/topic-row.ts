@@ -24,6 +24,8 @@ export interface TopicRow {
   readonly byValue?: { readonly item?: string; readonly classes: Readonly<Record<string, DetectionClass>> };
   /** Items that tell one thing from another of the same class: inputs, relays, disks. Others are merged by class. */
   readonly token?: readonly string[];
+  /** What happens, where the class has several things and the topic stands for one. */
+  readonly item?: string;
   /** After so long without a word of it the state counts as unknown. Only for what cannot last. */
   readonly maxOnMs?: number;
 }

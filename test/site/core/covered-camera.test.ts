@@ -86,3 +86,10 @@ it.each([
   expect(site.kinds(site.sees('hall', detection))).toEqual([]);
   expect(site.kinds(site.sees('hall', detection, { active: false }))).toEqual([`trouble:${trouble}:restored`]);
 });
+
+it('a reboot is something for the history of the site, and says what it is', () => {
+  const site = world();
+  const reboot = { pulse: true, item: 'reboot' } as const;
+  const [event] = site.events(site.sees('hall', 'system', reboot));
+  expect(event).toMatchObject({ class: 'camera', kind: 'system', detail: 'reboot', toCloud: false });
+});
