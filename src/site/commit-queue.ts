@@ -76,8 +76,9 @@ export interface Added {
 interface Part {
   readonly file: FileName;
   readonly commit: Commit;
-  /** False when it gave way. */
-  readonly durable: Promise<boolean>;
+  readonly durable: Promise<void>;
+  /** False when it gave way, or the stop came before; never rejects. */
+  readonly written: Promise<boolean>;
 }
 
 function split(commit: Commit): { file: FileName; commit: Commit }[] {
@@ -113,12 +114,12 @@ export function commitQueue(options: {
   commitCap?: number;
   byteCap?: number;
 }): CommitQueue {
-  const { store, log, wasAccepted = () => false, written = nothing } = options;
+  const { store, log, wasAccepted = () => false } = options;
   const abort = new AbortController();
   /** Aborts before `abort` does: the next try of each commit is its last. */
   const ending = new AbortController();
   /** Parts that are not on disk yet. */
-  const open = new Set<Promise<boolean>>();
+  const open = new Set<Promise<void>>();
   let stopped: Promise<void> | undefined;
   /** Waits between two tries: one signal each, since what several signals end is larger than an event. */
   const naps = new Set<AbortController>();
@@ -259,20 +260,20 @@ export function commitQueue(options: {
       () => unsaved.delete(rows),
       () => undefined,
     );
-    const durable = work.finally(() => {
+    const durable = work.then(nothing).finally(() => {
       waitingRows -= length;
       waitingSilent -= silent;
       open.delete(durable);
     });
     open.add(durable);
     durable.catch(() => undefined);
-    return { file, commit, durable };
+    return { file, commit, durable, written: work.catch(isFalse) };
   }
 
   const writeAll = (all: Commit): Part[] => split(admit(all)).map(({ file, commit }) => write(file, commit));
 
   /** False when the part was not on disk in time; its rows are sent from memory then. */
-  async function settle({ file, commit, durable }: Part, inTime: ReturnType<typeof withinTime>): Promise<boolean> {
+  async function settle({ file, commit, written }: Part, inTime: ReturnType<typeof withinTime>): Promise<boolean> {
     const result = await inTime;
     if (result === 'stopped') throw new SitewardError('stopped', 'siteward stopped before the commit was on disk');
     if (result === 'durable') return true;
@@ -280,9 +281,9 @@ export function commitQueue(options: {
     overdue[file] += 1;
     const { rows } = commit;
     options.direct(rows);
-    void durable.catch(isFalse).then((isWritten) => {
+    void written.then((isWritten) => {
       overdue[file] -= 1;
-      if (isWritten) written(rows);
+      if (isWritten) options.written?.(rows);
     });
     return false;
   }
@@ -336,7 +337,7 @@ export function commitQueue(options: {
       durable.catch(nothing);
       return {
         durable,
-        durableIn: (lane) => parts.find(({ file }) => file === fileOf(lane))?.durable.then(nothing) ?? durable,
+        durableIn: (lane) => parts.find(({ file }) => file === fileOf(lane))?.durable ?? durable,
         published,
       };
     },

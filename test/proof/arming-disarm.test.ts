@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { code, type Site, startSite } from '../harness/site.ts';
-import { isRoot, type SmallDisk, smallDisk } from '../site/store/small-disk.ts';
+import { isRoot, smallDisk } from '../site/store/small-disk.ts';
 
 /** I14 with real parts: nothing that is broken at once keeps a person with a code from disarming. */
 const yaml = `
@@ -14,12 +14,9 @@ panels:
 `;
 
 let site: Site | undefined;
-let disk: SmallDisk | undefined;
 afterEach(async () => {
   await site?.close();
-  disk?.remove();
   site = undefined;
-  disk = undefined;
 });
 
 describe.skipIf(!isRoot)('a disarm with a code (a disk of its own needs root)', () => {
@@ -27,7 +24,6 @@ describe.skipIf(!isRoot)('a disarm with a code (a disk of its own needs root)', 
     timeout: 180_000,
   }, async () => {
     const small = smallDisk('ext4', 24);
-    disk = small;
     const started = await startSite({ yaml: () => yaml, stateDir: small.dir });
     site = started;
     const { lan, daemon, broker, line } = started;

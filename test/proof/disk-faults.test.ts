@@ -91,7 +91,6 @@ describe.skipIf(!hasStrace)('a disk that fails (needs strace)', () => {
 describe.skipIf(!isRoot)('a small disk that is full (needs root)', () => {
   it('takes 300 more alarms, counts what gave way, is no obstacle to a start, and goes on when there is room', async () => {
     const disk = smallDisk('ext4', 24);
-    cleanups.push(disk.remove);
     const writers = write(disk.dir, [], 2000);
     await writers.promised(200);
     await eventually('the reserve file', () => (existsSync(join(disk.dir, 'reserve')) ? true : undefined));

@@ -255,7 +255,9 @@ describe('a stop', () => {
   it('tries what the disk still does not take once more, and says that it was not written', async () => {
     const { disk, queue } = start();
     disk.site = false;
-    const { durable } = queue.add({ commit: commitOf([row(1)]), publish: () => {} });
+    const { durable, durableIn } = queue.add({ commit: commitOf([row(1)]), publish: () => {} });
+    // Nobody needs to listen to this one.
+    void durableIn('alarm');
     await expect.poll(() => queue.failing).toBe(true);
     await queue.stop();
     await expect(durable).rejects.toMatchObject({ code: 'stopped' });

@@ -148,7 +148,6 @@ it.skipIf(!isRoot).each(['is full', 'has become read-only'])(
   { timeout: 120_000 },
   async (how) => {
     const disk = smallDisk('ext4', 24);
-    ends.push(async () => disk.remove());
     const site = await startRig({ plan, dir: disk.dir });
     ends.push(() => site.stop());
     await site.controller.signals([panel('main', true), panel('s', true)]);

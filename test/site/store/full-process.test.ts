@@ -2,24 +2,13 @@ import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, describe, expect, it } from 'vitest';
-import { until } from './helpers.ts';
-import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
-
-const cleanups: (() => unknown)[] = [];
-afterEach(() => {
-  for (const cleanup of cleanups.splice(0).reverse()) cleanup();
-});
-
-function disk(): SmallDisk {
-  const made = smallDisk('ext4', 24);
-  cleanups.push(made.remove);
-  return made;
-}
+import { describe, expect, it } from 'vitest';
+import { atEnd, until } from './helpers.ts';
+import { isRoot, smallDisk } from './small-disk.ts';
 
 describe.skipIf(!isRoot)('a disk that others fill while the store writes', () => {
   it('does not end the process: no part of a database lies in memory that the disk has to back', async () => {
-    const small = disk();
+    const small = smallDisk('ext4', 24);
     const child = spawn(process.execPath, [join(import.meta.dirname, 'writing-child.ts'), small.dir], {
       stdio: ['pipe', 'pipe', 'inherit'],
     });
@@ -28,7 +17,10 @@ describe.skipIf(!isRoot)('a disk that others fill while the store writes', () =>
       ended = signal ?? `code ${code}`;
     });
     const exit = new Promise((resolve) => child.once('close', resolve));
-    cleanups.push(() => child.kill('SIGKILL'));
+    atEnd(() => {
+      child.kill('SIGKILL');
+      return exit;
+    });
     let answers = 0;
     createInterface({ input: child.stdout }).on('line', () => {
       answers += 1;
@@ -49,7 +41,5 @@ describe.skipIf(!isRoot)('a disk that others fill while the store writes', () =>
     }
     expect(ended).toBeUndefined();
     expect(existsSync(join(small.dir, 'site.db-shm'))).toBe(false);
-    child.kill('SIGKILL');
-    await exit;
   }, 60_000);
 });

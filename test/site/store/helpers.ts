@@ -11,9 +11,21 @@ import { openStore, type Store, type StoreLimits } from '#site/store/index.ts';
 export * from './rows.ts';
 
 const cleanups: (() => unknown)[] = [];
+/** What was begun last ends first; one that fails keeps none of the others from being ended. */
 afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+  const failures: unknown[] = [];
+  for (const cleanup of cleanups.splice(0).reverse()) {
+    try {
+      await cleanup();
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  if (failures.length > 0) throw failures[0];
 });
+
+/** At the end of the test, before the end of what was begun earlier. */
+export const atEnd = (cleanup: () => unknown): void => void cleanups.push(cleanup);
 
 export function temporaryDir(): string {
   const dir = mkdtempSync(join(tmpdir(), 'siteward-store-'));

@@ -1,16 +1,10 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { startStore, temporaryDir, until } from './helpers.ts';
-import { type SmallDisk, smallDisk } from './small-disk.ts';
+import { smallDisk } from './small-disk.ts';
 
 const gap = { lane: 'alarm', seqFrom: 3, seqTo: 9, count: 4, why: 'memory_full', at: 1000 } as const;
-
-let disk: SmallDisk | undefined;
-afterEach(() => {
-  disk?.remove();
-  disk = undefined;
-});
 
 describe('what is in memory only when the store has stopped', () => {
   it('is a gap record at the next start, and once only', async () => {
@@ -37,7 +31,7 @@ describe('what is in memory only when the store has stopped', () => {
   });
 
   it('is left on a disk without a free block', async () => {
-    disk = smallDisk('ext4', 48);
+    const disk = smallDisk('ext4', 48);
     const first = await startStore(disk.dir);
     const path = join(disk.dir, 'losses');
     await until(() => statSync(path, { throwIfNoEntry: false })?.size === 4096);

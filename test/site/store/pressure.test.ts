@@ -1,6 +1,6 @@
 import { rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Lane } from '#site/model/index.ts';
 import { spaceLevel, thresholds } from '#site/store/space.ts';
 import {
@@ -14,17 +14,7 @@ import {
   temporaryDir,
   until,
 } from './helpers.ts';
-import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
-
-const disks: SmallDisk[] = [];
-afterEach(() => {
-  for (const disk of disks.splice(0)) disk.remove();
-});
-function disk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
-  const made = smallDisk(type, mib);
-  disks.push(made);
-  return made;
-}
+import { isRoot, smallDisk } from './small-disk.ts';
 
 const quick = { lookEveryMs: 50, firstLookMs: 1, keepAlarms: 20 } as const;
 const text = 'x'.repeat(2000);
@@ -89,7 +79,7 @@ describe('the levels of a disk', () => {
 
 describe.skipIf(!isRoot)('the reserve file', () => {
   it('is really there, private, and a sixteenth of a small disk', async () => {
-    const { dir } = disk('ext4', 64);
+    const { dir } = smallDisk('ext4', 64);
     const store = await startStore(dir, { limits: quick });
     await until(() => store.storage().reserveBytes > 0);
     const { size, blocks, mode } = statSync(join(dir, 'reserve'));
@@ -99,7 +89,7 @@ describe.skipIf(!isRoot)('the reserve file', () => {
   });
 
   it('goes when nothing fits any more, so that an alarm still does, and comes back with the room', async () => {
-    const small = disk('ext4', 64);
+    const small = smallDisk('ext4', 64);
     const store = await startStore(small.dir, { limits: { ...quick, keepAlarms: 1000 } });
     await until(() => store.storage().reserveBytes > 0);
     small.fill();
@@ -115,7 +105,7 @@ describe.skipIf(!isRoot)('the reserve file', () => {
 
 describe.skipIf(!isRoot).each(['ext4', 'tmpfs'] as const)('a full disk (%s)', (type) => {
   it('takes history first, then waiting activity, and no alarm while there is either', async () => {
-    const small = disk(type, 64);
+    const small = smallDisk(type, 64);
     const store = await startStore(small.dir, { limits: quick });
     await store.commit(commitOf(rows('alarm', 1, 100)));
     await store.settle(Array.from({ length: 50 }, (_, index) => settled(index + 1)));
@@ -137,7 +127,7 @@ describe.skipIf(!isRoot).each(['ext4', 'tmpfs'] as const)('a full disk (%s)', (t
   });
 
   it('counts exactly what gave way: every event is waiting or in a gap record', async () => {
-    const small = disk(type, 64);
+    const small = smallDisk(type, 64);
     const store = await startStore(small.dir, { limits: quick });
     await store.commit(commitOf(rows('activity', 1, 300)));
     await until(() => store.storage().reserveBytes > 0);
@@ -232,7 +222,7 @@ describe('a file at its largest size', () => {
 
 describe.skipIf(!isRoot)('a card of 24 MiB under load', () => {
   it('gives up no trouble, arming or alarm while activity waits, and its pictures go with the events', async () => {
-    const small = disk('ext4', 24);
+    const small = smallDisk('ext4', 24);
     const forgotten = new Set<string>();
     const onForgotten = (files: readonly string[]) => {
       for (const file of files) forgotten.add(file);
@@ -275,7 +265,7 @@ describe.skipIf(!isRoot)('a card of 24 MiB under load', () => {
 
 describe.skipIf(!isRoot)('a bulk.db that is gone while the disk is full', () => {
   it('is told of when there is room again, starts and stops later, with the refused events it held', async () => {
-    const small = disk('ext4', 24);
+    const small = smallDisk('ext4', 24);
     const first = await startStore(small.dir, { limits: quick });
     await first.commit(commitOf([...rows('alarm', 1, 1), ...rows('activity', 2, 3)]));
     await first.settle([parkedVerdict(2, 'activity')]);

@@ -1,21 +1,9 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
-import { commitOf, row, settled, startStore, type TestStore, temporaryDir, until, withFile } from './helpers.ts';
-import { isRoot, type SmallDisk, smallDisk } from './small-disk.ts';
-
-const disks: SmallDisk[] = [];
-const children: ReturnType<typeof spawn>[] = [];
-afterEach(() => {
-  for (const child of children.splice(0)) child.kill();
-  for (const disk of disks.splice(0)) disk.remove();
-});
-function disk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
-  const made = smallDisk(type, mib);
-  disks.push(made);
-  return made;
-}
+import { describe, expect, it } from 'vitest';
+import { atEnd, commitOf, row, settled, startStore, type TestStore, temporaryDir, until, withFile } from './helpers.ts';
+import { isRoot, smallDisk } from './small-disk.ts';
 
 const quick = { lookEveryMs: 50, firstLookMs: 1 } as const;
 const text = 'x'.repeat(2000);
@@ -44,7 +32,7 @@ const seqs = async (store: TestStore) => (await store.take('alarm', 0, 1000)).ma
 
 describe.skipIf(!isRoot)('a file system that turns read-only while siteward runs', () => {
   it('is told as such, and what was refused is taken, once, when it is mended', async () => {
-    const card = disk('ext4', 24);
+    const card = smallDisk('ext4', 24);
     const store = await startStore(card.dir, { limits: quick });
     await store.commit(commitOf([big(1)]));
     card.breakDown();
@@ -64,7 +52,7 @@ describe.skipIf(!isRoot)('a file system that turns read-only while siteward runs
 
 describe.skipIf(!isRoot)('a card that takes no more writes while siteward runs', () => {
   it('still serves what waits', async () => {
-    const card = disk('ext4', 24);
+    const card = smallDisk('ext4', 24);
     const store = await startStore(card.dir, { limits: quick });
     await store.commit(commitOf([big(1), big(2)]));
     card.breakDown();
@@ -75,7 +63,7 @@ describe.skipIf(!isRoot)('a card that takes no more writes while siteward runs',
   });
 
   it('still serves the others when many damaged events cannot be parked, and parks them later', async () => {
-    const card = disk('ext4', 24);
+    const card = smallDisk('ext4', 24);
     const damaged = 2500;
     const last = damaged + 2;
     await (
@@ -122,7 +110,7 @@ describe('errors of the disk that come and go', () => {
       inject,
     ];
     const strace = spawn('strace', trace, { stdio: 'ignore' });
-    children.push(strace);
+    atEnd(() => strace.kill());
     let failures = 0;
     for (let seq = 2; failures === 0 && seq < 300; seq += 1) {
       const commit = commitOf([big(seq)]);
@@ -144,7 +132,7 @@ describe('errors of the disk that come and go', () => {
 
 describe.skipIf(!isRoot)('a full disk', () => {
   it('is no obstacle to a start, and what was stored is served', async () => {
-    const small = disk('ext4', 24);
+    const small = smallDisk('ext4', 24);
     const first = await startStore(small.dir, { limits: quick });
     await first.commit(commitOf([big(1), big(2)]));
     await until(() => first.storage().reserveBytes > 0);
@@ -158,7 +146,7 @@ describe.skipIf(!isRoot)('a full disk', () => {
   });
 
   it('lets delivered events be marked, so that none is sent again, and makes room for itself afterwards', async () => {
-    const small = disk('ext4', 24);
+    const small = smallDisk('ext4', 24);
     const store = await startStore(small.dir, { limits: quick });
     const all = Array.from({ length: 600 }, (_, index) => index + 1);
     for (const seq of all) await store.commit(commitOf([big(seq)]));

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { atEnd } from './helpers.ts';
 
 /** A file system of its own, small enough to be filled. Needs root, as CI has. */
 export interface SmallDisk {
@@ -26,15 +27,24 @@ export interface SmallDisk {
   breakDown(): void;
   /** Checks it and mounts it again in the same place. */
   mend(): void;
-  remove(): void;
 }
 
-/** `ext4` is a loop mount without reserved blocks: what a card is, journal and all. */
+/**
+ * `ext4` is a loop mount without reserved blocks: what a card is, journal and all. Unmounted and removed at the end of the
+ * test, after the stores on it were stopped: a store that still runs would make its folder anew.
+ */
 export function smallDisk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
   const home = mkdtempSync(join(tmpdir(), 'siteward-disk-'));
   const mount = join(home, 'mount');
-  mkdirSync(mount);
   const image = join(home, 'image');
+  const remove = () => {
+    process.off('exit', remove);
+    spawnSync('umount', ['--lazy', mount], { stdio: 'ignore' });
+    rmSync(home, { recursive: true, force: true });
+  };
+  process.once('exit', remove);
+  atEnd(remove);
+  mkdirSync(mount);
   if (type === 'ext4') {
     closeSync(openSync(image, 'w'));
     truncateSync(image, mib * 1024 ** 2);
@@ -77,10 +87,6 @@ export function smallDisk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
       const { status } = spawnSync('e2fsck', ['-fy', image], { stdio: 'ignore' });
       if (status === null || status > 1) throw new Error(`e2fsck ended with ${status}`);
       execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, mount]);
-    },
-    remove() {
-      execFileSync('umount', ['--lazy', mount]);
-      rmSync(home, { recursive: true, force: true });
     },
   };
 }
