@@ -24,8 +24,12 @@ export interface LiveWords {
   lost(): void;
   found(): void;
   saw(reading: Reading): void;
-  /** A retained word that would disarm, end an alarm or calm a zone, after a loss of the broker: it needs a live one to confirm it. */
-  isDoubtful(reading: Reading): boolean;
+  /**
+   * A retained word that would disarm, end an alarm or calm a zone, after a loss of the broker: it needs a live one to confirm it.
+   * So does one that `waited` in the queue of a broker that was lost in this run: a broker that crashes delivers an old queue again. After a
+   * start the queue is what came while siteward was away.
+   */
+  isDoubtful(reading: Reading, waited: boolean): boolean;
   /** Keeps a message with such a word, the newest of its topic. */
   doubted(message: Message, readings: readonly Reading[]): void;
   /** A newer message has come on this topic. */
@@ -58,6 +62,7 @@ export function createLiveWords(clock: Clock, { known = new Map(), tellsBridge }
   let lostMono: number | undefined = isStart ? clock.monotonic() : undefined;
   let foundMono: number | undefined;
   let hasDoubt = false;
+  let isSinceStart = isStart;
   /** By topic, with the keys of what they speak of. */
   const kept = new BoundedMap<string, Kept>(doubtedCap);
   /** Since the loss: what was told live, and whether the bridge has told of its own connection. */
@@ -70,6 +75,7 @@ export function createLiveWords(clock: Clock, { known = new Map(), tellsBridge }
     lost() {
       lostMono ??= clock.monotonic();
       foundMono = undefined;
+      isSinceStart = isStart;
       kept.clear();
       told.clear();
       hasBridgeCome = false;
@@ -92,10 +98,10 @@ export function createLiveWords(clock: Clock, { known = new Map(), tellsBridge }
       if (reading.kind === 'zone') zones.set(reading.key, { ...zones.get(reading.key), ...levelsOf(reading) });
       told.set(nameOf(reading), true);
     },
-    isDoubtful(reading) {
+    isDoubtful(reading, waited) {
       // The first retained words can be read before `found` is called: they come in one packet with the answer to SUBSCRIBE.
       const isDoubted = lostMono === undefined ? hasDoubt : isShortLoss(lostMono);
-      if (!isDoubted || reading.context || !reading.replay) return false;
+      if (!isDoubted || reading.context || !(reading.replay || (waited && !isSinceStart))) return false;
       if (reading.kind === 'zone') {
         const heard = zones.get(reading.key);
         return levels.some((level) => heard?.[level] === true && reading[level] === false);
@@ -108,7 +114,7 @@ export function createLiveWords(clock: Clock, { known = new Map(), tellsBridge }
     },
     doubted(message, readings) {
       const about = readings.filter((one) => one.kind === 'partition' || one.kind === 'zone');
-      const isOfPartition = about.some((one) => one.kind === 'partition' && this.isDoubtful(one));
+      const isOfPartition = about.some((one) => one.kind === 'partition' && this.isDoubtful(one, true));
       kept.set(message.topic, { message, keys: new Set(about.map(nameOf)), isOfPartition });
     },
     replaced(topic) {

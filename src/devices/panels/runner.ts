@@ -75,7 +75,7 @@ export class Runner {
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, message);
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    const doubtful = all.filter((reading) => this.#words.isDoubtful(reading));
+    const doubtful = all.filter((reading) => this.#words.isDoubtful(reading, waited));
     const isDoubted = doubtful.some(({ kind }) => kind === 'partition');
     // What such a message says of zones is as old: it would end those of the running alarm.
     const readings = all.filter((reading) => !doubtful.includes(reading) && !(isDoubted && reading.kind === 'zone'));

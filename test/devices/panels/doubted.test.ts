@@ -19,8 +19,8 @@ function rig(given: Record<string, unknown>, known?: ArmingWord) {
     ...{ clock, log: pino({ level: 'silent' }) },
     ...(known && { known: new Map([['p1', known]]) }),
   });
-  const says = (topic: string, payload: string, retain: boolean) =>
-    (runner.take({ topic, payload: Buffer.from(payload), retain })?.signals ?? []).flatMap(shown);
+  const says = (topic: string, payload: string, retain: boolean, waited = false) =>
+    (runner.take({ topic, payload: Buffer.from(payload), retain }, waited)?.signals ?? []).flatMap(shown);
   if (known === undefined) runner.brokerFound();
   return { clock, runner, says };
 }
@@ -243,5 +243,23 @@ describe('a retained level of a zone', () => {
     clock.advance(5000);
     runner.brokerFound();
     expect(said('armed_away', 'off', true)).toEqual(['p1 armed_away']);
+  });
+});
+
+describe('a message of an old queue', () => {
+  it('disarms nothing after a loss of the broker in this run, and does after a start', () => {
+    const texecom = { profile: 'texecom2mqtt', partitions: { p1: 'house' } };
+    const area = 'texecom2mqtt/area/house';
+    const lost = rig(texecom);
+    lost.says(area, '{"status":"full_armed"}', false);
+    lost.runner.brokerLost('gone');
+    lost.clock.advance(5000);
+    expect(lost.says(area, '{"status":"disarmed"}', false, true)).toEqual([]);
+    lost.runner.brokerFound();
+    expect(lost.says(area, '{"status":"disarmed"}', false, true)).toEqual([]);
+    expect(lost.says(area, '{"status":"triggered"}', false, true)).toEqual(['p1 triggered']);
+    expect(lost.says(area, '{"status":"disarmed"}', false)).toEqual(['p1 disarmed']);
+    const started = rig(texecom, 'armed_away');
+    expect(started.says(area, '{"status":"disarmed"}', false, true)).toEqual(['p1 disarmed']);
   });
 });

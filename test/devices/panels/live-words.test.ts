@@ -36,7 +36,7 @@ describe('a retained state after a loss of the broker', () => {
     ['disarmed', 'armed_away', false],
     ['disarmed', 'disarmed', false],
   ])('%s heard live, %s retained: doubtful %s', (live, retained, isDoubtful) => {
-    expect(rig(live, 5000).isDoubtful(says(retained, true))).toBe(isDoubtful);
+    expect(rig(live, 5000).isDoubtful(says(retained, true), false)).toBe(isDoubtful);
   });
 
   it('is doubted as well when it is read before the subscription is known to stand', () => {
@@ -45,22 +45,22 @@ describe('a retained state after a loss of the broker', () => {
     words.saw(says('armed_away'));
     words.lost();
     clock.advance(5000);
-    expect(words.isDoubtful(says('disarmed', true))).toBe(true);
+    expect(words.isDoubtful(says('disarmed', true), false)).toBe(true);
     clock.advance(600_000);
-    expect(words.isDoubtful(says('disarmed', true))).toBe(false);
+    expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
   });
 
   it('is believed when it is live, when no broker was lost, and when the broker was away for long', () => {
-    expect(rig('armed_away', 5000).isDoubtful(says('disarmed'))).toBe(false);
-    expect(rig('armed_away', 600_001).isDoubtful(says('disarmed', true))).toBe(false);
+    expect(rig('armed_away', 5000).isDoubtful(says('disarmed'), false)).toBe(false);
+    expect(rig('armed_away', 600_001).isDoubtful(says('disarmed', true), false)).toBe(false);
     const words = createLiveWords(manualClock(), { tellsBridge: true });
     words.saw(says('armed_away'));
-    expect(words.isDoubtful(says('disarmed', true))).toBe(false);
+    expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
   });
 
   it('is believed again when a live word has said the same', () => {
     const words = rig('armed_away', 5000);
     words.saw(says('disarmed'));
-    expect(words.isDoubtful(says('disarmed', true))).toBe(false);
+    expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
   });
 });
