@@ -71,6 +71,12 @@ export function interpret(compiled: Compiled, memory: Memory, message: Message):
   return { memory: run.memory, readings: run.readings, notes };
 }
 
+/** The state of a partition without the entry delay that nobody has told the end of. */
+export function withoutPending(memory: Memory, key: string): { memory: Memory; state: ArmingWord | undefined } {
+  const slots = new Map([...(memory.states.get(key) ?? [])].filter(([, word]) => word !== 'pending'));
+  return { memory: { ...memory, states: bounded(memory.states, key, slots) }, state: highest(slots.values()) };
+}
+
 function findRule(compiled: Compiled, topic: string) {
   const slash = topic.indexOf('/');
   for (const rule of compiled.byHead.get(slash === -1 ? topic : topic.slice(0, slash)) ?? []) {
@@ -287,8 +293,8 @@ class Run {
     const slots = new Map(this.memory.states.get(key));
     if (said === null) slots.delete(read.source);
     else slots.set(read.source, said);
-    // A disarming ends the entry delay, also where the word of its end was lost.
-    if (said === 'disarmed' && !this.#retain)
+    // A disarming and an alarm end the entry delay, also where the word of its end was lost.
+    if ((said === 'disarmed' || said === 'triggered') && !this.#retain)
       for (const [source, word] of slots) if (word === 'pending') slots.delete(source);
     this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
     return highest(slots.values());

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { ArmingWord, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
@@ -7,7 +8,7 @@ import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
-import { emptyMemory, interpret, type Memory } from './interpret.ts';
+import { emptyMemory, interpret, type Memory, withoutPending } from './interpret.ts';
 import { createLiveWords, type LiveWords } from './live-words.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
@@ -17,6 +18,8 @@ import { createZoneSilence, type ZoneSilence } from './silence.ts';
 
 /** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
 const neverHeardMs = 120_000;
+/** No entry delay lasts longer: panels take four minutes at most (alarm-domain 2). */
+const pendingMs = 600_000;
 
 export type MessageResult = 'read' | 'ignored' | 'unmapped' | 'dropped' | 'unmatched';
 
@@ -42,6 +45,8 @@ export class Runner {
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
   #memory: Memory = emptyMemory();
+  /** Since when partitions are in their entry delay, by the bridge's key. */
+  readonly #pending = new BoundedMap<string, number>(256);
   #lastHeard: number;
   #lives = false;
 
@@ -92,6 +97,7 @@ export class Runner {
     if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
       this.#words.saw(reading);
+      this.#noteEntry(reading);
       this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
@@ -162,7 +168,28 @@ export class Runner {
 
   /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */
   checkSilence(): Signal[] {
-    return [this.#neverHeard() ?? this.#gone() ?? [], this.#zones.lost()].flat();
+    return [this.#neverHeard() ?? this.#gone() ?? [], this.#zones.lost(), this.#entriesOver()].flat();
+  }
+
+  #noteEntry(reading: Reading): void {
+    if (reading.kind !== 'partition' || reading.context || reading.state === undefined) return;
+    if (reading.state !== 'pending') this.#pending.delete(reading.key);
+    else if (!this.#pending.has(reading.key)) this.#pending.set(reading.key, this.#clock.monotonic());
+  }
+
+  /** The word that ended an entry delay was lost: its partition is what its other topics say. */
+  #entriesOver(): Signal[] {
+    const over = [...this.#pending.entries()].filter(([, since]) => this.#clock.monotonic() - since >= pendingMs);
+    return over.flatMap(([key]) => {
+      this.#pending.delete(key);
+      const { memory, state } = withoutPending(this.#memory, key);
+      // A panel that has one topic only may say so.
+      if (state === undefined) return [];
+      this.#memory = memory;
+      return [
+        ...mapReading(this.built.mapping, { kind: 'partition', key, state, replay: true, context: false }).signals,
+      ];
+    });
   }
 
   #gone(): Signal | undefined {

@@ -263,3 +263,28 @@ describe('a message of an old queue', () => {
     expect(started.says(area, '{"status":"disarmed"}', false, true)).toEqual(['p1 disarmed']);
   });
 });
+
+describe('an entry delay whose end nobody has told', () => {
+  const dsc = () => {
+    const one = rig({ profile: 'dsc-keybus' });
+    one.says('dsc/Get/Partition1', 'armed_away', false);
+    expect(one.says('dsc/Get/Partition1/Message', 'Entry delay in progress', false)).toEqual(['p1 pending']);
+    return one;
+  };
+
+  it('is over after ten minutes, and the partition is what its panel has said otherwise', () => {
+    const { clock, runner } = dsc();
+    clock.advance(599_999);
+    expect(runner.checkSilence().flatMap(shown)).toEqual([]);
+    clock.advance(1);
+    expect(runner.checkSilence().flatMap(shown)).toEqual(['p1 armed_away']);
+    clock.advance(600_000);
+    expect(runner.checkSilence().flatMap(shown)).toEqual([]);
+  });
+
+  it('is over with the alarm', () => {
+    const { says } = dsc();
+    expect(says('dsc/Get/Partition1', 'triggered', false)).toEqual(['p1 triggered']);
+    expect(says('dsc/Get/Partition1', 'armed_away', false)).toEqual(['p1 armed_away']);
+  });
+});
