@@ -2,6 +2,7 @@ import { createSocket, type Socket as Datagrams } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { Gauge } from 'prom-client';
+import type { Clock } from '#lib/clock.ts';
 import { createSplitter } from '#lib/dc09/index.ts';
 
 /** Everything a caller can make grow has an end; at it the caller is dropped, and a panel calls again. */
@@ -14,6 +15,8 @@ export const socketBounds = {
   unread: 64 * 1024,
   datagrams: 64,
 } as const;
+/** Panels send their frame as soon as they are connected: after so long without one a connection gives way to a newcomer. */
+const youngMs = 2000;
 const idleDefaultMs = 900_000;
 const provenDefaultMs = 30_000;
 
@@ -27,6 +30,7 @@ export interface SocketsOptions {
   readonly isAllowed: (address: string) => boolean;
   readonly dropped: (why: 'overflow' | 'connections' | 'busy' | 'unproven' | 'address') => void;
   readonly connections: Gauge;
+  readonly clock: Pick<Clock, 'monotonic'>;
   /** A connection of a panel ends after so long without a byte. */
   readonly idleMs?: number | undefined;
   /** One that is no panel's by then ends, so that nobody holds the places of the panels. */
@@ -74,28 +78,55 @@ export async function openSockets(options: SocketsOptions): Promise<Sockets> {
   }
 }
 
+/** One open connection. */
+interface Line {
+  readonly socket: Socket;
+  readonly address: string;
+  /** When it was opened, or a frame came. */
+  heardMono: number;
+  /** A frame of a panel has come. */
+  isPanel: boolean;
+}
+
+/**
+ * The line that gives way to a new one from `address`: of too many from there the one that was silent for longest, since a panel may leave
+ * its old ones behind; of too many in all one that has shown no panel. Undefined: none does, and the new one is refused.
+ */
+function givesWay(lines: readonly Line[], address: string, mono: number): Line | undefined {
+  const silent = (some: readonly Line[]) => some.toSorted((a, b) => a.heardMono - b.heardMono)[0];
+  const same = lines.filter((line) => line.address === address);
+  if (same.length >= socketBounds.perAddress) return silent(same);
+  return silent(lines.filter((line) => !line.isPanel && mono - line.heardMono >= youngMs));
+}
+
 async function openTcp(options: SocketsOptions, port: number): Promise<Sockets> {
-  const open = new Map<Socket, string>();
-  const server: Server = createServer((socket) => {
+  const open = new Set<Line>();
+  const { clock } = options;
+  // Some callers end their side with the frame, and still want its answer.
+  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
     const address = socket.remoteAddress ?? '';
     if (!options.isAllowed(address)) {
       options.dropped('address');
       socket.destroy();
       return;
     }
-    const same = [...open.values()].filter((one) => one === address).length;
-    if (open.size >= socketBounds.connections || same >= socketBounds.perAddress) {
+    const lines = [...open];
+    const isFull = lines.length >= socketBounds.connections;
+    if (isFull || lines.filter((line) => line.address === address).length >= socketBounds.perAddress) {
       options.dropped('connections');
-      socket.destroy();
-      return;
+      const old = givesWay(lines, address, clock.monotonic());
+      if (old !== undefined) open.delete(old);
+      (old?.socket ?? socket).destroy();
+      if (old === undefined) return;
     }
-    open.set(socket, address);
+    const line: Line = { socket, address, heardMono: clock.monotonic(), isPanel: false };
+    open.add(line);
     options.connections.set(open.size);
     socket.once('close', () => {
-      open.delete(socket);
+      open.delete(line);
       options.connections.set(open.size);
     });
-    serve(socket, address, options);
+    serve(line, options);
   });
   server.listen(port, options.host);
   await once(server, 'listening');
@@ -104,21 +135,26 @@ async function openTcp(options: SocketsOptions, port: number): Promise<Sockets> 
     port: typeof bound === 'object' && bound !== null ? bound.port : port,
     broken: failure(server),
     async close() {
-      for (const socket of open.keys()) socket.destroy();
+      for (const { socket } of open) socket.destroy();
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
 }
 
 /** One connection: frames are answered in the order they came, each when what it said is kept. */
-function serve(socket: Socket, address: string, options: SocketsOptions): void {
+function serve(line: Line, options: SocketsOptions): void {
+  const { socket, address } = line;
   const splitter = createSplitter();
   let waiting = 0;
   let tail: Promise<unknown> = Promise.resolve();
   const one = async (frame: string) => {
     const answer = socket.destroyed ? undefined : await options.answer(frame, { address, transport: 'tcp' });
     if (answer !== undefined && !socket.destroyed) socket.write(answer.text, 'latin1');
-    if (answer?.isPanel === true) clearTimeout(unproven);
+    if (answer?.isPanel === true) {
+      clearTimeout(unproven);
+      line.isPanel = true;
+      line.heardMono = options.clock.monotonic();
+    }
     if (socket.writableLength > socketBounds.unread) socket.destroy();
     waiting -= 1;
     if (waiting < socketBounds.waiting) socket.resume();
@@ -131,6 +167,7 @@ function serve(socket: Socket, address: string, options: SocketsOptions): void {
   socket.setTimeout(options.idleMs ?? idleDefaultMs, () => socket.destroy());
   // The caller's trouble; `close` follows.
   socket.on('error', () => {});
+  socket.on('end', () => void tail.then(() => socket.end()));
   socket.on('data', (bytes) => {
     const { frames, overflow } = splitter.push(bytes);
     for (const frame of frames) {

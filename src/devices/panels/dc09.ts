@@ -144,6 +144,7 @@ class ReceiverPart implements Receiver {
           isAllowed: (address) => this.#isAllowed(address),
           dropped: (why) => this.#dropped(why),
           connections: this.#metrics.connections,
+          clock: this.#options.clock,
           idleMs,
           provenMs,
         });

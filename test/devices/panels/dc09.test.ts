@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -667,6 +667,51 @@ describe('bad callers', () => {
     await until(async () => (await rig.count('connections')) === 4, 'the refusals');
     for (const socket of sockets) socket.destroy();
     await until(async () => nameOf((await rig.say({ id: 'NULL' })) ?? '') === 'ACK', 'a place');
+  });
+
+  it('that hold every place give way to a panel, where no panel has from', async () => {
+    const rig = await receiving();
+    const strangers = Array.from({ length: 64 }, (_, n) =>
+      connect({
+        port: rig.receiver.port ?? 0,
+        host: '127.0.0.1',
+        localAddress: `127.0.0.${10 + Math.floor(n / 8)}`,
+      }).on('error', () => {}),
+    );
+    const places = async () =>
+      (await rig.metrics.getSingleMetric('siteward_dc09_connections')?.get())?.values[0]?.value;
+    await until(async () => (await places()) === 64, 'all places');
+    rig.clock.advance(2000);
+    expect(nameOf((await rig.say({ data: 'Nri1/FA004' })) ?? '')).toBe('ACK');
+    for (const socket of strangers) socket.destroy();
+  });
+
+  it('that leave their connections behind get a new one in place of the oldest', async () => {
+    const rig = await receiving();
+    const left: Socket[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      const socket = connect(rig.receiver.port ?? 0, '127.0.0.1').on('error', () => {});
+      left.push(socket);
+      socket.write(frameOf({ id: 'NULL', seq: `000${n}`, account: '1234', wallMs: rig.clock.wall() }));
+      await once(socket, 'data');
+      rig.clock.advance(1000);
+    }
+    expect(nameOf((await rig.say({ data: 'Nri1/FA004' })) ?? '')).toBe('ACK');
+    await until(() => left[0]?.destroyed === true, 'the end of the oldest');
+    expect(left.map(({ destroyed }) => destroyed)).toEqual([true, ...Array(7).fill(false)]);
+    for (const socket of left) socket.destroy();
+  });
+
+  it('that end their side with the frame get its answer', async () => {
+    const rig = await receiving();
+    const socket = connect({ port: rig.receiver.port ?? 0, host: '127.0.0.1', allowHalfOpen: true });
+    let heard = '';
+    socket.on('data', (bytes) => {
+      heard += bytes.toString('latin1');
+    });
+    socket.end(frameOf({ seq: '0001', account: '1234', data: 'Nri1/BA002', wallMs: rig.clock.wall() }));
+    await once(socket, 'end');
+    expect(nameOf(heard)).toBe('ACK');
   });
 
   it('from addresses no panel has take no place of a panel', async () => {
