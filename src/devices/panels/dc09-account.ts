@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { describe, isCode } from '#errors.ts';
+import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import {
   accountIn,
@@ -67,6 +68,11 @@ const ageBounds = { leastMs: 5000, mostMs: 7 * 86_400_000 } as const;
 /** A panel that empties its memory sends a frame with each answer; more than this is none. */
 export const frameRate = { burst: 200, perSecond: 20 } as const;
 
+/** Frames that are remembered within the window of the clock. */
+const cipherCap = 256;
+/** So often a frame is refused before it is acknowledged without an effect. */
+const refusals = 2;
+
 interface Opened {
   readonly content: Content;
   readonly key?: Buffer;
@@ -79,6 +85,9 @@ export class Account {
   readonly isAllowed: (address: string) => boolean;
   readonly #repeats = new Repeats();
   readonly #openings: Openings | undefined;
+  /** Frames with a key that were taken, and what was refused of them how often; by what was encrypted. */
+  readonly #ciphers = new BoundedMap<string, true>(cipherCap);
+  readonly #refused = new BoundedMap<string, number>(cipherCap);
   readonly #hints;
   readonly #gate;
   readonly #rate;
@@ -93,7 +102,7 @@ export class Account {
     this.#openings = keys === undefined ? undefined : new Openings(options.memory, account.toUpperCase(), keys);
     this.#hints = createHints(options.mapping.panel.id, options.clock);
     this.#gate = hourlyGate(options.clock);
-    this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 1 });
+    this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 2 });
     this.#heardMono = options.clock.monotonic();
   }
 
@@ -107,21 +116,24 @@ export class Account {
   }
 
   /** What to answer; resolves when what the frame caused is on disk. */
-  async take(frame: Frame, address: string): Promise<Answer> {
+  async take(frame: Frame, { address, transport }: { address: string; transport: string }): Promise<Answer> {
     if (!this.isAllowed(address)) return this.#not('address', 'a frame came from an address that is not in from');
     const opened = this.#open(frame);
     if (opened === undefined) return this.#not('key', keyTexts[frame.isEncrypted ? 'wrong' : 'clear'], duh(frame));
-    if (!this.#rate.take('')) return { result: 'rate', isShown: true };
+    // Apart: what a datagram forges or plays again keeps nothing from a connection.
+    if (!this.#rate.take(transport)) return { result: 'rate', isShown: true };
     const { content, key } = opened;
     const { clock } = this.#options;
     if (!this.#isTimely(content)) return this.#not('time', timeText, nak(clock.wall()));
     const isOwn = key === undefined || isOf(frame, content);
-    if (isOwn && content.at !== undefined) this.#openings?.heard(content.at);
     const all = frame.id === 'NULL' ? [] : known.has(frame.id) ? parseReports(frame.id, content.data) : undefined;
     if (all === undefined) return this.#not('unread', 'a frame could not be read', duh(frame));
     // An alarm always passes: some panels write the account of the partition there.
     const reports = isOwn ? all : all.filter((report) => this.#isAlarm(report));
     if (!isOwn && reports.length === 0) return this.#not('unread', accountText, duh(frame));
+
+    // A link test says nothing of the arming, and may pass an opening that waits for its answer.
+    if (isOwn && reports.length > 0 && content.at !== undefined) this.#openings?.heard(content.at);
 
     const answer = ack(frame, key === undefined ? undefined : { key, wallMs: clock.wall() });
     if (reports.length === 0) {
@@ -137,24 +149,38 @@ export class Account {
       await this.#heardAgain(again.isDue ? mapped.signals.filter(isKnownAgain).map(reminding) : []);
       return { result: 'duplicate', answer, isShown };
     }
-    if (content.at === undefined || this.#openings === undefined || !mapped.signals.some(isOpening))
-      return this.#act(mapped, name, report, answer);
+    const cipher = key === undefined ? undefined : digestOf(frame.rest);
+    if (cipher !== undefined && this.#ciphers.has(cipher)) return this.#replayed(mapped, cipher, answer);
+    if (content.at === undefined || this.#openings === undefined || !mapped.signals.some(isOpening)) {
+      const done = await this.#act(mapped, name, report, answer);
+      if (cipher !== undefined && done.result === 'read') this.#ciphers.set(cipher, true);
+      return done;
+    }
 
     const opening = { at: content.at, seq: frame.seq, cipher: frame.rest };
     const verdict = await this.#judge(this.#openings, opening);
     if (verdict === undefined) return failed(isShown);
     if (verdict === 'known') return { result: 'duplicate', answer, isShown };
-    if (verdict === 'old') {
-      // Whatever else it says is no disarm, and passes: only an opening is worth playing again.
-      const rest = mapped.signals.filter(
-        (signal) => signal.kind === 'alarm' || (signal.kind === 'zone' && signal.alarm),
-      );
-      if (rest.length > 0 && !(await this.#keep(rest))) return failed(isShown);
-      return this.#not('replayed', replayText, nak(clock.wall()));
-    }
+    if (verdict === 'old') return this.#replayed(mapped, digestOf(frame.rest), answer);
     const done = await this.#act(mapped, name, report, answer);
     if (done.result === 'read') await this.#openings.taken(opening);
     return done;
+  }
+
+  /**
+   * A frame of which nobody knows whether its panel has sent it. Whatever it says of an alarm passes; the rest changes nothing: an opening, a
+   * closing or a restore that is played again would tell what is no more. A panel takes the time and sends it anew, or at last gets an
+   * answer, since its alarms wait behind.
+   */
+  async #replayed(mapped: Mapped, cipher: string, answer: string): Promise<Answer> {
+    const rest = mapped.signals.filter((signal) => signal.kind === 'alarm' || (signal.kind === 'zone' && signal.alarm));
+    if (rest.length > 0 && !(await this.#keep(rest))) return failed(mapped.isShown);
+    const times = (this.#refused.get(cipher) ?? 0) + 1;
+    this.#refused.set(cipher, times);
+    const told = times > refusals ? answer : nak(this.#options.clock.wall());
+    return mapped.isShown
+      ? this.#not('replayed', replayText, told)
+      : { result: 'replayed', answer: told, isShown: false };
   }
 
   async #act(mapped: Mapped, name: FrameName, report: string, answer: string): Promise<Answer> {
@@ -309,9 +335,11 @@ const isAlarm = (signal: Signal): boolean =>
 
 const isOpening = (signal: Signal): boolean => signal.kind === 'partition' && signal.state === 'disarmed';
 
+const digestOf = (cipher: string): string => createHash('sha256').update(cipher.toUpperCase()).digest('base64url');
+
 const accountText = 'a frame names one account before its content and another one within';
 const replayText =
-  'an opening was refused and the panel was told the time: it is not newer than what was heard before, so that somebody may have played it again';
+  'a frame changed nothing and the panel was told the time: it is not newer than what was heard before, so that somebody may have played it again';
 const keyTexts = {
   wrong: 'a frame could not be opened: the key of the panel and that of the configuration differ, or one is missing',
   clear: 'a frame in clear was refused or could not be read: where a key is given, the panel must encrypt',

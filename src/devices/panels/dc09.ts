@@ -167,7 +167,8 @@ class ReceiverPart implements Receiver {
   }
 
   /** Silence to what is broken, foreign or too much: a panel sends it again, and nobody else learns anything. */
-  async #answer(text: string, { address, transport }: Caller): Promise<FrameAnswer | undefined> {
+  async #answer(text: string, caller: Caller): Promise<FrameAnswer | undefined> {
+    const { address, transport } = caller;
     // Apart, since anybody can send datagrams in the name of a panel.
     if (!this.#addresses.take(`${transport} ${address}`)) return this.#count('', 'rate');
     const frame = parseFrame(text);
@@ -179,7 +180,7 @@ class ReceiverPart implements Receiver {
       return { text: duh(frame), isPanel: false };
     }
     try {
-      const { result, answer, isShown } = await unlessAborted(found.account.take(frame, address), this.#abort.signal);
+      const { result, answer, isShown } = await unlessAborted(found.account.take(frame, caller), this.#abort.signal);
       if (isShown) this.#count(found.id, result);
       return answer === undefined ? undefined : { text: answer, isPanel: ofPanels.has(result) };
     } catch (error) {

@@ -331,6 +331,58 @@ describe('a recorded frame that is played again', () => {
     expect(armed(rig)).toBe(true);
   });
 
+  it.each(['CL7', 'BH002', 'BB002', 'TR002'])(
+    'changes nothing either when it is %s, and an alarm passes',
+    async (what) => {
+      const rig = await receiving({ key });
+      const recorded = sent(rig, `Nri1/${what}`, '0001');
+      expect(await play(rig, recorded)).toBe('ACK');
+      const before = rig.signals.length;
+      for (const answer of ['NAK', 'NAK', 'ACK', 'ACK'])
+        expect(await play(rig, renumbered(recorded, '7777'))).toBe(answer);
+      expect(rig.signals.slice(before)).toEqual([]);
+      // The same frame again is the panel, which has not heard the answer.
+      expect(await play(rig, recorded)).toBe('ACK');
+      const alarm = sent(rig, 'Nri1/FA004', '0002');
+      await play(rig, alarm);
+      await play(rig, renumbered(alarm, '7778'));
+      expect(told(rig.signals.slice(before)).filter((one) => one.alarm === true)).toHaveLength(2);
+    },
+  );
+
+  it.each(['utc', 'ignored'])(
+    'is none after a link test alone, and at last is acknowledged (clock: %s)',
+    async (clock) => {
+      const rig = await receiving({ key, dc09: { clock } });
+      await play(rig, sent(rig, 'Nri1/CL7', '0001'));
+      rig.clock.advance(1000);
+      const opening = sent(rig, 'Nri1/OP7', '0002');
+      rig.clock.advance(3000);
+      const test = frameOf({ id: 'NULL', seq: '0000', account: '1234', key, wallMs: rig.clock.wall() });
+      expect(await play(rig, test)).toBe('ACK');
+      expect(await play(rig, opening)).toBe('ACK');
+      expect(armed(rig)).toBe(false);
+      // Behind an alarm of the panel it is too late; its queue goes on all the same.
+      await play(rig, sent(rig, 'Nri1/CL7', '0003'));
+      const late = sent(rig, 'Nri1/OP8', '0005', rig.clock.wall() - 1000);
+      for (const answer of ['NAK', 'NAK', 'ACK']) expect(await play(rig, late)).toBe(answer);
+      expect(armed(rig)).toBe(true);
+    },
+  );
+
+  it('as a flood of datagrams keeps nothing from the connection of the panel', async () => {
+    const rig = await receiving({ key });
+    const recorded = frameOf({ id: 'NULL', seq: '0000', account: '1234', key, wallMs: rig.clock.wall() });
+    const socket = createSocket('udp4');
+    for (let n = 0; n < 12; n += 1) {
+      for (let m = 0; m < 40; m += 1) socket.send(recorded, rig.receiver.port ?? 0, '127.0.0.1');
+      await until(async () => (await rig.count('rate')) + (await rig.count('link_test')) > n * 20, 'some');
+    }
+    await until(async () => (await rig.count('rate')) > 0, 'the limit');
+    expect(await play(rig, sent(rig, 'Nri1/FA004', '0001'))).toBe('ACK');
+    socket.close();
+  });
+
   it('keeps no alarm back', async () => {
     const rig = await receiving({ key });
     const old = rig.clock.wall() - 10_000;
