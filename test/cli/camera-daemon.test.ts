@@ -1,0 +1,210 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
+import { eventually } from '#sandbox/demo/processes.ts';
+import { makeCertificate } from '../devices/onvif/make-certificate.ts';
+import { cameraModel, motion, type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';
+import { camera, code, type Site, startSite } from '../harness/site.ts';
+import { siteward } from './run-cli.ts';
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite({
+    broker: 'embedded',
+    cameras: ['yard', 'lobby'],
+    yaml: ({ cameras }) => `
+partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
+cameras:
+  # Looks at the yard.
+${camera('yard', cameras.yard, 'name: Yard, zone: "21", pictures: armed')}
+${camera('lobby', cameras.lobby, 'zone: "22", zone_type: panic_silent')}
+`,
+  });
+  await eventually(
+    'the cameras',
+    async () => ((await listed()).every(({ events }) => events === true) ? true : undefined),
+    {
+      timeoutMs: 60_000,
+    },
+  );
+}, 120_000);
+afterAll(() => site?.close());
+
+const opened: ScriptedCamera[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0)) await one.close();
+});
+
+const run = (args: readonly string[], input = '') =>
+  siteward(['camera', ...args], { SITEWARD_SOCKET: site.socket }, input);
+const lines = <T>(out: string): T[] =>
+  out
+    .trim()
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as T);
+const listed = async () => lines<CameraEntry>((await run(['list', '--json'])).out);
+const one = async (id: string) => (await listed()).find((entry) => entry.id === id);
+
+test('the list shows each camera with what the daemon knows', async () => {
+  const [yard, lobby] = await listed();
+  expect(yard).toMatchObject({
+    ...{ id: 'yard', kind: 'camera', name: 'Yard', zone: '21', partitions: ['p1'], pictures: 'armed' },
+    ...{ reachable: true, authenticated: true, events: true, troubles: [] },
+  });
+  expect(yard?.model).not.toBe('');
+  expect(lobby).not.toHaveProperty('zone');
+  expect(lobby).not.toHaveProperty('last_event');
+  const { out } = await run(['list']);
+  expect(out).toMatch(/^yard +Yard +events arrive/m);
+  expect(out).toContain('clock right');
+});
+
+test('what a camera says is shown with what is made of it; of one that may call silently nothing is', async () => {
+  site.cameras.yard?.send('motion on');
+  const seen = await eventually(
+    'the motion',
+    async () => {
+      const { out } = await run(['events', 'yard', '--json', '--for', '0s']);
+      return lines<CameraMessage>(out).find(({ signals }) =>
+        signals.some(({ state, replay }) => state === 'on' && !replay),
+      );
+    },
+    { timeoutMs: 30_000 },
+  );
+  expect(seen).toMatchObject({ outcome: 'signal', signals: [{ device: 'camera yard', detection: 'motion' }] });
+  expect(seen.topic).toContain('Motion');
+  const following = run(['events', 'yard', '--for', '20s']);
+  site.cameras.yard?.send('motion off');
+  const { out, code: exit } = await following;
+  expect(exit).toBe(0);
+  expect(out).toMatch(/=> camera yard: motion off/);
+  expect(await run(['events', 'lobby', '--for', '0s'])).toMatchObject({ code: 65, out: '' });
+  expect(await run(['events', 'gone', '--for', '0s'])).toMatchObject({ code: 66 });
+}, 120_000);
+
+test('a picture is taken where the setting allows one, and each is in the audit log', async () => {
+  const file = join(site.folder, 'yard.jpg');
+  const refused = await run(['snapshot', 'yard', '--out', file]);
+  expect(refused).toMatchObject({ code: 65, err: expect.stringContaining('pictures: armed') });
+  expect(existsSync(file)).toBe(false);
+  await siteward(['arm', 'p1', '--code-stdin', '--socket', site.socket], {}, code);
+  await site.lan.shows('partition/p1/state', 'armed_away', 30_000);
+  const taken = await run(['snapshot', 'yard', '--out', file, '--json']);
+  expect(taken).toMatchObject({ code: 0, err: '' });
+  const picture = readFileSync(file);
+  expect([picture[0], picture[1], statSync(file).mode & 0o777]).toEqual([0xff, 0xd8, 0o600]);
+  expect(JSON.parse(taken.out)).toEqual({ camera: 'yard', file, bytes: picture.length });
+  expect(await run(['snapshot', 'yard', '--out', file])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('is there already'),
+  });
+  expect(await run(['snapshot', 'lobby', '--out', `${file}2`])).toMatchObject({ code: 65 });
+  await siteward(['disarm', 'p1', '--code-stdin', '--socket', site.socket], {}, code);
+  const { out } = await siteward(['audit', 'show', '--json', '--socket', site.socket]);
+  expect(out).toContain('"camera yard"');
+}, 60_000);
+
+test('a camera is added, replaced and removed while siteward runs, and is the one it was', async () => {
+  const model = cameraModel();
+  const first = await startCamera(model.script);
+  opened.push(first);
+  const before = readFileSync(site.config, 'utf8');
+  const added = await run(['add', first.url, '--id', 'gate', '--zone', '23', '--config', site.config, '--reload']);
+  expect(added).toMatchObject({ code: 0, err: '', out: expect.stringContaining('siteward has taken it') });
+  await eventually('its events', async () => ((await one('gate'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  model.queue.push(motion(true));
+  await eventually(
+    'its motion',
+    async () =>
+      lines<CameraMessage>((await run(['events', 'gate', '--json', '--for', '0s'])).out).length > 0 ? true : undefined,
+    { timeoutMs: 30_000 },
+  );
+  // The same device under another address: the daemon knows its serial number.
+  const alias = await startCamera(model.script);
+  opened.push(alias);
+  const same = await run(['add', alias.url, '--id', 'other', '--config', site.config]);
+  expect(same).toMatchObject({
+    code: 65,
+    err: expect.stringContaining('this is gate, which has the same serial number'),
+  });
+
+  const made = makeCertificate();
+  const next = cameraModel();
+  const second = await startCamera(next.script, 0, made);
+  opened.push(second);
+  const asked = first.seen.length;
+  const replaced = await run(['replace', 'gate', second.url, '--config', site.config, '--reload']);
+  expect(replaced).toMatchObject({ code: 0, err: '' });
+  await eventually('the new one', async () => ((await one('gate'))?.url === second.url ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  await eventually('its events', async () => ((await one('gate'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  expect(await one('gate')).toMatchObject({ zone: '23', url: second.url });
+  // Nothing of the new one is told to the old one: only its own pull point is ended there.
+  const after = first.seen.slice(asked).map(({ operation }) => operation);
+  expect(after.filter((operation) => operation !== 'Unsubscribe' && operation !== 'PullMessages')).toEqual([]);
+  expect(model.live.size).toBe(0);
+
+  const removed = await run(['remove', 'gate', '--yes', '--config', site.config, '--reload']);
+  expect(removed).toMatchObject({ code: 0, err: '' });
+  expect(await one('gate')).toBeUndefined();
+  expect(readFileSync(site.config, 'utf8')).toBe(before);
+  await eventually('the goodbye', async () => (next.live.size === 0 ? true : undefined), { timeoutMs: 10_000 });
+}, 180_000);
+
+test('a certificate that changed is refused until a person accepts it', async () => {
+  const model = cameraModel();
+  const certificates = [makeCertificate(), makeCertificate()];
+  const first = await startCamera(model.script, 0, certificates[0]);
+  const entry = `  - { id: pinned, url: "${first.url}" }\n`;
+  const before = readFileSync(site.config, 'utf8');
+  writeFileSync(site.config, before.replace('  # Looks at the yard.\n', `  # Looks at the yard.\n${entry}`));
+  site.daemon.reload();
+  await eventually('its events', async () => ((await one('pinned'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  await first.close();
+  const second = await startCamera(model.script, first.port, certificates[1]);
+  opened.push(second);
+  const refused = await eventually(
+    'the refusal',
+    async () => {
+      const now = await one('pinned');
+      return now?.events === false && now.reason?.includes('another certificate') ? now : undefined;
+    },
+    { timeoutMs: 60_000 },
+  );
+  expect(refused.reason).toContain('siteward camera trust pinned');
+  expect(second.seen).toEqual([]);
+  const trusted = await run(['trust', 'pinned', '--json']);
+  expect(JSON.parse(trusted.out)).toEqual({ trusted: 'pinned', fingerprint: certificates[1]?.fingerprint });
+  await eventually('its events again', async () => ((await one('pinned'))?.events === true ? true : undefined), {
+    timeoutMs: 60_000,
+  });
+  expect(await run(['trust', 'gone'])).toMatchObject({ code: 66 });
+  writeFileSync(site.config, before);
+  site.daemon.reload();
+  await eventually('its end', async () => ((await one('pinned')) === undefined ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+}, 180_000);
+
+test('a file that siteward does not take is told with --reload', async () => {
+  const plain = await startCamera(cameraModel().script);
+  opened.push(plain);
+  const before = readFileSync(site.config, 'utf8');
+  writeFileSync(site.config, before.replace('external_id: sw-proof', 'external_id: sw-other'));
+  const ran = await run(['add', plain.url, '--id', 'late', '--config', site.config, '--reload']);
+  expect(ran.code).toBe(78);
+  expect(ran.err).toContain('the change is written, but siteward does not take it: bridge.external_id cannot change');
+  expect(parse(readFileSync(site.config, 'utf8')).cameras).toHaveLength(3);
+  writeFileSync(site.config, before);
+  site.daemon.reload();
+}, 60_000);
