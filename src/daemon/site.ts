@@ -306,10 +306,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'cameras',
-      wants: ({ cameras, store }) => [cameras, store],
-      ...placed(house, 'cameras', ({ cameras }, metrics) =>
+      wants: ({ cameras, nvrs, store }) => [cameras, nvrs, store],
+      ...placed(house, 'cameras', ({ cameras, nvrs }, metrics) =>
         createCameras({
           cameras,
+          nvrs,
           clock,
           log: part('cameras'),
           metrics,

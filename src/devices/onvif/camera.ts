@@ -31,8 +31,36 @@ export interface CameraWarning {
   readonly text: string;
 }
 
-export interface CameraStatus {
+/** One channel of a recorder. */
+export interface ChannelStatus {
   readonly id: DeviceId;
+  readonly name?: string;
+  /** gone: the recorder does not list it; doubtful: it may be another's picture; unknown: not read yet. */
+  readonly state: 'bound' | 'no_signal' | 'gone' | 'doubtful' | 'unknown';
+  /** Token of its video source, and its place in the recorder's list, from 1. */
+  readonly source?: string;
+  readonly position?: number;
+  readonly resolution?: string;
+  readonly profiles?: number;
+  /** How its events are known to be its own. */
+  readonly mapping?: 'exact' | 'guessed';
+  /** Why it is not bound, in words. */
+  readonly reason?: string;
+  readonly lastEventAt?: number;
+  readonly stream?: string;
+}
+
+export interface CameraStatus {
+  readonly kind: 'camera' | 'nvr';
+  readonly id: DeviceId;
+  readonly name?: string;
+  /** Host of the configured address. */
+  readonly host: string;
+  /** Of a recorder. */
+  readonly channels?: readonly ChannelStatus[];
+  /** What the installer should see to, in words. */
+  readonly hints?: readonly string[];
+  readonly mac?: string;
   readonly state: CameraState;
   /** Wall clock of the last change of state, milliseconds. */
   readonly since: number;
@@ -69,6 +97,7 @@ export interface Camera {
    * `picture_invalid`, `camera_auth`, `camera_unreachable`, `camera_fault`, `camera_bad_answer`, `deadline` or `stopped`.
    */
   snapshot(signal: AbortSignal): Promise<Snapshot>;
+  /** Of its device: a channel's is its recorder's. */
   status(): CameraStatus;
 }
 

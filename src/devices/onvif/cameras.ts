@@ -5,22 +5,20 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
 import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
-import { certificatePin } from './certificate-pin.ts';
-import { createDevice } from './device.ts';
-import type { Outcome } from './normalise.ts';
-import type { CameraOptions } from './options.ts';
-import { createPictures } from './pictures.ts';
-import { createReads } from './reads.ts';
-import { type RecentMessages, recentMessages } from './recent.ts';
-import { CameraSession, type SessionEvents } from './session.ts';
+import type { Counts } from './engine.ts';
+import { createNvrUnit } from './nvr.ts';
+import type { CameraOptions, NvrOptions } from './options.ts';
+import type { RecentMessages } from './recent.ts';
 import { fieldTiming, type Timing } from './timing.ts';
-import { ownRows } from './topic-options.ts';
+import { createCameraUnit, type Unit } from './unit.ts';
 
-/** All cameras of this bridge. Each lives on its own: what one does or does not do never reaches another. */
+/** All cameras and recorders of this bridge. Each lives on its own: what one does or does not do never reaches another. */
 export interface Cameras extends Part {
+  /** Cameras, and the channels of recorders. */
   readonly cameras: readonly Camera[];
   /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
   snapshot(camera: DeviceId, signal: AbortSignal): Promise<Snapshot>;
+  /** Of each device, a recorder with its channels. */
   status(): readonly CameraStatus[];
   /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
   recent(camera: DeviceId, after: number): RecentMessages | undefined;
@@ -33,6 +31,7 @@ export interface Cameras extends Part {
 
 export interface CamerasOptions {
   readonly cameras: readonly CameraOptions[];
+  readonly nvrs?: readonly NvrOptions[];
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -42,21 +41,18 @@ export interface CamerasOptions {
   readonly timing?: Partial<Timing>;
 }
 
-interface Unit extends Camera {
-  start(): void;
-  stop(): Promise<void>;
-  trust(): Promise<string>;
-  readonly up: boolean;
-  recent(after: number): RecentMessages;
-}
-
 export function createCameras(options: CamerasOptions): Cameras {
   const metrics = cameraMetrics(options.metrics, () => units.map(({ id, up }) => ({ id, up })));
-  const units = options.cameras.map((camera) => createUnit(camera, options, metrics));
+  const around = { ...options, timing: { ...fieldTiming, ...options.timing } };
+  const units: readonly Unit[] = [
+    ...options.cameras.map((camera) => createCameraUnit(camera, around, metrics.of(camera.id))),
+    ...(options.nvrs ?? []).map((nvr) => createNvrUnit(nvr, around, metrics.of(nvr.id))),
+  ];
+  const cameras = units.flatMap((unit) => unit.cameras);
   const byId = new Map(units.map((unit) => [unit.id, unit]));
   return {
     name: 'cameras',
-    cameras: units,
+    cameras,
     async start(signal) {
       signal.throwIfAborted();
       for (const unit of units) unit.start();
@@ -66,9 +62,9 @@ export function createCameras(options: CamerasOptions): Cameras {
     },
     health: () => healthOf(units),
     async snapshot(id, signal) {
-      const unit = byId.get(id);
-      if (unit === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
-      return unit.snapshot(signal);
+      const camera = cameras.find((one) => one.id === id);
+      if (camera === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
+      return camera.snapshot(signal);
     },
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),
@@ -79,73 +75,6 @@ export function createCameras(options: CamerasOptions): Cameras {
     },
   };
 }
-
-function createUnit(camera: CameraOptions, options: CamerasOptions, metrics: CameraMetrics): Unit {
-  const { clock, memory, emit } = options;
-  const timing = { ...fieldTiming, ...options.timing };
-  const log = options.log.child({ camera: camera.id });
-  const addresses = camera.addresses ?? 'repaired';
-  const { url, username, password, tls_fingerprint: fingerprint, snapshot_url: configured } = camera;
-  const pin = certificatePin({ configured: fingerprint, id: camera.id, memory, log });
-  const device = createDevice({ url, username, password, pin, clock, authHoldMs: timing.authHoldMs });
-  const reads = createReads(device, addresses);
-  const pictures = createPictures({ device, reads, addresses, configured, clock, authHoldMs: timing.authHoldMs });
-  const recent = recentMessages(() => clock.wall());
-  const count = metrics.of(camera.id);
-  const events: SessionEvents = {
-    ...count,
-    outcome(outcome, message, signals) {
-      count.outcome(outcome);
-      recent.note(outcome, message, signals);
-    },
-    online: () => void pictures.prepare(),
-  };
-  const source = { kind: 'camera', id: camera.id } as const;
-  const session = new CameraSession({
-    source,
-    sourceOf: () => source,
-    device,
-    reads,
-    addresses,
-    pullMs: camera.pull ?? defaultPullMs,
-    timing,
-    clock,
-    log,
-    memory,
-    emit,
-    events,
-    topics: ownRows(camera.topics),
-  });
-  const lifetime = new AbortController();
-  let running: Promise<void> | undefined;
-
-  return {
-    id: camera.id,
-    get up() {
-      return session.up;
-    },
-    // Not counted here: a picture of a silent hold-up must not show (safety 4); who asks counts the others.
-    snapshot: (signal) => pictures.take(signal),
-    status: () => ({ id: camera.id, ...session.status(), ...pictures.known() }),
-    recent: (after) => recent.after(after),
-    async trust() {
-      const fingerprint = await pin.trust();
-      session.retryNow();
-      return fingerprint;
-    },
-    start() {
-      running ??= session.run(lifetime.signal);
-    },
-    async stop() {
-      lifetime.abort(new SitewardError('stopped', 'The cameras are stopped'));
-      pictures.close();
-      await running;
-      device.close();
-    },
-  };
-}
-
-const defaultPullMs = 20_000;
 
 function healthOf(units: readonly Unit[]): Health {
   const away = units.filter((unit) => !unit.up);
@@ -158,7 +87,7 @@ function healthOf(units: readonly Unit[]): Health {
 }
 
 interface CameraMetrics {
-  of(camera: DeviceId): Omit<SessionEvents, 'online' | 'outcome'> & { outcome(outcome: Outcome): void };
+  of(camera: DeviceId): Counts;
 }
 
 function cameraMetrics(registry: Registry, list: () => readonly { id: DeviceId; up: boolean }[]): CameraMetrics {

@@ -2,7 +2,7 @@ import onvif from 'onvif';
 import { parseSOAPString } from 'onvif/lib/utils.js';
 import { SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { childrenNamed, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
+import { childrenNamed, descend, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
 import { type AddressMode, repairAddress } from './address.ts';
 import type { Device, SoapReply } from './device.ts';
 
@@ -16,6 +16,16 @@ export interface DeviceInformation {
 export interface Profile {
   readonly token: string;
   readonly name: string;
+  /** Tokens of what the profile is made of: the video source, its configuration, its analytics. */
+  readonly source?: string;
+  readonly configuration?: string;
+  readonly analytics?: string;
+}
+
+export interface VideoSource {
+  readonly token: string;
+  /** `1920x1080` */
+  readonly resolution?: string;
 }
 
 /** The one-shot reads, done by the `onvif` package. Every call ends within 10 s and throws what `Device.call` throws. */
@@ -25,6 +35,10 @@ export interface Reads {
   /** Learns the service addresses the other reads use; returns the event service's, repaired. */
   services(signal: AbortSignal): Promise<URL | undefined>;
   profiles(signal: AbortSignal): Promise<readonly Profile[]>;
+  /** In the device's own order; empty where it does not tell. */
+  videoSources(signal: AbortSignal): Promise<readonly VideoSource[]>;
+  /** Of the first interface, lower case with colons; undefined where the device does not tell. */
+  mac(signal: AbortSignal): Promise<string | undefined>;
   /** As the camera wrote it, blanks and line breaks removed. */
   snapshotAddress(profile: string, signal: AbortSignal): Promise<string>;
   streamAddress(profile: string, signal: AbortSignal): Promise<string>;
@@ -46,6 +60,8 @@ interface PackageCam {
   getServices(includeCapability: boolean, callback: Callback): void;
   getCapabilities(callback: Callback): void;
   getProfiles(callback: Callback): void;
+  getVideoSources(callback: Callback): void;
+  getNetworkInterfaces(callback: Callback): void;
   getSnapshotUri(options: { profileToken: string }, callback: Callback): void;
   getStreamUri(options: { protocol: string; profileToken: string }, callback: Callback): void;
 }
@@ -119,7 +135,7 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
   async function listProfiles(signal: AbortSignal): Promise<readonly Profile[]> {
     const answer = await read('GetProfiles', signal, () => cam.getProfiles(nothing));
     return childrenNamed(answer, 'Profiles')
-      .map((profile) => ({ token: profile.attributes.token ?? '', name: textOf(firstNamed(profile, 'Name')) }))
+      .map(profileOf)
       .filter((profile) => profile.token !== '')
       .slice(0, 256);
   }
@@ -144,7 +160,8 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
       cam.media2Support = services.has('media2');
       try {
         const found = await listProfiles(signal);
-        if (found.length > 0 || !cam.media2Support) return found;
+        const names = found.some(({ source }) => source !== undefined);
+        if (names || !cam.media2Support || (found.length > 0 && !services.has('media'))) return found;
       } catch (error) {
         if (!cam.media2Support) throw error;
         ignoreRefusedOperation(error);
@@ -153,6 +170,30 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
       services.delete('media2');
       cam.media2Support = false;
       return listProfiles(signal);
+    },
+    async videoSources(signal) {
+      try {
+        const answer = await read('GetVideoSources', signal, () => cam.getVideoSources(nothing));
+        return childrenNamed(answer, 'VideoSources')
+          .map(videoSourceOf)
+          .filter(({ token }) => token !== '')
+          .slice(0, 256);
+      } catch (error) {
+        ignoreRefusedOperation(error);
+        return [];
+      }
+    },
+    async mac(signal) {
+      try {
+        const answer = await read('GetNetworkInterfaces', signal, () => cam.getNetworkInterfaces(nothing));
+        const digits = textOf(firstNamed(answer, 'HwAddress'))
+          .toLowerCase()
+          .replace(/[^0-9a-f]/g, '');
+        return digits.length === 12 ? (digits.match(/../g) ?? []).join(':') : undefined;
+      } catch (error) {
+        ignoreRefusedOperation(error);
+        return undefined;
+      }
     },
     async snapshotAddress(profile, signal) {
       const options = { profileToken: escapeXml(profile) };
@@ -170,6 +211,31 @@ const serviceNames: Readonly<Record<string, string>> = {
   'http://www.onvif.org/ver20/media/wsdl': 'media2',
   'http://www.onvif.org/ver10/events/wsdl': 'events',
 };
+
+/** Media names them by their whole names, Media2 below `Configurations` by short ones. */
+function profileOf(profile: XmlElement): Profile {
+  const configuration =
+    descend(profile, 'VideoSourceConfiguration') ?? descend(profile, 'Configurations', 'VideoSource');
+  const analytics = descend(profile, 'VideoAnalyticsConfiguration') ?? descend(profile, 'Configurations', 'Analytics');
+  const text = (value: string | undefined) => value?.trim().slice(0, 64) ?? '';
+  const source = text(textOf(descend(configuration, 'SourceToken')));
+  return {
+    token: text(profile.attributes.token),
+    name: text(textOf(descend(profile, 'Name'))),
+    ...(source !== '' && { source }),
+    ...(configuration?.attributes.token !== undefined && { configuration: text(configuration.attributes.token) }),
+    ...(analytics?.attributes.token !== undefined && { analytics: text(analytics.attributes.token) }),
+  };
+}
+
+function videoSourceOf(source: XmlElement): VideoSource {
+  const side = (name: string) => Number(textOf(descend(source, 'Resolution', name)));
+  const [width, height] = [side('Width'), side('Height')];
+  return {
+    token: (source.attributes.token ?? '').trim().slice(0, 64),
+    ...(width > 0 && height > 0 && { resolution: `${width}x${height}` }),
+  };
+}
 
 function packageCam(device: Device): PackageCam {
   const cam = new onvif.Cam({ hostname: device.base.hostname, autoconnect: false });

@@ -13,6 +13,7 @@ import { createNormaliser, type Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
 import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
+import type { Sense } from './sense.ts';
 import { type SessionMemory, sessionMemory } from './session-memory.ts';
 import { type SilenceWatch, silenceWatch } from './silence.ts';
 import type { Pulled } from './subscription.ts';
@@ -30,10 +31,15 @@ export interface SessionEvents {
   online(): void;
 }
 
+/** What a session knows of its device. */
+export type SessionStatus = Omit<
+  CameraStatus,
+  'kind' | 'id' | 'name' | 'host' | 'channels' | 'hints' | 'mac' | 'profiles' | 'stream'
+>;
+
 export interface SessionOptions {
   readonly source: DeviceRef;
-  /** What a message is about: the camera itself, or one of a recorder's channels. */
-  readonly sourceOf: (message: Notification) => DeviceRef;
+  readonly sense: Sense;
   readonly device: Device;
   readonly reads: Reads;
   readonly addresses: 'repaired' | 'as_reported';
@@ -75,6 +81,8 @@ export class CameraSession {
   /** It could not be reached since events last arrived. */
   #away = false;
   #repairing = true;
+  /** The sense's version the present states were told under. */
+  #version = 0;
 
   constructor(options: SessionOptions) {
     const { source, device, addresses, timing, clock, log, events } = options;
@@ -83,7 +91,7 @@ export class CameraSession {
     this.#options = options;
     this.#memory = memory;
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
-    this.#normaliser = createNormaliser({ sourceOf: options.sourceOf, wall, own: options.topics ?? [] });
+    this.#normaliser = createNormaliser({ sourceOf: options.sense.sourceOf, wall, own: options.topics ?? [] });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#news = deviceNews(source, wall);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
@@ -113,7 +121,7 @@ export class CameraSession {
     if (this.#link.state === 'backoff') this.#wake.wake();
   }
 
-  status(): Omit<CameraStatus, 'id' | 'profiles' | 'stream'> {
+  status(): SessionStatus {
     const { clock, device } = this.#options;
     const now = clock.monotonic();
     const { offsetS } = device.clock;
@@ -157,6 +165,7 @@ export class CameraSession {
     this.#clockReadAt = clock.monotonic();
     this.#information = await reads.deviceInformation(signal).catch(otherwise(this.#information, mild));
     this.#eventService = await reads.services(signal).catch(otherwise(undefined, mild));
+    await this.#options.sense.learn(signal).catch(otherwise(undefined, mild));
     // A pull point that is gone before its time, after the camera was away: it has started anew.
     if ((await this.#point.end(signal)) === 'lost' && this.#away) this.#news.restarted();
   }
@@ -174,7 +183,7 @@ export class CameraSession {
     for (;;) {
       // The first pull is short: it shows at once whether events can arrive. So is one after a flood, for what waits.
       const isShort = point.pulls === 0 || this.#normaliser.holdsBack;
-      const holdMs = isShort ? timing.firstPullMs : Math.min(this.#hold.ms, point.lease.longestPullMs);
+      const holdMs = isShort ? timing.firstPullMs : this.#holdMs();
       await this.#pullOnce(holdMs, signal);
       const now = clock.monotonic();
       if (now - started >= timing.goodAfterMs) this.#retry.reset();
@@ -201,21 +210,37 @@ export class CameraSession {
     log.debug('pull point ends and is made anew');
   }
 
+  /** Not longer than the camera and the pull point can, nor than until something is due by itself. */
+  #holdMs(): number {
+    const { clock, sense } = this.#options;
+    const dueMs = Math.max(leastHoldMs, sense.dueMs(clock.monotonic()));
+    return Math.min(this.#hold.ms, this.#point.lease.longestPullMs, dueMs);
+  }
+
   async #pullOnce(timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const { clock, timing } = this.#options;
+    const { clock, timing, sense } = this.#options;
     const began = clock.monotonic();
     const { messages } = await this.#pullWithPatience(timeoutMs, signal);
     this.#lastPullAt = clock.wall();
+    const moved = this.#moved();
     const { signals, outcomes } = this.#take(messages);
     const expired = this.#normaliser.expire(clock.monotonic());
     await this.#flows(signal);
     this.#news.heard(signals);
     // What the device tells of its start comes with the first pulls.
     const news = this.#point.pulls === 2 ? this.#news.restart() : [];
-    await this.#emit([...signals, ...expired, ...news]);
+    await this.#emit(sense.refine([...moved, ...signals, ...expired, ...news], clock.monotonic()));
     // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
     const eager = outcomes.some((outcome) => outcome !== 'empty') && !outcomes.includes('flood');
     await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
+  }
+
+  /** What is on moves to the sources it is about by now, before anything new is taken. */
+  #moved(): readonly Signal[] {
+    const { version } = this.#options.sense;
+    if (version === this.#version) return [];
+    this.#version = version;
+    return this.#normaliser.remap(this.#options.clock.monotonic());
   }
 
   #take(messages: readonly Notification[]) {
@@ -333,6 +358,7 @@ export class CameraSession {
   }
 }
 
+const leastHoldMs = 1000;
 /** So often within this time a pull point that worked is gone: nobody's reboots. */
 const vanishes = { times: 3, windowMs: 30 * 60_000 };
 const floodText = 'It sends more events than are taken; look for a rule of the camera that fires all the time';

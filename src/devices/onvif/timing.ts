@@ -24,6 +24,11 @@ export interface Timing {
   readonly greetMs: number;
   readonly silentMs: number;
   readonly silentCapMs: number;
+  /** How often a recorder's channels are read again, and the least time between two readings. */
+  readonly topologyEveryMs: number;
+  readonly topologyAtLeastMs: number;
+  /** How long a channel must have no picture before that is told. */
+  readonly lossAfterMs: number;
 }
 
 export const fieldTiming: Timing = {
@@ -44,4 +49,7 @@ export const fieldTiming: Timing = {
   greetMs: 60_000,
   silentMs: 3_600_000,
   silentCapMs: 24 * 3_600_000,
+  topologyEveryMs: 300_000,
+  topologyAtLeastMs: 30_000,
+  lossAfterMs: 30_000,
 };

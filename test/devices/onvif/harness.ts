@@ -1,6 +1,13 @@
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { type CameraOptions, type Cameras, createCameras, type MemoryPort, type Timing } from '#devices/onvif/index.ts';
+import {
+  type CameraOptions,
+  type Cameras,
+  createCameras,
+  type MemoryPort,
+  type NvrOptions,
+  type Timing,
+} from '#devices/onvif/index.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Signal } from '#site/model/index.ts';
 import { type CameraModel, cameraModel, type ScriptedCamera, startCamera } from './scripted-camera.ts';
@@ -24,6 +31,7 @@ export interface Harness {
 }
 
 export interface HarnessOptions {
+  nvrs?: readonly NvrOptions[];
   readonly timing?: Partial<Timing>;
   readonly memory?: Map<string, string>;
   readonly emit?: (signals: readonly Signal[]) => Promise<void>;
@@ -48,6 +56,7 @@ export function harness(cameras: readonly CameraOptions[], options: HarnessOptio
     metrics,
     cameras: createCameras({
       cameras,
+      nvrs: options.nvrs ?? [],
       clock: options.clock ?? systemClock(),
       log: pino({ level: 'silent' }),
       metrics,

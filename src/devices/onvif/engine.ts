@@ -1,0 +1,114 @@
+import type { Logger } from 'pino';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { DeviceRef, Signal } from '#site/model/index.ts';
+import type { AddressMode } from './address.ts';
+import type { MemoryPort } from './camera.ts';
+import { certificatePin } from './certificate-pin.ts';
+import { createDevice, type Device } from './device.ts';
+import type { Outcome } from './normalise.ts';
+import type { Notification } from './notification.ts';
+import type { CameraOptions, NvrOptions } from './options.ts';
+import { createPictureClient, type PictureClient } from './picture-client.ts';
+import { createReads, type Reads } from './reads.ts';
+import { type RecentMessages, recentMessages } from './recent.ts';
+import { isSilent, type Sense } from './sense.ts';
+import { CameraSession, type SessionEvents } from './session.ts';
+import type { Timing } from './timing.ts';
+import { ownRows } from './topic-options.ts';
+
+/** What every camera and recorder of this bridge lives among. */
+export interface Surroundings {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly memory: MemoryPort;
+  readonly emit: (signals: readonly Signal[]) => Promise<void>;
+  readonly timing: Timing;
+}
+
+/** Where the counts of one device go. */
+export type Counts = Omit<SessionEvents, 'online' | 'outcome'> & { outcome(outcome: Outcome): void };
+
+/** One device: the line to it, and the session that gets its events. */
+export interface Engine {
+  readonly device: Device;
+  readonly reads: Reads;
+  readonly addresses: AddressMode;
+  readonly pictures: PictureClient;
+  readonly host: string;
+  readonly lifetime: AbortSignal;
+  session(how: How): CameraSession;
+  recent(after: number): RecentMessages;
+  /** See `Cameras.trust`. */
+  trust(): Promise<string>;
+  start(): void;
+  /** Runs beside the session, as long as it. */
+  beside(work: (signal: AbortSignal) => Promise<void>): void;
+  stop(): Promise<void>;
+}
+
+export interface How {
+  readonly sense: Sense;
+  readonly counts: Counts;
+  heard?(message: Notification, signals: readonly Signal[]): void;
+  online(): void;
+}
+
+const defaultPullMs = 20_000;
+
+export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOptions, around: Surroundings): Engine {
+  const { clock, memory, timing, emit } = around;
+  const log = around.log.child({ [source.kind]: source.id });
+  const { url, username, password, tls_fingerprint: fingerprint } = entry;
+  const addresses = entry.addresses ?? 'repaired';
+  const { authHoldMs } = timing;
+  const pin = certificatePin({ configured: fingerprint, id: source.id, memory, log });
+  const device = createDevice({ url, username, password, pin, clock, authHoldMs });
+  const reads = createReads(device, addresses);
+  const recent = recentMessages(() => clock.wall());
+  const lifetime = new AbortController();
+  const besides: ((signal: AbortSignal) => Promise<void>)[] = [];
+  let made: CameraSession | undefined;
+  let running: Promise<unknown> | undefined;
+
+  return {
+    device,
+    reads,
+    addresses,
+    pictures: createPictureClient({ device, clock, authHoldMs }),
+    host: new URL(url).hostname,
+    lifetime: lifetime.signal,
+    session({ sense, counts, heard, online }) {
+      const events: SessionEvents = {
+        ...counts,
+        outcome(outcome, message, signals) {
+          if (isSilent(signals, source, entry.inputs)) return;
+          counts.outcome(outcome);
+          recent.note(outcome, message, signals);
+          heard?.(message, signals);
+        },
+        online,
+      };
+      const pullMs = entry.pull ?? defaultPullMs;
+      const own = { source, sense, device, reads, addresses, pullMs, events, topics: ownRows(entry.topics) };
+      made = new CameraSession({ ...own, timing, clock, log, memory, emit });
+      return made;
+    },
+    recent: (after) => recent.after(after),
+    async trust() {
+      const trusted = await pin.trust();
+      made?.retryNow();
+      return trusted;
+    },
+    start() {
+      const all = [made?.run(lifetime.signal), ...besides.map((work) => work(lifetime.signal).catch(() => undefined))];
+      running ??= Promise.all(all);
+    },
+    beside: (work) => void besides.push(work),
+    async stop() {
+      lifetime.abort(new SitewardError('stopped', 'The cameras are stopped'));
+      await running;
+      device.close();
+    },
+  };
+}

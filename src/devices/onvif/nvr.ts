@@ -1,0 +1,84 @@
+import type { DeviceRef } from '#site/model/index.ts';
+import { createChannelBook } from './channel-book.ts';
+import { type Counts, createEngine, type Surroundings } from './engine.ts';
+import type { NvrOptions } from './options.ts';
+import { channelPlace } from './picture-places.ts';
+import { createPictures, oneAtATime } from './pictures.ts';
+import type { Unit } from './unit.ts';
+
+/** A recorder: one session, one subscription, one clock, one latch; each channel is a camera of its own. */
+export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Counts): Unit {
+  const source: DeviceRef = { kind: 'nvr', id: nvr.id };
+  const engine = createEngine(source, nvr, around);
+  const { device, reads } = engine;
+  const book = createChannelBook({
+    nvr,
+    reads,
+    memory: around.memory,
+    clock: around.clock,
+    log: around.log.child({ nvr: nvr.id }),
+    timing: around.timing,
+    isUp: () => session.up,
+  });
+  // Recorders take a second or more for a picture, and get slower when asked for several.
+  const turn = oneAtATime();
+  const pictures = new Map(
+    nvr.channels.map((channel) => {
+      const place = channelPlace(engine, book, channel.id);
+      return [
+        channel.id,
+        createPictures({ device, client: engine.pictures, place, configured: channel.snapshot_url, turn }),
+      ];
+    }),
+  );
+  let mac: string | undefined;
+  const session = engine.session({ sense: book, counts, heard: book.heard, online: () => void learn() });
+
+  /** One thing after the other; what fails is asked for again when it is needed. */
+  async function learn(): Promise<void> {
+    mac ??= await reads.mac(engine.lifetime).catch(() => undefined);
+    for (const one of pictures.values()) await one.prepare();
+  }
+
+  engine.beside(book.run);
+
+  const channels = nvr.channels.map(({ id }) => ({
+    id,
+    snapshot: (signal: AbortSignal) => pictures.get(id)?.take(signal) ?? Promise.reject(new Error('no such channel')),
+    status: () => status(),
+  }));
+
+  function status() {
+    const hints = book.hints();
+    return {
+      kind: 'nvr' as const,
+      id: nvr.id,
+      ...(nvr.name !== undefined && { name: nvr.name }),
+      host: engine.host,
+      ...session.status(),
+      ...(mac !== undefined && { mac }),
+      channels: nvr.channels.map(({ id, name }) => ({
+        ...book.status(id),
+        ...(name !== undefined && { name }),
+        ...pictures.get(id)?.known(),
+      })),
+      ...(hints.length > 0 && { hints }),
+    };
+  }
+
+  return {
+    id: nvr.id,
+    cameras: channels,
+    get up() {
+      return session.up;
+    },
+    status,
+    recent: engine.recent,
+    trust: engine.trust,
+    start: engine.start,
+    async stop() {
+      for (const one of pictures.values()) one.close();
+      await engine.stop();
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { basicAuthorization, digestMemory, offersBasic, parseChallenges, pickDigest } from '#lib/http-digest.ts';
+import { readJpeg } from '#lib/jpeg.ts';
+import { authLatch } from './auth-latch.ts';
+import type { Snapshot } from './camera.ts';
+import { type Device, redirectTarget } from './device.ts';
+
+const maxBytes = 8 * 1024 * 1024;
+const maxSends = 5;
+
+/** Fetches still pictures of one device: credentials, redirects, and whether it is a picture. */
+export interface PictureClient {
+  /** Throws as `Camera.snapshot`. */
+  fetch(url: URL, timeoutMs: number, signal: AbortSignal): Promise<Snapshot>;
+}
+
+export function createPictureClient(options: { device: Device; clock: Clock; authHoldMs: number }): PictureClient {
+  const { device, clock } = options;
+  // Pictures often have a realm, sometimes users, of their own: a refusal here must not end the events.
+  const latch = authLatch(clock, options.authHoldMs);
+  const digest = digestMemory();
+  let scheme: 'none' | 'digest' | 'basic' = 'none';
+
+  async function fetch(start: URL, timeoutMs: number, signal: AbortSignal): Promise<Snapshot> {
+    latch.check();
+    let url = start;
+    for (let sends = 0; sends < maxSends; sends += 1) {
+      const takenAt = clock.wall();
+      const proof = authorization(url);
+      const headers: Record<string, string> = proof === undefined ? {} : { authorization: proof };
+      const request = {
+        url,
+        method: 'GET',
+        headers,
+        timeoutMs,
+        maxBytes,
+        lane: 'picture',
+        signal,
+      } as const;
+      const reply = await device.http.request(request);
+      const next = redirectTarget(reply, url);
+      if (next !== undefined) url = next;
+      else if (reply.status === 401) answerChallenge(reply.challenges, proof !== undefined);
+      else {
+        if (proof !== undefined) latch.accepted();
+        return checked(reply.status, reply.body, takenAt);
+      }
+    }
+    throw new SitewardError('camera_bad_answer', 'The camera asks for credentials or redirects again and again');
+  }
+
+  function authorization(url: URL): string | undefined {
+    const { username, password } = device;
+    if (username === undefined || scheme === 'none') return undefined;
+    if (scheme === 'basic') return basicAuthorization(username, password);
+    return digest.authorize('GET', `${url.pathname}${url.search}`, username, password);
+  }
+
+  /** Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else. */
+  function answerChallenge(headers: readonly string[], proofSent: boolean): void {
+    const challenges = parseChallenges(headers);
+    const challenge = pickDigest(challenges);
+    if (device.username === undefined || (challenge === undefined && !offersBasic(challenges))) {
+      throw new SitewardError(
+        'camera_auth',
+        'The camera wants credentials for its pictures that siteward does not have',
+      );
+    }
+    if (proofSent && challenge?.stale !== true && latch.refused()) throw latch.error();
+    if (challenge !== undefined) digest.learn(challenge);
+    scheme = challenge !== undefined ? 'digest' : 'basic';
+  }
+
+  return { fetch };
+}
+
+function checked(status: number, body: Uint8Array, takenAt: number): Snapshot {
+  if (status !== 200) {
+    throw new SitewardError('camera_bad_answer', `The camera answered HTTP ${status} for its picture`, {
+      facts: { status },
+    });
+  }
+  const jpeg = readJpeg(body);
+  if (typeof jpeg === 'string') {
+    throw new SitewardError('picture_invalid', `What the camera sent is not a usable JPEG picture: ${jpeg}`, {
+      facts: { bytes: body.length, reason: jpeg },
+    });
+  }
+  return { bytes: body.subarray(0, jpeg.length), mime: 'image/jpeg', takenAt };
+}
