@@ -52,6 +52,9 @@ export function createNormaliser(options: {
   const sources = new BoundedMap<string, SourceStates>(sourceCap);
   const unknown = new BoundedMap<string, UnknownTopic>(unknownCap);
   let settledAt: number | undefined;
+  let subscribedAt = 0;
+  /** Since the subscription the device has told how things stand. */
+  let hasTold = false;
 
   function sourceFor(message: Notification): SourceStates {
     const ref = options.sourceOf(message);
@@ -74,6 +77,7 @@ export function createNormaliser(options: {
     if (readings === undefined) return 'unreadable';
     // A value that has changed since it was told is news, however it is told.
     const present = message.operation === 'Initialized' && row.kind !== 'changed' && now < (settledAt ?? now);
+    hasTold ||= present;
     const before = signals.length;
     const flooded = readings.map((reading) => source.apply({ row, message, reading, present, now }, signals));
     if (flooded.includes('flood')) return 'flood';
@@ -98,7 +102,14 @@ export function createNormaliser(options: {
       const outcomes = messages.map((message) => takeOne(message, now, signals));
       return { signals, outcomes };
     },
-    expire: (now) => all().flatMap((source) => source.expire(now)),
+    expire(now) {
+      // An object that went while nobody listened is told by not being told of: its `Deleted` is lost.
+      if (hasTold && settledAt !== undefined && now >= settledAt) {
+        hasTold = false;
+        for (const source of all()) source.goneSince(subscribedAt);
+      }
+      return all().flatMap((source) => source.expire(now));
+    },
     remap(now) {
       const signals: Signal[] = [];
       const moved = all().flatMap((source) => source.release((message) => sourceFor(message) !== source, now, signals));
@@ -107,6 +118,8 @@ export function createNormaliser(options: {
     },
     subscribed(now) {
       settledAt = now + settleMs;
+      subscribedAt = now;
+      hasTold = false;
     },
     reset() {
       for (const source of all()) source.reset();

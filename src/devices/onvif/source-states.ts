@@ -48,6 +48,8 @@ export interface SourceStates {
   readonly lastValues: BoundedMap<string, string>;
   apply(heard: Heard, signals: Signal[]): 'done' | 'flood';
   expire(now: number): readonly Signal[];
+  /** The device has told all that there is: objects it has not spoken of since then are gone. `expire` tells it. */
+  goneSince(then: number): void;
   /** Gives away the entries that are not its own any more. */
   release(isStrange: (message: Notification) => boolean, now: number, signals: Signal[]): readonly Entry[];
   adopt(entry: Entry, now: number, signals: Signal[]): void;
@@ -221,6 +223,14 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
         if (group.told !== undefined || group.shownBy.size > 0) settle(group, now, signals);
       }
       return signals;
+    },
+    goneSince(then) {
+      for (const entry of [...entries.values()]) {
+        if (entry.saidAt >= then || Object.keys(entry.message.key).length === 0) continue;
+        entries.delete(entry.id);
+        const { utcTime: _, ...message } = entry.message;
+        for (const group of groupsOf(entry)) show(group, entry.id, false, message, true);
+      }
     },
     release(isStrange, now, signals) {
       const leaving = [...entries.values()].filter(({ message }) => isStrange(message));
