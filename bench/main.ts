@@ -9,6 +9,7 @@ import { latency } from './latency.ts';
 import { describeMachine, load } from './machine.ts';
 import { memory } from './memory.ts';
 import { million } from './million.ts';
+import { onvif } from './onvif.ts';
 import { panels } from './panels.ts';
 import { peers } from './peers.ts';
 import { protect } from './protect.ts';
@@ -33,6 +34,7 @@ const measurements: readonly Measurement[] = [
   core,
   codes,
   panels,
+  onvif,
 ];
 
 const { values: options } = parseArgs({

@@ -16,6 +16,8 @@ export interface BenchSite {
   readonly socket: string;
   /** Starts the daemon; resolves with it and the milliseconds from exec to its line `ready`. */
   daemon(): Promise<{ running: Running; readyMs: number }>;
+  /** Requests the simulated cameras have answered so far. */
+  cameraRequests(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -44,7 +46,9 @@ export async function openSite(options: {
     writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
     const sandbox = launch('sandbox', [sources, 'sandbox', '--control', '--json', '--client', `bridge-1=${keyFile}`]);
     const cloudUrl = await sandbox.until((line) => member(line, 'listen'), 'start');
-    const cameraUrls = await startCameras(launch, options.cameras ?? 0);
+    const cameras =
+      options.cameras === undefined || options.cameras === 0 ? undefined : startCameras(launch, options.cameras);
+    const cameraUrls = (await cameras?.urls) ?? [];
     const mqttPort = await freePort();
     mkdirSync(join(folder, 'state'), { mode: 0o700 });
     const config = join(folder, 'siteward.yaml');
@@ -59,6 +63,7 @@ export async function openSite(options: {
         await running.until((line) => (member(line, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
         return { running, readyMs: performance.now() - began };
       },
+      cameraRequests: async () => (await cameras?.requests()) ?? 0,
       close,
     };
   } catch (error) {
@@ -67,10 +72,11 @@ export async function openSite(options: {
   }
 }
 
-async function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number) {
-  if (count === 0) return [];
-  const cameras = launch('cameras', [join(import.meta.dirname, 'cameras.ts'), String(count)]);
-  return cameras.until((line) => (line.startsWith('[') ? (JSON.parse(line) as string[]) : undefined), 'start');
+function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number) {
+  const running = launch('cameras', [join(import.meta.dirname, 'cameras.ts'), String(count)]);
+  const urls = running.until((line) => (line.startsWith('[') ? (JSON.parse(line) as string[]) : undefined), 'start');
+  const countOf = (line: string) => /^requests (\d+)$/.exec(line)?.[1];
+  return { urls, requests: async () => Number(await running.ask('requests', countOf, 'requests')) };
 }
 
 function configuration(of: {

@@ -93,3 +93,18 @@ it('a reboot is something for the history of the site, and says what it is', () 
   const [event] = site.events(site.sees('hall', 'system', reboot));
   expect(event).toMatchObject({ class: 'camera', kind: 'system', detail: 'reboot', toCloud: false });
 });
+
+it("a camera's clock is a trouble with an end, but not by a clock of our own that is in doubt", () => {
+  const site = world();
+  const clock = (active: boolean) =>
+    site.kinds(
+      site.signal({ kind: 'trouble', source: { kind: 'camera', id: 'hall' }, trouble: 'clock', active, replay: false }),
+    );
+  site.clock = 'doubtful';
+  expect(clock(true)).toEqual([]);
+  site.clock = 'synced';
+  expect(clock(true)).toEqual(['trouble:clock:active']);
+  expect(clock(true)).toEqual([]);
+  site.clock = 'doubtful';
+  expect(clock(false)).toEqual(['trouble:clock:restored']);
+});
