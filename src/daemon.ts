@@ -9,6 +9,7 @@ import {
   type Settings,
 } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
+import { BoundedMap } from '#lib/bounded.ts';
 import { systemClock } from '#lib/clock.ts';
 import { createLog } from '#lib/log.ts';
 import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
@@ -58,7 +59,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     log.error({ reason: configError }, 'the configuration has errors; running on the last good copy');
 
   const metrics = processMetrics();
-  const house: House = {};
+  const house: House = { lastPictures: new BoundedMap(256) };
   const count = outboxCount(house);
   outboxMetrics({ count, clock, metrics });
   const quality = watchClock({

@@ -40,7 +40,10 @@ export function camerasPort({
     list() {
       const view = viewOf(house);
       const statuses = new Map(house.cameras?.status().map((status) => [status.id, status]));
-      const entry = (device: Device) => entryOf(device, statuses.get(device.id), view);
+      const entry = (device: Device) => ({
+        ...entryOf(device, statuses.get(device.id), view),
+        ...timeOf('last_picture', house.lastPictures?.get(device.id)),
+      });
       const { cameras, nvrs } = settings();
       return [
         ...cameras.map(({ id, url, name = id }) => entry({ id, url, name, kind: 'camera' })),
@@ -77,7 +80,9 @@ export function camerasPort({
         throw refused(forbidden);
       }
       said();
-      return (await running(house).snapshot(id, signal)).bytes;
+      const { bytes, takenAt } = await running(house).snapshot(id, signal);
+      house.lastPictures?.set(id, takenAt);
+      return bytes;
     },
 
     async trust(id) {
@@ -122,6 +127,9 @@ export function noPicture(view: SiteView, { id, pictures, partitions }: CameraPl
   const when = pictures === 'armed' ? 'while armed or with an alarm' : 'with an alarm';
   return `"pictures: ${pictures}" of ${id} allows pictures only ${when}. To aim it, use its own page; with "pictures: always" siteward may take some at any time`;
 }
+
+const timeOf = <K extends string>(key: K, wall: number | undefined): { [P in K]?: string } =>
+  (wall === undefined ? {} : { [key]: isoTime(wall) }) as { [P in K]?: string };
 
 interface Device {
   readonly id: string;

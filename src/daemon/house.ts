@@ -4,6 +4,7 @@ import type { Media } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels, Receiver } from '#devices/panels/index.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
+import type { BoundedMap } from '#lib/bounded.ts';
 import type { Controller } from '#site/controller.ts';
 import type { LossReport } from '#site/loss-report.ts';
 import type { Store } from '#site/store/index.ts';
@@ -27,5 +28,7 @@ export interface House {
   panels?: Panels | undefined;
   receiver?: Receiver | undefined;
   cameras?: Cameras | undefined;
+  /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
+  readonly lastPictures?: BoundedMap<string, number>;
   cloudUp?: boolean | undefined;
 }

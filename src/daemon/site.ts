@@ -185,6 +185,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
           },
           onReady: () => house.delivery?.wake(),
+          onTaken: (camera, wall) => house.lastPictures?.set(camera, wall),
           clock,
           log: part('media'),
           metrics,
@@ -354,7 +355,7 @@ const bridgeIdOf = ({ site, bridge }: Settings): string =>
   nameUuid(nameUuid(namespace, site.external_id), bridge.external_id);
 
 /** A part that stands in the house from its making to its end. */
-function placed<K extends Exclude<keyof House, 'cloudUp'>>(
+function placed<K extends Exclude<keyof House, 'cloudUp' | 'lastPictures'>>(
   house: House,
   key: K,
   make: (settings: Settings, metrics: Registry) => House[K],

@@ -97,6 +97,7 @@ test('a picture is taken where the setting allows one, and each is in the audit 
   const picture = readFileSync(file);
   expect([picture[0], picture[1], statSync(file).mode & 0o777]).toEqual([0xff, 0xd8, 0o600]);
   expect(JSON.parse(taken.out)).toEqual({ camera: 'yard', file, bytes: picture.length });
+  expect(await one('yard')).toHaveProperty('last_picture');
   expect(await run(['snapshot', 'yard', '--out', file])).toMatchObject({
     code: 1,
     err: expect.stringContaining('is there already'),

@@ -51,6 +51,8 @@ export function createMedia(options: {
   table: MediaTable;
   /** A picture is ready to be uploaded. */
   onReady: () => void;
+  /** A camera gave a usable picture; never told of a silent event's (safety 4). */
+  onTaken?: (camera: string, wall: number) => void;
   clock: Clock;
   log: Logger;
   metrics: Registry;
@@ -135,6 +137,7 @@ export function createMedia(options: {
       return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
     try {
       const bytes = await snapshotWithRetry(item.camera);
+      if (job.silent !== true) options.onTaken?.(item.camera, clock.wall());
       const { gone, ...stored } = await spool.write(base, bytes);
       for (const one of gone) run(giveUp(one));
       return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };

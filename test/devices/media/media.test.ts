@@ -28,6 +28,7 @@ let ready: number;
 let metrics: Registry;
 /** No row is still to come. */
 let isWhole: boolean;
+let taken: string[];
 
 beforeEach(() => {
   isWhole = false;
@@ -35,6 +36,7 @@ beforeEach(() => {
   outcomes = [];
   planned = [];
   ready = 0;
+  taken = [];
   metrics = new Registry();
 });
 
@@ -60,6 +62,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
     onReady: () => {
       ready += 1;
     },
+    onTaken: (camera) => void taken.push(camera),
     clock: systemClock(),
     log: pino({ level: 'silent' }),
     metrics,
@@ -105,6 +108,7 @@ describe('media', () => {
     ]);
     expect(readFileSync(one.path('7-0.jpg'))).toEqual(picture);
     expect(statSync(one.path('7-0.jpg')).mode & 0o777).toBe(0o600);
+    expect(taken).toEqual(['yard']);
   });
 
   it('leaves a picture planned for the next start when the cameras are stopped before it', async () => {
@@ -295,6 +299,7 @@ describe('the pictures of a silent event', () => {
     expect(await figures(one)).toEqual(before);
     await one.discard('7-0.jpg');
     expect(await figures(one)).toEqual(before);
+    expect(taken).toEqual([]);
   });
 
   it('use the budget all the same', async () => {
