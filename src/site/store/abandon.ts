@@ -6,6 +6,7 @@ import { laneIndex } from './lanes.ts';
 import { removeAll } from './quarantine.ts';
 import { closeQuietly, succeeds } from './quiet.ts';
 import type { SalvageProgress } from './salvage.ts';
+import { addSilentGap } from './silent-gap.ts';
 import { openSource } from './source.ts';
 import type { Durably } from './transactions.ts';
 
@@ -27,6 +28,8 @@ interface Lost {
 interface Left {
   readonly tables: readonly { readonly table: string; readonly rows: readonly Row[] }[];
   readonly lost: Lost;
+  /** Silent ones that do not go on: what tells of their loss is silent too (safety 4). */
+  readonly silent: Lost;
   /** The oldest that waited: some of them may be on their way. */
   readonly waiting: readonly number[];
   /** Files of its pictures. */
@@ -66,8 +69,12 @@ export class Emergency {
     if (this.#left !== undefined) return undefined;
     try {
       const left = leftOf(old);
-      const lost = sumOf([left.lost, ...unreadOf(plan, (kept) => join(this.#dir, kept))]);
-      this.#left = { ...left, lost };
+      const unread = plan.map((one) => unreadOf(one, join(this.#dir, one.kept)));
+      this.#left = {
+        ...left,
+        lost: sumOf([left.lost, ...unread.flatMap(({ shown }) => shown)]),
+        silent: sumOf([left.silent, ...unread.flatMap(({ silent }) => silent)]),
+      };
     } catch {
       // What cannot be read is set aside where it is met.
       return undefined;
@@ -94,8 +101,8 @@ export class Emergency {
 }
 
 /**
- * Gap records and the rooms' memory go on, and silent events with them (safety 4: nothing tells of their loss, so they
- * are not to be lost here). Everything else that waits or was refused is counted.
+ * Gap records and the rooms' memory go on, and silent events with them as far as they can be read (safety 4: hardly anybody
+ * is told of their loss). Everything else that waits or was refused is counted.
  */
 function leftOf(bulk: BulkFile): Left {
   const rows = (sql: string): Row[] => bulk.db.prepare<[], Row>(sql).all();
@@ -108,6 +115,9 @@ function leftOf(bulk: BulkFile): Left {
   });
   const lost = `SELECT count(*) AS count, coalesce(min(seq), 0) AS "from", coalesce(max(seq), 0) AS "to" FROM
     (SELECT seq FROM pend WHERE NOT silent UNION ALL SELECT seq FROM parked CROSS JOIN ev USING(seq) WHERE NOT ev.silent)`;
+  const silentLost = `SELECT count(*) AS count, coalesce(min(seq), 0) AS "from", coalesce(max(seq), 0) AS "to" FROM
+    (SELECT seq FROM pend WHERE silent AND seq NOT IN (${silent} ${mostSilent})
+     UNION ALL SELECT seq FROM parked CROSS JOIN ev USING(seq) WHERE ev.silent)`;
   const files = `SELECT file FROM media WHERE file IS NOT NULL AND state <> 2 AND seq NOT IN (${silent} ${mostSilent})`;
   return {
     tables: [
@@ -115,7 +125,8 @@ function leftOf(bulk: BulkFile): Left {
       { table: 'memory', rows: memory },
       ...['ev', 'pend', 'media'].map((table) => ({ table, rows: of(table) })),
     ],
-    lost: bulk.db.prepare<[], Lost>(lost).get() ?? { count: 0, from: 0, to: 0 },
+    lost: bulk.db.prepare<[], Lost>(lost).get() ?? noneLost,
+    silent: bulk.db.prepare<[], Lost>(silentLost).get() ?? noneLost,
     waiting: bulk.db
       .prepare<[], number>(`SELECT seq FROM pend WHERE NOT silent ORDER BY seq LIMIT ${mostOnTheWay}`)
       .pluck()
@@ -125,15 +136,18 @@ function leftOf(bulk: BulkFile): Left {
   };
 }
 
-/** Waiting events of sets that were not read to their end. */
-function unreadOf(plan: readonly SalvageProgress[], path: (kept: string) => string): Lost[] {
-  return plan.flatMap((one) => (one.phase > activity ? [] : waitingIn(path(one.kept), one.next)));
+const noneLost: Lost = { count: 0, from: 0, to: 0 };
+
+/** Of a set that was not read to its end: what could not be read so far, and what waits in the rest. */
+function unreadOf({ phase, next, unreadable, silent }: SalvageProgress, path: string) {
+  const rest = (where: string) => (phase > activity ? [] : waitingIn(path, next, where));
+  return { shown: [...unreadable, ...rest('NOT silent')], silent: [...silent, ...rest('silent')] };
 }
 
 /** Over the numbers of all that hold any. */
 function sumOf(losses: readonly Lost[]): Lost {
   const some = losses.filter(({ count }) => count > 0);
-  if (some.length === 0) return { count: 0, from: 0, to: 0 };
+  if (some.length === 0) return noneLost;
   return {
     count: some.reduce((sum, { count }) => sum + count, 0),
     from: Math.min(...some.map(({ from }) => from)),
@@ -141,12 +155,12 @@ function sumOf(losses: readonly Lost[]): Lost {
   };
 }
 
-function waitingIn(path: string, from: number): Lost[] {
+function waitingIn(path: string, from: number, where: string): Lost[] {
   let db: ReturnType<typeof openSource> | undefined;
   try {
     db = openSource(path);
     const sql = `SELECT count(*) AS count, coalesce(min(seq), 0) AS "from", coalesce(max(seq), 0) AS "to" FROM pend
-      WHERE seq >= ? AND NOT silent`;
+      WHERE seq >= ? AND ${where}`;
     return db.prepare<[number], Lost>(sql).all(from);
   } catch {
     return [];
@@ -156,7 +170,7 @@ function waitingIn(path: string, from: number): Lost[] {
 }
 
 /** In the caller's transaction, the gap record with the rest. */
-function putBack(bulk: BulkFile, { tables, lost, waiting, givenUp }: Left, at: number): void {
+function putBack(bulk: BulkFile, { tables, lost, silent, waiting, givenUp }: Left, at: number): void {
   for (const { table, rows } of tables) {
     for (const row of rows) {
       const names = Object.keys(row);
@@ -166,6 +180,7 @@ function putBack(bulk: BulkFile, { tables, lost, waiting, givenUp }: Left, at: n
   }
   bulk.recount();
   bulk.outbox.adopt(givenUp);
+  if (silent.count > 0) addSilentGap(bulk.db, { lane: activity, ...silent }, at);
   const { count, from, to } = lost;
   if (count > 0)
     bulk.outbox.countLost({ lane: activity, seqFrom: from, seqTo: to, count, why: 'disk_full', at }, waiting);

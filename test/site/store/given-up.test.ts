@@ -91,6 +91,26 @@ describe('an event that was given up while it was on its way is taken out of the
 });
 
 describe('a bulk.db that was deleted to make room for alarms', () => {
+  it.each([{ silent: [] as number[] }, { silent: [2, 4] }])(
+    'counts silent events of a damaged one that was not read yet where nobody sees it: $silent',
+    ({ silent }) => {
+      within('activity', ({ outbox }) => {
+        const seqs = silent.length === 0 ? [1, 3] : [1, 2, 3, 4];
+        const rows = seqs.map((seq) => row(seq, { lane: 'activity', ...(silent.includes(seq) && { silent: true }) }));
+        outbox.insert(wireCommit(commitOf(rows), 1).bulk ?? []);
+      });
+      files.reopen('bulk', 'a page of it cannot be read');
+      expect(files.abandonBulk()).toBe(2);
+      const { reader, outbox } = fileFor('activity');
+      const gaps = (withSilent: boolean) => reader.gaps({ limit: 10, unreported: true, withSilent });
+      const shown = { id: 1, count: 2, seqFrom: 1, seqTo: 3, why: 'disk_full' };
+      expect(gaps(false)).toMatchObject([shown]);
+      expect(outbox.gapSums()).toMatchObject({ lost: [0, 0, 0, 2], open: 1 });
+      const hidden = gaps(true).filter((gap) => gap.silent === true);
+      expect(hidden).toMatchObject(silent.length === 0 ? [] : [{ lane: 'activity', count: 2, seqFrom: 2, seqTo: 4 }]);
+    },
+  );
+
   it('counts after a kill what waited then, though the full disk took the side file only after the deletion', () => {
     const { dir } = files;
     put('activity', 1, 2, 3, 4);
