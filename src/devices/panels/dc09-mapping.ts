@@ -109,7 +109,9 @@ export class ReportMapping {
     if (partition === undefined) return hinted(unknownPartition(report));
     const user = userOf(report);
     const source = this.#mapping.panel;
-    const change: ReportSignal = { kind: 'partition', source, partition, state, replay: false, ...(user && { user }) };
+    const past = 'past' in report ? { past: report.past } : {};
+    const said = { ...(user && { user }), ...past };
+    const change: ReportSignal = { kind: 'partition', source, partition, state, replay: false, ...said };
     if (state !== 'disarmed') return made([change]);
     // The disarm first: an alarm that is running is taken back before its zones are calm.
     const over = [...new Set([...this.#alarmed, ...this.#perhaps])].filter((zone) =>

@@ -1,7 +1,14 @@
 /** One thing a panel reports: in Contact ID (DC-05), or in SIA (DC-03). Numbers as sent, with their zeros. */
 export type Report =
   | { readonly contactId: string; readonly area: string; readonly number: string }
-  | { readonly sia: string; readonly area?: string; readonly number?: string; readonly user?: string };
+  | {
+      readonly sia: string;
+      readonly area?: string;
+      readonly number?: string;
+      readonly user?: string;
+      /** The panel has kept it for a while. */
+      readonly past?: true;
+    };
 
 /** More events than this stand in no frame that was made in good faith. */
 const reportCap = 32;
@@ -51,7 +58,8 @@ function siaReports(text: string): readonly Report[] | undefined {
 
 function blockReports(block: string): readonly Report[] {
   let left = block.replace(isBlock, '');
-  const facts: { area?: string; user?: string } = {};
+  const facts: { area?: string; user?: string; past?: true } =
+    block.startsWith('O') && isBlock.test(block) ? { past: true } : {};
   const reports: Report[] = [];
   while (left !== '' && left !== '/') {
     const [changed, name, value] = modifier.exec(left) ?? [];

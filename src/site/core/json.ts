@@ -97,6 +97,7 @@ const period = z.strictObject({
   signalled: record(z.strictObject({ count: number, since: deadline })),
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),
   localAt: optional(number),
+  saidAt: optional(number),
   bypasses: optional(record(z.strictObject({ until: z.enum(['disarm', 'cleared', 'time']), by: optional(text) }))),
   test: optional(
     z.strictObject({ walked: list, zones: optional(list), by: optional(text), since: optional(deadline) }),
@@ -164,6 +165,7 @@ const held = z.discriminatedUnion('kind', [
     user: optional(text),
     reminder: optional(z.literal(true)),
     told: optional(z.enum(panelAlarms)),
+    past: optional(z.literal(true)),
     ...heldSince,
   }),
 ]);

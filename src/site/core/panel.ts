@@ -10,7 +10,8 @@ import type {
 import { modeOf } from '#site/model/index.ts';
 import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
-import { deviceName } from './events.ts';
+import { armingCode } from './codes.ts';
+import { deviceName, emit, place } from './events.ts';
 import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
@@ -38,12 +39,48 @@ export function observe(work: Work, signal: PartitionSignal): void {
   const before = partitionOf(work, plan.id);
   if (before.stale) setPartition(work, plan.id, { stale: false });
   if (!isNews || signal.reminder === true) return;
+  if (isHistory(work, signal)) {
+    history(work, signal);
+    return;
+  }
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
   prove(work, signal, before);
   if (reached && before.request !== undefined) {
     settle(work, plan.id, before.request.commandId, signal.user === undefined ? 'done' : 'already');
   }
+}
+
+/**
+ * Panels empty their memory behind what is new: of two openings and closings the one that happened last counts (I1). One that is old
+ * without a time disarms nothing.
+ */
+function isHistory(work: Work, { partition, state, ageMs, past, report }: PartitionSignal): boolean {
+  if (report === undefined || state === 'triggered') return false;
+  const { saidAt } = periodOf(work.state, partition);
+  const at = work.at.wall - (ageMs ?? 0);
+  if (ageMs !== undefined && saidAt !== undefined && at < saidAt) return true;
+  if (past === true && ageMs === undefined && state === 'disarmed') return true;
+  setPeriod(work, partition, { saidAt: at });
+  return false;
+}
+
+function history(work: Work, { partition, state, user }: PartitionSignal): void {
+  work.rules.add('I1');
+  emit(work, {
+    class: 'arming',
+    kind: state,
+    status: 'active',
+    lane: 'arming',
+    ...place(work, { partition }),
+    ...armingCode('panel', user, modeOf(state)),
+    source: 'panel',
+    ...(user === undefined ? {} : { actor: user }),
+    late: true,
+    signalToStation: false,
+    toCloud: true,
+    media: [],
+  });
 }
 
 /** A retained word proves nothing about an arming that was not heard: an alarm of a zone then goes up all the same (safety 2). */

@@ -118,6 +118,8 @@ export interface PeriodState {
   readonly local?: Stamp;
   /** The same as states before it told it: by the wall clock alone. */
   readonly localAt?: number;
+  /** When, by the wall clock, what its panel has reported last of opening and closing had happened. */
+  readonly saidAt?: number;
   /** Of those left out, the ones by a command of their own. */
   readonly bypasses?: Readonly<Record<ZoneNumber, BypassState>>;
   /** The walk test that runs. */

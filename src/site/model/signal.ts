@@ -112,6 +112,8 @@ export type Signal =
       readonly user?: string;
       /** It was taken before, and is only to be remembered for longer: whatever the site knows of it, it changes no arming. */
       readonly reminder?: true;
+      /** The panel kept it for a while, and does not say since when: something newer may have been told. */
+      readonly past?: true;
       /** What a `triggered` is about, where a signal of its own tells that alarm. */
       readonly told?: PanelAlarm;
       readonly replay: boolean;

@@ -38,10 +38,10 @@ function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [] }:
   return {
     site,
     /** The events of one frame, in SIA or Contact ID. */
-    say(data: string) {
+    say(data: string, ageMs?: number) {
       frames += 1;
       const id = /^\d/.test(data) ? 'ADM-CID' : 'SIA-DCS';
-      const mapped = reports.read(parseReports(id, data) ?? [], { frame: `f${frames}` });
+      const mapped = reports.read(parseReports(id, data) ?? [], { frame: `f${frames}`, ageMs });
       const events = mapped.signals.flatMap((signal) => site.events(site.signal(signal)));
       mapped.kept();
       return {
@@ -140,6 +140,47 @@ describe('an alarm whose kind the zone decides', () => {
       expect(rig.say('1146 01 002').told).toEqual(['burglary_perimeter active 2']);
       rig.say('Nri1/OP7');
     }
+  });
+});
+
+describe('an opening or closing out of the memory of a panel', () => {
+  const minutes = (count: number) => count * 60_000;
+  const armings = (said: { events: readonly { class: string; kind: string; late?: boolean }[] }) =>
+    said.events.filter(({ class: about }) => about === 'arming').map(({ kind, late }) => `${kind} ${late ?? false}`);
+
+  it('that happened before what was heard last is history, and changes nothing', () => {
+    const rig = reporting();
+    rig.say('Nri1/CL7');
+    for (const data of ['Nri1/OP7', 'Ori1/OP7', '1401 01 007']) {
+      expect(armings(rig.say(data, minutes(60)))).toEqual(['disarmed true']);
+      expect(rig.site.word()).toBe('armed_away');
+    }
+    rig.restart();
+    expect(armings(rig.say('Nri1/OP7', minutes(60)))).toEqual(['disarmed true']);
+    expect(rig.site.word()).toBe('armed_away');
+  });
+
+  it('counts in its order, also when all of it comes at once', () => {
+    const rig = reporting();
+    rig.say('Nri1/OP7');
+    rig.site.ms += minutes(120);
+    rig.say('Nri1/CL7', minutes(60));
+    expect(rig.site.word()).toBe('armed_away');
+    rig.say('Nri1/OP7', minutes(50));
+    expect(rig.site.word()).toBe('disarmed');
+    rig.say('Nri1/CL7', minutes(55));
+    expect(rig.site.word()).toBe('disarmed');
+  });
+
+  it('without a time disarms nothing', () => {
+    const rig = reporting();
+    rig.say('Nri1/CL7');
+    expect(armings(rig.say('Ori1/OP7'))).toEqual(['disarmed true']);
+    expect(rig.site.word()).toBe('armed_away');
+    rig.say('Nri1/OP7');
+    expect(rig.site.word()).toBe('disarmed');
+    rig.say('Ori1/CL7');
+    expect(rig.site.word()).toBe('armed_away');
   });
 });
 

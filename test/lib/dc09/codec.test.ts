@@ -298,7 +298,7 @@ describe('reports', () => {
       ],
     ],
     ['#1234|Nri1BA12', [{ sia: 'BA', number: '12', area: '1' }]],
-    ['#1234|Ori1/CL3', [{ sia: 'CL', number: '3', area: '1' }]],
+    ['#1234|Ori1/CL3', [{ sia: 'CL', number: '3', area: '1', past: true }]],
     ['#1234|NNL5', [{ sia: 'NL', number: '5' }]],
     ['#1234|BA5', [{ sia: 'BA', number: '5' }]],
     ['#1234', []],
