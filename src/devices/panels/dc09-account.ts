@@ -323,7 +323,7 @@ function nameOf({ account, seq, id }: Frame, { data, at }: Content): FrameName {
 
 /** What the site knows to be the same report again, so that it changes nothing but for how long that is known. */
 const isKnownAgain = (signal: Signal): boolean =>
-  signal.kind === 'zone' ? signal.alarm === true : signal.kind !== 'trouble';
+  signal.kind === 'zone' ? signal.alarm === true || signal.tamper === true : signal.kind !== 'trouble';
 
 /** Nothing is opened or closed by a frame that was taken before. */
 const reminding = (signal: Signal): Signal => (signal.kind === 'partition' ? { ...signal, reminder: true } : signal);

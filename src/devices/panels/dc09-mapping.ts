@@ -288,7 +288,7 @@ const noAlarm: ReadonlySet<ZoneType> = new Set<ZoneType>([
 const detectorCap = 64;
 
 /** Contact ID codes of troubles whose number is a zone; that of the others is a module. */
-const zoneTroubles: ReadonlySet<string> = new Set(['144', '147', '381', '383', '384']);
+const zoneTroubles: ReadonlySet<string> = new Set(['137', '144', '147', '381', '383', '384']);
 
 function userOf(report: Report): string | undefined {
   const user = 'sia' in report ? (report.user ?? report.number) : report.number;

@@ -26,14 +26,16 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
     return;
   }
   if (hold(work, signal, zoneKey(signal.zone))) return;
-  if (signal.alarm === true && isToldAgain(work, zoneKey(signal.zone), signal.report)) {
+  if ((signal.alarm === true || signal.tamper === true) && isToldAgain(work, zoneKey(signal.zone), signal.report)) {
     work.rules.add('told again');
     return;
   }
-  // Many panels report no end of an alarm: another report of it ends the one before.
+  // Many panels report no end of an alarm or a sabotage: another report of it ends the one before.
   const { alarm = false } = behaviour(plan).silent ? { alarm: own(work.state.silent, plan.number) } : before;
   if (signal.alarm === true && signal.report !== undefined && alarm)
     applyZone(work, plan, before, { ...signal, alarm: false });
+  if (signal.tamper === true && signal.report !== undefined && before.tamper)
+    applyZone(work, plan, before, { ...signal, tamper: false });
   applyZone(work, plan, zoneOf(work.state, signal.zone) ?? before, signal);
 }
 

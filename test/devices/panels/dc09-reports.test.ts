@@ -184,6 +184,18 @@ describe('an opening or closing out of the memory of a panel', () => {
   });
 });
 
+describe('a sabotage', () => {
+  it.each(['Nri1/TA002', '1144 01 002', '1137 01 002'])('%s is told each time, as an alarm while armed', (data) => {
+    const rig = reporting();
+    rig.say('Nri1/OP7');
+    expect(rig.say(data).told).toEqual(['tamper active 2']);
+    rig.say('Nri1/CL7');
+    expect(
+      rig.say(data).events.map(({ class: about, kind, status, zone: of }) => `${about} ${kind} ${status} ${of}`),
+    ).toEqual(['trouble tamper restored 2', 'alarm tamper active 2', 'trouble tamper active 2']);
+  });
+});
+
 describe('a burglary', () => {
   it.each(['NBA099', '1130 00 099', '1130 05 099'])(
     '%s of nothing that is configured is an alarm of the panel, and of those partitions that are armed',
