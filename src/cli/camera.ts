@@ -1,6 +1,7 @@
-import { type Command, InvalidArgumentError, type Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { addManaged } from './camera-verbs.ts';
+import { wrong } from './code-option.ts';
 
 /** What each verb of `siteward camera` is hung in with; what they do lies in camera-VERB.ts, loaded when it is called. */
 export interface CameraVerbs {
@@ -15,6 +16,7 @@ const defaultConfig = '/etc/siteward/siteward.yaml';
 export function addCamera(program: Command, verbs: CameraVerbs): void {
   const camera = program.command('camera').description('find, try and manage cameras and recorders');
   addDiscover(camera, verbs);
+  addTest(camera, verbs);
   addManaged(camera, verbs);
 }
 
@@ -33,6 +35,26 @@ function addDiscover(camera: Command, { done }: CameraVerbs): void {
     .action(async (addresses: string[], options) =>
       done(await (await import('./camera-discover.ts')).discoverCameras({ ...options, addresses, forMs: options.for })),
     );
+}
+
+function addTest(camera: Command, { done }: CameraVerbs): void {
+  camera
+    .command('test')
+    .description('go through all that siteward needs of one, step by step, and say what to do where it fails')
+    .argument('<camera>', 'id of a configured one; or its address: 192.0.2.10, HOST:PORT or http://...')
+    .option('--user <name>', 'user of the camera; its password is asked for')
+    .option('--password-file <file>', 'read the password from this file instead of asking')
+    .option('--password-stdin', 'read the password from standard input instead of asking', false)
+    .option('--json', 'print one JSON object', false)
+    .option('--config <file>', 'configuration file', defaultConfig)
+    // What is typed here stands in the history of the shell and in the list of processes.
+    .addOption(new Option('--password [password]').hideHelp())
+    .allowExcessArguments(true)
+    .action(async (target: string, options, command: Command) => {
+      if (options.password !== undefined || command.args.length > 1)
+        wrong(command, 'a password is no argument, where others can read it: say --user, and it is asked for');
+      done(await (await import('./camera-test.ts')).testCamera({ ...options, target }));
+    });
 }
 
 function waiting(text: string): number {

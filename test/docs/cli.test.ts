@@ -18,7 +18,8 @@ const verbsIn = (help: string): string[] =>
     .map((match) => match[1] ?? '')
     .filter((verb) => verb !== 'help');
 
-test('docs/cli.md has a section for each verb, in the order of --help', async () => {
+// One process for each verb: slow where others use the machine too.
+test('docs/cli.md has a section for each verb, in the order of --help', { timeout: 240_000 }, async () => {
   const { out, code } = await siteward(['--help']);
   expect(code).toBe(0);
   const verbs: string[] = [];

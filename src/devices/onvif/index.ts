@@ -9,9 +9,11 @@ export type {
   UnknownTopic,
 } from './camera.ts';
 export { type Cameras, createCameras } from './cameras.ts';
-export { type Discovery, discover, type Progress } from './discovery/discover.ts';
+export { type Discovery, discover, type Progress, serviceAt } from './discovery/discover.ts';
+export { type Examined, examine } from './discovery/examine.ts';
 export type { FoundDevice } from './discovery/found.ts';
 export { interfaceNames, outlets } from './discovery/outlets.ts';
+export type { Step } from './discovery/step.ts';
 export { readTargets, type Target } from './discovery/targets.ts';
 export { type Inspected, inspectDevice } from './inspect.ts';
 export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';

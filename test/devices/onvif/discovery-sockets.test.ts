@@ -135,14 +135,14 @@ describe('asking everybody', () => {
   });
 
   it('bears a flood of answers, and counts what it did not look at', async () => {
-    const flood = await responder(({ messageId }) =>
-      Array.from({ length: 100 }, (_, at) =>
-        probeMatches(messageId, [{ endpoint: `uuid:${at}`, xaddrs: `http://127.0.0.1:1/${at}` }]),
-      ),
-    );
+    const { url } = await camera(closed);
+    // Short ones, of which the system drops none: more than one sender may send.
+    const flood = await responder(({ messageId }) => [
+      probeMatches(messageId, [{ endpoint: 'uuid:1', xaddrs: url }]),
+      ...Array.from({ length: 99 }, () => '<x/>'),
+    ]);
     const { devices, left } = await search({ port: flood.port });
-    expect(devices.length).toBeGreaterThan(0);
-    expect(devices.length).toBeLessThanOrEqual(100);
+    expect(devices).toMatchObject([{ url }]);
     expect(left).toBeGreaterThan(0);
   });
 

@@ -31,6 +31,9 @@ const maxPerSender = 512;
 const maxDatagrams = 20_000;
 const maxBytes = 64 * 1024 * 1024;
 
+/** Many cameras answer within the same moment; the system may grant less. */
+const receiveBytes = 1024 * 1024;
+
 interface Line {
   readonly socket: Socket;
   readonly name: string;
@@ -90,7 +93,8 @@ function openSocket(
   failed: (error: Error) => void,
 ): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const socket = family === 'IPv4' ? createSocket('udp4') : createSocket({ type: 'udp6', ipv6Only: true });
+    const type = family === 'IPv4' ? 'udp4' : 'udp6';
+    const socket = createSocket({ type, ipv6Only: type === 'udp6', recvBufferSize: receiveBytes });
     socket.once('error', (error) => {
       reject(error);
       socket.close();

@@ -105,6 +105,17 @@ async function known(candidate: Candidate, options: { clock: Clock; signal: Abor
   return deviceFrom(candidate, identity, candidate.senders);
 }
 
+/**
+ * The address of the ONVIF service of one device; where none is found, the one it would have. Throws only the signal's
+ * reason.
+ */
+export async function serviceAt(target: Target, options: { clock: Clock; signal: AbortSignal }): Promise<string> {
+  if (target.url !== undefined) return target.url;
+  const found = await scan(target, target.host, options);
+  const { host, port } = target;
+  return (found?.place ?? placeAt(host, port === undefined ? {} : { port })).url;
+}
+
 async function scan(target: Target, address: string, options: { clock: Clock; signal: AbortSignal }) {
   const { signal } = options;
   const places =

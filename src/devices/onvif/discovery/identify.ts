@@ -1,7 +1,6 @@
-import { isCode, SitewardError } from '#errors.ts';
+import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { everyNamed } from '#lib/xml.ts';
 import { certificatePin } from '../certificate-pin.ts';
 import { createDevice, type Device } from '../device.ts';
 import { createReads, type DeviceInformation } from '../reads.ts';
@@ -70,30 +69,15 @@ type Told = Pick<Identity, 'passwordNeeded' | 'information' | 'videoSources'>;
 
 async function tells(device: Device, signal: AbortSignal): Promise<Told> {
   try {
-    const information = await createReads(device).deviceInformation(signal);
+    const reads = createReads(device);
+    const information = await reads.deviceInformation(signal);
     // Some answer an empty form to whoever has no password.
     if (information.manufacturer === '' && information.model === '') return {};
-    const videoSources = await countVideoSources(device, signal).catch(() => undefined);
-    return { passwordNeeded: false, information, ...(videoSources !== undefined && { videoSources }) };
+    await reads.services(signal).catch(() => undefined);
+    const { length } = await reads.videoSources(signal).catch(() => []);
+    return { passwordNeeded: false, information, ...(length > 0 && { videoSources: length }) };
   } catch (error) {
     if (isCode(error, 'camera_auth')) return { passwordNeeded: true };
     throw error;
   }
-}
-
-const media = 'http://www.onvif.org/ver10/media/wsdl';
-
-/** Devices of all makers we know take every operation at every address of theirs. */
-async function countVideoSources(device: Device, signal: AbortSignal): Promise<number> {
-  const { body } = await device.call({
-    name: 'GetVideoSources',
-    action: `${media}/GetVideoSources`,
-    body: `<m:GetVideoSources xmlns:m="${media}"/>`,
-    timeoutMs: 5000,
-    optional: true,
-    signal,
-  });
-  if (body.name !== 'GetVideoSourcesResponse')
-    throw new SitewardError('camera_bad_answer', `The camera answered ${body.name}`);
-  return [...everyNamed(body, 'VideoSources')].length;
 }
