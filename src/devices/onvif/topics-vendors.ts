@@ -119,15 +119,18 @@ const ajax: readonly TopicRow[] = [
   pulse('RuleEngine/?:ObjectDetector/Detection', 'intrusion', { byValue: { classes: objectClasses } }),
 ];
 
-export const vendorTopics: readonly TopicRow[] = [
-  ...tapo,
-  ...reolink,
-  ...dahua,
-  ...hikvision,
-  ...axis,
-  ...bosch,
-  ...pelco,
-  ...hanwha,
-  ...mobotix,
-  ...ajax,
-];
+/** By the name people know the vendor by. */
+export const vendorTables: Readonly<Record<string, readonly TopicRow[]>> = {
+  'TP-Link Tapo and VIGI': tapo,
+  Reolink: reolink,
+  'Dahua, Amcrest, Lorex': dahua,
+  Hikvision: hikvision,
+  Axis: axis,
+  Bosch: bosch,
+  Pelco: pelco,
+  'Samsung and Hanwha': hanwha,
+  Mobotix: mobotix,
+  Ajax: ajax,
+};
+
+export const vendorTopics: readonly TopicRow[] = Object.values(vendorTables).flat();
