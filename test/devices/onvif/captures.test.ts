@@ -3,7 +3,6 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, it } from 'vitest';
 import { readNotifications } from '#devices/onvif/notification.ts';
-import { readAnswer } from '#devices/onvif/soap.ts';
 import { topicFinder } from '#devices/onvif/topics.ts';
 import { SitewardError } from '#errors.ts';
 import { parseXml } from '#lib/xml.ts';
@@ -143,29 +142,6 @@ describe.skipIf(absent)(`recorded camera answers${skip}`, () => {
       'protect-listener/html_404_camera_20260321/01-CreatePullPointSubscription-200.html',
       'protect-listener/thingino_wyze_20260321/01-CreatePullPointSubscription-404.html',
     ]);
-  });
-
-  it('cut at any place give a result or a typed error', () => {
-    let seed = 20261127;
-    const random = () => {
-      seed = (Math.imul(seed, 1103515245) + 12345) & 0x7fffffff;
-      return seed / 0x7fffffff;
-    };
-    let cuts = 0;
-    for (const file of files) {
-      const bytes = readFileSync(file);
-      for (let n = 0; n < 12; n += 1) {
-        const piece = bytes.subarray(0, Math.floor(random() * bytes.length));
-        cuts += 1;
-        try {
-          const answer = readAnswer(200, piece, 4_000_000);
-          if ('body' in answer) readNotifications(answer.body);
-        } catch (error) {
-          if (!(error instanceof SitewardError)) throw error;
-        }
-      }
-    }
-    expect(cuts).toBeGreaterThan(3000);
   });
 
   it('hold every notification of notifications_seen.tsv, with its items by name', () => {

@@ -67,9 +67,9 @@ export function harness(cameras: readonly CameraOptions[], options: HarnessOptio
   };
 }
 
-/** Resolves when the condition holds; throws after 15 s with what was waited for. */
-export async function until(condition: () => boolean, what: string): Promise<void> {
-  const end = Date.now() + 15_000;
+/** Resolves when the condition holds; throws after `ms` with what was waited for. */
+export async function until(condition: () => boolean, what: string, ms = 15_000): Promise<void> {
+  const end = Date.now() + ms;
   while (!condition()) {
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
