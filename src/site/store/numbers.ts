@@ -7,7 +7,7 @@ import type { Database } from 'better-sqlite3';
  */
 
 /** What tells a row's number. */
-interface NumberedRow {
+export interface NumberedRow {
   readonly seq: number;
   /** The public event as JSON text. No checksum covers it. */
   readonly event: string;
@@ -112,7 +112,8 @@ export class Numbers {
   }
 }
 
-function knownOf({ seq, event, silent }: NumberedRow): Known | undefined {
+/** Undefined where the text does not tell it. */
+export function knownOf({ seq, event, silent }: NumberedRow): Known | undefined {
   try {
     const number = (JSON.parse(event) as { seq?: unknown }).seq;
     if (!Number.isSafeInteger(number) || Number(number) < 0 || Number(number) > seq) return undefined;

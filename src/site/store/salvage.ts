@@ -2,7 +2,9 @@ import { crc32 } from 'node:zlib';
 import type { Database, Statement } from 'better-sqlite3';
 import { lanes } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
+import { hiddenIn } from './hidden-in.ts';
 import { fileNames, fileOf, firstLaneOf } from './lanes.ts';
+import type { NumberedRow } from './numbers.ts';
 import { pluck } from './outbox.ts';
 import { attempt } from './quiet.ts';
 import { damagedReason } from './reader.ts';
@@ -34,6 +36,8 @@ export interface SalvageProgress {
   next: number;
   /** Seqs whose place in `pend` or `parked` cannot be read, as one range. */
   doubt?: readonly [from: number, to: number];
+  /** Of these neither the place nor the event can be read; not counted yet. */
+  unread?: readonly [from: number, to: number];
   events: number;
   parked: number;
   unreadable: Unreadable[];
@@ -89,9 +93,9 @@ export class Salvage {
   readonly #units: Generator<void>;
   readonly #inserts = new Map<string, Statement>();
   readonly #reads = new Map<string, Statement<unknown[], Row>>();
-  readonly #known: Statement<[number, number], number>;
   readonly #planned: Statement;
   readonly #nextGap: Statement<[], number>;
+  readonly #found: Statement<[number, number], { count: number; silent: number }>;
   #added: number[] = lanes.map(() => 0);
 
   /** Throws when the source is no database at all. */
@@ -100,7 +104,9 @@ export class Salvage {
     this.#to = options.to;
     this.#wall = options.wall;
     this.#source = openSource(options.path);
-    this.#known = pluck(this.#to.db, 'SELECT count(*) FROM ev WHERE seq BETWEEN ? AND ?');
+    this.#found = this.#to.db.prepare(
+      'SELECT count(*) AS count, coalesce(sum(silent), 0) AS silent FROM ev WHERE seq BETWEEN ? AND ?',
+    );
     this.#nextGap = pluck(this.#to.db, `SELECT ${nextGapId}`);
     this.#planned = this.#to.db.prepare(
       `UPDATE media SET state = @state, at = @at, file = @file, bytes = @bytes, sha256 = @sha256, mime = @mime,
@@ -180,11 +186,26 @@ export class Salvage {
         if (this.#stands('done', seq) || this.#stands('parked', seq)) continue;
         if (this.#event(seq) === 'sound') this.#wait(row);
       }
-      // Whether they were waiting nobody knows; they are counted so.
-      if (bad !== undefined) this.#miss(firstLaneOf(this.#to.name), ...bad);
+      if (bad !== undefined) this.#unread(bad);
       this.progress.next = next;
       yield;
     }
+    this.#missUnread();
+  }
+
+  /** Neighbours are one range: how many silent events lie in it only the rows around the whole of it tell. */
+  #unread([from, to]: readonly [from: number, to: number]): void {
+    const { unread } = this.progress;
+    const isNext = unread !== undefined && from === unread[1] + 1;
+    if (!isNext) this.#missUnread();
+    this.progress.unread = [isNext ? unread[0] : from, to];
+  }
+
+  /** Whether they were waiting nobody knows; they are counted so. */
+  #missUnread(): void {
+    const { unread } = this.progress;
+    if (unread !== undefined) this.#missRange(firstLaneOf(this.#to.name), ...unread);
+    delete this.progress.unread;
   }
 
   *#parked(): Generator<void> {
@@ -235,7 +256,7 @@ export class Salvage {
   /** Copies an event with its media rows. `damaged`: its body does not fit its checksum, so it was parked. */
   #event(seq: number): 'sound' | 'damaged' | 'unreadable' | 'known' {
     // It came from the second copy of the alarms, which does not know what became of its pictures.
-    if (this.#known.get(seq, seq) === 1) {
+    if (this.#found.get(seq, seq)?.count === 1) {
       this.#pictures(seq);
       return 'known';
     }
@@ -298,16 +319,31 @@ export class Salvage {
     this.progress.doubt = [Math.min(from, doubt?.[0] ?? from), Math.max(to, doubt?.[1] ?? to)];
   }
 
-  #miss(lane: number, from: number, end: number, missed = this.progress.unreadable): void {
+  /** Numbers of which nothing can be read. The silent ones among them are taken for the last, as their numbers are. */
+  #missRange(lane: number, from: number, end: number): void {
     const to = end > from ? Math.min(end, this.progress.last) : end;
     if (to < from) return;
+    const { unreadable, silent } = this.progress;
+    const hidden = hiddenIn(
+      [from, to],
+      [
+        (...range) => this.#read(numberedRows).iterate(...range) as Iterable<NumberedRow>,
+        (...range) => this.#to.db.prepare<unknown[], NumberedRow>(numberedRows).iterate(...range),
+      ],
+    );
+    const found = this.#found.get(from, to) ?? { count: 0, silent: 0 };
+    const shown = to - from + 1 - hidden - (found.count - found.silent);
+    if (shown > 0) this.#miss(lane, from, to - hidden, unreadable, shown);
+    if (hidden > found.silent) this.#miss(lane, from, to, silent, hidden - found.silent);
+  }
+
+  #miss(lane: number, from: number, to: number, missed = this.progress.unreadable, count = 1): void {
     let known = missed.find((one) => one.lane === lane);
     if (known === undefined) {
       known = { lane, count: 0, from, to };
       missed.push(known);
     }
-    const found = to === from ? 0 : (this.#known.get(from, to) ?? 0);
-    known.count += to - from + 1 - found;
+    known.count += count;
     known.from = Math.min(known.from, from);
     known.to = Math.max(known.to, to);
   }
@@ -337,3 +373,4 @@ export class Salvage {
 }
 
 const numberOf = (row: Row): number => Number(row.seq);
+const numberedRows = 'SELECT seq, event, silent FROM ev WHERE seq BETWEEN ? AND ? ORDER BY seq LIMIT ?';

@@ -23,8 +23,12 @@ function zeroRoot(path: string, table: string): void {
   const root = withFile(path, (db) =>
     db.prepare('SELECT rootpage FROM sqlite_schema WHERE name = ?').pluck().get(table),
   );
+  zeroPage(path, Number(root));
+}
+
+function zeroPage(path: string, page: number): void {
   const fd = openSync(path, 'r+');
-  writeSync(fd, Buffer.alloc(4096), 0, 4096, (Number(root) - 1) * 4096);
+  writeSync(fd, Buffer.alloc(4096), 0, 4096, (page - 1) * 4096);
   closeSync(fd);
 }
 
@@ -79,4 +83,52 @@ it('the count outlives further damage, takes no id of the others, and ends when 
   expect(await hidden(second)).toEqual([]);
   expect(await second.gaps({ limit: 10, unreported: true })).toHaveLength(1);
   await second.settle([settled(after)]);
+});
+
+/** Every event with the number that everybody sees; `isSilent` says which are silent. */
+async function withBadPage(isSilent: (seq: number) => boolean) {
+  const dir = temporaryDir();
+  const store = await startStore(dir, { limits });
+  let hidden = 0;
+  const made = Array.from({ length: 60 }, (_, index) => {
+    const seq = index + 1;
+    if (isSilent(seq)) hidden += 1;
+    const of = row(seq, isSilent(seq) ? { silent: true } : {});
+    return { ...of, body: JSON.stringify({ seq, pad: 'x'.repeat(400) }), event: { ...of.event, seq: seq - hidden } };
+  });
+  await store.commit(commitOf(made));
+  await store.stop();
+  const path = join(dir, 'site.db');
+  const leaves = withFile(path, (db) =>
+    db.prepare("SELECT pageno FROM dbstat WHERE name = 'ev' AND pagetype = 'leaf' ORDER BY path").pluck().all(),
+  );
+  zeroRoot(path, 'pend');
+  zeroPage(path, Number(leaves[3]));
+  const again = await startStore(dir, { limits });
+  await mended(again);
+  const kept = await again.take('alarm', 0, 100);
+  const lost = made.filter(({ seq }) => !kept.some((one) => one.seq === seq));
+  return { store: again, lost, gaps: (await shown(again)).gaps };
+}
+
+it('silent events on a damaged page of which nothing can be read stand in no count that anybody sees', async () => {
+  const isSilent = (seq: number) => seq % 3 === 0;
+  const { store, lost, gaps } = await withBadPage(isSilent);
+  const [seen, unseen] = [
+    lost.filter(({ silent: one }) => one !== true),
+    lost.filter(({ silent: one }) => one === true),
+  ];
+  expect(unseen.length).toBeGreaterThan(0);
+  // As many as there are numbers, and not one more.
+  expect(gaps).toMatchObject([{ count: seen.length }]);
+  const [from = 0, to = 0] = await store.numbersOf([gaps[0]?.seqFrom ?? 0, gaps[0]?.seqTo ?? 0]);
+  expect([from, to]).toEqual([seen[0]?.event.seq, seen.at(-1)?.event.seq]);
+  expect(await hidden(store)).toMatchObject([{ lane: 'alarm', count: unseen.length, why: 'damage' }]);
+});
+
+it('where there are none, every number of the page counts', async () => {
+  const { store, lost, gaps } = await withBadPage(() => false);
+  expect(lost.length).toBeGreaterThan(1);
+  expect(gaps).toMatchObject([{ count: lost.length, seqFrom: lost[0]?.seq, seqTo: lost.at(-1)?.seq }]);
+  expect(await hidden(store)).toEqual([]);
 });
