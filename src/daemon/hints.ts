@@ -1,6 +1,6 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
-import { isoTime, type VerificationDocument } from '#site/model/index.ts';
+import { isoTime, type SiteView, type VerificationDocument } from '#site/model/index.ts';
 import type { StorageLevel, StorageState } from '#site/store/index.ts';
 
 /** What to do about each state of the disk; nothing is said of a good one. */
@@ -31,6 +31,21 @@ export function storageHints(storage: StorageState | undefined, now: number): St
   const { level, freeBytes, totalBytes } = storage;
   const values = freeBytes === undefined ? [] : [`${freeBytes} of ${totalBytes ?? 0} bytes free`];
   return [{ device: 'bridge siteward', about: `storage ${level}`, text, values, count: 1, last: isoTime(now) }];
+}
+
+/** Its panel is there, and yet nobody knows whether the last word is still true: retained or queued ones were calmer, or none came. */
+export function doubtHints(
+  view: Pick<SiteView, 'plan' | 'partitions' | 'links' | 'at'> | undefined,
+): StatusDocument['hints'] {
+  return (view?.plan.partitions ?? []).flatMap(({ id, panel, authority }) => {
+    const state = view?.partitions.find((one) => one.id === id);
+    const isUp = view?.links.some(({ source, up }) => source.kind === 'panel' && source.id === panel && up === true);
+    if (view === undefined || authority === 'engine' || state?.stale !== true || isUp !== true) return [];
+    const text =
+      'its panel has said nothing live since siteward or the broker was away, and what was retained is no proof; alarms go up flagged. Arm or disarm at the panel once';
+    const values = [state.state];
+    return [{ device: `panel ${panel}`, about: `partition ${id}`, text, values, count: 1, last: isoTime(view.at) }];
+  });
 }
 
 /** Somebody has to answer: said on the first page a person looks at. */

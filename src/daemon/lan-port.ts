@@ -14,7 +14,7 @@ import { callForHelp } from './call-for-help.ts';
 import { camerasPort } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
-import { storageHints, verificationHints } from './hints.ts';
+import { doubtHints, storageHints, verificationHints } from './hints.ts';
 import type { House } from './house.ts';
 import { inputsPort } from './inputs-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
@@ -94,6 +94,7 @@ export function lanPort(options: {
         hints: [
           ...verificationHints(house.verifications?.list() ?? []),
           ...storageHints(house.store?.storage(), options.clock.wall()),
+          ...doubtHints(house.controller?.view()),
           ...panelHints(house),
           ...cameraHints(house),
         ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OutboxDocument } from '#lan/http/index.ts';
-import { outboxHints, storageHints } from '../../src/daemon/hints.ts';
+import { doubtHints, outboxHints, storageHints } from '../../src/daemon/hints.ts';
 
 const good: Omit<OutboxDocument, 'hints'> = {
   at: '2026-11-27T22:03:00.000Z',
@@ -43,5 +43,27 @@ describe('what to do about the outbox', () => {
     expect(hint).toMatchObject({ about: 'storage hard', values: ['10 of 100 bytes free'] });
     expect(hints({ disk: { ...good.disk, level: 'hard' } })[0]).toContain(hint?.text);
     expect(storageHints({ ...storage, level: 'ok' }, 0)).toEqual([]);
+  });
+});
+
+describe('a partition whose last word may be old', () => {
+  const view = (stale: boolean, up: boolean) =>
+    ({
+      plan: { partitions: [{ id: 'p1', authority: 'panel', panel: 'main' }] },
+      partitions: [{ id: 'p1', state: 'armed_away', stale }],
+      links: [{ source: { kind: 'panel', id: 'main' }, up }],
+      at: 0,
+    }) as unknown as Parameters<typeof doubtHints>[0];
+
+  it('is a hint while its panel can be heard', () => {
+    expect(doubtHints(view(true, true))).toMatchObject([
+      {
+        device: 'panel main',
+        about: 'partition p1',
+        values: ['armed_away'],
+        text: expect.stringContaining('at the panel'),
+      },
+    ]);
+    expect([view(false, true), view(true, false), undefined].flatMap(doubtHints)).toEqual([]);
   });
 });

@@ -64,7 +64,7 @@ export function interpret(compiled: Compiled, memory: Memory, message: Message):
   const body = readBody(rule, decoded.text);
   if (body === undefined) return drop('bad_json');
 
-  const run = new Run(compiled, memory, rule, message.retain);
+  const run = new Run(compiled, memory, rule, message);
   for (const read of rule.reads) run.read(read, caught, body);
   const isEmpty = decoded.text === '' && run.readings.length === 0;
   const notes = isEmpty ? clearedNotes(compiled, message, caught) : run.notes;
@@ -126,13 +126,15 @@ class Run {
   readonly #compiled: Compiled;
   readonly #rule: CompiledRule;
   readonly #retain: boolean;
+  readonly #isLive: boolean;
   readonly #pulsed = new Set<Reading>();
 
-  constructor(compiled: Compiled, memory: Memory, rule: CompiledRule, retain: boolean) {
+  constructor(compiled: Compiled, memory: Memory, rule: CompiledRule, { retain, waited }: Message) {
     this.#compiled = compiled;
     this.memory = memory;
     this.#rule = rule;
     this.#retain = retain;
+    this.#isLive = !retain && waited !== true;
   }
 
   read(read: CompiledRead, caught: ReadonlyMap<string, string>, body: Body): void {
@@ -239,7 +241,8 @@ class Run {
           state === undefined || base.context ? undefined : this.#combine(read, key, state as ArmingWord | null);
         if (now === undefined && Object.keys(rest).length === 0) return;
         this.readings.push({ kind: 'partition', key, ...rest, ...(now === undefined ? {} : { state: now }), ...base });
-        if (now !== undefined && now !== 'triggered' && now !== 'pending') this.#forget(key, base);
+        // A retained or queued word may be older than the alarm.
+        if (this.#isLive && now !== undefined && now !== 'triggered' && now !== 'pending') this.#forget(key, base);
         return;
       }
       case 'zone': {

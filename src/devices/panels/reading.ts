@@ -5,6 +5,8 @@ export interface Message {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly retain: boolean;
+  /** It may have waited in the broker while nobody listened. */
+  readonly waited?: boolean;
 }
 
 export type Fault = 'arm_failed' | 'wrong_code' | 'code_missing' | 'lockout' | 'not_allowed' | 'other';

@@ -66,7 +66,7 @@ export class Runner {
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
     const known = new Map([...built.mapping.keys].flatMap(([id, key]) => wordOf(key, options.known?.get(id))));
-    this.#words = createLiveWords(clock, { known, tellsBridge: this.tells('bridge') });
+    this.#words = createLiveWords(clock, known);
     this.#dangers = new Dangers(built.mapping);
   }
 
@@ -78,26 +78,29 @@ export class Runner {
     message: Message,
     waited = false,
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
-    const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, message);
+    const isNow = !message.retain && !waited;
+    const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, { ...message, waited });
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    const doubtful = all.filter((reading) => this.#words.isDoubtful(reading, waited));
-    const isDoubted = doubtful.some(({ kind }) => kind === 'partition');
-    // What such a message says of zones is as old: it would end those of the running alarm.
-    const readings = all.filter((reading) => !doubtful.includes(reading) && !(isDoubted && reading.kind === 'zone'));
+    const doubtful = new Set(all.filter((reading) => this.#words.isDoubtful(reading, waited)));
+    const inDoubt = [...doubtful].some(({ kind }) => kind === 'partition');
+    // What such a message retains of zones is as old: it would end those of the running alarm. The site judges its partitions.
+    const isLeftOut = (reading: Reading) => doubtful.has(reading) || (inDoubt && message.retain);
+    const readings = all.filter((reading) => reading.kind !== 'zone' || !isLeftOut(reading));
     this.#words.replaced(message.topic);
-    if (doubtful.length > 0) this.#doubted(message, all);
-    const { states, named } = this.#memory;
-    this.#memory = isDoubted ? { ...memory, states, named } : memory;
+    if (doubtful.size > 0) this.#doubted(message);
+    if (readings.length < all.length && !inDoubt) this.#words.doubted(message, all);
+    this.#memory = inDoubt ? { ...memory, states: this.#memory.states } : memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
-    const isNow = !message.retain && !waited;
     if (isNow) this.#guard.heard();
     // A bridge says that it is there when it comes: what changed before, it may never have told.
     if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
-      this.#words.saw(reading);
-      this.#noteEntry(reading);
+      if (!doubtful.has(reading)) {
+        this.#words.saw(reading);
+        this.#noteEntry(reading);
+      }
       this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
@@ -106,7 +109,7 @@ export class Runner {
         signals.push(message.retain ? signal : this.#supervised(signal));
       }
     }
-    signals.push(...this.#dangers.take(readings));
+    signals.push(...this.#dangers.take(readings.filter((reading) => !doubtful.has(reading))));
     // That it ended a silence shows too.
     const isShown = shown.isShown || signals.some(({ kind }) => kind === 'link');
     return { signals, result: resultOf(shown.notes), isShown };
@@ -160,7 +163,7 @@ export class Runner {
     );
   }
 
-  /** Call now and then: what a doubted word says once its doubt has ended, and retained dangers without a zone. Nothing while the bridge or the panel is away. */
+  /** Call now and then: what a doubted word about a zone says once its doubt has ended, and retained dangers without a zone. Nothing while the bridge or the panel is away. */
   settled(): readonly Signal[] {
     if (this.bridge === false || this.device === false) return [];
     return [...this.#words.settled().flatMap((message) => this.take(message)?.signals ?? []), ...this.#dangers.due()];
@@ -270,14 +273,13 @@ export class Runner {
     }
   }
 
-  /** The partition stays as it was heard, until the panel says something live or the doubt has ended. */
-  #doubted(message: Message, readings: readonly Reading[]): void {
-    this.#words.doubted(message, readings);
+  /** What is known stays, a partition as not certain, until the panel says something live. */
+  #doubted(message: Message): void {
     const about = message.topic.slice(0, 200);
     if (this.#gate.pass(`doubted|${about}`))
       this.#log.warn(
         { topic: about },
-        'a retained state is calmer than what was heard live before the broker was lost; not taken',
+        'a retained or queued state is calmer than what is known; it waits for a live one',
       );
   }
 

@@ -94,6 +94,7 @@ const period = z.strictObject({
   entered: list,
   unproven: optional(z.literal(true)),
   expected: optional(text),
+  calledOff: optional(z.strictObject({ at: deadline, zones: list })),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),
   localAt: optional(number),

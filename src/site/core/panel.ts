@@ -11,6 +11,7 @@ import { modeOf } from '#site/model/index.ts';
 import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
+import { doubt, isCalledOff, isDoubtful, noteCalledOff } from './doubt.ts';
 import { deviceName, emit, place } from './events.ts';
 import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
@@ -37,6 +38,10 @@ export function observe(work: Work, signal: PartitionSignal): void {
   const about = signal.state === 'triggered' ? `triggered:${plan.id}` : armingKey(plan.id);
   const isNews = !isToldAgain(work, about, signal.report);
   const before = partitionOf(work, plan.id);
+  if (isDoubtful(work, before, signal)) {
+    doubt(work, plan.id, before);
+    return;
+  }
   if (before.stale) setPartition(work, plan.id, { stale: false });
   if (!isNews || signal.reminder === true) return;
   if (isHistory(work, signal)) {
@@ -103,6 +108,7 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
     // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
     setPartition(work, plan.id, { alarm: undefined });
     setPeriod(work, plan.id, { expected: undefined });
+    if (state === 'disarmed') noteCalledOff(work, before);
   }
 }
 
@@ -215,7 +221,8 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): voi
     independentAlarm(work, zone, late);
     return;
   }
-  for (const id of zone.partitions) if (!expected) burglary(work, id, zone, late);
+  for (const id of zone.partitions)
+    if (!expected && !(replay && isCalledOff(work, id, zone.number))) burglary(work, id, zone, late);
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {

@@ -126,6 +126,7 @@ function startPeriod(work: Work, id: PartitionId): void {
     entered: [],
     expected: undefined,
     alarmed: undefined,
+    calledOff: undefined,
     signalled: {},
     armedAt: undefined,
     guard: undefined,

@@ -110,6 +110,8 @@ export interface PeriodState {
   readonly entered: readonly ZoneNumber[];
   /** That it is disarmed is known from a retained word of its panel only, which may be older than an arming. */
   readonly unproven?: true;
+  /** When a panel's live word ended the last alarm by a disarming, and the zones it was about. */
+  readonly calledOff?: { readonly at: Deadline; readonly zones: readonly ZoneNumber[] };
   /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
   readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */

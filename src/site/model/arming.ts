@@ -37,6 +37,10 @@ export function modeOf(word: ArmingWord): ArmMode | null {
   return null;
 }
 
+/** Whether `said` would end the protection or the alarm that is known. */
+export const isCalmer = (known: ArmingWord, said: ArmingWord): boolean =>
+  said !== known && known !== 'unknown' && (known === 'triggered' || (said === 'disarmed' && known !== 'disarmed'));
+
 export const armingSource = z.enum(['panel', 'lan', 'schedule', 'cloud', 'cli', 'engine']);
 export type ArmingSource = z.infer<typeof armingSource>;
 

@@ -12,18 +12,7 @@ const says = (state: ArmingWord, replay = false): Reading => ({
   context: false,
 });
 
-function rig(live: ArmingWord, awayMs: number) {
-  const clock = manualClock();
-  const words = createLiveWords(clock, { tellsBridge: true });
-  words.saw(says(live));
-  words.lost();
-  clock.advance(awayMs);
-  words.lost();
-  words.found();
-  return words;
-}
-
-describe('a retained state after a loss of the broker', () => {
+describe('a retained or queued word', () => {
   it.each<[ArmingWord, ArmingWord, boolean]>([
     ['armed_away', 'disarmed', true],
     ['arming', 'disarmed', true],
@@ -35,31 +24,21 @@ describe('a retained state after a loss of the broker', () => {
     ['arming', 'armed_away', false],
     ['disarmed', 'armed_away', false],
     ['disarmed', 'disarmed', false],
-  ])('%s heard live, %s retained: doubtful %s', (live, retained, isDoubtful) => {
-    expect(rig(live, 5000).isDoubtful(says(retained, true), false)).toBe(isDoubtful);
-  });
-
-  it('is doubted as well when it is read before the subscription is known to stand', () => {
+    ['unknown', 'disarmed', false],
+  ])('%s is known, it says %s: doubtful %s', (known, said, isDoubtful) => {
     const clock = manualClock();
-    const words = createLiveWords(clock, { tellsBridge: true });
-    words.saw(says('armed_away'));
-    words.lost();
-    clock.advance(5000);
-    expect(words.isDoubtful(says('disarmed', true), false)).toBe(true);
-    clock.advance(600_000);
-    expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
+    const heard = createLiveWords(clock);
+    heard.saw(says(known));
+    for (const words of [heard, createLiveWords(clock, new Map([['1', known]]))]) {
+      clock.advance(86_400_000);
+      expect(words.isDoubtful(says(said, true), false)).toBe(isDoubtful);
+      expect(words.isDoubtful(says(said), true)).toBe(isDoubtful);
+      expect(words.isDoubtful(says(said), false)).toBe(false);
+    }
   });
 
-  it('is believed when it is live, when no broker was lost, and when the broker was away for long', () => {
-    expect(rig('armed_away', 5000).isDoubtful(says('disarmed'), false)).toBe(false);
-    expect(rig('armed_away', 600_001).isDoubtful(says('disarmed', true), false)).toBe(false);
-    const words = createLiveWords(manualClock(), { tellsBridge: true });
-    words.saw(says('armed_away'));
-    expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
-  });
-
-  it('is believed again when a live word has said the same', () => {
-    const words = rig('armed_away', 5000);
+  it('is believed when a live word has said the same', () => {
+    const words = createLiveWords(manualClock(), new Map([['1', 'armed_away']]));
     words.saw(says('disarmed'));
     expect(words.isDoubtful(says('disarmed', true), false)).toBe(false);
   });

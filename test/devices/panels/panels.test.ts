@@ -296,8 +296,12 @@ describe('the connection to the broker', () => {
       for (const [number, state] of retained) await own.publish(`dsc/Get/Partition${number}`, state, true);
       const dsc3 = panel({ id: 'main', profile: 'dsc-keybus', partitions: { p1: '1', p2: '2', p3: '3' } });
       const rig = await listening({ panels: [dsc3], siteSlug: 'older' }, own);
+      // With what the site takes it for: a retained or queued word is no live one.
+      const mark = ({ replay, waited }: { replay: boolean; waited?: unknown }) => (replay || waited ? '?' : '');
       const states = (from: number) =>
-        rig.signals.slice(from).flatMap((one) => (one.kind === 'partition' ? [`${one.partition} ${one.state}`] : []));
+        rig.signals
+          .slice(from)
+          .flatMap((one) => (one.kind === 'partition' ? [`${one.partition} ${one.state}${mark(one)}`] : []));
       await until(() => states(0).length >= 3, 'the retained states at the start');
       // Told live and not retained: as if the broker had saved nothing since.
       await own.publish('dsc/Get/Partition1', 'armed_away');
@@ -308,13 +312,16 @@ describe('the connection to the broker', () => {
       await until(() => links(rig.signals).includes('main bridge false'), 'the loss');
       const before = rig.signals.length;
       await own.restart();
-      await until(() => states(before).includes('p3 armed_home'), 'the retained states again');
-      await own.publish('dsc/Get/Partition1', 'disarmed');
-      await until(() => states(before).includes('p1 disarmed'), 'the live word');
-      // Only the live word disarmed, and no retained one has ended the alarm. The session may deliver live ones again.
-      expect(states(before).filter((one) => one === 'p1 disarmed')).toHaveLength(1);
-      expect(states(before)).not.toContain('p2 armed_away');
-      expect(rig.logged()).toContain('is calmer than what was heard live');
+      await until(() => states(before).includes('p3 armed_home?'), 'the retained states again');
+      expect(states(before)).toEqual(expect.arrayContaining(['p1 disarmed?', 'p2 armed_away?']));
+      expect(states(before).every((one) => one.endsWith('?'))).toBe(true);
+      expect(rig.logged()).toContain('calmer than what is known');
+      // The session's queue must be empty first.
+      await until(async () => {
+        await own.publish('dsc/Get/Partition1', 'disarmed');
+        await new Promise((resolve) => setTimeout(resolve, 100));
+        return states(before).includes('p1 disarmed');
+      }, 'the live word');
     } finally {
       for (const rig of rigs.splice(0)) await rig.stop();
       await own.close();

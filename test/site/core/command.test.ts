@@ -632,11 +632,11 @@ describe('a panel', () => {
     site.signal(says('armed_away'));
     site.send({ kind: 'started', sameBoot: true, storeLost: false });
     expect(site.state.partitions.p1).toMatchObject({ state: 'armed_away', stale: true });
-    site.signal(says('disarmed', { replay: true }));
+    site.signal(says('armed_home', { replay: true }));
     expect(site.word()).toBe('armed_away');
     site.signal(link(true));
-    expect(site.state.partitions.p1).toMatchObject({ state: 'disarmed', stale: false, source: 'panel' });
-    expect(site.events()[0]).toMatchObject({ kind: 'disarmed', late: true });
+    expect(site.state.partitions.p1).toMatchObject({ state: 'armed_home', stale: false, source: 'panel' });
+    expect(site.events()[0]).toMatchObject({ kind: 'armed_home', late: true });
   });
 
   it('I1: what the panel says live is newer than what was retained before its link was up', () => {
