@@ -96,7 +96,7 @@ export function lanPort(options: {
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...doubtHints(house.controller?.view()),
           ...panelHints(house),
-          ...cameraHints(house),
+          ...cameraHints(house, options.clock.wall()),
         ],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });
@@ -173,17 +173,25 @@ function panelHints(house: House): StatusDocument['hints'] {
   );
 }
 
-function cameraHints(house: House): StatusDocument['hints'] {
-  return (house.cameras?.status() ?? []).flatMap(({ id, unknownTopics }) =>
-    unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
-      device: `camera ${id}`,
+function cameraHints(house: House, now: number): StatusDocument['hints'] {
+  return (house.cameras?.status() ?? []).flatMap(({ kind, id, unknownTopics, hints = [] }) => [
+    ...hints.map((text) => ({
+      device: `${kind} ${id}`,
+      about: 'channels',
+      text,
+      values: [],
+      count: 1,
+      last: isoTime(now),
+    })),
+    ...unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
+      device: `${kind} ${id}`,
       about: topic,
       text: 'an event topic siteward does not know, kept as "other"; if you know what it means, put this line, with its class, under "topics:" of the camera',
       values: [line, items],
       count,
       last: isoTime(lastAt),
     })),
-  );
+  ]);
 }
 
 function entryOf(record: EventRecord): EventEntry {

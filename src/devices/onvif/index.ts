@@ -18,4 +18,5 @@ export { readTargets, type Target } from './discovery/targets.ts';
 export { type Inspected, inspectDevice } from './inspect.ts';
 export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';
 export type { RecentMessage, RecentMessages } from './recent.ts';
+export { type Registration, registrationOf } from './registration.ts';
 export { fieldTiming, type Timing } from './timing.ts';

@@ -1,0 +1,58 @@
+import { isIP } from 'node:net';
+import type { CameraStatus } from './camera.ts';
+
+/** What the cloud is told of a recorder (decisions, "NVR bodies"): never credentials. */
+export interface NvrRegistration {
+  readonly external_nvr_id: string;
+  readonly name: string;
+  readonly manufacturer?: string;
+  readonly model?: string;
+  readonly serial_number?: string;
+  readonly mac?: string;
+  /** As configured; absent where that is a name. */
+  readonly ip_address?: string;
+}
+
+/** What the cloud is told of a camera or channel. */
+export interface CameraRegistration {
+  readonly external_device_id: string;
+  readonly device_type: 'camera';
+  readonly name: string;
+  readonly manufacturer?: string;
+  readonly model?: string;
+  readonly serial_number?: string;
+  readonly mac?: string;
+}
+
+export interface Registration {
+  readonly nvr?: NvrRegistration;
+  readonly cameras: readonly CameraRegistration[];
+}
+
+/**
+ * What there is to register of one device. Ids are those of the configuration and stay with the place when the device is
+ * replaced. Of a channel only its name is known: maker, serial number and MAC of the camera behind it are the recorder's secret.
+ */
+export function registrationOf(status: CameraStatus): Registration {
+  const { kind, id, name = id, host, mac, channels = [] } = status;
+  const box = {
+    ...text('manufacturer', status.manufacturer),
+    ...text('model', status.model),
+    ...text('serial_number', status.serial),
+    ...text('mac', mac),
+  };
+  const camera = { device_type: 'camera' } as const;
+  if (kind === 'camera') return { cameras: [{ external_device_id: id, ...camera, name, ...box }] };
+  const address = host.replace(/^\[|\]$/g, '');
+  return {
+    nvr: { external_nvr_id: id, name, ...box, ...(isIP(address) !== 0 && { ip_address: address }) },
+    cameras: channels.map((channel) => ({
+      external_device_id: channel.id,
+      ...camera,
+      name: channel.name ?? channel.id,
+    })),
+  };
+}
+
+const text = <K extends string>(key: K, value: string | undefined): Partial<Record<K, string>> =>
+  value === undefined || value === '' ? {} : ({ [key]: value } as Record<K, string>);
