@@ -22,8 +22,11 @@ export interface UnknownTopic {
   readonly line: string;
 }
 
-/** `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken. */
-export type CameraWarningCode = 'taken_over' | 'event_flood';
+/**
+ * `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken; `mute`: it
+ * answers, but sends nothing where it did before.
+ */
+export type CameraWarningCode = 'taken_over' | 'event_flood' | 'mute';
 
 /** What a technician should know though events arrive. */
 export interface CameraWarning {

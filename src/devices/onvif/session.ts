@@ -4,7 +4,7 @@ import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { never, sleep, wakeup } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
-import type { CameraStatus, MemoryPort } from './camera.ts';
+import type { CameraStatus, CameraWarning, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
 import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
@@ -126,12 +126,13 @@ export class CameraSession {
     const now = clock.monotonic();
     const { offsetS } = device.clock;
     const { rebootSeenAt } = this.#news;
+    const flowing = this.up ? this.#silence.flowing(now) : 'no';
     return {
       ...this.#link.status(),
       reachable: this.#reachable,
       ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
-      flowing: this.up ? this.#silence.flowing(now) : 'no',
-      warnings: this.#warnings.active(now),
+      flowing,
+      warnings: [...this.#warnings.active(now), ...(this.up && flowing === 'no' ? [mute] : [])],
       ...(rebootSeenAt !== undefined && { rebootSeenAt }),
       ...(this.#lastEventAt !== undefined && { lastEventAt: this.#lastEventAt }),
       ...(this.#lastPullAt !== undefined && { lastPullAt: this.#lastPullAt }),
@@ -361,6 +362,10 @@ export class CameraSession {
 const leastHoldMs = 1000;
 /** So often within this time a pull point that worked is gone: nobody's reboots. */
 const vanishes = { times: 3, windowMs: 30 * 60_000 };
+const mute: CameraWarning = {
+  code: 'mute',
+  text: 'It answers, but no longer sends its present states as it did before; restart it, or switch its events off and on',
+};
 const floodText = 'It sends more events than are taken; look for a rule of the camera that fires all the time';
 const takenOverText =
   'Its event subscription vanishes again and again, probably taken over by another client (recorder, app, second bridge); many cameras serve only one';

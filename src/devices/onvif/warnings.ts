@@ -1,20 +1,23 @@
 import type { CameraWarning, CameraWarningCode } from './camera.ts';
 
+/** Those that are noted at a sign; `mute` is looked up when it is asked for. */
+type Noted = Exclude<CameraWarningCode, 'mute'>;
+
 /** What a technician should know though events arrive. A warning ends when its sign was not seen for `holdMs`. */
 export interface Warnings {
   /** True when this is news. */
-  note(code: CameraWarningCode, text: string, now: number): boolean;
+  note(code: Noted, text: string, now: number): boolean;
   active(now: number): readonly CameraWarning[];
 }
 
-const holdMs: Readonly<Record<CameraWarningCode, number>> = {
+const holdMs: Readonly<Record<Noted, number>> = {
   event_flood: 60_000,
   taken_over: 30 * 60_000,
 };
 
 export function createWarnings(): Warnings {
-  const seen = new Map<CameraWarningCode, { text: string; at: number }>();
-  const holds = (code: CameraWarningCode, now: number) => {
+  const seen = new Map<Noted, { text: string; at: number }>();
+  const holds = (code: Noted, now: number) => {
     const last = seen.get(code);
     return last !== undefined && now - last.at < holdMs[code];
   };

@@ -89,6 +89,31 @@ describe('section A, time and authentication', () => {
     expect(one.device.latch.leftMs).toBeGreaterThan(600_000);
   });
 
+  it('bug 3: a session takes refusals right after its camera was away for the start of it: no lock, one try', async () => {
+    let phase: 'well' | 'away' | 'starting' = 'well';
+    const signed = signedBy(Date.now);
+    const one = await site.yard(
+      {
+        before: (request, server) => {
+          if (phase === 'away') return { reset: true };
+          if (phase === 'well' || request.operation === 'GetSystemDateAndTime') return signed(request, server);
+          return fault('NotAuthorized');
+        },
+      },
+      login,
+    );
+    await one.linked();
+    phase = 'away';
+    await until(() => one.status()?.reachable === false, 'no connection');
+    const before = tokensIn(one.server.seen);
+    phase = 'starting';
+    await until(() => one.status()?.reason?.includes('just started') === true, 'the reason');
+    expect(one.state()).toBe('backoff');
+    expect(one.status()?.authenticated).toBe(true);
+    expect(tokensIn(one.server.seen) - before).toBeLessThanOrEqual(2);
+    expect(links(one.signals).at(-1)).toBe(false);
+  });
+
   it('bug 3: one that never knew the password gets no such patience', async () => {
     const one = await device({ before: signedBy(() => 0) });
     one.device.returned();

@@ -116,6 +116,18 @@ describe('a session', () => {
     expect(one.status()?.flowing).toBe('yes');
   });
 
+  it('says of a camera that sends nothing where it did before that it is mute, until it speaks', async () => {
+    const one = await site.yard({ queue: [motion(false, 'Initialized')] }, {}, { timing: { greetMs: 500 } });
+    await one.linked();
+    await until(() => one.status()?.flowing === 'yes', 'the first message');
+    one.model.live.clear();
+    await until(() => one.status()?.flowing === 'no', 'the silence');
+    expect(one.status()?.warnings).toEqual([{ code: 'mute', text: expect.any(String) }]);
+    one.model.queue.push(motion(true));
+    await until(() => one.status()?.flowing === 'yes', 'a message');
+    expect(one.status()?.warnings).toEqual([]);
+  });
+
   it('remembers over a restart how long the camera can hold a pull', async () => {
     const memory = new Map<string, string>();
     const cut = async () => {
