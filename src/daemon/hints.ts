@@ -1,4 +1,5 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
+import type { CameraStatus } from '#devices/onvif/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
 import { isoTime, type SiteView, type VerificationDocument } from '#site/model/index.ts';
 import type { StorageLevel, StorageState } from '#site/store/index.ts';
@@ -45,6 +46,29 @@ export function doubtHints(
       'its panel has said nothing live since siteward or the broker was away, and what was retained is no proof; alarms go up flagged. Arm or disarm at the panel once';
     const values = [state.state];
     return [{ device: `panel ${panel}`, about: `partition ${id}`, text, values, count: 1, last: isoTime(view.at) }];
+  });
+}
+
+/** What the technician should see to at cameras and recorders, and the topics nobody knows. */
+export function cameraHints(
+  cameras: readonly Pick<CameraStatus, 'kind' | 'id' | 'unknownTopics' | 'warnings' | 'hints'>[],
+  now: number,
+): StatusDocument['hints'] {
+  return cameras.flatMap(({ kind, id, unknownTopics, warnings, hints = [] }) => {
+    const device = `${kind} ${id}`;
+    const said = { device, values: [], count: 1, last: isoTime(now) };
+    return [
+      ...warnings.map(({ code, text }) => ({ ...said, about: code, text })),
+      ...hints.map((text) => ({ ...said, about: kind === 'nvr' ? 'channels' : 'camera', text })),
+      ...unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
+        device,
+        about: topic,
+        text: `an event topic siteward does not know, kept as "other"; if you know what it means, put this line, with its class, under "topics:" of the ${kind}`,
+        values: [line, items],
+        count,
+        last: isoTime(lastAt),
+      })),
+    ];
   });
 }
 

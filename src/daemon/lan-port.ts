@@ -14,7 +14,7 @@ import { callForHelp } from './call-for-help.ts';
 import { camerasPort } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
-import { doubtHints, storageHints, verificationHints } from './hints.ts';
+import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
 import type { House } from './house.ts';
 import { inputsPort } from './inputs-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
@@ -96,7 +96,7 @@ export function lanPort(options: {
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...doubtHints(house.controller?.view()),
           ...panelHints(house),
-          ...cameraHints(house, options.clock.wall()),
+          ...cameraHints(house.cameras?.status() ?? [], options.clock.wall()),
         ],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });
@@ -171,27 +171,6 @@ function panelHints(house: House): StatusDocument['hints'] {
       last: isoTime(lastAt),
     }),
   );
-}
-
-function cameraHints(house: House, now: number): StatusDocument['hints'] {
-  return (house.cameras?.status() ?? []).flatMap(({ kind, id, unknownTopics, hints = [] }) => [
-    ...hints.map((text) => ({
-      device: `${kind} ${id}`,
-      about: 'channels',
-      text,
-      values: [],
-      count: 1,
-      last: isoTime(now),
-    })),
-    ...unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
-      device: `${kind} ${id}`,
-      about: topic,
-      text: 'an event topic siteward does not know, kept as "other"; if you know what it means, put this line, with its class, under "topics:" of the camera',
-      values: [line, items],
-      count,
-      last: isoTime(lastAt),
-    })),
-  ]);
 }
 
 function entryOf(record: EventRecord): EventEntry {

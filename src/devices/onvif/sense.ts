@@ -46,7 +46,9 @@ export function zonesOfInputs(
       open: active !== (input.normally === 'closed'),
       replay: signal.replay,
     });
-    return signal.pulse ? [zone(true), zone(false)] : [zone(signal.active)];
+    // What happened once is no present state.
+    if (signal.pulse) return signal.replay ? [] : [zone(true), zone(false)];
+    return [zone(signal.active)];
   });
 }
 
