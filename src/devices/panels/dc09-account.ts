@@ -143,7 +143,11 @@ export class Account {
     const name = nameOf(frame, content);
     const again = this.#repeats.known(name, clock.monotonic());
     const report = again?.report ?? this.#repeats.reportOf(name, clock.wall());
-    const mapped = this.#options.reports.read(reports, { frame: report, ageMs: this.#ageMs(content) });
+    const mapped = this.#options.reports.read(reports, {
+      frame: report,
+      ageMs: this.#ageMs(content),
+      sentAt: content.at,
+    });
     const { isShown } = mapped;
     if (again !== undefined && (await again.kept)) {
       await this.#heardAgain(again.isDue ? mapped.signals.filter(isKnownAgain).map(reminding) : []);

@@ -26,6 +26,12 @@ export interface Mapped {
 
 /** What a report can say. */
 type ReportSignal = Extract<Signal, { kind: 'zone' | 'partition' | 'trouble' | 'test' | 'alarm' }>;
+/** The frame, how long ago it happened where that is known, and the time in the frame. */
+interface Sent {
+  readonly frame: string;
+  readonly ageMs?: number | undefined;
+  readonly sentAt?: number | undefined;
+}
 type Zone = { readonly number: ZoneNumber; readonly type: ZoneType };
 
 /**
@@ -57,12 +63,11 @@ export class ReportMapping {
     this.#perhaps = new Set(zones.filter(({ type }) => !dangerTypes.has(type)).map(({ number }) => number));
   }
 
-  /** `frame` names the frame they stand in; `ageMs`: how long ago it happened, where that is known. */
-  read(reports: readonly Report[], { frame, ageMs }: { frame: string; ageMs?: number | undefined }): Mapped {
+  read(reports: readonly Report[], { frame, ageMs, sentAt }: Sent): Mapped {
     // A frame may end two of the reports that hold one condition.
     const conditions = this.#conditions.copy();
     const all = reports.map((report) => this.#one(report, conditions));
-    const age = ageMs === undefined ? {} : { ageMs };
+    const age = { ...(ageMs === undefined ? {} : { ageMs }), ...(sentAt === undefined ? {} : { sentAt }) };
     return {
       // A frame may report twice of one zone.
       signals: all.flatMap(({ signals }, n) =>

@@ -140,6 +140,7 @@ const inFlight = z.strictObject({
 
 const heldSince = {
   report: optional(text),
+  sentAt: optional(number),
   ageMs: optional(z.number().nonnegative()),
   waited: optional(z.strictObject({ since: optional(number) })),
   replay: flag,
@@ -279,7 +280,9 @@ const siteState = z
     ),
     settleUntil: optional(deadline),
     schedules: optional(schedulesState),
-    reports: optional(z.array(z.strictObject({ about: text, id: text, at: deadline }))),
+    reports: optional(
+      z.array(z.strictObject({ about: text, id: text, at: deadline, by: optional(text), sent: optional(number) })),
+    ),
   })
   .refine(({ partitions, zones, timers }) => named(partitions, 'id') && named(zones, 'number') && named(timers, 'id'));
 

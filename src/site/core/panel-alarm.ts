@@ -13,12 +13,17 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   const name = deviceName(source);
   if (signal.replay === true && isRunning(work, signal)) return;
   const silent = alarm === 'panic_silent';
-  if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, report)) return;
+  if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, signal)) return;
   const zone = signal.zone === undefined ? undefined : zonePlan(work.plan, signal.zone);
   const armed = alarm === 'burglary' && signal.partition === undefined ? armedOf(work, source.id, zone) : [];
   const from = work.effects.length;
   if (zone !== undefined) {
-    const facts = { zone: zone.number, alarm: true, replay: false };
+    const facts = {
+      zone: zone.number,
+      alarm: true,
+      replay: false,
+      ...(signal.sentAt !== undefined && { sentAt: signal.sentAt }),
+    };
     zoneSignal(work, { kind: 'zone', source, ...facts, ...(report === undefined ? {} : { report }) });
     for (const id of armed) trigger(work, id, {});
     const isTold = work.effects

@@ -12,9 +12,10 @@ const codes = {
 /**
  * A panel's test report: it stands in the site's own history (alarm-domain 9). To the station siteward proves its own way, by a schedule.
  */
-export function panelTest(work: Work, { source, test, report }: Extract<Signal, { kind: 'test' }>): void {
+export function panelTest(work: Work, signal: Extract<Signal, { kind: 'test' }>): void {
+  const { source, test } = signal;
   const name = deviceName(source);
-  if (isToldAgain(work, `test:${name}`, report)) return;
+  if (isToldAgain(work, `test:${name}`, signal)) return;
   // In the file of the state that remembers the report: either both survive an end without warning, or neither does.
   localEvent(work, { class: 'test', ...codes[test], lane: 'trouble', source: name });
 }

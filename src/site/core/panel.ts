@@ -36,7 +36,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
   if (hold(work, signal, `partition:${plan.id}`)) return;
   work.rules.add('I6');
   const about = signal.state === 'triggered' ? `triggered:${plan.id}` : armingKey(plan.id);
-  const isNews = !isToldAgain(work, about, signal.report);
+  const isNews = !isToldAgain(work, about, signal);
   const before = partitionOf(work, plan.id);
   if (isDoubtful(work, before, signal)) {
     doubt(work, plan.id, before);

@@ -1,7 +1,11 @@
-import type { PartitionId, ZoneNumber } from '#site/model/index.ts';
+import type { DeviceRef, PartitionId, Reported, ZoneNumber } from '#site/model/index.ts';
+import { deviceName } from './events.ts';
 import { now, since } from './timers.ts';
 import type { ToldReport } from './types.ts';
 import type { Work } from './work.ts';
+import { behaviour } from './zones.ts';
+
+type Told = Pick<Reported, 'report' | 'sentAt'> & { readonly source: DeviceRef };
 
 /** Of one zone, or one partition's openings and closings: so many, that no other panel's reports push them out. */
 const aboutCap = 16;
@@ -26,15 +30,40 @@ export const isSilentKey = (about: string): boolean => about.startsWith('silent:
  * has stopped between keeping it and saying so. It is noted in the decision that acts on it, so that both are on disk or neither.
  * Told again it changes nothing at all, since even that it came may be nobody's to see (safety 4).
  */
-export function isToldAgain(work: Work, about: string, id: string | undefined): boolean {
+export function isToldAgain(work: Work, about: string, { report: id, sentAt, source }: Told): boolean {
   if (id === undefined) return false;
+  const by = deviceName(source);
   const recent = (work.state.reports ?? []).filter(({ at }) => Math.abs(since(work.at, at)) < againMs);
   const before = recent.find((one) => one.about === about && one.id === id);
-  if (before !== undefined && Math.abs(since(work.at, before.at)) < renewMs) return true;
-  const told: ToldReport = { about, id, at: now(work.at) };
+  const isAnother = before !== undefined && isRenumbered(work, recent, before, { by, sentAt });
+  if (before !== undefined && !isAnother && Math.abs(since(work.at, before.at)) < renewMs) return true;
+  const sent = isAnother ? sentAt : (before?.sent ?? sentAt);
+  const told: ToldReport = { about, id, at: now(work.at), by, ...(sent === undefined ? {} : { sent }) };
   work.state = { ...work.state, reports: bounded([...recent.filter((one) => one !== before), told], about) };
-  return before !== undefined;
+  return before !== undefined && !isAnother;
 }
+
+/**
+ * A panel repeats the last report it has made until it is acknowledged. One before that, with a later time, is another one: its panel has
+ * begun its numbers anew, as after a power cut that siteward shared. Silent ones play no part (safety 4).
+ */
+function isRenumbered(
+  work: Work,
+  recent: readonly ToldReport[],
+  before: ToldReport,
+  { by, sentAt }: { by: string; sentAt: number | undefined },
+): boolean {
+  if (sentAt === undefined || before.sent === undefined || sentAt <= before.sent) return false;
+  const last = recent.findLast((one) => one.by === by && !isSilent(work, one.about));
+  // Of another report in this very frame the same was said a moment ago.
+  return last !== undefined && (frameOf(last.id) !== frameOf(before.id) || last.sent === sentAt);
+}
+
+/** The frame in which a report stood. */
+const frameOf = (id: string): string => id.replace(/\.\d+$/, '');
+
+const isSilent = (work: Work, about: string): boolean =>
+  isSilentKey(about) || work.plan.zones.some((zone) => behaviour(zone).silent && zoneKey(zone.number) === about);
 
 /** What is about `about` has grown by one. */
 function bounded(reports: readonly ToldReport[], about: string): readonly ToldReport[] {

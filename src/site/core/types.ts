@@ -96,6 +96,9 @@ export interface ToldReport {
   readonly about: string;
   readonly id: string;
   readonly at: Deadline;
+  /** The panel, and when it sent it by its own clock. */
+  readonly by?: string;
+  readonly sent?: number;
 }
 
 /** What a partition remembers over one arming period: from one arming or disarming to the next. */

@@ -84,7 +84,7 @@ const isSilent = (plan: SitePlan, signal: { readonly kind: string; readonly zone
 /** Of a silent zone its health alone is visible. */
 function withoutLevel<S extends Holdable>(signal: S): S | undefined {
   if (signal.kind !== 'zone') return signal;
-  const { open: _, alarm: __, report: ___, ageMs: ____, ...rest } = signal;
+  const { open: _, alarm: __, report: ___, ageMs: ____, sentAt: _____, ...rest } = signal;
   const tells = ['tamper', 'bypassed', 'lowBattery', 'online'].some((member) => member in rest);
   return tells ? (rest as S) : undefined;
 }

@@ -26,7 +26,7 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
     return;
   }
   if (hold(work, signal, zoneKey(signal.zone))) return;
-  if ((signal.alarm === true || signal.tamper === true) && isToldAgain(work, zoneKey(signal.zone), signal.report)) {
+  if ((signal.alarm === true || signal.tamper === true) && isToldAgain(work, zoneKey(signal.zone), signal)) {
     work.rules.add('told again');
     return;
   }

@@ -82,6 +82,8 @@ export interface Waited {
 export interface Reported {
   /** Names the report: the same again is no news. A level that holds already, in a report of another name, begins anew. */
   readonly report?: string;
+  /** When it was sent, by the panel's clock, milliseconds: a panel that begins its numbers anew gives old names to new reports. */
+  readonly sentAt?: number;
   /** How long ago it happened, milliseconds; absent: now. */
   readonly ageMs?: number;
 }

@@ -38,10 +38,10 @@ function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [] }:
   return {
     site,
     /** The events of one frame, in SIA or Contact ID. */
-    say(data: string, ageMs?: number) {
+    say(data: string, ageMs?: number, sent: { frame?: string; sentAt?: number } = {}) {
       frames += 1;
       const id = /^\d/.test(data) ? 'ADM-CID' : 'SIA-DCS';
-      const mapped = reports.read(parseReports(id, data) ?? [], { frame: `f${frames}`, ageMs });
+      const mapped = reports.read(parseReports(id, data) ?? [], { frame: `f${frames}`, ageMs, ...sent });
       const events = mapped.signals.flatMap((signal) => site.events(site.signal(signal)));
       mapped.kept();
       return {
@@ -180,6 +180,28 @@ describe('an opening or closing out of the memory of a panel', () => {
     rig.say('Nri1/OP7');
     expect(rig.site.word()).toBe('disarmed');
     rig.say('Ori1/CL7');
+    expect(rig.site.word()).toBe('armed_away');
+  });
+});
+
+describe('a panel that begins its numbers anew while siteward starts again', () => {
+  const day = ['RR', 'CL7', 'BA002', 'FA009', 'FH009', 'OP7'];
+  const send = (rig: ReturnType<typeof reporting>, at: number, data = day) =>
+    data.flatMap((one, n) => rig.say(`Nri1/${one}`, undefined, { frame: `0000${n}`, sentAt: at + n * 1000 }).told);
+
+  it('loses no fire, burglary or arming, and the last report that comes again is one', () => {
+    const rig = reporting();
+    const first = send(rig, 1_000_000);
+    expect(first).toContain('fire active 10');
+    rig.restart();
+    // The answer to the last one was lost: it comes again, with the time of the sending.
+    expect(rig.say('Nri1/OP7', undefined, { frame: '00005', sentAt: 1_020_000 }).events).toEqual([]);
+    expect(send(rig, 1_060_000)).toEqual(first);
+    expect(rig.site.word()).toBe('disarmed');
+    // With its first time an earlier one is the same, however late it comes.
+    rig.say('Nri1/CL7', undefined, { frame: '0009', sentAt: 1_070_000 });
+    rig.restart();
+    expect(rig.say('Nri1/OP7', undefined, { frame: '00005', sentAt: 1_065_000 }).events).toEqual([]);
     expect(rig.site.word()).toBe('armed_away');
   });
 });

@@ -114,7 +114,9 @@ const told = (signals: readonly Signal[]) =>
   signals.flatMap((signal) => {
     if (signal.kind === 'link') return [];
     const { source: _, ...rest } = signal;
-    return [Object.fromEntries(Object.entries(rest).filter(([name]) => name !== 'replay' && name !== 'report'))];
+    return [
+      Object.fromEntries(Object.entries(rest).filter(([name]) => !['replay', 'report', 'sentAt'].includes(name))),
+    ];
   });
 
 describe('a frame', () => {
