@@ -56,6 +56,9 @@ export function compileLookup(read: Read, context: { place: string; overrides: O
     for (const raw of falses) enter(raw, false, `${place}.map`, true);
   } else if (read.map !== undefined) {
     for (const [raw, outcome] of Object.entries(read.map)) {
+      const same = read.fold === true ? folded.get(raw.toLowerCase()) : undefined;
+      if (same !== undefined && JSON.stringify(same) !== JSON.stringify(toFields(read, outcome, '', () => {})))
+        say(`${place}.map.${raw}`, 'means something else than the same word in another case; fold makes one of both');
       enter(raw, outcome, `${place}.map.${raw}`, read.fold ?? false);
     }
   } else {

@@ -141,7 +141,10 @@ export class Engine {
     try {
       const [site, bulk] = [this.#files.site(), this.#files.bulk()];
       if (site === undefined || bulk === undefined) throw unavailable('bulk', this.#files);
-      return reply(request, answerRead(request, this.#sources(site, bulk)));
+      const value = answerRead(request, this.#sources(site, bulk));
+      // What is not in a new file may still be in the one that is being read back.
+      if (value === undefined && this.#files.mending.isAtWork('bulk')) throw unavailable('bulk', this.#files);
+      return reply(request, value);
     } catch (error) {
       return reply(request, undefined, this.#failed(error, 'bulk'));
     }

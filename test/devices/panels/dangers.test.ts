@@ -59,6 +59,7 @@ describe('a danger without a zone of its own', () => {
     ],
     ['dscalarm-mqtt', two, 'dsc-alarm/keypad/alarm', 'panic', 'panic active - -'],
     ['dscalarm-mqtt', {}, 'dsc-alarm/keypad/alarm', 'aux', 'medical active p1 -'],
+    ['dscalarm-mqtt', two, 'dsc-alarm/partition/2/lights/fire', 'on', 'fire active p2 -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/attic', '{"smoke":true}', 'fire active - -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/cellar', '{"water_leak":true}', 'water active - -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/keypad', '{"action":"emergency"}', 'medical active - -'],
@@ -73,6 +74,16 @@ describe('a danger without a zone of its own', () => {
       expect(one.says(topic, payload)).toEqual(isButton ? [expected] : []);
     },
   );
+
+  it('is not the alarm of a partition that dscalarm-mqtt tells by a topic of its own', () => {
+    const one = site({ profile: 'dscalarm-mqtt' });
+    one.says('dsc-alarm/partition/1/state', 'armed_away');
+    expect(one.says('dsc-alarm/partition/1/alarm', 'on')).toEqual(['burglary active p1 -']);
+    expect(one.says('dsc-alarm/partition/1/state', 'triggered')).toEqual([]);
+    expect(one.says('dsc-alarm/partition/1/alarm', 'off')).toEqual([]);
+    one.says('dsc-alarm/partition/1/state', 'disarmed');
+    expect(one.house.word()).toBe('disarmed');
+  });
 
   it('is another alarm after its end', () => {
     const one = site({ profile: 'dsc-keybus' });

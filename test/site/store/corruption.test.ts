@@ -394,6 +394,32 @@ describe('a damaged bulk.db', () => {
   });
 });
 
+describe('what a room has remembered in a bulk.db that was damaged', () => {
+  it('is not known until it has been read back, which is not "never written"', async () => {
+    const dir = temporaryDir();
+    const first = await startStore(dir);
+    for (let seq = 1; seq <= 20_000; seq += 1000)
+      await first.commit(commitOf(range(seq, seq + 999).map((n) => row(n, { lane: 'activity' }))));
+    await first.memory('dc09').set('opening', 'one');
+    await first.stop();
+    zeroPage(join(dir, 'bulk.db'), pageOf(join(dir, 'bulk.db'), 250));
+    const store = await startStore(dir);
+    const said: unknown[] = [];
+    await until(() => existsSync(join(dir, 'bulk.db.corrupt-1')));
+    while (said.at(-1) !== 'one') {
+      said.push(
+        await store
+          .memory('dc09')
+          .get('opening')
+          .catch(() => 'unknown'),
+      );
+    }
+    await mended(store);
+    expect(new Set(said)).toEqual(new Set(['unknown', 'one']));
+    expect(await store.memory('dc09').get('other')).toBeUndefined();
+  });
+});
+
 describe('what was set aside', () => {
   it('is cut to 64 MiB when it has been read to its end', async () => {
     const dir = temporaryDir();
