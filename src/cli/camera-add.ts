@@ -36,6 +36,7 @@ export interface AddOptions extends ChangeOptions {
   readonly zone?: string;
   readonly zoneType?: string;
   readonly partition?: string;
+  readonly nvr: boolean;
 }
 
 /** Clock, information, services and profiles of a slow camera. */
@@ -49,23 +50,30 @@ export async function add(address: string, options: AddOptions): Promise<ExitCod
   const password = await cameraPassword(options);
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket);
-  const { id, name, zone, zoneType, partition } = options;
+  const { id, name, zone, zoneType, partition, nvr } = options;
+  if (!nvr && found.sources.length > 1) {
+    const tokens = found.sources.map(({ token }) => token).join(', ');
+    throw refused(
+      `this is a recorder, or a camera with several pictures (${tokens}): say --nvr to add it with its ${found.sources.length} channels`,
+    );
+  }
   const secretFile = password === undefined ? undefined : freeSecretFile(site, id);
   const entry = {
     ...{ id, name, url, username: options.user },
     ...(secretFile !== undefined && { password: { file: secretFile } }),
     ...fingerprintOf(found),
-    ...{ zone, zone_type: zoneType, partition },
+    ...(nvr ? { channels: channelsOf(id, found) } : { zone, zone_type: zoneType, partition }),
   };
-  const text = addEntry(site.text, 'cameras', withoutGaps(entry));
+  const section = nvr ? 'nvrs' : 'cameras';
+  const text = addEntry(site.text, section, withoutGaps(entry));
   await keep({ site, text, password, secretFile, options });
   const outcome = { id, url, ...shownFound(found), entry: withoutGaps(entry) };
   if (options.json) console.log(JSON.stringify({ ...outcome, written: !options.dryRun }));
   else {
     console.log(foundText(found));
-    console.log(`\n${shownEntry('cameras', entry)}\n`);
+    console.log(`\n${shownEntry(section, entry)}\n`);
   }
-  return await finish(site, options, `camera ${id} is added to ${site.file}`, (cameras) =>
+  return await finish(site, options, `${nvr ? 'recorder' : 'camera'} ${id} is added to ${site.file}`, (cameras) =>
     cameras.some((one) => one.id === id && one.url === url),
   );
 }
@@ -97,6 +105,16 @@ export async function refuseSame({ serial, model }: Inspected, socket: string, b
     throw refused(
       `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address`,
     );
+}
+
+/** By token; by place where two have one token. */
+function channelsOf(id: string, { sources }: Inspected): readonly Members[] {
+  if (sources.length === 0) throw refused('this device names no pictures; add it without --nvr');
+  const tokens = new Set(sources.map(({ token }) => token));
+  return sources.map(({ token }, at) => ({
+    id: `${id.slice(0, 28)}-${at + 1}`,
+    ...(tokens.size === sources.length ? { source: token } : { position: at + 1 }),
+  }));
 }
 
 export const refused = (message: string) => new SitewardError('camera_refused', message);
@@ -156,7 +174,8 @@ export async function finish(
 }
 
 export function foundText(found: Inspected): string {
-  const { manufacturer, model, firmware, serial, clockOffsetS, certificate, profiles, events, authenticated } = found;
+  const { manufacturer, model, firmware, serial, clockOffsetS, certificate, profiles, events, authenticated, sources } =
+    found;
   const clock = clockOffsetS === undefined ? 'not told' : Math.abs(clockOffsetS) < 2 ? 'right' : ahead(clockOffsetS);
   const rows = [
     ['device', `${manufacturer} ${model}`],
@@ -166,6 +185,9 @@ export function foundText(found: Inspected): string {
     ['password', authenticated ? 'accepted' : 'not asked for: anybody in this network may use this device'],
     ['events', events ? 'yes' : 'it names no service for them'],
     ['profiles', `${profiles.length}`],
+    ...(sources.length > 1
+      ? [['channels', sources.map(({ token, resolution = '' }) => `${token} ${resolution}`.trim()).join(', ')]]
+      : []),
     ...(certificate === undefined
       ? []
       : [['certificate', `${certificate.fingerprint}${certificate.vouched ? '' : ', made by itself'}`]]),

@@ -36,18 +36,29 @@ function described(camera: CameraEntry, now: number): string {
     ...ageOf('last picture', camera.last_picture, now),
     ...(camera.clock_offset_s === undefined ? [] : [clockOf(camera.clock_offset_s)]),
     ...(camera.firmware === undefined ? [] : [`firmware ${camera.firmware}`]),
+    ...(camera.mapping === 'guessed' ? ['which events are its own is guessed'] : []),
     ...(camera.zone === undefined ? [] : [`zone ${camera.zone}`]),
   ];
   if (facts.length > 0) lines.push(`    ${facts.join(', ')}`);
   if (camera.reason !== undefined) lines.push(`    ${camera.reason}`);
-  for (const { kind: trouble, since, text } of camera.troubles)
-    lines.push(`    ${text ?? trouble.replaceAll('_', ' ')}${since === undefined ? '' : ` since ${since}`}`);
+  for (const { kind: trouble, since } of camera.troubles)
+    lines.push(`    ${trouble.replaceAll('_', ' ')} since ${since}`);
+  for (const hint of camera.hints ?? []) lines.push(`    ${hint}`);
   if (camera.unknown_topics > 0)
     lines.push(`    ${camera.unknown_topics} kinds of messages are not known; "siteward status" lists them`);
   return lines.map((line) => line.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, ' ')).join('\n');
 }
 
-function stateOf({ reachable, authenticated, events }: CameraEntry): string {
+/** Of channels. */
+const channelStates: Readonly<Record<string, string>> = {
+  no_signal: 'NO PICTURE',
+  gone: 'NOT THERE',
+  doubtful: 'MAY BE ANOTHER ONE',
+};
+
+function stateOf({ kind, state = '', reachable, authenticated, events }: CameraEntry): string {
+  const own = kind === 'channel' ? channelStates[state] : undefined;
+  if (own !== undefined) return own;
   if (authenticated === false) return 'PASSWORD REFUSED';
   if (reachable === false) return 'NOT REACHED';
   if (events === false) return 'NO EVENTS';

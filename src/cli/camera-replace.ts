@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { changeEntry } from '#config/index.ts';
+import type { Inspected } from '#devices/onvif/index.ts';
 import {
   type ChangeOptions,
   fingerprintOf,
@@ -16,7 +17,9 @@ import {
   freeSecretFile,
   mustFind,
   openSiteFile,
+  type Place,
   placesOf,
+  type SiteFile,
   secretFiles,
   secretFolder,
   writtenEntry,
@@ -51,11 +54,22 @@ export async function replace(id: string, address: string, options: ChangeOption
   });
   await keep({ site, text, password, secretFile, options });
   if (!options.dryRun) await removeSecret(before.password, text, secretFolder(site));
+  const lost = place.kind === 'nvr' ? lostChannels(site, place, found) : [];
+  if (lost.length > 0)
+    console.error(`siteward: the new device has no picture for ${lost.join(', ')}; correct "source" of these channels`);
   if (options.json) console.log(JSON.stringify({ id, url, ...shownFound(found), written: !options.dryRun }));
   else console.log(foundText(found));
   return await finish(site, options, `${place.kind} ${id} is replaced in ${site.file}`, (cameras) =>
     cameras.some((one) => one.id === id && one.url === url),
   );
+}
+
+/** Channels whose source the new device does not have. */
+function lostChannels({ settings }: SiteFile, { index }: Place, { sources }: Inspected): string[] {
+  const tokens = sources.map(({ token }) => token);
+  return (settings.nvrs[index]?.channels ?? [])
+    .filter(({ source }) => source !== undefined && !tokens.includes(source))
+    .map(({ id }) => id);
 }
 
 /** A secret of ours that nothing refers to any more. */

@@ -28,16 +28,19 @@ export function addManaged(camera: Command, { socket, done }: CameraVerbs): void
     access(
       camera
         .command('add')
-        .description('add a camera to the configuration, once it was reached and let siteward in')
+        .description('add a camera or recorder to the configuration, once it was reached and let siteward in')
         .argument('<address>', 'IP address, HOST:PORT or URL of its device service')
         .requiredOption('--id <id>', 'its name in topics, events and logs; never changes', id)
         .option('--name <name>', 'what people call it')
         .option('--zone <number>', 'zone number that its detections open')
         .addOption(new Option('--zone-type <type>', 'what that zone does').choices(zoneTypes))
-        .option('--partition <id>', 'partition of the zone'),
+        .option('--partition <id>', 'partition of the zone')
+        .option('--nvr', 'it is a recorder, or a camera with several pictures: add it with all its channels', false),
     ),
   ).action(async (address: string, options, command: Command) => {
     refuseTyped(command, options);
+    if (options.nvr && (options.zone ?? options.zoneType ?? options.partition) !== undefined)
+      wrong(command, 'the zones of a recorder are those of its channels: write them into the lines that --nvr adds');
     done(await (await import('./camera-add.ts')).add(address, options));
   });
   config(camera.command('list').description('list the cameras and recorders with their state'))

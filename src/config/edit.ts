@@ -271,6 +271,13 @@ const lineEndOf = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\
 const flow = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trimEnd();
 
 function blockEntry(entry: Members, indent: string, eol: string): string {
-  const lines = Object.entries(entry).filter(([, value]) => value !== undefined);
-  return lines.map(([key, value], at) => `${indent}${at === 0 ? '- ' : '  '}${key}: ${flow(value)}`).join(eol);
+  const members = Object.entries(entry).filter(([, value]) => value !== undefined);
+  return members
+    .flatMap(([key, value], at) => {
+      const start = `${indent}${at === 0 ? '- ' : '  '}${key}:`;
+      // A list of things, such as channels: a line for each.
+      const isList = Array.isArray(value) && value.length > 0 && value.every((item) => typeof item === 'object');
+      return isList ? [start, ...value.map((item) => `${indent}    - ${flow(item)}`)] : [`${start} ${flow(value)}`];
+    })
+    .join(eol);
 }

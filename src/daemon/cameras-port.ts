@@ -1,16 +1,9 @@
 import type { Settings } from '#config/index.ts';
-import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
+import type { CameraStatus, Cameras, ChannelStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import {
-  type CameraPlan,
-  type DeviceRef,
-  isoTime,
-  partitionShown,
-  type SiteView,
-  silentZones,
-} from '#site/model/index.ts';
+import { type CameraPlan, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import type { House } from './house.ts';
 import { viewOf } from './site-port.ts';
@@ -31,19 +24,26 @@ export function camerasPort({
     return found;
   };
 
-  /** A camera, channel or recorder. */
-  const device = (id: string): void => {
-    if (viewOf(house).plan.nvrs?.includes(id) !== true) camera(id);
+  /** Which device a camera, channel or recorder is at: it has the session, the messages, the certificate. */
+  const deviceOf = (id: string): string => {
+    if (viewOf(house).plan.nvrs?.includes(id) === true) return id;
+    return camera(id).nvr ?? id;
   };
 
   return {
     list() {
       const view = viewOf(house);
       const statuses = new Map(house.cameras?.status().map((status) => [status.id, status]));
-      const entry = (device: Device) => ({
-        ...entryOf(device, statuses.get(device.id), view),
-        ...timeOf('last_picture', house.lastPictures?.get(device.id)),
-      });
+      const entry = (device: Device) => {
+        const channel = statuses.get(device.nvr ?? '')?.channels?.find(({ id }) => id === device.id);
+        return {
+          ...entryOf(device, view),
+          ...(device.nvr === undefined
+            ? statusOf(statuses.get(device.id), device.id, view)
+            : channelOf(channel, device, view)),
+          ...timeOf('last_picture', house.lastPictures?.get(device.id)),
+        };
+      };
       const { cameras, nvrs } = settings();
       return [
         ...cameras.map(({ id, url, name = id }) => entry({ id, url, name, kind: 'camera' })),
@@ -55,19 +55,22 @@ export function camerasPort({
     },
 
     events(id, after) {
-      device(id);
+      const device = deviceOf(id);
       if (isSilent(viewOf(house), id))
         throw refused(`the messages of ${id} are not shown: a zone for silent calls hangs on it`);
-      const found = running(house).recent(id, after);
+      const found = running(house).recent(device, after);
       if (found === undefined) throw unknown(id);
       return {
         last: found.last,
-        items: found.items.map(({ deviceTime, at, signals, ...message }) => ({
-          ...message,
-          at: isoTime(at),
-          ...(deviceTime !== undefined && { device_time: deviceTime }),
-          signals: signals.map(({ source, ...signal }) => ({ device: `${source.kind} ${source.id}`, ...signal })),
-        })),
+        // Of a channel only what was taken for its own.
+        items: found.items
+          .filter(({ signals }) => device === id || signals.some(({ source }) => source.id === id))
+          .map(({ deviceTime, at, signals, ...message }) => ({
+            ...message,
+            at: isoTime(at),
+            ...(deviceTime !== undefined && { device_time: deviceTime }),
+            signals: signals.map(({ source, ...signal }) => ({ device: `${source.kind} ${source.id}`, ...signal })),
+          })),
       };
     },
 
@@ -86,8 +89,8 @@ export function camerasPort({
     },
 
     async trust(id) {
-      device(id);
-      return { trusted: id, fingerprint: await running(house).trust(id) };
+      const device = deviceOf(id);
+      return { trusted: device, fingerprint: await running(house).trust(device) };
     },
   };
 }
@@ -139,42 +142,51 @@ interface Device {
   readonly nvr?: string;
 }
 
-function entryOf(device: Device, status: CameraStatus | undefined, view: SiteView): CameraEntry {
-  const { id } = device;
+/** What the configuration says of it, and what the site knows to be wrong with it. */
+function entryOf({ id, ...device }: Device, view: SiteView) {
   const plan = view.plan.cameras.find((one) => one.id === id);
-  const isMine = ({ source }: { source: DeviceRef }) => source.kind !== 'panel' && source.id === id;
-  const troubles = view.troubles.filter(isMine).map(({ kind, since }) => ({ kind, since: isoTime(since) }));
+  const troubles = view.troubles.filter(({ source }) => source.kind !== 'panel' && source.id === id);
   const zone = plan?.zone !== undefined && !silentZones(view).has(plan.zone) ? plan.zone : undefined;
   return {
-    ...device,
+    ...{ id, ...device },
     ...(plan !== undefined && { pictures: plan.pictures }),
     ...(zone !== undefined && { zone }),
     partitions: [...(plan?.partitions ?? [])],
-    ...statusOf(status, view.links.find(isMine)?.up, isSilent(view, id)),
-    troubles: [...troubles, ...(status?.warnings ?? []).map(({ code, text }) => ({ kind: code, text }))],
+    ...{ reachable: null, authenticated: null, events: null, unknown_topics: 0 },
+    troubles: troubles.map(({ kind, since }) => ({ kind, since: isoTime(since) })),
   };
 }
 
-type Known = Omit<CameraEntry, 'id' | 'kind' | 'name' | 'url' | 'partitions' | 'troubles'>;
-
-function statusOf(status: CameraStatus | undefined, up: boolean | null | undefined, silent: boolean): Known {
-  if (status === undefined) return { reachable: null, authenticated: null, events: up ?? null, unknown_topics: 0 };
-  const { state, since, reason, lastEventAt, clockOffsetS, rebootSeenAt, unknownTopics } = status;
-  const { manufacturer, model, firmware, serial, profiles, stream } = status;
+/** What the session of a camera or recorder says; it replaces what is said of its troubles only where it has more. */
+function statusOf(status: CameraStatus | undefined, id: string, view: SiteView): Partial<CameraEntry> {
+  if (status === undefined) return {};
+  const { state, reason, manufacturer, model, firmware, serial, profiles, stream, warnings, hints = [] } = status;
+  const up = view.links.find(({ source }) => source.kind !== 'panel' && source.id === id)?.up;
   return {
-    ...{ state, since: isoTime(since), ...(reason !== undefined && { reason }) },
-    reachable: state === 'connecting' ? null : status.reachable,
-    authenticated: status.authenticated ?? null,
-    events: up ?? null,
-    ...(lastEventAt !== undefined && !silent && { last_event: isoTime(lastEventAt) }),
-    ...(rebootSeenAt !== undefined && { reboot_seen: isoTime(rebootSeenAt) }),
-    ...(clockOffsetS !== undefined && { clock_offset_s: clockOffsetS }),
-    ...(manufacturer !== undefined && { manufacturer }),
-    ...(model !== undefined && { model }),
-    ...(firmware !== undefined && { firmware }),
-    ...(serial !== undefined && { serial }),
-    ...(profiles !== undefined && { profiles }),
-    ...(stream !== undefined && { stream }),
-    unknown_topics: unknownTopics.length,
+    ...{ state, since: isoTime(status.since), reachable: state === 'connecting' ? null : status.reachable },
+    ...{ authenticated: status.authenticated ?? null, events: up ?? null, unknown_topics: status.unknownTopics.length },
+    ...timeOf('last_event', isSilent(view, id) ? undefined : status.lastEventAt),
+    ...timeOf('reboot_seen', status.rebootSeenAt),
+    ...(status.clockOffsetS !== undefined && { clock_offset_s: status.clockOffsetS }),
+    ...given({ reason, manufacturer, model, firmware, serial, profiles, stream }),
+    hints: [...warnings.map(({ text }) => text), ...hints],
   };
 }
+
+/** A channel is as well as its recorder; the rest is its own. */
+function channelOf(channel: ChannelStatus | undefined, { nvr, id }: Device, view: SiteView): Partial<CameraEntry> {
+  if (channel === undefined) return {};
+  const { state, source, mapping, reason, profiles, stream, lastEventAt } = channel;
+  const up = view.links.find((link) => link.source.kind === 'nvr' && link.source.id === nvr)?.up;
+  return {
+    ...{ state, events: up ?? null, reachable: up ?? null },
+    ...timeOf('last_event', isSilent(view, id) ? undefined : lastEventAt),
+    ...given({ source, mapping, reason, profiles, stream }),
+  };
+}
+
+/** Without what is not known. */
+const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>;
+  };

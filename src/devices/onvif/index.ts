@@ -4,6 +4,7 @@ export type {
   CameraStatus,
   CameraWarning,
   CameraWarningCode,
+  ChannelStatus,
   MemoryPort,
   Snapshot,
   UnknownTopic,

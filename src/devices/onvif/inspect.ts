@@ -3,7 +3,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import { type CertificatePin, certificatePin, type ShownCertificate } from './certificate-pin.ts';
 import { createDevice } from './device.ts';
-import { createReads, type DeviceInformation } from './reads.ts';
+import { createReads, type DeviceInformation, type VideoSource } from './reads.ts';
 import { fieldTiming } from './timing.ts';
 
 /** What a device says of itself to who knows its password. */
@@ -17,6 +17,8 @@ export interface Inspected extends DeviceInformation {
   /** Whether it names a service for events. */
   readonly events: boolean;
   readonly profiles: readonly { readonly token: string; readonly name: string }[];
+  /** What it sees by: one of a camera, one for each channel of a recorder; empty where it does not tell. */
+  readonly sources: readonly VideoSource[];
 }
 
 /**
@@ -42,6 +44,7 @@ export async function inspectDevice(options: {
     const events = await reads.services(signal);
     // Some devices tell anybody what they are: only this shows whether the password is right.
     const profiles = await reads.profiles(signal).catch((error: unknown) => unlessMild(error) ?? []);
+    const sources = await reads.videoSources(signal);
     const clockOffsetS = device.clock.offsetS;
     return {
       ...information,
@@ -50,6 +53,7 @@ export async function inspectDevice(options: {
       authenticated: device.authenticated === true,
       events: events !== undefined,
       profiles,
+      sources,
     };
   } finally {
     device.close();

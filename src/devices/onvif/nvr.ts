@@ -4,17 +4,19 @@ import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { NvrOptions } from './options.ts';
 import { channelPlace } from './picture-places.ts';
 import { createPictures, oneAtATime } from './pictures.ts';
+import { placeMemory } from './place-memory.ts';
 import type { Unit } from './unit.ts';
 
 /** A recorder: one session, one subscription, one clock, one latch; each channel is a camera of its own. */
 export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Counts): Unit {
   const source: DeviceRef = { kind: 'nvr', id: nvr.id };
-  const engine = createEngine(source, nvr, around);
+  const memory = placeMemory(around.memory, nvr);
+  const engine = createEngine(source, nvr, { ...around, memory });
   const { device, reads } = engine;
   const book = createChannelBook({
     nvr,
     reads,
-    memory: around.memory,
+    memory,
     clock: around.clock,
     log: around.log.child({ nvr: nvr.id }),
     timing: around.timing,

@@ -4,6 +4,7 @@ import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { CameraOptions } from './options.ts';
 import { cameraPlace } from './picture-places.ts';
 import { createPictures } from './pictures.ts';
+import { placeMemory } from './place-memory.ts';
 import type { RecentMessages } from './recent.ts';
 import { cameraSense } from './sense.ts';
 
@@ -23,7 +24,8 @@ export interface Unit {
 
 export function createCameraUnit(camera: CameraOptions, around: Surroundings, counts: Counts): Unit {
   const source: DeviceRef = { kind: 'camera', id: camera.id };
-  const engine = createEngine(source, camera, around);
+  const memory = placeMemory(around.memory, camera);
+  const engine = createEngine(source, camera, { ...around, memory });
   const { device } = engine;
   const place = cameraPlace(engine);
   const pictures = createPictures({ device, client: engine.pictures, place, configured: camera.snapshot_url });

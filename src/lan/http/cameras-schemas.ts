@@ -39,12 +39,15 @@ export const cameraEntry = z.object({
   profiles: z.int().optional(),
   /** RTSP address, without credentials. */
   stream: z.string().optional(),
-  /** Whether a channel is found by its token or only by its place. */
-  mapping: z.string().optional(),
+  /** Of a channel: the token of its picture, and whether its events are known or guessed to be its own. */
+  source: z.string().optional(),
+  mapping: z.enum(['exact', 'guessed']).optional(),
   /** Topics that siteward does not know; `siteward status` lists them. */
   unknown_topics: z.int(),
-  /** What is wrong with it, and what a technician should know, in words. */
-  troubles: z.array(z.object({ kind: z.string(), since: time.optional(), text: z.string().optional() })),
+  /** What is wrong with it. */
+  troubles: z.array(z.object({ kind: z.string(), since: time })),
+  /** What a technician should see to, in words. */
+  hints: z.array(z.string()).optional(),
 });
 export type CameraEntry = z.output<typeof cameraEntry>;
 

@@ -1,0 +1,66 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { placeMemory } from '#devices/onvif/place-memory.ts';
+import { Secret } from '#lib/secret.ts';
+import { type Harness, harness, links, memoryPort, until } from './harness.ts';
+import { makeCertificate } from './make-certificate.ts';
+import { cameraModel, type ScriptedCamera, startCamera } from './scripted-camera.ts';
+
+const opened: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.close();
+});
+const yard = (url: string) => ({ id: 'yard', url });
+
+describe('what is remembered of a device', () => {
+  it('counts for its address', async () => {
+    const map = new Map([['onvif/pin/yard', 'old']]);
+    const first = placeMemory(memoryPort(map), yard('http://192.0.2.10/onvif/device_service'));
+    expect(await first.get('onvif/pin/yard')).toBe('old');
+    await first.set('onvif/subscription/yard', 'there');
+    const other = placeMemory(memoryPort(map), yard('http://192.0.2.11/onvif/device_service'));
+    map.set('onvif/roster/yard', 'x').set('onvif/pin/gate', 'of another');
+    expect(await other.get('onvif/pin/yard')).toBeUndefined();
+    expect([...map.keys()].sort()).toEqual(['onvif/address/yard', 'onvif/pin/gate', 'onvif/roster/yard']);
+  });
+
+  it('is asked again after a failure of the store', async () => {
+    const map = new Map([['onvif/pin/yard', 'old']]);
+    let fails = true;
+    const port = memoryPort(map);
+    const get = async (key: string) => (fails ? Promise.reject(new Error('away')) : port.get(key));
+    const memory = placeMemory({ ...port, get }, yard('http://192.0.2.10/'));
+    await expect(memory.get('onvif/pin/yard')).rejects.toThrow('away');
+    fails = false;
+    expect(await memory.get('onvif/pin/yard')).toBe('old');
+  });
+});
+
+/** Runs the camera `yard` at this address until its events arrive. */
+async function watched(server: ScriptedCamera, memory: Map<string, string>): Promise<Harness> {
+  const one = harness([{ id: 'yard', url: server.url, username: 'u', password: new Secret('secret') }], { memory });
+  opened.push({ close: () => one.cameras.stop() });
+  await one.cameras.start(new AbortController().signal);
+  await until(() => links(one.signals).includes(true), 'its events');
+  return one;
+}
+
+async function camera(tls?: Parameters<typeof startCamera>[2]) {
+  const server = await startCamera(cameraModel().script, 0, tls);
+  opened.push(server);
+  return server;
+}
+
+describe('another camera in the place of one', () => {
+  it('is asked for its own certificate, and the old one hears nothing of it', async () => {
+    const memory = new Map<string, string>();
+    const old = await camera(makeCertificate());
+    const one = await watched(old, memory);
+    const left = memory.get('onvif/subscription/yard');
+    await one.cameras.stop();
+    // As if it had been killed: what it had at the old camera is still remembered.
+    memory.set('onvif/subscription/yard', left ?? '');
+    const asked = old.seen.length;
+    await watched(await camera(makeCertificate()), memory);
+    expect(old.seen.slice(asked)).toEqual([]);
+  });
+});
