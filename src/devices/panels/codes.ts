@@ -69,21 +69,25 @@ const roleOfType: Partial<Readonly<Record<ZoneType, Role>>> = {
   ...{ panic_audible: 'panic', panic_silent: 'duress' },
 };
 
-/** Types whose alarm is told whatever the arming, or that the site wants to say nothing. */
+/** Types of no danger whose alarm is told whatever the arming, or that the site wants to say nothing. */
 const settled: ReadonlySet<ZoneType> = new Set<ZoneType>([
-  ...dangerTypes,
   ...(['24h_burglary', 'tamper_24h', 'no_alarm_response', 'key_switch_momentary', 'key_switch_maintained'] as const),
 ]);
+const dangers: ReadonlySet<ZoneType> = new Set(dangerTypes);
 
 /**
- * The danger a detector tells by its type where the site has no zone for it, or one of burglary, which alone would make no alarm of
- * it while disarmed.
+ * The danger a detector tells by its type where the site has no zone for it, one for another danger, or one of burglary, which alone
+ * would make no alarm of it while disarmed. A keypad is one device with buttons for several.
  */
 export function dangerApart(
   zone: { readonly type: ZoneType } | undefined,
   type: ZoneType | undefined,
 ): Role | undefined {
-  return type === undefined || (zone !== undefined && settled.has(zone.type)) ? undefined : roleOfType[type];
+  const role = type === undefined ? undefined : roleOfType[type];
+  if (role === undefined || zone === undefined) return role;
+  // Who makes a silent hold-up of a button for help has a reason: it may show to nobody (safety 4).
+  const isHoldUp = zone.type === 'panic_silent' && role === 'medical';
+  return settled.has(zone.type) || isHoldUp || (dangers.has(zone.type) && fits(role, zone)) ? undefined : role;
 }
 
 export const alarmOf = (role: Role): PanelAlarm => (role === 'duress' ? 'panic_silent' : role);

@@ -296,9 +296,16 @@ class Run {
     const slots = new Map(this.memory.states.get(key));
     if (said === null) slots.delete(read.source);
     else slots.set(read.source, said);
-    // A disarming and an alarm end the entry delay, also where the word of its end was lost.
-    if ((said === 'disarmed' || said === 'triggered') && !this.#retain)
-      for (const [source, word] of slots) if (word === 'pending') slots.delete(source);
+    // A disarming ends the entry delay and the alarm, and an alarm the entry delay, also where the word of their end was lost. A fire
+    // goes on as an alarm of its own (safety 1), and hides no arming.
+    const ended = !this.#isLive
+      ? []
+      : said === 'disarmed'
+        ? ['pending', 'triggered']
+        : said === 'triggered'
+          ? ['pending']
+          : [];
+    for (const [source, word] of slots) if (ended.includes(word) && source !== read.source) slots.delete(source);
     this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
     return highest(slots.values());
   }

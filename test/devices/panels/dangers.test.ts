@@ -146,3 +146,61 @@ describe('a danger without a zone of its own', () => {
     expect(one.says('dsc/Get/Fire1', '1')).toEqual(['fire active p1 10']);
   });
 });
+
+describe('the buttons of a keypad', () => {
+  const buttons = (type: string) => {
+    const zones = {
+      '31': { type, key: 'keypad' },
+      '10': { type: 'fire', key: 'fire' },
+      '11': { type: 'medical', key: 'medical' },
+      '12': { type: 'panic_audible', key: 'panic' },
+    };
+    const one = site({ profile: 'zigbee2mqtt', zones });
+    return ['fire', 'emergency', 'panic', 'fire'].map(
+      (action) => one.says('zigbee2mqtt/keypad', JSON.stringify({ action, action_code: '1234' }))[0],
+    );
+  };
+
+  it.each(['perimeter', 'panic_audible', 'fire', 'medical'])('are three alarms, whatever its zone is: %s', (type) => {
+    const own = (kind: string, zone: string) =>
+      ({ panic_audible: 'panic', fire: 'fire', medical: 'medical' })[type] === kind ? '31' : zone;
+    expect(buttons(type)).toEqual([
+      `fire active p1 ${own('fire', '10')}`,
+      `medical active p1 ${own('medical', '11')}`,
+      `panic active p1 ${own('panic', '12')}`,
+      `fire active p1 ${own('fire', '10')}`,
+    ]);
+  });
+});
+
+it.each(['panic', 'emergency'])('a button %s that is a silent hold-up stays one', (action) => {
+  const one = site({ profile: 'zigbee2mqtt', zones: { '31': { type: 'panic_silent', key: 'keypad' } } });
+  expect(one.says('zigbee2mqtt/keypad', JSON.stringify({ action }))).toEqual([
+    'panic_silent active p1 31',
+    'panic_silent restored p1 31',
+  ]);
+});
+
+describe('a fire flag that stays on', () => {
+  it.each([
+    [
+      'pai',
+      'paradox/states/partitions/1/current_state',
+      'paradox/states/partitions/1/pulse_fire_alarm',
+      'True',
+      'False',
+    ],
+    ['dsc-keybus', 'dsc/Get/Partition1', 'dsc/Get/Fire1', '1', '0'],
+  ])('hides no disarming, and is no burglary of an open window: %s', (profile, state, fire, on, off) => {
+    const one = site({ profile, zones: { '2': { type: 'perimeter', key: 'Front' } } });
+    one.says(state, 'armed_away');
+    expect(one.says(state, 'triggered')).toEqual(['burglary active p1 -']);
+    expect(one.says(fire, on)).toEqual(['fire active p1 -']);
+    one.says(state, 'disarmed');
+    expect(one.house.word()).toBe('disarmed');
+    one.says(fire, off);
+    one.says(state, 'armed_away');
+    one.says(fire, on);
+    expect(one.house.word()).toBe('triggered');
+  });
+});
