@@ -1,10 +1,9 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BulkFile } from './bulk-file.ts';
-import type { Note } from './files.ts';
 import { laneIndex } from './lanes.ts';
 import { removeAll } from './quarantine.ts';
-import { closeQuietly, succeeds } from './quiet.ts';
+import { closeQuietly, type Note, succeeds } from './quiet.ts';
 import type { SalvageProgress } from './salvage.ts';
 import { addSilentGap } from './silent-gap.ts';
 import { openSource } from './source.ts';
@@ -34,7 +33,7 @@ interface Left {
   readonly waiting: readonly number[];
   /** Files of its pictures. */
   readonly pictures: readonly string[];
-  /** See `Outbox.givenUp`. */
+  /** See `Gaps.givenUp`. */
   readonly givenUp: ReadonlyMap<number, number>;
 }
 
@@ -132,7 +131,7 @@ function leftOf(bulk: BulkFile): Left {
       .pluck()
       .all(),
     pictures: bulk.db.prepare<[], string>(files).pluck().all(),
-    givenUp: bulk.outbox.givenUp,
+    givenUp: bulk.outbox.gaps.givenUp,
   };
 }
 
@@ -179,9 +178,9 @@ function putBack(bulk: BulkFile, { tables, lost, silent, waiting, givenUp }: Lef
     }
   }
   bulk.recount();
-  bulk.outbox.adopt(givenUp);
+  bulk.outbox.gaps.adopt(givenUp);
   if (silent.count > 0) addSilentGap(bulk.db, { lane: activity, ...silent }, at);
   const { count, from, to } = lost;
   if (count > 0)
-    bulk.outbox.countLost({ lane: activity, seqFrom: from, seqTo: to, count, why: 'disk_full', at }, waiting);
+    bulk.outbox.gaps.countLost({ lane: activity, seqFrom: from, seqTo: to, count, why: 'disk_full', at }, waiting);
 }

@@ -12,8 +12,8 @@ import {
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { describe } from '#errors.ts';
-import type { Note } from './files.ts';
 import type { WireRow } from './protocol.ts';
+import type { Note } from './quiet.ts';
 import { replaceFile } from './side.ts';
 
 const fileName = 'alarm.log';

@@ -3,7 +3,7 @@ import { sha256 } from '#lib/digest.ts';
 import type { AuditEntry, AuditRecord } from '#site/model/index.ts';
 import { canonical, zeros } from './audit-chain.ts';
 import type { AuditLink, AuditRow } from './audit-types.ts';
-import { pluck } from './outbox.ts';
+import { pluck } from './sqlite.ts';
 
 /** Kept in any case: so many of the newest, what is younger than 90 days, and what was never exported. */
 const keepRows = 100_000;

@@ -3,8 +3,9 @@ import { SitewardError } from '#errors.ts';
 import { linkOf } from './audit-log.ts';
 import type { AuditLink } from './audit-types.ts';
 import type { StoreLimits } from './limits.ts';
-import { Outbox, pluck } from './outbox.ts';
+import { Outbox } from './outbox.ts';
 import { Reader } from './reader.ts';
+import { pluck } from './sqlite.ts';
 import type { StoredInput } from './types.ts';
 
 /** Input lines per commit order number; a commit holds a handful. */

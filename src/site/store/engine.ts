@@ -231,7 +231,7 @@ export class Engine {
   }
 
   #losses(): Pick<Report, 'lost' | 'openGaps'> {
-    const [site, bulk] = [this.#files.site()?.outbox.gapSums(), this.#files.bulk()?.outbox.gapSums()];
+    const [site, bulk] = [this.#files.site()?.outbox.gaps.sums(), this.#files.bulk()?.outbox.gaps.sums()];
     return {
       lost: lanePick((lane) => (site?.lost[lane] ?? 0) + (bulk?.lost[lane] ?? 0)),
       openGaps: (site?.open ?? 0) + (bulk?.open ?? 0),

@@ -13,7 +13,7 @@ import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
 import { clearDatabase, clearOthers } from './obstacles.ts';
 import type { FileStates, WorkerData } from './protocol.ts';
 import { interrupted, interruption, quarantine, unreadAside, unreadSets } from './quarantine.ts';
-import { attempt, closeQuietly, failureOf, succeeds } from './quiet.ts';
+import { attempt, closeQuietly, failureOf, type Note, succeeds } from './quiet.ts';
 import { recover } from './recovery.ts';
 import { replayAlarms } from './replay-alarms.ts';
 import { newSalvage } from './salvage.ts';
@@ -38,8 +38,6 @@ import type { Recovery } from './types.ts';
 /** After a failed open the next try waits this long, so that a dying disk is not hammered. */
 const reopenAfterMs = 5000;
 
-export type Note = (level: 'info' | 'warn' | 'error', text: string, facts: Record<string, string | number>) => void;
-
 /** Both database files of a state directory: opens, checks, sets aside, opens again. Lives in the worker. */
 export class Files {
   readonly alarms: AlarmLog;
@@ -56,7 +54,7 @@ export class Files {
   /** What the epoch rules found when `site.db` was opened last. */
   #found: FoundEpoch | undefined;
   #carried: Carried | undefined;
-  /** Of files that are opened anew: see `Outbox.givenUp`. A salvage gives its gap records other numbers. */
+  /** Of files that are opened anew: see `Gaps.givenUp`. A salvage gives its gap records other numbers. */
   readonly #givenUp = new Map<FileName, ReadonlyMap<number, number>>();
   readonly #sizes = new Sizes((name) => this.#path(name));
   #synced = new WeakSet<SiteFile | BulkFile>();
@@ -178,7 +176,7 @@ export class Files {
     const slot = name === 'site' ? this.#site : this.#bulk;
     const { file } = slot;
     if (file?.name === 'site') this.#carried = { newest: file.newest, reserved: file.reserved };
-    if (file !== undefined) this.#givenUp.set(name, file.outbox.givenUp);
+    if (file !== undefined) this.#givenUp.set(name, file.outbox.gaps.givenUp);
     // A damaged file is closed as it is: to write its log into it would only spoil more.
     if (file !== undefined) closeQuietly(file, damage === undefined);
     slot.file = undefined;
@@ -299,7 +297,7 @@ export class Files {
     try {
       const { file, damage = slot.state.damage } = open();
       this.checkFull(file);
-      file.outbox.adopt(this.#givenUp.get(name) ?? new Map());
+      file.outbox.gaps.adopt(this.#givenUp.get(name) ?? new Map());
       this.#givenUp.delete(name);
       this.#places.note(file);
       slot.file = file;

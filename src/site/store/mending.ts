@@ -1,11 +1,10 @@
 import { join } from 'node:path';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
-import type { Note } from './files.ts';
 import type { FileName } from './lanes.ts';
 import { noteFilled, unreadIn } from './missing.ts';
 import { markRead } from './quarantine.ts';
-import { attempt } from './quiet.ts';
+import { attempt, type Note } from './quiet.ts';
 import { Salvage, type SalvageProgress } from './salvage.ts';
 import { addSilentGap } from './silent-gap.ts';
 import type { SiteFile } from './site-file.ts';
@@ -127,7 +126,7 @@ export class Mending {
     this.#durably(file, () => {
       const at = this.#wall();
       for (const { lane, count, from, to } of unreadable) {
-        file.outbox.addGap({ lane, seqFrom: from, seqTo: to, count, why: 'damage', at });
+        file.outbox.gaps.add({ lane, seqFrom: from, seqTo: to, count, why: 'damage', at });
       }
       for (const one of silent) addSilentGap(file.db, one, at);
       noteFilled(file, last);

@@ -150,6 +150,6 @@ export function addMissing(options: {
 }): void {
   const { file, missing, at, durably } = options;
   durably(file, () => {
-    for (const one of missing) file.outbox.addGap({ ...one, why: 'damage', at });
+    for (const one of missing) file.outbox.gaps.add({ ...one, why: 'damage', at });
   });
 }

@@ -1,7 +1,6 @@
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Note } from './files.ts';
-import { attempt } from './quiet.ts';
+import { attempt, type Note } from './quiet.ts';
 import { syncDirectory } from './side.ts';
 
 /** Beside a database, all named after it. */

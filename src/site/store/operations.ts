@@ -90,7 +90,7 @@ const commit: Write<Ask<'commit'>> = {
   apply(file, request, writing) {
     const { order, site, bulk, arming, state, reported, audit: told, verifications } = request.commit;
     writing.rows.push(...((file.name === 'site' ? site : bulk) ?? []));
-    for (const mark of reported ?? []) if (fileOf(mark.lane) === file.name) file.outbox.gapReported(mark);
+    for (const mark of reported ?? []) if (fileOf(mark.lane) === file.name) file.outbox.gaps.reported(mark);
     if (file.name === 'bulk') return undefined;
     if (arming !== null) file.addArming(arming);
     if (told !== null) file.audit.add(order, told);
@@ -116,11 +116,11 @@ const operations: { readonly [Op in StoreOp]: Read<Op> | Write<Ask<Op>> } = {
   ),
   addGap: perLane(
     ({ gap }) => [gap],
-    ({ outbox }, gap) => outbox.addGap({ ...gap, lane: laneIndex(gap.lane) }),
+    ({ outbox }, gap) => outbox.gaps.add({ ...gap, lane: laneIndex(gap.lane) }),
   ),
   gapsReported: perLane(
     (request) => request.gaps,
-    ({ outbox }, mark) => outbox.gapReported(mark),
+    ({ outbox }, mark) => outbox.gaps.reported(mark),
   ),
   retryParked: perEvent(({ outbox }, seq) => outbox.retry(seq)),
   dropParked: perEvent(({ outbox }, seq, { at }) => outbox.dropParked(seq, at)),

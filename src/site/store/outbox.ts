@@ -1,21 +1,15 @@
-import type { Database, Statement } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { crashPoint } from '#lib/crash-point.ts';
 import { lanes } from '#site/model/index.ts';
+import { Gaps } from './gaps.ts';
 import { EventInsert } from './insert.ts';
 import { laneIndex } from './lanes.ts';
 import { evAt, type WireRow } from './protocol.ts';
-import { nextGapId, silentGapFrom } from './silent-gap.ts';
-import type { GapMark, GapReason, MediaState, MediaUpdate, Verdict } from './types.ts';
+import { pluck } from './sqlite.ts';
+import type { MediaState, MediaUpdate, Verdict } from './types.ts';
 
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];
-
-/** Gap records kept per file; above it the oldest reported ones of a kind become one. */
-const maxGaps = 1000;
-/** Events given up lately, in case one of them was on its way to the cloud. */
-const maxEvicted = 1000;
-
-type WireGap = { lane: number; seqFrom: number; seqTo: number; count: number; why: GapReason; at: number };
 
 export interface OutboxCounts {
   /** By lane index. */
@@ -27,21 +21,16 @@ export interface OutboxCounts {
 /** What one file writes about events. Every method runs inside the caller's transaction and may be repeated. */
 export class Outbox {
   readonly db: Database;
+  readonly gaps: Gaps;
   counts: OutboxCounts = { pending: [], done: 0 };
-  /** The record that further losses of the same kind are added to, until somebody reads it to report it. */
-  #openGap: { id: number; lane: number; why: GapReason } | undefined;
-  /** The gap record that counts each of them. */
-  readonly #evicted = new Map<number, number>();
-  /** What the transaction under way changes there: undefined where the event arrived after all. */
-  readonly #evictedNow = new Map<number, number | undefined>();
   /** Pictures of events given up in the transaction under way. */
   #forgotten: string[] = [];
-  #gapSums: { lost: number[]; open: number } | undefined;
   readonly #insert: EventInsert;
   readonly #sql: ReturnType<typeof prepare>;
 
   constructor(db: Database) {
     this.db = db;
+    this.gaps = new Gaps(db);
     this.#sql = prepare(db);
     this.#insert = new EventInsert(db);
     this.recount();
@@ -54,11 +43,8 @@ export class Outbox {
       done: (this.#sql.countDone.get() ?? 0) - (this.#sql.silentDone.get() ?? 0),
     };
     this.#insert.top = this.maxSeq();
-    this.#gapSums = undefined;
     this.#forgotten = [];
-    this.#evictedNow.clear();
-    // A record of a transaction that was rolled back is no record.
-    if (this.#openGap !== undefined && this.#sql.gapExists.get(this.#openGap.id) === undefined) this.sealGap();
+    this.gaps.recount();
   }
 
   insert(rows: readonly WireRow[]): void {
@@ -81,7 +67,7 @@ export class Outbox {
       return;
     }
     if (!waiting && this.#sql.unpark.run(seq).changes === 0) {
-      this.#arrivedAfterAll(seq);
+      this.gaps.arrived(seq);
       return;
     }
     this.#finish(seq, { at, tries, silent });
@@ -104,48 +90,8 @@ export class Outbox {
     if (row === undefined) return false;
     this.#sql.unpark.run(seq);
     this.#giveUp(seq);
-    this.addGap({ lane: row.lane, seqFrom: seq, seqTo: seq, count: 1, why: 'technician', at });
+    this.gaps.add({ lane: row.lane, seqFrom: seq, seqTo: seq, count: 1, why: 'technician', at });
     return true;
-  }
-
-  /** Written in the transaction of the loss itself; repeating it changes nothing. `lane` is its index. */
-  addGap(gap: WireGap): void {
-    const { lane, seqFrom, seqTo, count, why, at } = gap;
-    this.#gapSums = undefined;
-    const isGrowing = why === 'disk_full' || why === 'technician';
-    if (isGrowing && this.#openGap?.lane === lane && this.#openGap.why === why) {
-      this.#sql.growGap.run({ ...gap, id: this.#openGap.id });
-      return;
-    }
-    if (!isGrowing && this.#sql.sameGap.get(lane, seqFrom, seqTo, count, why, at) !== undefined) return;
-    const { lastInsertRowid } = this.#sql.gap.run(lane, seqFrom, seqTo, count, why, at);
-    if (isGrowing) this.#openGap = { id: Number(lastInsertRowid), lane, why };
-    this.#foldGaps(lane, why);
-  }
-
-  /** A gap record for events of which some, `waiting`, may be on their way: one that arrives is not counted any more. */
-  countLost(gap: WireGap, waiting: readonly number[]): void {
-    this.addGap(gap);
-    if (this.#openGap !== undefined) this.#remember(waiting, this.#openGap.id);
-  }
-
-  /** What was read to be reported must not grow any more. */
-  sealGap(): void {
-    this.#openGap = undefined;
-  }
-
-  gapReported({ id, seqFrom, seqTo }: Pick<GapMark, 'id' | 'seqFrom' | 'seqTo'>): void {
-    this.#sql.gapReported.run(id, seqFrom, seqTo);
-    this.#gapSums = undefined;
-  }
-
-  /** Events lost by lane index, and records nobody has reported yet. */
-  gapSums(): { readonly lost: readonly number[]; readonly open: number } {
-    if (this.#gapSums === undefined) {
-      const lost = lanes.map((_, lane) => this.#sql.lostOf.get(lane) ?? 0);
-      this.#gapSums = { lost, open: this.#sql.openGaps.get() ?? 0 };
-    }
-    return this.#gapSums;
   }
 
   /** `uploaded` is final; a failed item may become ready after all, and its first reason stands. */
@@ -156,7 +102,7 @@ export class Outbox {
       const { file, bytes, sha256, mime } = update;
       const { changes } = this.#sql.mediaReady.run(state, at, file, bytes, sha256, mime, seq, index);
       // Its event was given up while it was being taken.
-      if (changes === 0 && this.#gapOf(seq) !== undefined) this.#forgotten.push(file);
+      if (changes === 0 && this.gaps.of(seq) !== undefined) this.#forgotten.push(file);
     } else {
       const reason = update.state === 'failed' ? update.reason : null;
       this.#sql.mediaState.run({ state, at, reason, seq, index });
@@ -200,7 +146,7 @@ export class Outbox {
     for (const seq of waiting) this.#unpend(lane, seq);
     for (const seq of seqs) this.#giveUp(seq);
     const [seqFrom, seqTo] = [Math.min(...seqs), Math.max(...seqs)];
-    this.countLost({ lane, seqFrom, seqTo, count: seqs.length, why: 'disk_full', at }, waiting);
+    this.gaps.countLost({ lane, seqFrom, seqTo, count: seqs.length, why: 'disk_full', at }, waiting);
     return seqs.length;
   }
 
@@ -216,29 +162,6 @@ export class Outbox {
       this.#forgotten.push(file);
     }
     return { all: rows.length, shown: rows.filter(({ silent }) => silent === 0).length };
-  }
-
-  /** To be called after every transaction that ended well; one that is undone ends with `recount`. */
-  committed(): void {
-    for (const [seq, gap] of this.#evictedNow) {
-      if (gap === undefined) this.#evicted.delete(seq);
-      else this.#evicted.set(seq, gap);
-    }
-    this.#evictedNow.clear();
-    for (const seq of this.#evicted.keys()) {
-      if (this.#evicted.size <= maxEvicted) break;
-      this.#evicted.delete(seq);
-    }
-  }
-
-  /** Events given up lately, each with the record that counts it. */
-  get givenUp(): ReadonlyMap<number, number> {
-    return this.#evicted;
-  }
-
-  /** Those of the same file as it was open before, or of one whose gap records go on here under their numbers. */
-  adopt(givenUp: ReadonlyMap<number, number>): void {
-    for (const [seq, gap] of givenUp) this.#evicted.set(seq, gap);
   }
 
   /** To be called after a transaction that ended well. */
@@ -265,32 +188,6 @@ export class Outbox {
     else this.counts.done += 1;
   }
 
-  #remember(seqs: readonly number[], gap: number): void {
-    for (const seq of seqs) this.#evictedNow.set(seq, gap);
-  }
-
-  /** The record that counts an event which was given up lately. */
-  #gapOf(seq: number): number | undefined {
-    return this.#evictedNow.has(seq) ? this.#evictedNow.get(seq) : this.#evicted.get(seq);
-  }
-
-  /** An event was given up while it was on its way, and the cloud has it: it is not lost. */
-  #arrivedAfterAll(seq: number): void {
-    const gap = this.#gapOf(seq);
-    if (gap === undefined) return;
-    this.#evictedNow.set(seq, undefined);
-    this.#sql.shrinkGap.run(gap);
-    this.#gapSums = undefined;
-  }
-
-  #foldGaps(lane: number, why: GapReason): void {
-    if ((this.#sql.countGaps.get() ?? 0) <= maxGaps) return;
-    const [oldest, next] = this.#sql.oldestReported.all(lane, why);
-    if (oldest === undefined || next === undefined) return;
-    this.#sql.growGap.run({ ...oldest, id: next.id });
-    this.#sql.forgetGap.run(oldest.id);
-  }
-
   #giveUp(seq: number): void {
     this.#forgotten.push(...this.#sql.picturesOf.all(seq));
     this.#drop(seq);
@@ -306,11 +203,6 @@ export class Outbox {
   }
 }
 
-/** A statement that gives the first column only. */
-export function pluck<P extends unknown[], R>(db: Database, sql: string): Statement<P, R> {
-  return db.prepare<P, R>(sql).pluck();
-}
-
 function prepare(db: Database) {
   return {
     pend: db.prepare('INSERT INTO pend(lane, seq, okey, silent) VALUES(?, ?, ?, ?) ON CONFLICT DO NOTHING'),
@@ -321,29 +213,6 @@ function prepare(db: Database) {
     parkedRow: db.prepare<[number], { lane: number; okey: string; silent: number }>(
       'SELECT ev.lane, ev.okey, ev.silent FROM parked JOIN ev USING(seq) WHERE parked.seq = ?',
     ),
-    gap: db.prepare(`INSERT INTO gap(id, lane, seq_from, seq_to, n, why, at) VALUES(${nextGapId}, ?, ?, ?, ?, ?, ?)`),
-    gapReported: db.prepare('UPDATE gap SET reported = 1 WHERE id = ? AND seq_from = ? AND seq_to = ?'),
-    growGap: db.prepare(
-      `UPDATE gap SET n = n + @count, seq_from = min(seq_from, @seqFrom), seq_to = max(seq_to, @seqTo),
-         at = max(at, @at) WHERE id = @id`,
-    ),
-    shrinkGap: db.prepare('UPDATE gap SET n = n - 1 WHERE id = ? AND n > 0'),
-    sameGap: pluck<[number, number, number, number, string, number], number>(
-      db,
-      'SELECT id FROM gap WHERE lane = ? AND seq_from = ? AND seq_to = ? AND n = ? AND why = ? AND at = ?',
-    ),
-    gapExists: pluck<[number], number>(db, 'SELECT 1 FROM gap WHERE id = ?'),
-    countGaps: pluck<[], number>(db, 'SELECT count(*) FROM gap'),
-    openGaps: pluck<[], number>(db, `SELECT count(*) FROM gap WHERE reported = 0 AND n > 0 AND id < ${silentGapFrom}`),
-    lostOf: pluck<[number], number>(db, `SELECT coalesce(sum(n), 0) FROM gap WHERE lane = ? AND id < ${silentGapFrom}`),
-    oldestReported: db.prepare<
-      [number, string],
-      { id: number; seqFrom: number; seqTo: number; count: number; at: number }
-    >(
-      `SELECT id, seq_from AS seqFrom, seq_to AS seqTo, n AS count, at FROM gap
-       WHERE reported = 1 AND lane = ? AND why = ? AND id < ${silentGapFrom} ORDER BY id LIMIT 2`,
-    ),
-    forgetGap: db.prepare('DELETE FROM gap WHERE id = ?'),
     insertMedia: db.prepare(
       `INSERT INTO media(seq, idx, kind, camera, offset_ms, state) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
     ),

@@ -72,7 +72,7 @@ export function newest<R extends { readonly seq: number }>(
 
 export function gaps(query: Ask<'gaps'>, { site, bulk }: Sources): Gap[] {
   // Whoever reads them to report them must not find them grown afterwards.
-  if (query.unreported) for (const file of [site, bulk]) file?.outbox.sealGap();
+  if (query.unreported) for (const file of [site, bulk]) file?.outbox.gaps.seal();
   const all = [...site.reader.gaps(query), ...(bulk?.reader.gaps(query) ?? [])];
   return all.sort((a, b) => b.at - a.at).slice(0, query.limit);
 }

@@ -2,6 +2,9 @@ import { describe, SitewardError } from '#errors.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { SiteFile } from './site-file.ts';
 
+/** One line for the log of the main thread. */
+export type Note = (level: 'info' | 'warn' | 'error', text: string, facts: Record<string, string | number>) => void;
+
 export function closeQuietly(file: SiteFile | BulkFile, checkpoint: boolean): void {
   if (checkpoint) attempt(() => file.db.pragma('wal_checkpoint(TRUNCATE)'));
   attempt(() => file.db.close());

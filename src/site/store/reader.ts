@@ -2,10 +2,11 @@ import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import { type ClockQuality, type Lane, lanes, type MediaItem } from '#site/model/index.ts';
 import { laneAt, laneIndex } from './lanes.ts';
-import { mediaStates, pluck } from './outbox.ts';
+import { mediaStates } from './outbox.ts';
 import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
 import type { StoredEvent } from './public-event.ts';
 import { isSilentGap, silentGapFrom } from './silent-gap.ts';
+import { pluck } from './sqlite.ts';
 import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
 import type { Stamp } from './waited.ts';
 

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import type { AlarmLog } from './alarm-log.ts';
-import type { Note } from './files.ts';
 import { evAt, type WireRow } from './protocol.ts';
-import { succeeds } from './quiet.ts';
+import { type Note, succeeds } from './quiet.ts';
 import type { SiteFile } from './site-file.ts';
 import { openSource } from './source.ts';
 import type { Durably } from './transactions.ts';

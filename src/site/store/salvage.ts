@@ -5,7 +5,6 @@ import type { BulkFile } from './bulk-file.ts';
 import { hiddenIn } from './hidden-in.ts';
 import { fileNames, fileOf, firstLaneOf } from './lanes.ts';
 import type { NumberedRow } from './numbers.ts';
-import { pluck } from './outbox.ts';
 import { attempt } from './quiet.ts';
 import { damagedReason } from './reader.ts';
 import { readable, scan } from './scan.ts';
@@ -13,6 +12,7 @@ import type { WaitingMark } from './side.ts';
 import { isSilentGap, nextGapId } from './silent-gap.ts';
 import type { SiteFile } from './site-file.ts';
 import { openSource } from './source.ts';
+import { pluck } from './sqlite.ts';
 import { type Table, tables } from './tables.ts';
 
 /** What cannot be read, by lane index. */

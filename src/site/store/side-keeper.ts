@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
 import { describe } from '#errors.ts';
-import type { Note } from './files.ts';
+import type { Note } from './quiet.ts';
 import { readSide, type SideFile, type StartMarks, writeSide } from './side.ts';
 
 /** So many starts without a clean stop within the window are taken for a crash loop. */

@@ -2,8 +2,9 @@ import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import type { ArmingRecord } from '#site/model/index.ts';
 import { AuditLog } from './audit-log.ts';
-import { Outbox, pluck } from './outbox.ts';
+import { Outbox } from './outbox.ts';
 import { Reader } from './reader.ts';
+import { pluck } from './sqlite.ts';
 import type { Anchor } from './types.ts';
 import type { VerificationRow } from './verification-row.ts';
 

@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
-import Sqlite, { type Database } from 'better-sqlite3';
+import Sqlite, { type Database, type Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import type { FileName } from './lanes.ts';
 import { alteredEntry, migrate } from './schema.ts';
@@ -132,3 +132,8 @@ export class Sizes {
 }
 
 type BytesOf = Readonly<Record<FileName, number>>;
+
+/** A statement that gives the first column only. */
+export function pluck<P extends unknown[], R>(db: Database, sql: string): Statement<P, R> {
+  return db.prepare<P, R>(sql).pluck();
+}

@@ -31,7 +31,7 @@ export class Transactions {
       rollback(file, control);
       throw error;
     }
-    file.outbox.committed();
+    file.outbox.gaps.committed();
     this.ended(file, control.changes.get() !== before);
   };
 

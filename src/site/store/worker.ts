@@ -3,10 +3,11 @@ import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { Chores } from './chores.ts';
 import { Engine } from './engine.ts';
-import { Files, type Note } from './files.ts';
+import { Files } from './files.ts';
 import { Inbox } from './inbox.ts';
 import { isRead } from './operations.ts';
 import type { FromWorker, StoreReply, StoreRequest, ToWorker, WorkerData } from './protocol.ts';
+import type { Note } from './quiet.ts';
 
 const sweepPauseMs = 20;
 

@@ -41,7 +41,7 @@ const giveUp = (lane: Lane, most: number) =>
   within(lane, ({ outbox }) => void outbox.evict(laneIndex(lane), most, { keep: 0, at: 1 }));
 /** The cloud's answer, which came after all. */
 const arrives = (lane: Lane, seq: number) => within(lane, ({ outbox }) => outbox.settle(settled(seq, lane)));
-const lost = (lane: Lane) => fileFor(lane).outbox.gapSums().lost[laneIndex(lane)];
+const lost = (lane: Lane) => fileFor(lane).outbox.gaps.sums().lost[laneIndex(lane)];
 
 describe('an event that was given up while it was on its way is taken out of the count when it arrives', () => {
   it.each(['alarm', 'activity'] as const)('although its file was opened anew meanwhile: %s', (lane) => {
@@ -105,7 +105,7 @@ describe('a bulk.db that was deleted to make room for alarms', () => {
       const gaps = (withSilent: boolean) => reader.gaps({ limit: 10, unreported: true, withSilent });
       const shown = { id: 1, count: 2, seqFrom: 1, seqTo: 3, why: 'disk_full' };
       expect(gaps(false)).toMatchObject([shown]);
-      expect(outbox.gapSums()).toMatchObject({ lost: [0, 0, 0, 2], open: 1 });
+      expect(outbox.gaps.sums()).toMatchObject({ lost: [0, 0, 0, 2], open: 1 });
       const hidden = gaps(true).filter((gap) => gap.silent === true);
       expect(hidden).toMatchObject(silent.length === 0 ? [] : [{ lane: 'activity', count: 2, seqFrom: 2, seqTo: 4 }]);
     },
@@ -129,7 +129,7 @@ describe('a bulk.db that was deleted to make room for alarms', () => {
     for (const suffix of ['', '-wal', '-shm']) rmSync(join(left, `bulk.db${suffix}`), { force: true });
     const again = open(left);
     try {
-      expect(again.bulk()?.outbox.gapSums().lost[laneIndex('activity')]).toBe(1);
+      expect(again.bulk()?.outbox.gaps.sums().lost[laneIndex('activity')]).toBe(1);
     } finally {
       again.close(0);
     }

@@ -37,7 +37,7 @@ function open() {
     done: (apply: () => void) => durably(site, apply),
     evict: (most: number) => void outbox.evict(alarm, most, { keep: 0, at: 1 }),
     settle: (seq: number) => outbox.settle(settled(seq)),
-    lost: () => outbox.gapSums().lost[alarm],
+    lost: () => outbox.gaps.sums().lost[alarm],
   };
 }
 
