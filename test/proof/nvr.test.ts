@@ -52,6 +52,13 @@ const changed = notification({ topic: 'tns1:Media/ProfileChanged', source: { Tok
 it('a person in a channel opens its zone and is an alarm with its picture; in another channel it is not', async () => {
   await site.lan.shows('camera/yard/availability', 'online');
   await site.lan.shows('camera/lane/availability', 'online');
+  const { cameras } = (await site.api('/api/v1/status')) as StatusDocument;
+  expect(cameras.map(({ kind, id, up }) => [kind, id, up])).toEqual([
+    ['nvr', 'rec', true],
+    ['camera', 'door', true],
+    ['camera', 'yard', true],
+    ['camera', 'lane', true],
+  ]);
   model.queue.push(person(3), person(7));
   await history('the person in the lane', ({ camera, kind }) => camera === 'lane' && kind === 'person');
   expect((await site.history()).filter(({ event }) => event.class === 'alarm')).toEqual([]);

@@ -57,6 +57,16 @@ export function bind(
   return channel.position === undefined ? gone(channel, known, reason) : doubtful(channel, known, reason);
 }
 
+/** One picture is one channel: a second one that is named after the same source, by place and by token, is in doubt. */
+export function apart(bindings: readonly Binding[]): readonly Binding[] {
+  return bindings.map(({ source, ...rest }, at) => {
+    const first = source && bindings.slice(0, at).find((other) => other.source?.token === source.token);
+    if (first !== undefined)
+      return { ...rest, state: 'doubtful', reason: `it is the same source as channel ${first.channel}` };
+    return { ...rest, ...(source !== undefined && { source }) };
+  });
+}
+
 function firstBound(channel: Selected, selector: string, sources: readonly Source[]): Binding {
   const found =
     channel.source === undefined

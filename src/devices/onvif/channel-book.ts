@@ -3,7 +3,7 @@ import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import type { DeviceId, DeviceRef, Signal } from '#site/model/index.ts';
-import { type Binding, bind, type Identity, nextRoster } from './bindings.ts';
+import { apart, type Binding, bind, type Identity, nextRoster } from './bindings.ts';
 import type { ChannelStatus, MemoryPort } from './camera.ts';
 import { alwaysZero, type Claim, channelNumbers, claimOf } from './channels.ts';
 import { createLosses } from './losses.ts';
@@ -81,15 +81,15 @@ export function createChannelBook(options: {
     await recall(signal);
     readAt = clock.monotonic();
     const found = await readTopology(reads, signal);
-    // An answer without any source tells nothing about the channels.
-    if (found.sources.length === 0) return;
+    // An answer without any source tells nothing about the channels, nor one that names them otherwise for once.
+    if (found.sources.length === 0 || (topology?.listed === true && !found.listed)) return;
     take(found);
     await keep(signal);
   }
 
   function take(found: Topology): void {
     const { sources } = found;
-    const all = nvr.channels.map((channel) => bind(channel, sources, identities?.get(channel.id), kept.roster));
+    const all = apart(nvr.channels.map((channel) => bind(channel, sources, identities?.get(channel.id), kept.roster)));
     const next = new Map(all.map((one) => [one.channel, one]));
     for (const one of all) tellChange(one, bindings.get(one.channel));
     const before = mapText();

@@ -21,6 +21,8 @@ export interface Topology {
   readonly profiles: Tokens;
   /** Profiles name sources under other tokens than the device does; they were matched by their order. */
   readonly byOrder: boolean;
+  /** It told its sources itself; otherwise they are those its profiles name. */
+  readonly listed: boolean;
 }
 
 export type Tokens = ReadonlyMap<string, string>;
@@ -55,6 +57,7 @@ export function topologyOf(listed: readonly VideoSource[], profiles: readonly Pr
     analytics: tokens('analytics'),
     profiles: tokens('token'),
     byOrder,
+    listed: listed.length > 0,
   };
 }
 

@@ -54,7 +54,10 @@ export function statusOf(input: StatusInput): StatusDocument {
       ...(losses !== undefined && { losses }),
     })),
     hints: [...input.hints],
-    cameras: view.plan.cameras.map(({ id }) => linkOf(view, 'camera', id)),
+    cameras: [
+      ...(view.plan.nvrs ?? []).map((id) => linkOf(view, 'nvr', id)),
+      ...view.plan.cameras.map(({ id }) => linkOf(view, 'camera', id)),
+    ],
     panels: panelIds(view).map((id) => panelLink(view, id, input.brokenPanels?.get(id))),
     links: [...input.links],
     outbox: input.outbox,
@@ -112,7 +115,7 @@ function panelLink(view: SiteView, id: string, broken: string | undefined): Stat
   return broken === undefined ? linkOf(view, 'panel', id) : { kind: 'panel', id, up: false, reason: broken };
 }
 
-function linkOf(view: SiteView, kind: 'camera' | 'panel', id: string): StatusDocument['links'][number] {
+function linkOf(view: SiteView, kind: 'camera' | 'nvr' | 'panel', id: string): StatusDocument['links'][number] {
   const link: LinkView | undefined = view.links.find(({ source }) => source.kind === kind && source.id === id);
   return { kind, id, up: link?.up ?? null, ...(link?.reason !== undefined && { reason: link.reason }) };
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Binding, bind, type Identity, nextRoster } from '#devices/onvif/bindings.ts';
+import { apart, type Binding, bind, type Identity, nextRoster } from '#devices/onvif/bindings.ts';
 import { channelNumbers, claimOf as claimFor } from '#devices/onvif/channels.ts';
 import { createLosses } from '#devices/onvif/losses.ts';
 import { type Notification, readNotifications } from '#devices/onvif/notification.ts';
@@ -236,6 +236,12 @@ describe('a channel stays what it was bound to', () => {
     const binding = bind(channel, all, before, known);
     expect(shown(binding)).toBe(expected);
     if (binding.state !== 'bound') expect(binding.reason).toMatch(/recorder|seems/);
+  });
+
+  it('of two channels that are one source, by token and by place, the second is in doubt', () => {
+    const both = apart([bind(bySource, abc, undefined, []), bind({ id: 'y', position: 2 }, abc, undefined, [])]);
+    expect(both.map(shown)).toEqual(['bound B', 'doubtful']);
+    expect(both[1]?.reason).toBe('it is the same source as channel x');
   });
 
   it('the places of sources are kept while some are away', () => {

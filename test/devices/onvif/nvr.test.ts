@@ -165,6 +165,25 @@ describe('a channel that is lost alone', () => {
     expect(links(one.signals)).toEqual([true]);
   });
 
+  it('is not concluded from a list the recorder refuses for once', async () => {
+    const one = await site(recorderModel({ channels: [1, 2, 3].map((number) => recorderChannel(number)) }));
+    await until(() => channel(one, 'third')?.state === 'bound', 'the channels');
+    let refused = 0;
+    const { before } = one.model;
+    one.model.before = (request, camera) => {
+      if (request.operation !== 'GetVideoSources') return before?.(request, camera);
+      refused += 1;
+      return fault('ActionNotSupported');
+    };
+    // The profiles name the sources otherwise now.
+    one.model.channels = [1, 2, 3].map((number) => recorderChannel(number, { source: `Other_${number}` }));
+    one.model.queue.push(changed);
+    await until(() => refused > 0, 'the refusal');
+    one.model.queue.push(person(1));
+    await until2(one, 'camera:door person+');
+    expect(channel(one, 'third')?.state).toBe('bound');
+  });
+
   it('waits for the time it must last', async () => {
     const one = await site(recorderModel(), {}, { timing: { lossAfterMs: 60_000 } });
     one.model.queue.push(signalLoss('VideoSource_2', true), person(1));
