@@ -8,14 +8,14 @@ import type { CameraStatus, CameraWarning, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
 import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
+import { Intake } from './intake.ts';
 import { Link } from './link.ts';
-import { createNormaliser, type Outcome } from './normalise.ts';
+import type { Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
 import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
 import type { Sense } from './sense.ts';
 import { type SessionMemory, sessionMemory } from './session-memory.ts';
-import { type SilenceWatch, silenceWatch } from './silence.ts';
 import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
 import type { TopicRow } from './topic-row.ts';
@@ -62,18 +62,16 @@ export interface SessionOptions {
 export class CameraSession {
   readonly #options: SessionOptions;
   readonly #point: OwnPoint;
-  readonly #normaliser;
+  readonly #intake: Intake;
   readonly #link: Link;
   readonly #news: DeviceNews;
   readonly #memory: SessionMemory;
   readonly #retry: Backoff;
   readonly #hold: HoldTime;
-  readonly #silence: SilenceWatch;
   readonly #warnings = createWarnings();
   readonly #vanishes = repeats(vanishes.times, vanishes.windowMs);
   readonly #wake = wakeup();
   #eventService: URL | undefined;
-  #lastEventAt: number | undefined;
   #lastPullAt: number | undefined;
   #clockReadAt = 0;
   #information: DeviceInformation | undefined;
@@ -81,8 +79,6 @@ export class CameraSession {
   /** It could not be reached since events last arrived. */
   #away = false;
   #repairing = true;
-  /** The sense's version the present states were told under. */
-  #version = 0;
 
   constructor(options: SessionOptions) {
     const { source, device, addresses, timing, clock, log, events } = options;
@@ -91,12 +87,12 @@ export class CameraSession {
     this.#options = options;
     this.#memory = memory;
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
-    this.#normaliser = createNormaliser({ sourceOf: options.sense.sourceOf, wall, own: options.topics ?? [] });
+    const { sense, topics = [] } = options;
+    this.#intake = new Intake({ sense, topics, clock, log, timing, warnings: this.#warnings, events });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#news = deviceNews(source, wall);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
-    this.#silence = silenceWatch(timing);
   }
 
   /** Runs until the signal aborts, then closes the pull point (2 s at most). Never throws. */
@@ -126,7 +122,8 @@ export class CameraSession {
     const now = clock.monotonic();
     const { offsetS } = device.clock;
     const { rebootSeenAt } = this.#news;
-    const flowing = this.up ? this.#silence.flowing(now) : 'no';
+    const flowing = this.up ? this.#intake.flowing : 'no';
+    const { lastEventAt } = this.#intake;
     return {
       ...this.#link.status(),
       reachable: this.#reachable,
@@ -134,11 +131,11 @@ export class CameraSession {
       flowing,
       warnings: [...this.#warnings.active(now), ...(this.up && flowing === 'no' ? [mute] : [])],
       ...(rebootSeenAt !== undefined && { rebootSeenAt }),
-      ...(this.#lastEventAt !== undefined && { lastEventAt: this.#lastEventAt }),
+      ...(lastEventAt !== undefined && { lastEventAt }),
       ...(this.#lastPullAt !== undefined && { lastPullAt: this.#lastPullAt }),
       ...(offsetS !== undefined && { clockOffsetS: offsetS }),
       ...(this.#information !== undefined && { ...this.#information }),
-      unknownTopics: this.#normaliser.unknownTopics(),
+      unknownTopics: this.#intake.unknownTopics(),
     };
   }
 
@@ -177,13 +174,13 @@ export class CameraSession {
     const point = this.#point;
     this.#link.enter('subscribing');
     await point.make(this.#eventService, signal);
-    this.#normaliser.subscribed(clock.monotonic());
+    this.#intake.subscribed();
     await point.synchronise(signal).catch(unlessStopped(signal));
     const started = clock.monotonic();
-    this.#silence.subscribed(started);
+    this.#intake.synchronised();
     for (;;) {
       // The first pull is short: it shows at once whether events can arrive. So is one after a flood, for what waits.
-      const isShort = point.pulls === 0 || this.#normaliser.holdsBack;
+      const isShort = point.pulls === 0 || this.#intake.holdsBack;
       const holdMs = isShort ? timing.firstPullMs : this.#holdMs();
       await this.#pullOnce(holdMs, signal);
       const now = clock.monotonic();
@@ -199,7 +196,7 @@ export class CameraSession {
         await point.renew(signal);
       }
       if (now >= point.lease.replaceAt) break;
-      const silence = this.#silence.due(now);
+      const silence = this.#intake.silence();
       if (silence === 'ask') await point.synchronise(signal).catch(unlessStopped(signal));
       if (silence === 'anew') {
         events.failure('silent');
@@ -223,46 +220,14 @@ export class CameraSession {
     const began = clock.monotonic();
     const { messages } = await this.#pullWithPatience(timeoutMs, signal);
     this.#lastPullAt = clock.wall();
-    const moved = this.#moved();
-    const { signals, outcomes } = this.#take(messages);
-    const expired = this.#normaliser.expire(clock.monotonic());
+    const { heard, signals, eager } = this.#intake.take(messages);
     await this.#flows(signal);
-    this.#news.heard(signals);
+    this.#news.heard(heard);
     // What the device tells of its start comes with the first pulls.
     const news = this.#point.pulls === 2 ? this.#news.restart() : [];
-    await this.#emit(sense.refine([...moved, ...signals, ...expired, ...news], clock.monotonic()));
+    await this.#emit(sense.refine([...signals, ...news], clock.monotonic()));
     // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
-    const eager = outcomes.some((outcome) => outcome !== 'empty') && !outcomes.includes('flood');
     await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
-  }
-
-  /** What is on moves to the sources it is about by now, before anything new is taken. */
-  #moved(): readonly Signal[] {
-    const { version } = this.#options.sense;
-    if (version === this.#version) return [];
-    this.#version = version;
-    return this.#normaliser.remap(this.#options.clock.monotonic());
-  }
-
-  #take(messages: readonly Notification[]) {
-    const { clock, events, log } = this.#options;
-    const now = clock.monotonic();
-    const taken = messages.map((message) => {
-      const { signals, outcomes } = this.#normaliser.take([message], now);
-      const outcome = outcomes[0] ?? 'empty';
-      events.outcome(outcome, message, signals);
-      return { signals, outcome };
-    });
-    const outcomes = taken.map(({ outcome }) => outcome);
-    if (outcomes.some((outcome) => outcome !== 'empty')) {
-      this.#lastEventAt = clock.wall();
-      this.#silence.heard(now);
-    }
-    if (outcomes.includes('flood') && this.#warnings.note('event_flood', floodText, now)) {
-      events.failure('event_flood');
-      log.warn(`event_flood: ${floodText}`);
-    }
-    return { signals: taken.flatMap(({ signals }) => signals), outcomes };
   }
 
   /** A pull was answered. */
@@ -326,7 +291,7 @@ export class CameraSession {
     const waitMs = Math.max(device.latch.leftMs, timing.retryBaseMs, refused ? 0 : this.#retry.next());
     await this.#link.failed(reason, { refused, waitMs }).catch(unlessStopped(signal));
     // The core forgets what a camera sees while it is away; all of it is told anew.
-    if (!this.up) this.#normaliser.reset();
+    if (!this.up) this.#intake.reset();
     if (code === 'internal') log.error({ err: error }, 'camera session failed; it begins again');
     log.debug({ code, reason, waitMs }, 'camera session waits');
     await this.#wake.wait(waitMs, signal);
@@ -353,7 +318,7 @@ export class CameraSession {
     try {
       await this.#options.emit(signals);
     } catch (error) {
-      this.#normaliser.reset();
+      this.#intake.reset();
       throw error;
     }
   }
@@ -366,7 +331,6 @@ const mute: CameraWarning = {
   code: 'mute',
   text: 'It answers, but no longer sends its present states as it did before; restart it, or switch its events off and on',
 };
-const floodText = 'It sends more events than are taken; look for a rule of the camera that fires all the time';
 const takenOverText =
   'Its event subscription vanishes again and again, probably taken over by another client (recorder, app, second bridge); many cameras serve only one';
 
