@@ -10,7 +10,8 @@ import { untilStopped } from './until-stopped.ts';
 export interface DiscoverOptions {
   readonly addresses: readonly string[];
   readonly json: boolean;
-  readonly forMs: number;
+  /** Without it 5 s, or 2 s where addresses are given: who is asked alone answers soon. */
+  readonly forMs?: number;
   readonly interface?: string;
   readonly config: string;
 }
@@ -22,17 +23,18 @@ export interface DiscoverOptions {
 export async function discoverCameras(options: DiscoverOptions): Promise<ExitCode> {
   const targets = readTargets(options.addresses);
   const ways = targets.length > 0 ? [] : waysOut(options.interface);
+  const forMs = options.forMs ?? (targets.length > 0 ? 2000 : 5000);
   using stopped = untilStopped();
   const line = progressLine();
   line.say(
     targets.length > 0
       ? `asking ${targets.length} ${targets.length === 1 ? 'address' : 'addresses'}; Ctrl-C shows what was found`
-      : `asking on ${[...new Set(ways.map(({ name }) => name))].join(', ')} for ${options.forMs / 1000} s; Ctrl-C shows what was found`,
+      : `asking on ${[...new Set(ways.map(({ name }) => name))].join(', ')} for ${forMs / 1000} s; Ctrl-C shows what was found`,
   );
   const found = await discover({
     targets,
     outlets: ways,
-    forMs: options.forMs,
+    forMs,
     clock: systemClock(),
     signal: stopped.signal,
     progress: line.show,
@@ -110,6 +112,11 @@ function progressLine(output: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = proc
 
 function words(progress: Progress): string {
   if (progress.step === 'asking') return `${progress.found} found`;
-  const what = progress.step === 'scanning' ? 'trying addresses that did not answer' : 'looking at what answered';
-  return `${what}: ${progress.done} of ${progress.of}`;
+  return `${steps[progress.step]}: ${progress.done} of ${progress.of}`;
 }
+
+const steps = {
+  knocking: 'looking who is there',
+  identifying: 'looking at what answered',
+  scanning: 'trying over HTTP',
+} as const;

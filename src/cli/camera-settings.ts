@@ -14,8 +14,8 @@ export interface ConfiguredDevice {
 }
 
 /**
- * What stands under this id; undefined for a text that is no id but an address. Throws `config_*`, and `request_invalid`
- * for an id that nothing has.
+ * What stands under this id; undefined for a text that is no id but an address. Throws `config_*`, and `camera_unknown` for
+ * an id that nothing has.
  */
 export function configuredDevice(text: string, file: string): ConfiguredDevice | undefined {
   if (!/^[a-z0-9][\w-]*$/i.test(text) || text === 'localhost') return undefined;
@@ -24,7 +24,7 @@ export function configuredDevice(text: string, file: string): ConfiguredDevice |
   if (found === undefined) {
     const ids = [...settings.cameras, ...settings.nvrs].map(({ id }) => id).join(', ') || 'none';
     const said = `${file} has no camera ${printable(text)}; it has ${ids}. A host name without a dot is given as http://NAME/`;
-    throw new SitewardError('request_invalid', said);
+    throw new SitewardError('camera_unknown', said);
   }
   const { entry, path } = found;
   return {

@@ -3,7 +3,7 @@ import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import { cameraPassword, type PasswordOptions } from './camera-password.ts';
 import { type ConfiguredDevice, configuredDevice } from './camera-settings.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { type ExitCode, exitCodes, exitOfCode } from './exit-codes.ts';
 import { printable } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -14,9 +14,8 @@ export interface TestOptions extends PasswordOptions {
 }
 
 /**
- * `siteward camera test`: everything siteward needs of a camera, step by step, with what to do where it fails. 69 when it
- * cannot be reached, 77 when it does not let siteward in, 1 for any other failed step. Talks to the camera itself and needs
- * no daemon.
+ * `siteward camera test`: everything siteward needs of a camera, step by step, with what to do where it fails. Ends
+ * with the code of the first failed step. Talks to the camera itself and needs no daemon.
  */
 export async function testCamera(options: TestOptions): Promise<ExitCode> {
   using stopped = untilStopped();
@@ -128,8 +127,6 @@ const documentOf = (
   })),
 });
 
-function exitOf(first: Step | undefined): ExitCode {
-  if (first === undefined) return exitCodes.ok;
-  if (first.name === 'reach') return exitCodes.unreachable;
-  return first.name === 'login' ? exitCodes.unauthorized : exitCodes.failure;
-}
+/** That of the first failed step; the later ones often follow from it. */
+const exitOf = (first: Step | undefined): ExitCode =>
+  first === undefined ? exitCodes.ok : first.code === undefined ? exitCodes.failure : exitOfCode(first.code);

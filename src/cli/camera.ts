@@ -29,7 +29,7 @@ function addDiscover(camera: Command, { done }: CameraVerbs): void {
       'ask only these: 192.0.2.10, 192.0.2.0/24, 192.0.2.10-40, an IPv6 address, a host name, HOST:PORT or http://...',
     )
     .option('--json', 'print one JSON object per line', false)
-    .option('--for <time>', 'how long to wait for answers, 1s to 60s', waiting, 5000)
+    .option('--for <time>', 'how long to wait for answers, 1s to 60s; 5s, or 2s where addresses are given', waiting)
     .option('--interface <name>', 'ask on this network interface only')
     .option('--config <file>', 'configuration file, to tell what is in it already', defaultConfig)
     .action(async (addresses: string[], options) =>

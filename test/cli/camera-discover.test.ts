@@ -161,25 +161,34 @@ const namespaces = (() => {
 })();
 
 describe('siteward camera discover without a choice of interface', () => {
-  // Where the machine gives none, `outlets` below stands alone: a skipped test would count as a failure in CI.
-  const tryIt = namespaces ? it : () => undefined;
-  tryIt('asks on every interface, over IPv4 and IPv6', async () => {
+  /** Devices in discovery-net.ts that the command finds there. */
+  async function found(mode = '') {
     const script = [
       'ip link set lo up',
       'ip link add v0 type veth peer name v1 && ip link add w0 type veth peer name w1',
       'for i in v0 v1 w0 w1; do ip link set $i up; done',
       'ip addr add 192.0.2.1/24 dev v0 && ip addr add 198.51.100.1/24 dev w0',
+      mode === 'range' ? 'ip addr add 192.0.2.200/32 dev v0' : '',
       'ip -6 addr add fe80::1:1/64 dev v0 nodad && ip -6 addr add fe80::2:1/64 dev w0 nodad',
-      `exec "${process.execPath}" "${join(import.meta.dirname, 'discovery-net.ts')}"`,
+      `exec "${process.execPath}" "${join(import.meta.dirname, 'discovery-net.ts')}" ${mode}`,
     ].join('\n');
     const { out, err } = await new Promise<{ out: string; err: string }>((resolve) => {
       execFile('unshare', ['-rn', 'sh', '-ec', script], { timeout: 45_000 }, (_, stdout, stderr) =>
         resolve({ out: stdout, err: stderr }),
       );
     });
-    const found = lines(out).map((line) => JSON.parse(line) as { endpoint: string; addresses: string[]; url: string });
-    expect(found.map(({ endpoint }) => endpoint).sort(), err).toEqual(['both', 'four', 'other', 'six']);
-    const byName = new Map(found.map((device) => [device.endpoint, device]));
+    const devices = lines(out).map(
+      (line) => JSON.parse(line) as { endpoint: string; addresses: string[]; url: string },
+    );
+    return { devices, err };
+  }
+
+  // Where the machine gives none, `outlets` below stands alone: a skipped test would count as a failure in CI.
+  const tryIt = namespaces ? it : () => undefined;
+  tryIt('asks on every interface, over IPv4 and IPv6', async () => {
+    const { devices, err } = await found();
+    expect(devices.map(({ endpoint }) => endpoint).sort(), err).toEqual(['both', 'four', 'other', 'six']);
+    const byName = new Map(devices.map((device) => [device.endpoint, device]));
     expect(byName.get('four')?.addresses).toEqual(['192.0.2.1']);
     expect(byName.get('other')?.addresses).toEqual(['198.51.100.1']);
     // Heard over IPv6 link-local only; its IPv4 address is the one that can be used.
@@ -188,6 +197,11 @@ describe('siteward camera discover without a choice of interface', () => {
     expect(byName.get('both')?.addresses).toEqual(
       expect.arrayContaining(['192.0.2.1', expect.stringMatching(/^fe80:.*%v0$/)]),
     );
+  });
+
+  tryIt('asks the living of a range by UDP, though most of its addresses are nobody’s', async () => {
+    const { devices, err } = await found('range');
+    expect(devices.map(({ endpoint }) => endpoint).sort(), err).toEqual(['both', 'four']);
   });
 
   it(`has a way out for every address and every interface${namespaces ? '' : ' (no network namespaces here to try it in)'}`, () => {

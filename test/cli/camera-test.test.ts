@@ -218,7 +218,7 @@ describe('siteward camera test', () => {
       `cameras: [ { id: yard, url: "${url}", username: ${user}, password: { file: ${secret()} }, tls_fingerprint: "${other}" } ]`,
     );
     const refused = await tested(['yard', '--config', config]);
-    expect(refused.code).toBe(1);
+    expect(refused.code).toBe(65);
     expect(refused.results).toEqual(['reach ok', 'certificate failed']);
     expect(seen).toEqual([]);
   });
@@ -237,7 +237,7 @@ nvrs:
       expect(err).toContain('allows only one subscription');
     }
     const { code, err } = await siteward(['camera', 'test', 'attic', '--config', config]);
-    expect(code).toBe(2);
+    expect(code).toBe(66);
     expect(err).toMatch(/has no camera attic; it has yard, rec/);
   });
 

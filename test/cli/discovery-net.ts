@@ -22,7 +22,7 @@ const group4 = '239.255.255.250';
 const responders = [
   await startResponder(
     ({ messageId, from }) =>
-      from.address === '192.0.2.1'
+      from.address === '192.0.2.1' || from.address === '192.0.2.200'
         ? [
             probeMatches(messageId, [
               { endpoint: 'uuid:four', xaddrs: four.url },
@@ -58,7 +58,10 @@ const responders = [
   ),
 ];
 
-const { out, err } = await siteward(['camera', 'discover', '--for', '2s', '--json', '--config', '/none.yaml']);
+/** All but the last of this range are nobody's. */
+const range = ['192.0.2.2-200'];
+const args = process.argv[2] === 'range' ? range : [];
+const { out, err } = await siteward(['camera', 'discover', ...args, '--for', '2s', '--json', '--config', '/none.yaml']);
 process.stdout.write(out);
 process.stderr.write(err);
 for (const responder of responders) await responder.close();

@@ -1,6 +1,6 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { isIPv6 } from 'node:net';
-import { sleep } from '#lib/wait.ts';
+import { sleep, unlessAborted } from '#lib/wait.ts';
 import { type Answer, type Probe, probes, readAnswer } from './messages.ts';
 import type { Outlet } from './outlets.ts';
 
@@ -73,6 +73,7 @@ export async function ask(options: AskOptions): Promise<Asked> {
     const four = addresses.filter((address) => !six.includes(address));
     if (four.length > 0) await open('IPv4', 'IPv4', four);
     if (six.length > 0) await open('IPv6', 'IPv6', six);
+    if (lines.length === 0) return { notes: [...notes.values()], left: 0 };
     await sendAll({ lines, questions, port, forMs, signal, note: addresses.length > 0 ? () => {} : note });
     // Those asked last have time to answer too.
     await sleep(Math.max(end - performance.now(), Math.min(forMs, 1500) / 2), signal);
@@ -134,15 +135,27 @@ async function sendAll(options: {
     for (const { bytes } of questions) {
       for (const { socket, name, to } of lines) {
         for (const address of to) {
-          socket.send(bytes, port, address, (error) => error !== null && note(name, error));
+          const gone = send(socket, bytes, port, address, (error) => note(name, error));
           sent += 1;
-          // Many addresses at once would overflow the queue of the interface, and that of the neighbours' addresses.
-          if (sent % 64 === 0) await sleep(5, signal);
+          // Many addresses at once would overflow our queue, that of the interface, and that of the neighbours' addresses.
+          if (sent % 64 !== 0) continue;
+          await unlessAborted(gone, signal);
+          await sleep(5, signal);
         }
       }
       await scatter(5, 30);
     }
   }
+}
+
+/** Resolves when the system has taken it, or not. */
+function send(socket: Socket, bytes: Buffer, port: number, to: string, failed: (error: Error) => void): Promise<void> {
+  return new Promise((resolve) => {
+    socket.send(bytes, port, to, (error) => {
+      if (error !== null) failed(error);
+      resolve();
+    });
+  });
 }
 
 const random = (least: number, most: number) => least + Math.random() * (most - least);

@@ -9,7 +9,7 @@ import { deviceFrom, type FoundDevice, mergeSame } from './found.ts';
 import { identify } from './identify.ts';
 import type { Outlet } from './outlets.ts';
 import { type Place, placeAt, plainHost } from './places.ts';
-import { isOpen, usualPorts } from './ports.ts';
+import { knock, usualPorts } from './ports.ts';
 import type { Target } from './targets.ts';
 
 export interface DiscoverOptions {
@@ -28,7 +28,7 @@ export interface DiscoverOptions {
 
 export type Progress =
   | { readonly step: 'asking'; readonly found: number }
-  | { readonly step: 'identifying' | 'scanning'; readonly done: number; readonly of: number };
+  | { readonly step: 'knocking' | 'identifying' | 'scanning'; readonly done: number; readonly of: number };
 
 export interface Discovery {
   readonly devices: readonly FoundDevice[];
@@ -42,6 +42,8 @@ export interface Discovery {
 
 const atOnce = 32;
 const connectMs = 1000;
+/** So few addresses are asked by UDP also where nobody takes a connection. */
+const askedAnyway = 8;
 const identifyMs = 5000;
 const longestMs = 20 * 60_000;
 
@@ -58,10 +60,11 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
   const { targets, outlets, forMs, clock, port, progress } = options;
   const collection = createCollection();
   const hosts = await resolved(targets, signal);
-  const plainTargets = hosts.found.filter(({ target }) => target.port === undefined && target.url === undefined);
+  const plain = hosts.found.filter(isPlain);
+  const living = await knockAtAll(plain, signal, (done) => progress?.({ step: 'knocking', done, of: plain.length }));
   const asked = await ask({
     outlets: targets.length > 0 ? [] : outlets,
-    addresses: plainTargets.map(({ address }) => address),
+    addresses: plain.flatMap(({ address }) => (plain.length <= askedAnyway || living.has(address) ? [address] : [])),
     forMs,
     signal,
     ...(port !== undefined && { port }),
@@ -77,14 +80,13 @@ export async function discover(options: DiscoverOptions): Promise<Discovery> {
     progress?.({ step: 'identifying', done, of: candidates.length });
     devices.push(await known(candidate, { clock, signal }));
   });
-  // Where nothing answered by UDP, the usual ports are tried: multicast and UDP are often blocked, HTTP is not.
-  const silent = hosts.found.filter(
-    ({ target, address }) => target.url !== undefined || !collection.heardFrom(address),
-  );
+  // Where nothing answered by UDP, HTTP is tried: UDP is often blocked.
+  const silent = hosts.found.filter((one) => !isPlain(one) || !collection.heardFrom(one.address));
   await inLanes(silent, signal, async ({ target, address }, done) => {
     progress?.({ step: 'scanning', done, of: silent.length });
     if (devices.length >= maxScanned) return;
-    const identity = await scan(target, address, { clock, signal });
+    const places = placesAt(target, address, living.get(address) ?? []);
+    const identity = await identify(places, { clock, signal, patienceMs: identifyMs });
     if (identity !== undefined) devices.push(deviceFrom(undefined, identity, [address]));
   });
   return {
@@ -110,33 +112,51 @@ async function known(candidate: Candidate, options: { clock: Clock; signal: Abor
  * reason.
  */
 export async function serviceAt(target: Target, options: { clock: Clock; signal: AbortSignal }): Promise<string> {
-  if (target.url !== undefined) return target.url;
-  const found = await scan(target, target.host, options);
-  const { host, port } = target;
+  const { host, port, url } = target;
+  if (url !== undefined) return url;
+  const open = port === undefined ? await openPorts(host, options.signal) : [];
+  const found = await identify(placesAt(target, host, open ?? []), { ...options, patienceMs: identifyMs });
   return (found?.place ?? placeAt(host, port === undefined ? {} : { port })).url;
 }
 
-async function scan(target: Target, address: string, options: { clock: Clock; signal: AbortSignal }) {
-  const { signal } = options;
-  const places =
-    target.url === undefined ? await openPlaces(target, address, signal) : [{ url: target.url, host: address }];
-  return identify(places, { ...options, patienceMs: identifyMs });
+/**
+ * The addresses where somebody lives, with their open ports. Questions by UDP to an address where nobody does would fill
+ * the socket's buffer until the system gives the address up, some 90 datagrams every three seconds: a network of 4,096
+ * would never be asked to its end.
+ */
+async function knockAtAll(all: readonly Resolved[], signal: AbortSignal, progress: (done: number) => void) {
+  const living = new Map<string, readonly number[]>();
+  await inLanes(all, signal, async ({ address }, done) => {
+    progress(done);
+    const open = await openPorts(address, signal);
+    if (open !== undefined) living.set(address, open);
+  });
+  return living;
 }
 
-async function openPlaces({ host, port }: Target, address: string, signal: AbortSignal): Promise<readonly Place[]> {
-  // One that has a name is configured by it: its address may change.
-  const place = (at: number, scheme: string) => placeAt(host, { port: at, scheme });
-  if (port !== undefined) return [place(port, 'http'), place(port, 'https')];
-  const open = await Promise.all(
-    usualPorts.map(({ port: at }) => isOpen(address, at, { timeoutMs: connectMs, signal })),
+/** Undefined where nobody answers at any of the usual ports. */
+async function openPorts(address: string, signal: AbortSignal): Promise<readonly number[] | undefined> {
+  const results = await Promise.all(
+    usualPorts.map(({ port }) => knock(address, port, { timeoutMs: connectMs, signal })),
   );
-  return usualPorts.filter((_, index) => open[index]).map(({ port: at, scheme }) => place(at, scheme));
+  if (results.every((result) => result === 'silent')) return undefined;
+  return usualPorts.flatMap(({ port }, at) => (results[at] === 'open' ? [port] : []));
+}
+
+/** One that has a name is configured by it: its address may change. */
+function placesAt({ host, port, url }: Target, address: string, open: readonly number[]): readonly Place[] {
+  if (url !== undefined) return [{ url, host: address }];
+  if (port !== undefined) return [placeAt(host, { port }), placeAt(host, { port, scheme: 'https' })];
+  return usualPorts.flatMap(({ port: at, scheme }) => (open.includes(at) ? [placeAt(host, { port: at, scheme })] : []));
 }
 
 interface Resolved {
   readonly target: Target;
   readonly address: string;
 }
+
+/** Neither port nor service is given: WS-Discovery tells them. */
+const isPlain = ({ target }: Resolved): boolean => target.port === undefined && target.url === undefined;
 
 /** Names become their first address. */
 async function resolved(

@@ -13,26 +13,36 @@ export const usualPorts: readonly { readonly port: number; readonly scheme: 'htt
     { port: 443, scheme: 'https', who: 'any with http switched off' },
   ];
 
-/** Whether somebody takes a connection there within the time. Never rejects. */
-export function isOpen(
-  host: string,
-  port: number,
-  options: { timeoutMs: number; signal: AbortSignal },
-): Promise<boolean> {
+interface KnockOptions {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * What becomes of a connection: `refused` is an answer too, so that somebody lives there; `silent` is none within the time.
+ * Never rejects.
+ */
+export function knock(host: string, port: number, options: KnockOptions): Promise<'open' | 'refused' | 'silent'> {
   return new Promise((resolve) => {
     const { timeoutMs, signal } = options;
-    if (signal.aborted) return resolve(false);
+    if (signal.aborted) return resolve('silent');
     const socket = connect({ host, port });
-    const end = (open: boolean) => {
+    const end = (result: 'open' | 'refused' | 'silent') => {
       clearTimeout(timer);
       signal.removeEventListener('abort', aborted);
       socket.destroy();
-      resolve(open);
+      resolve(result);
     };
-    const aborted = () => end(false);
-    const timer = setTimeout(end, timeoutMs, false);
+    const aborted = () => end('silent');
+    const timer = setTimeout(end, timeoutMs, 'silent' as const);
     signal.addEventListener('abort', aborted, { once: true });
-    socket.once('connect', () => end(true));
-    socket.on('error', () => end(false));
+    socket.once('connect', () => end('open'));
+    socket.on('error', (error: NodeJS.ErrnoException) =>
+      end(error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET' ? 'refused' : 'silent'),
+    );
   });
 }
+
+/** Whether somebody takes a connection there within the time. Never rejects. */
+export const isOpen = async (host: string, port: number, options: KnockOptions): Promise<boolean> =>
+  (await knock(host, port, options)) === 'open';

@@ -1,4 +1,4 @@
-import { describe, SitewardError } from '#errors.ts';
+import { describe, type ErrorCode, SitewardError } from '#errors.ts';
 
 export type StepName =
   | 'reach'
@@ -29,7 +29,7 @@ export interface Step {
   readonly advice?: readonly string[];
   readonly facts?: Readonly<Record<string, Fact>>;
   /** Of a failed step: the code of the error. */
-  readonly code?: string;
+  readonly code?: ErrorCode;
 }
 
 export const failed = (name: StepName, error: unknown, advice: readonly string[]): Step => ({
