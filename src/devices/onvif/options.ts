@@ -27,7 +27,9 @@ const device = {
     .string()
     .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
     .optional()
-    .describe('SHA-256 fingerprint of the certificate, for https devices that made their own'),
+    .describe(
+      'SHA-256 fingerprint of the certificate, for https devices that made their own; without it the first one seen is remembered',
+    ),
   pull: duration({ min: '1s', max: '60s' })
     .prefault('20s')
     .describe('How long the device may hold a request for events open'),
@@ -35,7 +37,7 @@ const device = {
     .enum(['repaired', 'as_reported'])
     .default('repaired')
     .describe('Whether host and port that the device reports are replaced by those of url'),
-  topics: topicMappings.optional(),
+  topics: topicMappings,
 };
 
 const name = z.string().min(1).max(64);

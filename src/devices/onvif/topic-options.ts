@@ -51,6 +51,7 @@ export const topicMappings = z
   .array(topicMapping)
   .max(100)
   .refine((list) => new Set(list.map(({ topic }) => bare(topic))).size === list.length, 'name the same topic twice')
+  .optional()
   .describe('Own meaning of event topics, looked at before what siteward knows');
 
 export type TopicMapping = z.output<typeof topicMapping>;
