@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { oneAtATime } from '#devices/onvif/pictures.ts';
 import { Secret } from '#lib/secret.ts';
 import { harness, links, until } from './harness.ts';
 import {
@@ -182,4 +183,24 @@ describe('a picture', () => {
     ]);
     expect(all).not.toContain('secret-word');
   });
+});
+
+it('of a recorder wait for each other, and one that fails holds up nobody', async () => {
+  const turn = oneAtATime();
+  const done: string[] = [];
+  let release: () => void = () => undefined;
+  const first = turn(async () => {
+    await new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    done.push('first');
+    throw new Error('no picture');
+  });
+  const second = turn(async () => void done.push('second'));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toEqual([]);
+  release();
+  await expect(first).rejects.toThrow('no picture');
+  await second;
+  expect(done).toEqual(['first', 'second']);
 });
