@@ -82,7 +82,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
       const events: SessionEvents = {
         ...counts,
         outcome(outcome, message, signals) {
-          if (isSilent(signals, source, entry.inputs)) return;
+          if (isSilent(message, entry.inputs)) return;
           counts.outcome(outcome);
           recent.note(outcome, message, signals);
           heard?.(message, signals);

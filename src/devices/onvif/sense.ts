@@ -59,5 +59,10 @@ function inputOf(signal: Signal, device: DeviceRef, inputs: Inputs): InputOption
 }
 
 /** Whether what it says must show to nobody (safety 4): a silent button wired to the device. */
-export const isSilent = (signals: readonly Signal[], device: DeviceRef, inputs: Inputs | undefined): boolean =>
-  inputs !== undefined && signals.some((signal) => inputOf(signal, device, inputs)?.zone_type === 'panic_silent');
+export function isSilent({ source }: Notification, inputs: Inputs | undefined): boolean {
+  // By its token, as what repeats a state makes no signal and would show all the same.
+  const silent = Object.entries(inputs ?? {}).flatMap(([token, one]) =>
+    one.zone_type === 'panic_silent' ? token : [],
+  );
+  return silent.length > 0 && Object.values(source).some((token) => silent.includes(token));
+}
