@@ -7,6 +7,7 @@ import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { ArmAction, ArmingWord, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
 import type { PanelHint } from './hints.ts';
@@ -59,12 +60,21 @@ export interface PanelsOptions {
   readonly code?: (panel: DeviceId) => Secret | undefined;
 }
 
+interface Way {
+  readonly runner: Runner;
+  /** The bridge's word for the partition. */
+  readonly key: string;
+  readonly client: MqttClient;
+}
+
 /** More of what is wrong with a profile is in the log (characters). */
 const reasonLength = 200;
 const stopDeadlineMs = 2000;
 const silenceCheckMs = 1000;
 /** A command that has not reached its bridge by then has missed it (seconds). */
 const commandLifeS = 5;
+/** A broker that has not answered by then gets no command (milliseconds). */
+const answerMs = 2000;
 
 /**
  * The alarm panels of this bridge over one broker. One client with a persistent session listens, one with a clean
@@ -84,6 +94,7 @@ class PanelPart implements Panels {
   #lines: Promise<unknown> = Promise.resolve();
   #silence: NodeJS.Timeout | undefined;
   #commands: MqttClient | undefined;
+  #asked: Promise<boolean> | undefined;
   #listening = false;
   /** Until when the panels were heard the last time, wall clock milliseconds. */
   #heardUntil: number | undefined;
@@ -201,7 +212,18 @@ class PanelPart implements Panels {
   }
 
   send(command: PanelCommandLike): void {
-    const verdict = this.#trySend(command);
+    const way = this.#wayTo(command);
+    if ('is' in way) {
+      this.#tell(command, way);
+      return;
+    }
+    void this.#isAnswered(way.client).then((is) => {
+      if (this.#abort.signal.aborted) return;
+      this.#tell(command, is ? this.#leave(command, way) : refused('the broker does not answer'));
+    });
+  }
+
+  #tell(command: PanelCommandLike, verdict: Verdict): void {
     this.#metrics.commands.inc({ panel: command.panel, result: verdict.is });
     const { panel, partition, action, commandId } = command;
     const facts = { panel, partition, action, commandId };
@@ -218,8 +240,8 @@ class PanelPart implements Panels {
     }
   }
 
-  /** Sends the command if it may leave; what became of it. */
-  #trySend(command: PanelCommandLike): Verdict {
+  /** How the command would reach its panel, or why it may not leave. */
+  #wayTo(command: PanelCommandLike): Way | Verdict {
     const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
     const key = runner?.built.mapping.keys.get(command.partition);
     if (runner === undefined) return refused('no panel of this id takes commands');
@@ -231,6 +253,11 @@ class PanelPart implements Panels {
     if (!runner.built.compiled.out.has(command.action)) {
       return { is: 'refused', reason: 'no_command', why: `its profile has no command ${command.action}` };
     }
+    return { runner, key, client };
+  }
+
+  /** Sends the command if it may leave; what became of it. */
+  #leave(command: PanelCommandLike, { runner, key, client }: Way): Verdict {
     try {
       const { topic, payload } = runner.render(key, command.action, this.#options.code?.(command.panel));
       const verdict = runner.ask(key, command.action);
@@ -243,6 +270,14 @@ class PanelPart implements Panels {
     } catch (error) {
       return refused(describe(error));
     }
+  }
+
+  /** One question at a time: whoever asks meanwhile gets its answer. */
+  #isAnswered(client: MqttClient): Promise<boolean> {
+    this.#asked ??= answers(client, answerMs).finally(() => {
+      this.#asked = undefined;
+    });
+    return this.#asked.then((is) => is && this.#commands === client && client.connected);
   }
 
   /**

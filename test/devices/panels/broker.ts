@@ -15,6 +15,9 @@ export interface Broker {
   /** Starts it again on the same port, with what it had stored if it was stopped in order. */
   restart(): Promise<void>;
   client(): Promise<MqttClient>;
+  /** Lets it hang, as on a card that stalls, and go on. */
+  hang(): void;
+  goOn(): void;
   close(): Promise<void>;
 }
 
@@ -67,7 +70,10 @@ export async function startBroker(extra: readonly string[] = []): Promise<Broker
       clients.push(client);
       return client;
     },
+    hang: () => void child.kill('SIGSTOP'),
+    goOn: () => void child.kill('SIGCONT'),
     async close() {
+      child.kill('SIGCONT');
       for (const client of clients) client.end(true);
       if (child.exitCode === null && child.signalCode === null) await end('SIGTERM');
       rmSync(folder, { recursive: true, force: true });

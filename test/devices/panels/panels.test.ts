@@ -220,6 +220,38 @@ describe('commands', () => {
   });
 });
 
+describe('a broker that hangs', () => {
+  it('gets no command that it would carry out later', async () => {
+    const own = await startBroker();
+    try {
+      const rig = await listening({ panels: [dsc], siteSlug: 'hang' }, own);
+      const client = await own.client();
+      const got: string[] = [];
+      client.on('message', (topic, payload) => got.push(`${topic} ${payload}`));
+      await client.subscribeAsync(['dsc/Set', 'done'], { qos: 1 });
+      const send = (commandId: string) =>
+        rig.panels.send({ panel: 'main', partition: 'p2', action: 'disarm', commandId });
+      send('first');
+      await until(() => got.length === 1 || refusals(rig).length > 0, 'the first');
+      const before = got.length;
+      const refusedBefore = refusals(rig).length;
+      own.hang();
+      send('late');
+      await until(() => refusals(rig).length > refusedBefore, 'the refusal');
+      expect(rig.logged()).toContain('the broker does not answer');
+      own.goOn();
+      await own.publish('done', '1');
+      await until(() => got.includes('done 1'), 'what came behind it');
+      expect(got.slice(before)).toEqual(['done 1']);
+      send('again');
+      await until(() => got.includes('dsc/Set 2D'), 'the command');
+    } finally {
+      for (const rig of rigs.splice(0)) await rig.stop();
+      await own.close();
+    }
+  });
+});
+
 describe('a panel whose own profile is broken at a start', () => {
   it('is told as not reachable, with its reason', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'siteward-broken-'));
