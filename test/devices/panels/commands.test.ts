@@ -75,7 +75,7 @@ describe('a panel whose keys turn its state round', () => {
     expect(await counted(rig, 'under_way')).toBeGreaterThanOrEqual(2);
     expect(await counted(rig, 'there')).toBe(1);
     expect(refusals(rig)).toEqual([]);
-    expect(rig.logged()).not.toContain('2580');
+    expect(rig.logged().replace(/"time":\d+/g, '')).not.toContain('2580');
   });
 
   it('gets no keys while its state is only remembered by the broker', async () => {
@@ -196,6 +196,6 @@ describe('a panel that wants a code', () => {
     await broker.publish('alarmo/attic/event', '{"event":"INVALID_CODE_PROVIDED"}');
     await until(() => refusals(rig).length > 0, 'the refusal');
     expect(refusals(rig)).toMatchObject([{ partition: 'p1', reason: 'wrong_code' }]);
-    expect(rig.logged()).not.toContain('2580');
+    expect(rig.logged().replace(/"time":\d+/g, '')).not.toContain('2580');
   });
 });
