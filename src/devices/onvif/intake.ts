@@ -46,7 +46,8 @@ export class Intake {
   constructor(options: IntakeOptions) {
     const { sense, topics, clock, timing } = options;
     this.#options = options;
-    this.#normaliser = createNormaliser({ sourceOf: sense.sourceOf, wall: () => clock.wall(), own: topics });
+    const wall = () => clock.wall();
+    this.#normaliser = createNormaliser({ sourceOf: sense.sourceOf, wall, own: topics, presentMs: timing.presentMs });
     this.#silence = silenceWatch(timing);
   }
 
@@ -67,7 +68,7 @@ export class Intake {
     return this.#normaliser.unknownTopics();
   }
 
-  /** There is a new pull point; what is asked for is to come. */
+  /** It is asked how things stand; what comes soon after tells that. */
   subscribed(): void {
     this.#normaliser.subscribed(this.#options.clock.monotonic());
   }

@@ -5,6 +5,7 @@ import type { Notification } from './notification.ts';
 import { readAll, tokenOf, unknownRow } from './readings.ts';
 import { createSourceStates, type SourceStates } from './source-states.ts';
 import { suggestedLine } from './suggestion.ts';
+import { fieldTiming } from './timing.ts';
 import type { TopicRow } from './topic-row.ts';
 import { topicFinder } from './topics.ts';
 
@@ -26,7 +27,7 @@ export interface Normaliser {
   expire(now: number): readonly Signal[];
   /** Other sources may be meant now by the same messages: what is on moves to them, which is no edge (`replay`). */
   remap(now: number): readonly Signal[];
-  /** A new subscription: for a while `Initialized` tells how things stand, later that something is new. */
+  /** The device was asked how things stand: for a while `Initialized` tells that, later that something is new. */
   subscribed(now: number): void;
   /** Forgets what was told, so that the device's present states are told again. */
   reset(): void;
@@ -38,8 +39,6 @@ export interface Normaliser {
 /** Of the device. More sources than a site may have cameras and channels are never named. */
 const sourceCap = 100;
 const unknownCap = 100;
-/** Within this time after a subscription cameras say how things stand. */
-const settleMs = 10_000;
 
 export function createNormaliser(options: {
   /** What a message is about: the camera itself, or one of a recorder's channels. */
@@ -47,7 +46,10 @@ export function createNormaliser(options: {
   wall: () => number;
   /** The installer's own rows, looked at before the table. */
   own?: readonly TopicRow[];
+  /** So long after they were asked cameras say how things stand. */
+  presentMs?: number;
 }): Normaliser {
+  const { presentMs = fieldTiming.presentMs } = options;
   const find = topicFinder(options.own);
   const sources = new BoundedMap<string, SourceStates>(sourceCap);
   const unknown = new BoundedMap<string, UnknownTopic>(unknownCap);
@@ -97,7 +99,7 @@ export function createNormaliser(options: {
 
   return {
     take(messages, now) {
-      settledAt ??= now + settleMs;
+      settledAt ??= now + presentMs;
       const signals: Signal[] = [];
       const outcomes = messages.map((message) => takeOne(message, now, signals));
       return { signals, outcomes };
@@ -117,7 +119,7 @@ export function createNormaliser(options: {
       return signals;
     },
     subscribed(now) {
-      settledAt = now + settleMs;
+      settledAt = now + presentMs;
       subscribedAt = now;
       hasTold = false;
     },

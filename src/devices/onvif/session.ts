@@ -174,8 +174,7 @@ export class CameraSession {
     const point = this.#point;
     this.#link.enter('subscribing');
     await point.make(this.#eventService, signal);
-    this.#intake.subscribed();
-    await point.synchronise(signal).catch(unlessStopped(signal));
+    await this.#synchronise(signal);
     const started = clock.monotonic();
     this.#intake.synchronised();
     for (;;) {
@@ -197,7 +196,7 @@ export class CameraSession {
       }
       if (now >= point.lease.replaceAt) break;
       const silence = this.#intake.silence();
-      if (silence === 'ask') await point.synchronise(signal).catch(unlessStopped(signal));
+      if (silence === 'ask') await this.#synchronise(signal);
       if (silence === 'anew') {
         events.failure('silent');
         log.info('the camera answers pulls but sends nothing; its pull point is made anew');
@@ -206,6 +205,12 @@ export class CameraSession {
     }
     await point.end(signal);
     log.debug('pull point ends and is made anew');
+  }
+
+  /** Asks how things stand. What comes soon after tells that, and is no news by itself. */
+  async #synchronise(signal: AbortSignal): Promise<void> {
+    this.#intake.subscribed();
+    await this.#point.synchronise(signal).catch(unlessStopped(signal));
   }
 
   /** Not longer than the camera and the pull point can, nor than until something is due by itself. */

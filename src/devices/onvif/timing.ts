@@ -22,6 +22,8 @@ export interface Timing {
   readonly pullGraceMs: number;
   /** See `SilenceWatch`. */
   readonly greetMs: number;
+  /** So long after it was asked how things stand a camera tells that. */
+  readonly presentMs: number;
   readonly silentMs: number;
   readonly silentCapMs: number;
   /** How often a recorder's channels are read again, and the least time between two readings. */
@@ -47,6 +49,7 @@ export const fieldTiming: Timing = {
   callMs: 10_000,
   pullGraceMs: 15_000,
   greetMs: 60_000,
+  presentMs: 10_000,
   silentMs: 3_600_000,
   silentCapMs: 24 * 3_600_000,
   topologyEveryMs: 300_000,

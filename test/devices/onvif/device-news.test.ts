@@ -3,7 +3,7 @@ import { deviceNews } from '#devices/onvif/device-news.ts';
 import { Secret } from '#lib/secret.ts';
 import type { Signal } from '#site/model/index.ts';
 import { detections, harness, links, until } from './harness.ts';
-import { cameraModel, fault, notification, startCamera } from './scripted-camera.ts';
+import { cameraModel, fault, notification, soap, startCamera } from './scripted-camera.ts';
 
 const opened: { stop(): Promise<void> }[] = [];
 afterEach(async () => {
@@ -102,5 +102,26 @@ describe('a camera that has started anew', () => {
   it('is told once, by itself where it says so', async () => {
     const made = await restarted('2026-01-02T00:00:00Z');
     expect(reboots(made.signals)).toBe(1);
+  });
+});
+
+describe('what a camera tells when it is asked how things stand', () => {
+  it('is no news, also where a silent one was asked long after the subscription', async () => {
+    const crossed = (operation: string) =>
+      notification({ topic: 'tns1:RuleEngine/LineDetector/Crossed', operation, data: { ObjectId: '7' } });
+    const model = cameraModel();
+    model.before = ({ operation }) => {
+      if (operation !== 'SetSynchronizationPoint') return undefined;
+      model.queue.push(crossed('Initialized'));
+      return { body: soap('<tev:SetSynchronizationPointResponse/>') };
+    };
+    const server = await startCamera(model.script);
+    const timing = { presentMs: 300, greetMs: 300, silentMs: 800 };
+    const made = harness([{ id: 'yard', url: server.url }], { timing });
+    await made.cameras.start(new AbortController().signal);
+    opened.push({ stop: () => server.close() }, made.cameras);
+    await until(() => detections(made.signals).length >= 3, 'the answers');
+    expect(server.count('CreatePullPointSubscription')).toBe(1);
+    expect(detections(made.signals).every(({ pulse, replay }) => pulse && replay)).toBe(true);
   });
 });
