@@ -32,7 +32,16 @@ export function configuredDevice(text: string, file: string): ConfiguredDevice |
     device(withPassword) {
       if (withPassword) mustBeReadable(file, path);
       const { url, username, password, tls_fingerprint: fingerprint, addresses, topics } = entry;
-      return { url, username, password, fingerprint, addresses, topics, snapshotUrl: found.snapshotUrl };
+      return {
+        url,
+        username,
+        password,
+        fingerprint,
+        addresses,
+        topics,
+        snapshotUrl: found.snapshotUrl,
+        discreet: true,
+      };
     },
   };
 }

@@ -25,6 +25,8 @@ export interface Examined {
   readonly snapshotUrl?: string | undefined;
   /** The installer's own meaning of topics. */
   readonly topics?: readonly TopicMapping[] | undefined;
+  /** A camera of the site: what it says meanwhile is not told, since a silent call may be among it (safety 4). */
+  readonly discreet?: boolean | undefined;
 }
 
 export interface ExamineOptions {
