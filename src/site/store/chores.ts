@@ -107,10 +107,10 @@ export class Chores {
   }
 
   #keepCopies(): void {
-    this.#files.noteMissing();
+    this.#files.marks.compare();
     const site = this.#files.opened('site');
     if (site === undefined) return;
-    if (this.#files.sinceSide >= sideEvents) this.#files.writeSide();
+    if (this.#files.marks.since >= sideEvents) this.#files.writeSide();
     const { alarms, mending } = this.#files;
     if ((alarms.bytes === 0 && !alarms.wantsRewrite) || mending.isAtWork('site')) return;
     const waits = site.db.prepare('SELECT 1 FROM pend WHERE lane = 0 LIMIT 1').get() !== undefined;

@@ -8,17 +8,17 @@ import { BulkFile } from './bulk-file.ts';
 import { claimEpoch, type FoundEpoch } from './epoch.ts';
 import { type FileName, fileNames } from './lanes.ts';
 import { Mending, planIn } from './mending.ts';
-import { addMissing, type Before, beforeOf, marksOf, missingOf, nothingBefore } from './missing.ts';
+import { beforeOf } from './missing.ts';
 import { adoptCopy, copyBeside, movedText, Places } from './moved.ts';
 import { clearDatabase, clearOthers } from './obstacles.ts';
 import type { FileStates, WorkerData } from './protocol.ts';
 import { interrupted, interruption, quarantine, unreadAside, unreadSets } from './quarantine.ts';
-import { attempt, closeQuietly, failureOf, type Note, succeeds } from './quiet.ts';
+import { attempt, closeQuietly, failureOf, type Note } from './quiet.ts';
 import { recover } from './recovery.ts';
 import { replayAlarms } from './replay-alarms.ts';
 import { newSalvage } from './salvage.ts';
-import type { SideFile } from './side.ts';
 import { SideKeeper } from './side-keeper.ts';
+import { SideMarks } from './side-marks.ts';
 import { SiteFile } from './site-file.ts';
 import type { Carried, Opening, Slot } from './slot.ts';
 import {
@@ -44,6 +44,7 @@ export class Files {
   readonly mending: Mending;
   readonly emergency: Emergency;
   readonly transactions = new Transactions();
+  readonly marks: SideMarks;
   /** Wall clock, milliseconds. */
   readonly wall: () => number;
   readonly #data: WorkerData;
@@ -59,11 +60,6 @@ export class Files {
   readonly #sizes = new Sizes((name) => this.#path(name));
   #synced = new WeakSet<SiteFile | BulkFile>();
   readonly #places = new Places();
-  /** What each file held when it was opened, before anything was added. */
-  #before: Readonly<Record<FileName, Before>> = { site: nothingBefore, bulk: nothingBefore };
-  #replayed = 0;
-  /** What the side file said at the start, by the files that are still to be compared with it. */
-  readonly #owed = new Map<FileName, SideFile>();
   /** Files that were not checked as a whole when they were opened. */
   readonly unchecked = new Set<FileName>();
   /** Highest seq a commit of this run brought. */
@@ -81,6 +77,14 @@ export class Files {
     const shared = { dir: data.dir, note, wall, durably: this.transactions.durably };
     this.mending = new Mending(shared);
     this.emergency = new Emergency(shared);
+    this.marks = new SideMarks({
+      ...shared,
+      keeper: this.#keeper,
+      site: () => this.#site.file,
+      bulk: () => this.#bulk.file,
+      isMending: (name) => this.mending.isAtWork(name),
+      owesBulk: () => this.emergency.owes,
+    });
     this.alarms = new AlarmLog({ dir: data.dir, mode: data.limits.alarmCopy, note });
   }
 
@@ -108,18 +112,10 @@ export class Files {
       isMending: this.mending.isAtWork('site'),
       wall: this.wall,
     });
-    if (side !== undefined) for (const name of fileNames) this.#owed.set(name, side);
-    this.noteMissing();
+    if (side !== undefined) for (const name of fileNames) this.marks.owe(name, side);
+    this.marks.compare();
     attempt(() => this.writeSide());
     return found;
-  }
-
-  /** Compares each file once with what the side file said of it; where a gap record does not fit, again later. */
-  noteMissing(): void {
-    for (const [name, side] of this.#owed) {
-      const file = this.opened(name);
-      if (file !== undefined && succeeds(() => this.#compare(file, side))) this.#owed.delete(name);
-    }
   }
 
   /** Undefined while the file cannot be used; tries again from time to time. */
@@ -217,34 +213,18 @@ export class Files {
     return lost;
   }
 
-  /** What the next start needs to tell a sound file from one that lost something. */
+  /** See `SideMarks.write`. */
   writeSide(change: { clean?: true } = {}): void {
-    const [site, bulk] = [this.#site.file, this.#bulk.file];
-    const owes = (name: FileName) => this.#owed.has(name) || (name === 'bulk' && this.emergency.owes);
-    if (site === undefined || this.#found === undefined) return;
-    const { epoch, id } = this.#found;
-    this.#keeper.write({
-      epoch,
-      id,
-      ...marksOf({ site, bulk, owes, before: this.#keeper.side }),
-      ...(change.clean === true && { starts: { boot: this.#data.bootId, uptimes: [] } }),
-    });
-  }
-
-  /** How many events were committed since the side file was written last. */
-  get sinceSide(): number {
-    const { last, reserved } = this.#keeper.side ?? {};
-    const [site, bulk] = [this.#site.file, this.#bulk.file];
-    if (site === undefined || last === undefined) return 0;
-    if (site.reserved !== reserved || this.#keeper.isBehind) return Number.POSITIVE_INFINITY;
-    return site.outbox.maxSeq() - last.site + (bulk === undefined ? 0 : bulk.outbox.maxSeq() - last.bulk);
+    if (this.#found === undefined) return;
+    const starts = { boot: this.#data.bootId, uptimes: [] };
+    this.marks.write(this.#found, change.clean === true ? { starts } : {});
   }
 
   /** Checkpoints and closes. `maxSeq` is the last number anybody used. */
   close(maxSeq: number): void {
     for (const name of fileNames) attempt(() => this.follow(name));
     const { file: site } = this.#site;
-    this.noteMissing();
+    this.marks.compare();
     this.mending.close();
     if (site !== undefined) {
       const top = Math.max(maxSeq, site.outbox.maxSeq(), this.#bulk.file?.outbox.maxSeq() ?? 0);
@@ -263,7 +243,7 @@ export class Files {
     this.#fill(this.#site, 'site', () => {
       const opening = this.#openOne('site', (db) => new SiteFile(db), damage);
       this.#claimEpoch(opening.file, opening.damage !== undefined);
-      this.#replayed = replayAlarms({
+      this.marks.replayed = replayAlarms({
         site: opening.file,
         alarms: this.alarms,
         kept: this.mending.unfinished('site')[0]?.kept,
@@ -302,7 +282,7 @@ export class Files {
       this.#places.note(file);
       slot.file = file;
       slot.state = damage === undefined ? { open: true } : { open: true, damage };
-      if (this.mending.isAtWork(name)) this.#owed.delete(name);
+      if (this.mending.isAtWork(name)) this.marks.excuse(name);
     } catch (error) {
       if (error instanceof SitewardError) throw error;
       const reason = describe(error);
@@ -330,9 +310,9 @@ export class Files {
       db = openDatabase({ path, file: name, maxBytes, check });
       const file = make(db);
       if (!check) this.unchecked.add(name);
-      this.#before = { ...this.#before, [name]: beforeOf(file) };
+      this.marks.before[name] = beforeOf(file);
       this.mending.resume(file);
-      const kept = this.#before[name].fresh && !this.mending.isAtWork(name) ? unreadAside(path) : undefined;
+      const kept = this.marks.before[name].fresh && !this.mending.isAtWork(name) ? unreadAside(path) : undefined;
       return kept === undefined ? { file } : this.#fillFrom(kept, file, interrupted);
     } catch (error) {
       attempt(() => db?.close());
@@ -376,20 +356,6 @@ export class Files {
       durably: this.transactions.durably,
     });
     this.#carried = undefined;
-  }
-
-  /** Gap records for what the side file knows of and the file does not. What was set aside counts its own losses. */
-  #compare(file: SiteFile | BulkFile, side: SideFile): void {
-    const { name } = file;
-    if (this.mending.isAtWork(name)) return;
-    const before = { ...this.#before[name], skipped: this.#before.site.skipped };
-    const other = this.opened(name === 'site' ? 'bulk' : 'site');
-    const missing =
-      attempt(() => missingOf({ name, side, before, other, replayed: name === 'site' ? this.#replayed : 0 })) ?? [];
-    if (missing.length === 0) return;
-    addMissing({ file, missing, at: this.wall(), durably: this.transactions.durably });
-    const facts = { file: `${name}.db`, count: missing.reduce((sum, one) => sum + one.count, 0) };
-    this.#note('error', 'a database file lacks events it is known to have had', facts);
   }
 
   #path(name: FileName): string {
