@@ -223,6 +223,31 @@ describe('section A, time and authentication', () => {
     expect(links(one.signals)).toEqual([true]);
   });
 
+  it('bug 7: two calls whose nonce is too old at the same time lock nothing', async () => {
+    let nonce = 'a';
+    const late: (() => void)[] = [];
+    const one = await device({
+      before: async (request) => {
+        const header = String(request.headers.authorization ?? '');
+        if (header.includes(`nonce="${nonce}"`)) return undefined;
+        // Both are refused before either can try again.
+        if (header !== '') {
+          const both = new Promise<void>((resolve) => late.push(resolve));
+          if (late.length === 2) for (const go of late) go();
+          await both;
+        }
+        return { status: 401, headers: { 'www-authenticate': `Digest realm="cam", nonce="${nonce}", qop="auth"` } };
+      },
+    });
+    await one.ask();
+    nonce = 'b';
+    const body = '<d:GetDeviceInformation xmlns:d="x"/>';
+    const call = { name: 'x', action: 'x', body, timeoutMs: 5000, signal: forever };
+    await Promise.all([one.device.call({ ...call, lane: 'pull' }), one.device.call({ ...call, lane: 'call' })]);
+    expect(one.device.latch.leftMs).toBe(0);
+    expect(one.device.authenticated).toBe(true);
+  });
+
   it.each(['token', 'digest'] as const)(
     'bug 9: a wrong password (%s) is tried twice, told once, and the account is not locked',
     async (kind) => {
