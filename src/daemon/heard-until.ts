@@ -1,4 +1,5 @@
-import type { ArmingWord, PartitionId, SiteView } from '#site/model/index.ts';
+import type { KnownPartition } from '#devices/panels/index.ts';
+import type { PartitionId, SiteView } from '#site/model/index.ts';
 
 /**
  * A moment at which the run before this one still took what came: the newest change on record. What was taken is on
@@ -15,8 +16,14 @@ export function heardUntil(
 
 /** What is on record of the partitions whose panel decides. */
 export function panelWords(
-  view: Pick<SiteView, 'plan' | 'partitions'> | undefined,
-): ReadonlyMap<PartitionId, ArmingWord> {
+  view: Pick<SiteView, 'plan' | 'partitions' | 'zones'> | undefined,
+): ReadonlyMap<PartitionId, KnownPartition> {
   const owned = new Set(view?.plan.partitions.flatMap(({ id, authority }) => (authority === 'engine' ? [] : [id])));
-  return new Map(view?.partitions.flatMap(({ id, state }) => (owned.has(id) ? [[id, state] as const] : [])));
+  const isOn = new Set(view?.zones.flatMap(({ number, open, alarm }) => (open === true || alarm ? [number] : [])));
+  const zonesOf = (id: PartitionId) =>
+    (view?.plan.zones ?? []).flatMap(({ number, partitions }) =>
+      isOn.has(number) && partitions.includes(id) ? [number] : [],
+    );
+  const words = view?.partitions.map(({ id, state, mode }) => [id, { state, mode, zones: zonesOf(id) }] as const);
+  return new Map(words?.filter(([id]) => owned.has(id)));
 }

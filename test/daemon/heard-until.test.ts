@@ -25,8 +25,16 @@ it('knows the partitions of panels as they stand, and no others', () => {
       { id: 'p2', authority: 'engine' },
     ],
   };
-  const partitions = ['p1', 'p2'].map((id) => ({ id, state: 'armed_away' }));
-  const site = { plan, partitions } as unknown as Pick<SiteView, 'plan' | 'partitions'>;
-  expect([...panelWords(site)]).toEqual([['p1', 'armed_away']]);
+  const known = { state: 'armed_away', mode: 'away' };
+  const partitions = ['p1', 'p2'].map((id) => ({ id, ...known }));
+  const zones = [
+    { number: '1', open: true, alarm: false },
+    { number: '2', open: false, alarm: true },
+    { number: '3', open: false, alarm: false },
+    { number: '4', open: true, alarm: true },
+  ];
+  const planned = zones.map(({ number }) => ({ number, partitions: [number === '4' ? 'p2' : 'p1'] }));
+  const site = { plan: { ...plan, zones: planned }, partitions, zones } as unknown as SiteView;
+  expect([...panelWords(site)]).toEqual([['p1', { ...known, zones: ['1', '2'] }]]);
   expect(panelWords(undefined).size).toBe(0);
 });

@@ -20,6 +20,7 @@ export { type PanelOptions, panelOptions } from './options.ts';
 export { createPanels, type Panels, type PanelsOptions } from './panels.ts';
 export { type Profile, profileSchema } from './profile.ts';
 export type { Message, Note, Reading } from './reading.ts';
+export type { KnownPartition } from './start-memory.ts';
 export { type SuggestedPanel, suggestPanel } from './suggest.ts';
 export { type SiteSoFar, type SuggestedSite, suggestSite } from './suggest-site.ts';
 export { createTraffic, type Heard, type Traffic } from './traffic.ts';

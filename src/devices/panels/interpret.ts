@@ -3,6 +3,7 @@ import type { ArmingWord, TroubleKind } from '#site/model/index.ts';
 import type { Compiled, CompiledRead, CompiledRule, Test } from './compile.ts';
 import type { Fields } from './lookup.ts';
 import type { Message, Note, Reading, ZoneReading } from './reading.ts';
+import { baseSlot, bounded, highest, runSlot } from './slots.ts';
 import { at, decode, isRecord, mask, members, normalKey, parseJson, showable, stringForm, unquote } from './values.ts';
 
 /** What earlier messages said that later ones are combined with. Plain data, never changed in place. */
@@ -13,6 +14,8 @@ export interface Memory {
   readonly troubles: ReadonlyMap<TroubleKind, ReadonlySet<string>>;
   /** Per partition, the zones its alarm has named, and what ends them. */
   readonly named: ReadonlyMap<string, ReadonlyMap<string, Fields>>;
+  /** The same, of an earlier run. */
+  readonly left: ReadonlyMap<string, ReadonlyMap<string, Fields>>;
   /** What the bridge wants back in its commands, by name. */
   readonly tokens: ReadonlyMap<string, Secret>;
 }
@@ -27,11 +30,10 @@ export const emptyMemory = (): Memory => ({
   states: new Map(),
   troubles: new Map(),
   named: new Map(),
+  left: new Map(),
   tokens: new Map(),
 });
 
-/** At most so many partitions are remembered when the site did not name its own; the oldest gives way. */
-const partitionCap = 256;
 /** At most so many members of one object are read by `each`. */
 const memberCap = 1000;
 /** Longer words in a message are no zone or partition (characters). */
@@ -191,10 +193,12 @@ class Run {
 
   /** The partition is calm: so are the zones its alarm has named. */
   #forget(partition: string, base: { replay: boolean; context: boolean }): void {
-    const zones = this.memory.named.get(partition);
-    if (zones === undefined) return;
+    const { named, left } = this.memory;
+    const zones = new Map([...(left.get(partition) ?? []), ...(named.get(partition) ?? [])]);
+    if (zones.size === 0) return;
     for (const [key, fields] of zones) this.#zone({ kind: 'zone', key, ...fields, ...base } as ZoneReading, true);
-    this.memory = { ...this.memory, named: bounded(this.memory.named, partition, new Map()) };
+    const none = new Map<string, Fields>();
+    this.memory = { ...this.memory, named: bounded(named, partition, none), left: bounded(left, partition, none) };
   }
 
   #partition(word: string): string {
@@ -293,9 +297,14 @@ class Run {
   #combine(read: CompiledRead, key: string, said: ArmingWord | null): ArmingWord | undefined {
     const known = this.#compiled.partitions;
     if (known !== null && !known.has(key)) return said ?? undefined;
-    const slots = new Map(this.memory.states.get(key));
-    if (said === null) slots.delete(read.source);
-    else slots.set(read.source, said);
+    const before = this.memory.states.get(key) ?? new Map<string, ArmingWord>();
+    const slots = new Map(before);
+    if (said === null) {
+      if (!slots.delete(read.source)) slots.delete(runSlot);
+    } else {
+      slots.set(read.source, said).delete(runSlot);
+      if (said !== 'triggered' && said !== 'pending') slots.delete(baseSlot);
+    }
     // A disarming ends the entry delay and the alarm, and an alarm the entry delay, also where the word of their end was lost. A fire
     // goes on as an alarm of its own (safety 1), and hides no arming.
     const ended = !this.#isLive
@@ -307,7 +316,9 @@ class Run {
           : [];
     for (const [source, word] of slots) if (ended.includes(word) && source !== read.source) slots.delete(source);
     this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
-    return highest(slots.values());
+    const now = highest(slots.values());
+    // What was taken back may have said nothing of the partition.
+    return said === null && now === highest(before.values()) ? undefined : now;
   }
 
   /** One reading per zone and message. A device that is open or in alarm in any of its ways is so; pulses stand alone. */
@@ -353,22 +364,6 @@ class Run {
 const fill = (text: string, caught: ReadonlyMap<string, string>): string =>
   text.replace(/\{([a-z_]+)\}/g, (_, name: string) => caught.get(name) ?? '');
 
-/** With one entry more, as the newest; the oldest gives way. An empty one is not kept. */
-function bounded<V>(
-  map: ReadonlyMap<string, ReadonlyMap<string, V>>,
-  key: string,
-  value: ReadonlyMap<string, V>,
-): ReadonlyMap<string, ReadonlyMap<string, V>> {
-  const next = new Map(map);
-  next.delete(key);
-  if (value.size > 0) next.set(key, value);
-  for (const oldest of next.keys()) {
-    if (next.size <= partitionCap) break;
-    next.delete(oldest);
-  }
-  return next;
-}
-
 function mergeZone(a: ZoneReading, b: ZoneReading): ZoneReading {
   const merged = { ...a, ...b };
   for (const field of ['open', 'alarm', 'tamper', 'bypassed', 'lowBattery'] as const) {
@@ -389,21 +384,3 @@ const stringText = (value: unknown) => {
 
 const opposite = (fields: Fields): Fields =>
   Object.fromEntries(Object.entries(fields).flatMap(([name, value]) => (value === true ? [[name, false]] : [])));
-
-/** Rank of combined states, highest first. The order among armed words only makes the answer independent of order. */
-const ranks: readonly ArmingWord[] = [
-  'triggered',
-  'pending',
-  'arming',
-  'armed_away',
-  'armed_vacation',
-  'armed_night',
-  'armed_custom_bypass',
-  'armed_home',
-  'disarmed',
-];
-
-function highest(words: Iterable<ArmingWord>): ArmingWord | undefined {
-  const all = new Set(words);
-  return ranks.find((word) => all.has(word));
-}

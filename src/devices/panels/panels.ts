@@ -6,7 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { ArmAction, ArmingWord, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
@@ -16,6 +16,7 @@ import { buildPanels } from './load.ts';
 import type { PanelOptions } from './options.ts';
 import type { Message } from './reading.ts';
 import { Runner } from './runner.ts';
+import type { KnownPartition } from './start-memory.ts';
 import { narrowest } from './topics.ts';
 
 /** A command as this room needs it; the site's port has the same shape. */
@@ -53,7 +54,7 @@ export interface PanelsOptions {
   /** A moment at which an earlier run still heard the panels, wall clock milliseconds. */
   readonly heardUntil?: number;
   /** What the site knows of the partitions its panels own, at the start. */
-  readonly known?: ReadonlyMap<PartitionId, ArmingWord>;
+  readonly known?: ReadonlyMap<PartitionId, KnownPartition>;
   /** How long the site waits for a panel to confirm a command, milliseconds. */
   readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */

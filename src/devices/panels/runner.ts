@@ -8,13 +8,14 @@ import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
-import { emptyMemory, interpret, type Memory, withoutPending } from './interpret.ts';
+import { interpret, type Memory, withoutPending } from './interpret.ts';
 import { createLiveWords, type LiveWords } from './live-words.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
 import type { CommandName } from './profile.ts';
 import type { Message, Note, Reading } from './reading.ts';
 import { createZoneSilence, type ZoneSilence } from './silence.ts';
+import { type KnownPartition, startMemory } from './start-memory.ts';
 
 /** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
 const neverHeardMs = 120_000;
@@ -44,7 +45,7 @@ export class Runner {
   readonly #dangers: Dangers;
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
-  #memory: Memory = emptyMemory();
+  #memory: Memory;
   /** Since when partitions are in their entry delay, by the bridge's key. */
   readonly #pending = new BoundedMap<string, number>(256);
   #lastHeard: number;
@@ -53,7 +54,7 @@ export class Runner {
   /** `known`: what the site knew of its partitions at the start. */
   constructor(
     built: BuiltPanel,
-    options: { clock: Clock; log: Logger; confirmMs?: number; known?: ReadonlyMap<PartitionId, ArmingWord> },
+    options: { clock: Clock; log: Logger; confirmMs?: number; known?: ReadonlyMap<PartitionId, KnownPartition> },
   ) {
     this.built = built;
     this.#clock = options.clock;
@@ -65,9 +66,10 @@ export class Runner {
     this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
-    const known = new Map([...built.mapping.keys].flatMap(([id, key]) => wordOf(key, options.known?.get(id))));
+    const known = new Map([...built.mapping.keys].flatMap(([id, key]) => wordOf(key, options.known?.get(id)?.state)));
     this.#words = createLiveWords(clock, known);
     this.#dangers = new Dangers(built.mapping);
+    this.#memory = startMemory(built, options.known);
   }
 
   /**

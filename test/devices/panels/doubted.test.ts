@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { buildPanels } from '#devices/panels/load.ts';
 import { Runner } from '#devices/panels/runner.ts';
 import { manualClock } from '#lib/clock.fake.ts';
-import type { ArmingWord } from '#site/model/index.ts';
+import { type ArmingWord, modeOf } from '#site/model/index.ts';
 import { panel, presets } from './helpers.ts';
 
 type Way = 'live' | 'retained' | 'queued';
@@ -16,7 +16,7 @@ function rig(given: Record<string, unknown>, known?: ArmingWord) {
   if (one === undefined) throw new Error('the panel was not built');
   const runner = new Runner(one, {
     ...{ clock, log: pino({ level: 'silent' }) },
-    ...(known && { known: new Map([['p1', known]]) }),
+    ...(known && { known: new Map([['p1', { state: known, mode: modeOf(known), zones: [] }]]) }),
   });
   const says = (topic: string, payload: string, way: Way = 'live') => {
     const message = { topic, payload: Buffer.from(payload), retain: way === 'retained' };
