@@ -2,7 +2,7 @@ import type { ArmingWord } from '#site/model/index.ts';
 import { compileProfile } from './compile.ts';
 import { type FoundArea, type FoundDoor, findAreas, findDoors } from './find.ts';
 import type { Watched } from './observe.ts';
-import { fixedPlace, type Place, placeOf } from './place.ts';
+import { alikeOf, fixedPlace, type Place, placeOf } from './place.ts';
 import type { Profile } from './profile.ts';
 
 export interface Draft {
@@ -43,7 +43,7 @@ export function draftProfile(options: {
       : [`The partition: ${where(area.watched)} says ${said(words?.heard ?? {})}.${also(otherAreas)}`]),
     ...(link === undefined ? [] : [`The bridge: ${where(link.watched)} says ${link.up} while it lives.`]),
   ];
-  const missing = missingOf({ door, area, words, link });
+  const missing = missingOf({ door, area, words, link, watched });
   if (door === undefined && area === undefined) return { profile: undefined, found, missing };
   const profile = firstThatFits({ ...options, door, area, words: words?.map ?? {}, link, missing });
   return { profile, found, missing };
@@ -120,7 +120,8 @@ function missingOf({
   area,
   words,
   link,
-}: Parts & { words: ReturnType<typeof wordsOfArea> | undefined }): string[] {
+  watched,
+}: Parts & { words: ReturnType<typeof wordsOfArea> | undefined; watched: readonly Watched[] }): string[] {
   const list: string[] = [];
   if (door === undefined)
     list.push('No value went along with the door. Is it one the panel watches, and does the bridge tell of it?');
@@ -134,6 +135,13 @@ function missingOf({
     list.push(
       'What the bridge says in an alarm, during the entry delay and in other arming modes was not heard. Cause each once and add its word, or an alarm of the panel will not be seen.',
     );
+  for (const found of [door, area]) {
+    const others = found === undefined ? [] : alikeOf(found.watched, watched).map((one) => where(one));
+    if (found !== undefined && others.length > 0 && placeOf('zone', found.watched, watched).each === undefined)
+      list.push(
+        `Not read, though of the same form: ${others.slice(0, 3).join(', ')}. Add a read for each, or one with each.`,
+      );
+  }
   if (link === undefined)
     list.push('Nothing tells whether the bridge lives. Give liveness.stale_after_s if it speaks at regular times.');
   list.push(
@@ -158,7 +166,7 @@ function firstThatFits(given: Ingredients): Profile | undefined {
   const areas =
     area === undefined
       ? [undefined]
-      : [placeOf('partition', area.watched, watched), fixedPlace('partition', area.watched)];
+      : [placeOf('partition', area.watched, watched, door?.watched), fixedPlace('partition', area.watched)];
   for (const link of [given.link, undefined])
     for (const areaPlace of areas)
       for (const doorPlace of doors) {

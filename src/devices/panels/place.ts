@@ -23,7 +23,12 @@ const pointer = (path: readonly string[]) => (path.length === 0 ? undefined : `/
  * The template for a value: its number or its name becomes `{zone}` or `{partition}`, judged by a number in a level, or by
  * other topics that differ in one level only. `topics` are all that were heard, `all` what was followed.
  */
-export function placeOf(name: 'zone' | 'partition', { topic, path }: Watched, all: readonly Watched[]): Place {
+export function placeOf(
+  name: 'zone' | 'partition',
+  { topic, path }: Watched,
+  all: readonly Watched[],
+  other?: Watched,
+): Place {
   const member = memberPlace(topic, path, all);
   if (member !== undefined) return member;
   const at = pointer(path);
@@ -31,11 +36,29 @@ export function placeOf(name: 'zone' | 'partition', { topic, path }: Watched, al
   const levels = topic.split('/');
   for (let i = levels.length - 1; i > 0; i -= 1) {
     const [, prefix = '', digits] = numbered.exec(levels[i] ?? '') ?? [];
-    if (digits !== undefined) return { topic: levels.with(i, `${prefix}{${name}}`).join('/'), counts: true, ...rest };
+    if (digits !== undefined && !isOwnName(levels[i], prefix, other?.topic.split('/')[i]))
+      return { topic: levels.with(i, `${prefix}{${name}}`).join('/'), counts: true, ...rest };
   }
   const named = siblingLevel(levels, [...new Set(all.map((one) => one.topic))]);
   if (named !== undefined) return { topic: levels.with(named, `{${name}}`).join('/'), counts: false, ...rest };
   return fixedPlace(name, { topic, path });
+}
+
+/** What doors and partitions both stand under is the bridge's own name, or the partition of the doors. */
+const isOwnName = (level: string | undefined, prefix: string, others: string | undefined): boolean =>
+  level === others && !areas.test(prefix);
+const areas =
+  /^(p|part|partition|area|areas|group|zone|bereich|gruppe|secteur|sector|area_|partition_|group_)?[_ -]?$/i;
+
+/** Members of the same message that have the same form, and that one place does not read. */
+export function alikeOf({ topic, path }: Watched, all: readonly Watched[]): readonly Watched[] {
+  return all.filter(
+    (one) =>
+      one.topic === topic &&
+      one.path.length === path.length &&
+      one.path.filter((part, i) => part !== path[i]).length === 1 &&
+      one.path.at(-1) === path.at(-1),
+  );
 }
 
 /** The value at its own topic only, under a key of its own. */

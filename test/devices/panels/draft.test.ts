@@ -67,6 +67,28 @@ describe('a profile drafted from what changed', () => {
     expect(early.missing.join()).toContain('the exit delay was not over');
   });
 
+  it('takes no digit of the name of the bridge for a partition, and says what of the same form it does not read', () => {
+    const ward = (mood: string) => `{"wards":{"A":{"mood":"${mood}"},"B":{"mood":"disarmed"}}}`;
+    const [mode, gate] = ['keep/castle7/watchmode', 'keep/castle7/gate/3'] as const;
+    const made = draft({
+      before: [
+        [mode, ward('disarmed')],
+        [gate, 'closed'],
+      ],
+      opened: [[gate, 'open']],
+      closed: [[gate, 'closed']],
+      armed: [
+        [mode, ward('arming')],
+        [mode, ward('armed_away')],
+      ],
+      disarmed: [[mode, ward('disarmed')]],
+    });
+    expect(read(made, mode, ward('armed_away'))).toMatchObject([{ kind: 'partition', key: '1', state: 'armed_away' }]);
+    expect(read(made, gate, 'open')).toMatchObject([{ kind: 'zone', key: '3', open: true }]);
+    expect(JSON.stringify(made.profile)).not.toContain('castle{');
+    expect(made.missing.join('\n')).toContain('/wards/B/mood');
+  });
+
   it('reads numbered doors and areas in topics of their own, and the life of the bridge', () => {
     const made = draft({
       before: [
