@@ -1,4 +1,4 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { chown, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
 import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
@@ -143,7 +143,9 @@ export async function keep(change: {
   if (password === undefined || secretFile === undefined) return writeSiteFile(site, text);
   const owner = await secretOwner(site);
   await withFile(secretFile, async () => {
-    await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
+    const made = await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
+    // Whoever may read the secret must be let into the folder as well.
+    if (made !== undefined) await chown(made, owner.uid, owner.gid);
     await writeSecretFile(secretFile, password.reveal(), owner);
   });
   try {

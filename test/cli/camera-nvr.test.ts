@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
@@ -88,3 +89,28 @@ test('a recorder is offered with its channels, added with them, watched, and rem
   expect(await listed()).toEqual([]);
   expect(readFileSync(site.config, 'utf8')).toBe(`${before}nvrs: []\n`);
 }, 180_000);
+
+test.skipIf(process.getuid?.() !== 0)(
+  'written by root, the password is readable for the user of the state directory',
+  async () => {
+    const folder = join(site.folder, 'other');
+    mkdirSync(join(folder, 'state'), { recursive: true });
+    chownSync(join(folder, 'state'), 4711, 4712);
+    const file = join(folder, 'siteward.yaml');
+    writeFileSync(
+      file,
+      `site: { id: "1", external_id: hq, timezone: Europe/Berlin }
+bridge: { external_id: sw-1 }
+partitions: [ { id: p1, name: Shop } ]
+store: { dir: ${join(folder, 'state')} }
+`,
+    );
+    const given = join(folder, 'given');
+    writeFileSync(given, 'secret');
+    const password = ['--user', 'u', '--password-file', given];
+    const ran = await run('add', recorder.url, '--id', 'rec', '--config', file, '--nvr', ...password);
+    expect(ran).toMatchObject({ code: 0, err: '' });
+    for (const path of [join(folder, 'secrets'), join(folder, 'secrets', 'camera-rec')])
+      expect(statSync(path)).toMatchObject({ uid: 4711, gid: 4712 });
+  },
+);
