@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { SitewardError } from '#errors.ts';
-import type { TroubleKind } from '#site/model/index.ts';
+import { armingWord, isCalmer, type TroubleKind } from '#site/model/index.ts';
 import { compileLookup, type Fields, type Lookup, type Overrides, type Say, toFields } from './lookup.ts';
 import {
   type Condition,
@@ -366,5 +366,15 @@ function checkOverrides(profile: Profile, overrides: Overrides, say: Say): void 
   const fields = new Set(profile.in.flatMap((rule) => rule.read.map((read) => read.set)));
   for (const field of Object.keys(overrides)) {
     if (!fields.has(field)) say(`overrides.${field}`, 'the profile reads no such field');
+  }
+  // A slip of the pen must disarm no site, and hide no alarm (safety 2).
+  for (const { set, map } of profile.in.flatMap(({ read }) => read)) {
+    if (set !== 'state' || typeof map !== 'object') continue;
+    for (const [raw, value] of Object.entries(overrides.state ?? {})) {
+      const meant = armingWord.safeParse(Object.hasOwn(map, raw) ? map[raw] : undefined).data;
+      const said = armingWord.safeParse(value ?? 'disarmed').data;
+      if (meant !== undefined && said !== undefined && isCalmer(meant, said))
+        say(`overrides.state.${raw}`, `is ${meant} in the profile and must not become ${value}`);
+    }
   }
 }

@@ -130,6 +130,18 @@ describe('checking a profile', () => {
     expect(problemOf(profile({}), { overrides: { door: { a: true } } })).toContain('overrides.door');
     expect(problemOf(profile({}), { overrides: { open: { ajar: 'yes' } } })).toContain('overrides.open.ajar');
   });
+
+  it.each<[string, string | null]>([
+    ['triggered', 'disarmed'],
+    ['triggered', 'armed_away'],
+    ['armed_away', 'disarmed'],
+    ['armed_away', null],
+    ['arming', 'disarmed'],
+  ])('refuses an override that disarms or hides an alarm: %s to be %s', (raw, value) => {
+    expect(problemOf(preset('pai'), { overrides: { state: { [raw]: value } } })).toContain(`overrides.state.${raw}`);
+    const others = { armed_away: 'armed_home', disarmed: 'armed_away', nosuch: 'disarmed' };
+    expect(() => compilePreset('pai', { overrides: { state: others } })).not.toThrow();
+  });
 });
 
 describe('subscribing', () => {
