@@ -313,7 +313,8 @@ describe('section B, the life of a subscription', () => {
       const one = await site.yard(
         { before: on('PullMessages', () => (failures-- > 0 ? reply : undefined)) },
         {},
-        { timing: { pullGraceMs: 200, callMs: 300 } },
+        // A cut before `emptyPullMs` is none of a pull that was held too long.
+        { timing: { pullGraceMs: 200, callMs: 300, emptyPullMs: 5000 } },
       );
       await one.linked();
       expect(one.model.made).toBe(2);
