@@ -78,8 +78,8 @@ export class Dangers {
       const late = replay ? { replay, report: `retained ${name}` } : {};
       return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...late }];
     }
-    // A second one at the same zone is a second alarm.
-    const levels = isMore ? [false, true] : [true];
+    // A second one at the same zone is a second alarm, and the end of one before this run may never have been heard.
+    const levels = isMore || !replay ? [false, true] : [true];
     return levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, replay }));
   }
 

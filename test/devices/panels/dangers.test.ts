@@ -130,6 +130,21 @@ describe('a danger without a zone of its own', () => {
     expect(one.says('zigbee2mqtt/attic', '{"smoke":false}')).toEqual(['fire restored p1 10']);
   });
 
+  it('is another alarm of that zone after a restart during which nobody heard the end of the first', () => {
+    const zones = { '10': { type: 'fire', key: 'fire' } };
+    const one = site({ profile: 'zigbee2mqtt', zones });
+    expect(one.says('zigbee2mqtt/attic', '{"smoke":true}')).toEqual(['fire active p1 10']);
+    const again = site({ profile: 'zigbee2mqtt', zones });
+    again.house.state = one.house.state;
+    // What is retained may be the same fire.
+    again.says('zigbee2mqtt/attic', '{"smoke":true}', true);
+    expect(again.later()).toEqual([]);
+    const third = site({ profile: 'zigbee2mqtt', zones });
+    third.house.state = again.house.state;
+    expect(third.says('zigbee2mqtt/attic', '{"smoke":false}')).toEqual([]);
+    expect(third.says('zigbee2mqtt/attic', '{"smoke":true}')).toEqual(['fire restored p1 10', 'fire active p1 10']);
+  });
+
   it('is an alarm of its own where its detector is a burglary zone, and none where the site wants none', () => {
     const as = (type: string) => {
       const one = site({ profile: 'zigbee2mqtt', zones: { '2': { type, key: 'attic' } } });
