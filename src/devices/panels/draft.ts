@@ -36,11 +36,11 @@ export function draftProfile(options: {
     ...(door === undefined
       ? []
       : [
-          `The door: ${where(door.watched)} says ${door.open} when open, ${door.closed} when closed.${also(otherDoors)}`,
+          `The door: ${where(door.watched)} says ${door.open} when open, ${door.closed} when closed.${guess(door)}${also(otherDoors)}`,
         ]),
     ...(area === undefined
       ? []
-      : [`The partition: ${where(area.watched)} says ${said(words?.heard ?? {})}.${also(otherAreas)}`]),
+      : [`The partition: ${where(area.watched)} says ${said(words?.heard ?? {})}.${guess(area)}${also(otherAreas)}`]),
     ...(link === undefined ? [] : [`The bridge: ${where(link.watched)} says ${link.up} while it lives.`]),
   ];
   const missing = missingOf({ door, area, words, link, watched });
@@ -59,6 +59,9 @@ const also = (others: readonly { readonly watched: Watched }[]): string =>
         .join(' or ')}.`;
 
 const where = ({ topic, path }: Watched): string => (path.length === 0 ? topic : `${topic} (/${path.join('/')})`);
+const guess = ({ isGuess }: { readonly isGuess: boolean }): string =>
+  isGuess ? ' Nothing but its timing speaks for it: do it once more and watch.' : '';
+
 const said = (map: Readonly<Record<string, ArmingWord>>): string =>
   Object.entries(map)
     .map(([raw, word]) => (raw === word ? word : `${raw} for ${word}`))

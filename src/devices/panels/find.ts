@@ -1,4 +1,4 @@
-import { lastBy, type Watched } from './observe.ts';
+import { lastBy, type Phase, type Watched } from './observe.ts';
 import { armedWord, asideOfDoor, disarmedWord, doorWords, exitWord, openWord } from './state-words.ts';
 
 /** A value that went along with a door. */
@@ -7,6 +7,8 @@ export interface FoundDoor {
   readonly open: string;
   readonly closed: string;
   readonly score: number;
+  /** Nothing but its timing speaks for it. */
+  readonly isGuess: boolean;
 }
 
 /** A value that went along with arming and disarming. */
@@ -18,12 +20,21 @@ export interface FoundArea {
   /** Values of a disarmed partition; the door may have made some of them. */
   readonly disarmed: readonly string[];
   readonly score: number;
+  /** Nothing but its timing speaks for it. */
+  readonly isGuess: boolean;
 }
 
 /** Words of a request, not of a state; what they hold is what somebody wants. */
 const requests = /(^|[/_-])(set|cmd|cmnd|command|commands|control|request|press)($|[/_-])/i;
 /** Points below which something only happened at the same time. */
 const enough = 3.5;
+/** For a value that changed when it was asked for and never else, whatever its words. */
+const exactly = 2;
+
+const isQuiet = ({ values }: Watched, phases: readonly Phase[]): boolean =>
+  phases.every((phase) => values[phase].length === 0);
+const changedOnce = ({ values }: Watched, phases: readonly Phase[]): boolean =>
+  phases.every((phase) => values[phase].length === 1);
 
 export const isRequest = (topic: string): boolean => requests.test(topic);
 
@@ -55,7 +66,11 @@ export function findDoors(all: readonly Watched[]): readonly FoundDoor[] {
       // Somebody who leaves and comes back may pass it; a lamp does the same for no reason.
       (values.armed.length > 0 && values.disarmed.length > 0 ? 2 : 0) -
       0.1 * path.length;
-    return [{ watched, open, closed, score }];
+    const isExact =
+      before === closed &&
+      changedOnce(watched, ['before', 'opened', 'closed']) &&
+      isQuiet(watched, ['armed', 'disarmed']);
+    return [{ watched, open, closed, score: score + (isExact ? exactly : 0), isGuess: score < enough }];
   });
   return byScore(found.filter(isStill).filter(({ score }) => score >= enough));
 }
@@ -82,7 +97,10 @@ export function findAreas(all: readonly Watched[]): readonly FoundArea[] {
       (resting.length - 1) -
       0.1 * path.length;
     const arming = values.armed.slice(0, -1).filter((value) => !resting.includes(value) && value !== armed);
-    return [{ watched, armed, arming: [...new Set(arming)], disarmed: resting, score }];
+    const isExact =
+      start === disarmed && changedOnce(watched, ['before', 'disarmed']) && isQuiet(watched, ['opened', 'closed']);
+    const found = { watched, armed, arming: [...new Set(arming)], disarmed: resting };
+    return [{ ...found, score: score + (isExact ? exactly : 0), isGuess: score < enough }];
   });
   return byScore(found.filter(({ score }) => score >= enough));
 }

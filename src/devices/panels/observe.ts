@@ -65,7 +65,7 @@ export function createObservations(): Observations {
       // Such characters are the profile language's own.
       if ('drop' in decoded || decoded.text === '' || /[+#{}$\0]/.test(topic)) return;
       const json = parseJson(decoded.text);
-      if (!isRecord(json)) note(topic, [], unquote(decoded.text));
+      if (!isRecord(json) && !Array.isArray(json)) note(topic, [], unquote(decoded.text));
       else for (const [path, text] of membersOf(json)) note(topic, path, text);
     },
     list: () => [...kept.values()],
@@ -82,11 +82,12 @@ export function lastBy(values: Watched['values'], phase: Phase): string | undefi
 /** A state is a word; rows of four digits and more are times, counters or codes. */
 const isWord = (text: string): boolean => text !== '' && text.length <= 32 && !/\d{4}|[\p{Cc}"\\]/u.test(text);
 
-function membersOf(root: Record<string, unknown>): (readonly [readonly string[], string])[] {
+/** Members of lists have their places as names, as in a JSON pointer. */
+function membersOf(root: object): (readonly [readonly string[], string])[] {
   const found: (readonly [readonly string[], string])[] = [];
   const walk = (value: unknown, path: readonly string[]): void => {
     if (found.length >= membersPerMessage || path.length > depthCap) return;
-    if (isRecord(value)) {
+    if (isRecord(value) || Array.isArray(value)) {
       for (const [name, member] of Object.entries(value)) if (/^[^/~]{1,64}$/.test(name)) walk(member, [...path, name]);
     } else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       found.push([path, String(value).trim()]);

@@ -67,6 +67,69 @@ describe('a profile drafted from what changed', () => {
     expect(early.missing.join()).toContain('the exit delay was not over');
   });
 
+  it.each<[string, Script, string, string]>([
+    [
+      'words nobody knows',
+      {
+        before: [
+          ['vakt/a9/sone/2', '{"st":"lukket"}'],
+          ['vakt/a9/gruppe/1', '{"modus":"frakoblet"}'],
+        ],
+        opened: [['vakt/a9/sone/2', '{"st":"åpen"}']],
+        closed: [['vakt/a9/sone/2', '{"st":"lukket"}']],
+        armed: [
+          ['vakt/a9/gruppe/1', '{"modus":"utgang"}'],
+          ['vakt/a9/gruppe/1', '{"modus":"tilkoblet"}'],
+        ],
+        disarmed: [['vakt/a9/gruppe/1', '{"modus":"frakoblet"}']],
+      },
+      '{"st":"åpen"}',
+      '{"modus":"tilkoblet"}',
+    ],
+    [
+      'lists and letters',
+      {
+        before: [['zentrale/all', '{"zones":[{"o":0}],"parts":[{"s":"D"}]}']],
+        opened: [['zentrale/all', '{"zones":[{"o":1}],"parts":[{"s":"D"}]}']],
+        closed: [['zentrale/all', '{"zones":[{"o":0}],"parts":[{"s":"D"}]}']],
+        armed: [
+          ['zentrale/all', '{"zones":[{"o":0}],"parts":[{"s":"X"}]}'],
+          ['zentrale/all', '{"zones":[{"o":0}],"parts":[{"s":"A"}]}'],
+        ],
+        disarmed: [['zentrale/all', '{"zones":[{"o":0}],"parts":[{"s":"D"}]}']],
+      },
+      '{"zones":[{"o":1}],"parts":[{"s":"D"}]}',
+      '{"zones":[{"o":0}],"parts":[{"s":"A"}]}',
+    ],
+    [
+      'numbers',
+      {
+        before: [
+          ['hub/z/7', '0'],
+          ['hub/m', '3'],
+        ],
+        opened: [['hub/z/7', '1']],
+        closed: [['hub/z/7', '0']],
+        armed: [
+          ['hub/m', '5'],
+          ['hub/m', '6'],
+        ],
+        disarmed: [['hub/m', '3']],
+      },
+      '1',
+      '6',
+    ],
+  ])('takes the value that went along exactly, in %s, and says that it is a guess', (_, script, open, armed) => {
+    const made = draft(script);
+    const [doorTopic] = script.opened?.[0] ?? [];
+    const [areaTopic] = script.armed?.[0] ?? [];
+    expect(read(made, doorTopic ?? '', open)).toContainEqual(expect.objectContaining({ kind: 'zone', open: true }));
+    expect(read(made, areaTopic ?? '', armed)).toContainEqual(
+      expect.objectContaining({ kind: 'partition', state: 'armed_away' }),
+    );
+    expect(made.found.join()).toContain('Nothing but its timing speaks for it');
+  });
+
   it('takes no digit of the name of the bridge for a partition, and says what of the same form it does not read', () => {
     const ward = (mood: string) => `{"wards":{"A":{"mood":"${mood}"},"B":{"mood":"disarmed"}}}`;
     const [mode, gate] = ['keep/castle7/watchmode', 'keep/castle7/gate/3'] as const;
