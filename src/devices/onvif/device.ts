@@ -23,7 +23,7 @@ export interface SoapCall {
   readonly lane?: 'pull' | 'call';
   /** Sent without credentials, also when the camera wants some. */
   readonly open?: boolean;
-  /** A refusal of this one operation says nothing about the password. */
+  /** A fault that refuses this one operation says nothing about the password; an HTTP 401 does, and counts. */
   readonly optional?: boolean;
   readonly signal: AbortSignal;
 }
@@ -188,6 +188,8 @@ export function createDevice(options: {
         continue;
       }
       if (request.optional === true) {
+        // The camera counts it as a wrong password, so the latch must, too.
+        if (verdict.fault === undefined) await afterRefusal(request.signal);
         throw faultError(verdict.fault ?? { reason: 'not authorized', codes: [] }, request.name, verdict.status ?? 401);
       }
       await afterRefusal(request.signal);

@@ -4,13 +4,23 @@ import { createReads } from '#devices/onvif/reads.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
-import { type CameraModel, cameraModel, checkToken, fault, startCamera } from './scripted-camera.ts';
+import { rig, until } from './harness.ts';
+import {
+  type CameraModel,
+  cameraModel,
+  checkToken,
+  fault,
+  type Reply,
+  type Seen,
+  startCamera,
+} from './scripted-camera.ts';
 
 const opened: { stop(): Promise<void> | void }[] = [];
 afterEach(async () => {
   for (const one of opened.splice(0).reverse()) await one.stop();
 });
 
+const site = rig(afterEach);
 const forever = new AbortController().signal;
 const hourMs = 3_600_000;
 
@@ -65,6 +75,45 @@ describe('a camera that wants credentials', () => {
     clock.advance(1000);
     await expect(ask()).rejects.toMatchObject({ code: 'camera_auth' });
     expect(tries()).toBe(3);
+  });
+});
+
+/** Many cameras lock an account at the fifth of them. */
+describe('tries with a password that was changed at the camera', () => {
+  const signed = ({ headers }: Seen) => headers.authorization !== undefined;
+  const challenge = (nonce: number): Reply => ({
+    status: 401,
+    headers: { 'www-authenticate': `Digest realm="x", nonce="n${nonce}", qop="auth"` },
+  });
+
+  it('count also where the camera may refuse the call itself', async () => {
+    let nonce = 0;
+    const { server, device } = await open({ before: () => challenge(nonce++) });
+    const call = { name: 'x', action: 'x', body: '<x/>', timeoutMs: 5000, optional: true, signal: forever };
+    await expect(device.call(call)).rejects.toMatchObject({ code: 'camera_fault', facts: { status: 401 } });
+    await expect(device.call(call)).rejects.toMatchObject({ code: 'camera_auth' });
+    await expect(device.call(call)).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(server.seen.filter(signed).length).toBeLessThan(5);
+  });
+
+  it('stay below what locks the account, also where a renewal comes first', async () => {
+    let nonce = 0;
+    let wrong = 0;
+    const one = await site.yard(
+      {
+        grantedMs: 2000,
+        before: (request) => {
+          if (request.operation === 'GetSystemDateAndTime') return undefined;
+          if (wrong === 0 && signed(request) && request.operation !== 'Renew') return undefined;
+          if (signed(request)) wrong += 1;
+          return challenge(nonce++);
+        },
+      },
+      { username: 'u', password: new Secret('right') },
+    );
+    await until(() => one.state() === 'auth_failed', 'auth_failed');
+    expect(one.server.count('Renew')).toBe(2);
+    expect(wrong).toBeLessThan(5);
   });
 });
 
