@@ -66,7 +66,7 @@ export class ReportMapping {
   read(reports: readonly Report[], { frame, ageMs, sentAt }: Sent): Mapped {
     // A frame may end two of the reports that hold one condition.
     const conditions = this.#conditions.copy();
-    const all = reports.map((report) => this.#one(report, conditions));
+    const all = reports.map((report) => this.#one(report, conditions, ageMs !== undefined));
     const age = { ...(ageMs === undefined ? {} : { ageMs }), ...(sentAt === undefined ? {} : { sentAt }) };
     return {
       // A frame may report twice of one zone.
@@ -81,7 +81,7 @@ export class ReportMapping {
     };
   }
 
-  #one(report: Report, conditions: Conditions): Mapped {
+  #one(report: Report, conditions: Conditions, isOld: boolean): Mapped {
     const meaning = reportMeaning(report, this.#partArming);
     const number = normalKey(report.number ?? '', 'number');
     if (meaning === undefined) return hinted(unknownCode(report));
@@ -91,7 +91,7 @@ export class ReportMapping {
       case 'test':
         return made([{ kind: 'test', source: this.#mapping.panel, test: meaning.test }]);
       case 'arming':
-        return this.#arming(report, meaning.state);
+        return this.#arming(report, meaning.state, isOld || 'past' in report);
       case 'burglary':
         return this.#burglary(report, number, meaning.active);
       case 'trouble':
@@ -109,7 +109,7 @@ export class ReportMapping {
     }
   }
 
-  #arming(report: Report, state: Extract<ReportMeaning, { is: 'arming' }>['state']): Mapped {
+  #arming(report: Report, state: Extract<ReportMeaning, { is: 'arming' }>['state'], isOld: boolean): Mapped {
     const partition = this.#partition(report);
     if (partition === undefined) return hinted(unknownPartition(report));
     const user = userOf(report);
@@ -122,7 +122,9 @@ export class ReportMapping {
     const over = [...new Set([...this.#alarmed, ...this.#perhaps])].filter((zone) =>
       this.#partitionsOf(zone).includes(partition),
     );
-    return made([change, ...over.map((zone) => this.#zone(zone, { alarm: false }))], () => {
+    return made([change, ...over.map((zone) => this.#zone(zone, { alarm: false, opening: partition }))], () => {
+      // One that is old may change nothing, and then the next one ends them.
+      if (isOld) return;
       for (const zone of over) {
         this.#alarmed.delete(zone);
         this.#perhaps.delete(zone);
@@ -261,7 +263,10 @@ export class ReportMapping {
 
   #zone(
     zone: ZoneNumber,
-    facts: { alarm?: boolean; tamper?: boolean; bypassed?: boolean; lowBattery?: boolean; online?: boolean },
+    facts: Pick<
+      Extract<ReportSignal, { kind: 'zone' }>,
+      'alarm' | 'tamper' | 'bypassed' | 'lowBattery' | 'online' | 'opening'
+    >,
   ): ReportSignal {
     return { kind: 'zone', source: this.#mapping.panel, zone, ...facts, replay: false };
   }

@@ -99,6 +99,7 @@ const period = z.strictObject({
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),
   localAt: optional(number),
   saidAt: optional(number),
+  saidBy: optional(text),
   bypasses: optional(record(z.strictObject({ until: z.enum(['disarm', 'cleared', 'time']), by: optional(text) }))),
   test: optional(
     z.strictObject({ walked: list, zones: optional(list), by: optional(text), since: optional(deadline) }),
@@ -157,6 +158,7 @@ const held = z.discriminatedUnion('kind', [
     bypassed: optional(flag),
     lowBattery: optional(flag),
     online: optional(flag),
+    opening: optional(text),
     ...heldSince,
   }),
   z.strictObject({

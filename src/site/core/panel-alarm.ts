@@ -1,6 +1,7 @@
-import type { PartitionId, Signal, ZonePlan } from '#site/model/index.ts';
+import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
+import { noteSaid } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
 import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
@@ -25,7 +26,7 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
       ...(signal.sentAt !== undefined && { sentAt: signal.sentAt }),
     };
     zoneSignal(work, { kind: 'zone', source, ...facts, ...(report === undefined ? {} : { report }) });
-    for (const id of armed) trigger(work, id, {});
+    for (const id of armed) trigger(work, id, signal, {});
     const isTold = work.effects
       .slice(from)
       .some(({ kind, ...effect }) => kind === 'event' && 'event' in effect && isAlarm(effect.event));
@@ -36,7 +37,7 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   const named = signal.partition ?? zone?.partitions[0] ?? (more === undefined ? one : undefined);
   const partition = named === undefined || partitionPlan(work, named) === undefined ? undefined : named;
   const kind = zone === undefined ? alarm : behaviour(zone).alarm;
-  if (zone === undefined) for (const id of armed) trigger(work, id, { alarm: { kind } });
+  if (zone === undefined) for (const id of armed) trigger(work, id, signal, { alarm: { kind } });
   if (partition !== undefined && zone === undefined && !silent) showKind(work, partition, kind);
   raise(work, {
     kind,
@@ -60,7 +61,8 @@ function armedOf(work: Work, panel: string, zone: ZonePlan | undefined): readonl
     .filter((id) => isSet(partitionOf(work, id).state));
 }
 
-function trigger(work: Work, id: PartitionId, more: NonNullable<Transition['more']>): void {
+function trigger(work: Work, id: PartitionId, told: Reported, more: NonNullable<Transition['more']>): void {
+  noteSaid(work, id, told);
   const { mode, state } = partitionOf(work, id);
   if (state !== 'triggered') transition(work, id, { state: 'triggered', mode, source: 'panel', more });
 }

@@ -1,9 +1,11 @@
 import type {
   ArmingWord,
   ArmMode,
+  DeviceRef,
   PartitionId,
   PartitionPlan,
   PartitionState,
+  Reported,
   Signal,
   ZonePlan,
 } from '#site/model/index.ts';
@@ -25,11 +27,17 @@ import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
 
+/** The plan of a partition that is what this device says. */
+function mirrored(work: Work, id: PartitionId, source: DeviceRef): PartitionPlan | undefined {
+  const plan = partitionPlan(work, id);
+  const foreign = source.kind !== 'panel' || (plan?.panel !== undefined && plan.panel !== source.id);
+  return plan?.authority === 'engine' || foreign ? undefined : plan;
+}
+
 /** What a panel says about a partition of its own is the truth (I6); siteward's belief never changes it. */
 export function observe(work: Work, signal: PartitionSignal): void {
-  const plan = partitionPlan(work, signal.partition);
-  const foreign = signal.source.kind !== 'panel' || (plan?.panel !== undefined && plan.panel !== signal.source.id);
-  if (plan === undefined || plan.authority === 'engine' || foreign) {
+  const plan = mirrored(work, signal.partition, signal.source);
+  if (plan === undefined) {
     work.rules.add('not the authority');
     return;
   }
@@ -57,17 +65,34 @@ export function observe(work: Work, signal: PartitionSignal): void {
 }
 
 /**
- * Panels empty their memory behind what is new: of two openings and closings the one that happened last counts (I1). One that is old
- * without a time disarms nothing.
+ * Panels empty their memory behind what is new: of two openings and closings the one that happened last counts (I1), and one from before
+ * the alarm takes nothing of it back. One that is old without a time disarms nothing. An alarm is told whenever it comes.
  */
-function isHistory(work: Work, { partition, state, ageMs, past, report }: PartitionSignal): boolean {
-  if (report === undefined || state === 'triggered') return false;
-  const { saidAt } = periodOf(work.state, partition);
-  const at = work.at.wall - (ageMs ?? 0);
-  if (ageMs !== undefined && saidAt !== undefined && at < saidAt) return true;
-  if (past === true && ageMs === undefined && state === 'disarmed') return true;
-  setPeriod(work, partition, { saidAt: at });
+function isHistory(work: Work, signal: PartitionSignal): boolean {
+  const { partition, state, ageMs, past, report } = signal;
+  if (report === undefined) return false;
+  if (state !== 'triggered') {
+    const { saidAt } = periodOf(work.state, partition);
+    if (ageMs !== undefined && saidAt !== undefined && work.at.wall - ageMs < saidAt) return true;
+    if (past === true && ageMs === undefined && state === 'disarmed') return true;
+  }
+  noteSaid(work, partition, signal);
   return false;
+}
+
+/** What a report says last of a partition's arming or alarm. */
+export function noteSaid(work: Work, id: PartitionId, { report, ageMs }: Reported): void {
+  const { saidAt } = periodOf(work.state, id);
+  const at = work.at.wall - (ageMs ?? 0);
+  if (report === undefined || (ageMs !== undefined && saidAt !== undefined && at < saidAt)) return;
+  setPeriod(work, id, { saidAt: at, saidBy: report });
+}
+
+/** Whether a zone would be calm by an opening that changed nothing, or that something newer has followed. */
+export function isPastOpening(work: Work, { opening, report, source }: Extract<Signal, { kind: 'zone' }>): boolean {
+  if (opening === undefined || mirrored(work, opening, source) === undefined) return false;
+  const { saidBy } = periodOf(work.state, opening);
+  return saidBy !== undefined && saidBy !== report;
 }
 
 function history(work: Work, { partition, state, user }: PartitionSignal): void {

@@ -123,8 +123,9 @@ export interface PeriodState {
   readonly local?: Stamp;
   /** The same as states before it told it: by the wall clock alone. */
   readonly localAt?: number;
-  /** When, by the wall clock, what its panel has reported last of opening and closing had happened. */
+  /** When, by the wall clock, what its panel has reported last of opening, closing and alarm had happened, and the report. */
   readonly saidAt?: number;
+  readonly saidBy?: string;
   /** Of those left out, the ones by a command of their own. */
   readonly bypasses?: Readonly<Record<ZoneNumber, BypassState>>;
   /** The walk test that runs. */

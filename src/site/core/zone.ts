@@ -5,7 +5,7 @@ import { chime } from './chime.ts';
 import { openedInAlarm } from './further-zone.ts';
 import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
-import { panelZoneAlarm, panelZoneCalm } from './panel.ts';
+import { isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
@@ -28,6 +28,10 @@ export function zoneSignal(work: Work, signal: ZoneSignal): void {
   if (hold(work, signal, zoneKey(signal.zone))) return;
   if ((signal.alarm === true || signal.tamper === true) && isToldAgain(work, zoneKey(signal.zone), signal)) {
     work.rules.add('told again');
+    return;
+  }
+  if (isPastOpening(work, signal)) {
+    work.rules.add('I1');
     return;
   }
   // Many panels report no end of an alarm or a sabotage: another report of it ends the one before.

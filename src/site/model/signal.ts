@@ -103,6 +103,8 @@ export type Signal =
       readonly bypassed?: boolean;
       readonly lowBattery?: boolean;
       readonly online?: boolean;
+      /** It is calm because its panel has opened this partition in the same report: not where that is history. */
+      readonly opening?: PartitionId;
       readonly replay: boolean;
       readonly waited?: Waited;
     } & Reported)

@@ -172,6 +172,35 @@ describe('an opening or closing out of the memory of a panel', () => {
     expect(rig.site.word()).toBe('disarmed');
   });
 
+  it('from before an alarm that was sent first takes nothing of it back', () => {
+    const rig = reporting();
+    const isIn = () => [rig.site.word(), rig.site.state.zones['2']?.alarm];
+    rig.say('Nri1/CL7');
+    rig.site.ms += minutes(120);
+    expect(rig.say('Nri1/BA002', minutes(10)).told).toEqual(['burglary_perimeter active 2']);
+    for (const data of ['Nri1/OP7', 'Ori1/OP7']) {
+      expect(rig.say(data, minutes(60)).told).toEqual([]);
+      expect(isIn()).toEqual(['triggered', true]);
+    }
+    rig.restart();
+    rig.say('Nri1/CL7', minutes(55));
+    expect(rig.say('Ori1/OP7').told).toEqual([]);
+    expect(isIn()).toEqual(['triggered', true]);
+    // The next one does.
+    expect(rig.say('Nri1/OP7', minutes(5)).told).toContain('burglary_perimeter cancelled 2');
+    expect(isIn()).toEqual(['disarmed', false]);
+  });
+
+  it('from before an alarm takes nothing back where the panel has named no partition', () => {
+    const rig = reporting({ partitions: { p1: '1', p2: '2' } });
+    rig.say('Nri1/CL7');
+    rig.site.ms += minutes(120);
+    rig.say('1130 00 077', minutes(10));
+    expect(rig.site.word()).toBe('triggered');
+    expect(rig.say('Nri1/OP7', minutes(60)).told).toEqual([]);
+    expect(rig.site.word()).toBe('triggered');
+  });
+
   it('without a time disarms nothing', () => {
     const rig = reporting();
     rig.say('Nri1/CL7');

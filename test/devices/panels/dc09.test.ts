@@ -507,7 +507,7 @@ describe('a panel without a clock that repeats every frame for ever', () => {
     expect(told(reminded)).toHaveLength(15);
     // None of them opens anything, also where the site has forgotten it.
     for (const signal of reminded) if (signal.kind === 'partition') expect(signal.reminder).toBe(true);
-    expect(told(reminded)).not.toContainEqual({ kind: 'zone', zone: '2', alarm: false });
+    expect(told(reminded)).not.toContainEqual({ kind: 'zone', zone: '2', alarm: false, opening: 'p1' });
   });
 });
 
@@ -589,7 +589,7 @@ describe('what panels leave unsaid', () => {
     expect(told(rig.signals).slice(2, 3)).toEqual([
       { kind: 'partition', partition: 'p1', state: 'disarmed', user: '7' },
     ]);
-    expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: false });
+    expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: false, opening: 'p1' });
     const before = rig.signals.length;
     await rig.say({ seq: '0003', data: 'Nri1/OP7' });
     expect(told(rig.signals.slice(before))).toHaveLength(1);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { adoptPlan, readState, type SiteState, visibleState, writeState } from '#site/core/index.ts';
 import type { ArmingWord, Signal } from '#site/model/index.ts';
-import { panelHouse, stamp, type World, world, zone } from './world.ts';
+import { house, panelHouse, stamp, type World, world, zone } from './world.ts';
 
 /** A panel repeats a report until it is acknowledged, also over a stop of siteward between the commit and the answer. */
 const source = { kind: 'panel', id: 'main' } as const;
@@ -92,6 +92,37 @@ describe('a report that comes again after a restart', () => {
     restart(site);
     site.pass(1_201_000);
     expect(alarms(site, burglary('r1'))).toContain('alarm burglary_perimeter active 2');
+  });
+});
+
+describe('an opening that calms zones and comes again after a restart', () => {
+  const opening = (report: string): readonly Signal[] => [
+    isIn('disarmed', report),
+    { ...alarm('2', report, false), opening: 'p1' } as Signal,
+  ];
+
+  it('still calms them when only the opening was on disk', () => {
+    const site = world(panelHouse());
+    tell(site, [isIn('armed_away', 'r0'), ...burglary('r1'), ...opening('r2').slice(0, 1)]);
+    restart(site);
+    expect(tell(site, opening('r2'))).toContain('alarm burglary_perimeter restored 2');
+  });
+
+  it('calms them where siteward decides by itself, whatever the panel said while it decided', () => {
+    const before = world(panelHouse());
+    tell(before, [isIn('armed_away', 'r0')]);
+    const site = world(house());
+    site.state = { ...site.state, periods: before.state.periods };
+    tell(site, [alarm('2', 'r1'), ...opening('r2')]);
+    expect(site.state.zones['2']?.alarm).toBe(false);
+  });
+
+  it('ends no alarm that came after it', () => {
+    const site = world(panelHouse());
+    tell(site, [isIn('armed_away', 'r0'), ...opening('r1'), isIn('armed_away', 'r2'), ...burglary('r3')]);
+    restart(site);
+    expect(tell(site, opening('r1'))).toEqual([]);
+    expect(site.state.zones['2']?.alarm).toBe(true);
   });
 });
 
