@@ -371,8 +371,9 @@ function mergeZone(a: ZoneReading, b: ZoneReading): ZoneReading {
   }
   if (a.online !== undefined && b.online !== undefined) merged.online = a.online && b.online;
   if (a.zoneType === undefined || b.zoneType === undefined || a.zoneType === b.zoneType) return merged;
-  // A device of two kinds: the one in alarm names the type, otherwise none does.
+  // A device of two kinds: the one in alarm names the type; where both are, fire goes first; otherwise none does.
   if (a.alarm !== b.alarm) return { ...merged, zoneType: a.alarm === true ? a.zoneType : b.zoneType };
+  if (a.alarm === true) return { ...merged, zoneType: b.zoneType === 'fire' ? b.zoneType : a.zoneType };
   const { zoneType: _, ...plain } = merged;
   return plain;
 }

@@ -89,10 +89,10 @@ export class Runner {
     const isLeftOut = (reading: Reading) => doubtful.has(reading) || (inDoubt && message.retain);
     const readings = all.filter((reading) => reading.kind !== 'zone' || !isLeftOut(reading));
     this.#words.replaced(message.topic);
-    if (doubtful.size > 0) this.#doubted(message);
+    if (shownOf(this.built.mapping, { readings: [...doubtful], notes: [] }).readings.length > 0) this.#doubted(message);
     if (readings.length < all.length && !inDoubt) this.#words.doubted(message, all);
     this.#memory = inDoubt ? { ...memory, states: this.#memory.states } : memory;
-    const shown = shownOf(this.built.mapping, { readings, notes });
+    const shown = shownOf(this.built.mapping, { readings: all, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
     if (isNow) this.#guard.heard();

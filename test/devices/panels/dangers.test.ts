@@ -61,6 +61,7 @@ describe('a danger without a zone of its own', () => {
     ['dscalarm-mqtt', {}, 'dsc-alarm/keypad/alarm', 'aux', 'medical active p1 -'],
     ['dscalarm-mqtt', two, 'dsc-alarm/partition/2/lights/fire', 'on', 'fire active p2 -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/attic', '{"smoke":true}', 'fire active - -'],
+    ['zigbee2mqtt', two, 'zigbee2mqtt/attic', '{"carbon_monoxide":true,"smoke":true}', 'fire active - -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/cellar', '{"water_leak":true}', 'water active - -'],
     ['zigbee2mqtt', two, 'zigbee2mqtt/keypad', '{"action":"emergency"}', 'medical active - -'],
   ])(

@@ -8,14 +8,14 @@ import { panel, presets } from './helpers.ts';
 
 type Way = 'live' | 'retained' | 'queued';
 
-function rig(given: Record<string, unknown>, known?: ArmingWord) {
+function rig(given: Record<string, unknown>, known?: ArmingWord, log = pino({ level: 'silent' })) {
   const clock = manualClock();
   const { built, problems } = buildPanels([panel({ id: 'main', ...given })], [presets]);
   expect([...problems]).toEqual([]);
   const [one] = built;
   if (one === undefined) throw new Error('the panel was not built');
   const runner = new Runner(one, {
-    ...{ clock, log: pino({ level: 'silent' }) },
+    ...{ clock, log },
     ...(known && { known: new Map([['p1', { state: known, mode: modeOf(known), zones: [] }]]) }),
   });
   const says = (topic: string, payload: string, way: Way = 'live') => {
@@ -134,5 +134,23 @@ describe('an entry delay whose end nobody has told', () => {
     const { says } = dsc();
     expect(says('dsc/Get/Partition1', 'triggered')).toEqual(['p1 triggered']);
     expect(says('dsc/Get/Partition1', 'armed_away')).toEqual(['p1 armed_away']);
+  });
+
+  it('names no silent button, and counts nothing of it (safety 4)', () => {
+    const lines: string[] = [];
+    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
+    const zones = { '9': { type: 'panic_silent', key: 'Till' }, '1': { type: 'perimeter', key: 'Front' } };
+    const { runner, says } = rig({ profile: 'pai', zones }, undefined, log);
+    const again = (label: string) => {
+      says(`paradox/states/zones/${label}/alarm`, 'True');
+      runner.brokerLost('gone');
+      runner.brokerFound();
+      const message = { topic: `paradox/states/zones/${label}/alarm`, payload: Buffer.from('False'), retain: true };
+      return runner.take(message);
+    };
+    expect(again('Till')).toMatchObject({ isShown: false });
+    expect(lines.join()).not.toContain('Till');
+    expect(again('Front')).toMatchObject({ isShown: true });
+    expect(lines.join()).toContain('Front');
   });
 });
