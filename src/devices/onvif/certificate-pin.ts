@@ -28,6 +28,8 @@ export interface CertificatePin {
 }
 
 const memoryMs = 1000;
+/** For the first reading: the store answers late while a machine starts. Less than the time a connection may take. */
+const firstReadMs = 5000;
 
 /** @param options.memory Without it the first certificate is remembered in this process only. */
 export function certificatePin(options: {
@@ -40,28 +42,43 @@ export function certificatePin(options: {
   const configured = options.configured?.toUpperCase();
   const key = `onvif/pin/${id}`;
   let pinned: string | undefined;
+  /** What the memory holds; undefined while that is not known, and then nothing is written over it. */
+  let kept: { readonly value: string | undefined } | undefined;
   let reading: Promise<void> | undefined;
   let refused: string | undefined;
 
-  /** Once; those who connect at the same time wait for the same answer. */
+  /** Until it works; what earlier runs remembered wins over what was believed without it. */
   function read(): Promise<void> {
-    reading ??= attempt('read', (memory) => memory.get(key)).then((found) => {
-      if (found !== undefined && /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/.test(found)) pinned ??= found;
+    if (kept !== undefined) return Promise.resolve();
+    const ms = pinned === undefined ? firstReadMs : memoryMs;
+    reading ??= attempt('read', ms, (memory) => memory.get(key)).then((found) => {
+      reading = undefined;
+      if (found === undefined || kept !== undefined) return;
+      kept = found;
+      if (found.value !== undefined && /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/.test(found.value)) pinned = found.value;
     });
     return reading;
   }
 
-  function pin(fingerprint: string): Promise<void> {
-    pinned = fingerprint;
-    return attempt('write', (memory) => memory.set(key, fingerprint)).then(() => undefined);
+  async function keep(): Promise<void> {
+    const value = pinned;
+    if (value === undefined || kept === undefined || kept.value === value) return;
+    if ((await attempt('write', memoryMs, (memory) => memory.set(key, value))) !== undefined) kept = { value };
   }
 
-  /** A store that is gone must not keep a camera from being watched: then the pin lives in this process alone. */
-  async function attempt<T>(what: string, work: (memory: MemoryPort) => Promise<T>): Promise<T | undefined> {
+  /**
+   * Undefined when it failed. A store that is gone must not keep a camera from being watched: then the pin lives in this
+   * process alone.
+   */
+  async function attempt<T>(
+    what: string,
+    ms: number,
+    work: (memory: MemoryPort) => Promise<T>,
+  ): Promise<{ readonly value: T | undefined } | undefined> {
     const { memory } = options;
-    if (memory === undefined) return undefined;
+    if (memory === undefined) return { value: undefined };
     try {
-      return await withDeadline(memoryMs, never(), async () => work(memory), 'the memory');
+      return { value: await withDeadline(ms, never(), async () => work(memory), 'the memory') };
     } catch (error) {
       options.log?.warn({ err: error }, `could not ${what} the remembered certificate`);
       return undefined;
@@ -89,8 +106,9 @@ export function certificatePin(options: {
         if (shown !== configured) refuse(shown, host);
       } else if (!vouched) {
         await read();
-        if (pinned === undefined) await pin(shown);
+        pinned ??= shown;
         if (pinned !== shown) refuse(shown, host);
+        await keep();
       }
       refused = undefined;
     },
@@ -102,7 +120,12 @@ export function certificatePin(options: {
         );
       }
       await read();
-      if (refused !== undefined) await pin(refused);
+      if (refused !== undefined) {
+        pinned = refused;
+        // A person decided, whatever is remembered.
+        kept ??= { value: undefined };
+        await keep();
+      }
       refused = undefined;
       if (pinned === undefined) {
         throw new SitewardError('camera_certificate', 'No certificate of this camera was refused or remembered');

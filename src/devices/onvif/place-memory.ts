@@ -12,13 +12,13 @@ export function placeMemory(
   const addressKey = `onvif/address/${id}`;
   const { origin } = new URL(url);
   let begun: Promise<void> | undefined;
+  let isKnown = false;
 
   async function begin(): Promise<void> {
     const before = await memory.get(addressKey);
-    if (before === origin) return;
-    const keys = ['pin', 'subscription', 'learned'].map((what) => `onvif/${what}/${id}`);
-    if (before !== undefined) for (const key of keys) await memory.delete(key);
-    await memory.set(addressKey, origin);
+    isKnown = before === origin;
+    if (isKnown || before === undefined) return;
+    for (const what of ['pin', 'subscription', 'learned']) await memory.delete(`onvif/${what}/${id}`);
   }
 
   /** Once; a memory that failed is tried again with the next question. */
@@ -30,9 +30,17 @@ export function placeMemory(
     return begun;
   }
 
+  /** Only before something is kept: a memory that is full can still be read. */
+  async function named(): Promise<void> {
+    await once();
+    if (isKnown) return;
+    await memory.set(addressKey, origin);
+    isKnown = true;
+  }
+
   return {
     get: async (key) => once().then(() => memory.get(key)),
-    set: async (key, value) => once().then(() => memory.set(key, value)),
+    set: async (key, value) => named().then(() => memory.set(key, value)),
     delete: async (key) => once().then(() => memory.delete(key)),
   };
 }

@@ -134,6 +134,40 @@ describe('the certificate of an https camera that made its own', () => {
     await expect(ask(pin, b.port)).rejects.toMatchObject({ code: 'camera_certificate' });
   });
 
+  it('is not written over by another one while the memory cannot be read, and counts once it can', async () => {
+    const memory = new Map([[key, own.fingerprint]]);
+    const port = memoryPort(memory);
+    let fails = true;
+    const get = (name: string) => (fails ? Promise.reject(new Error('away')) : port.get(name));
+    const pin = certificatePin({ id: 'yard', memory: { ...port, get } });
+    const [a, b] = [await camera(own), await camera(other)];
+    expect((await ask(pin, b.port)).status).toBe(400);
+    expect(memory.get(key)).toBe(own.fingerprint);
+    fails = false;
+    await expect(ask(pin, b.port)).rejects.toMatchObject({ code: 'camera_certificate' });
+    expect((await ask(pin, a.port)).status).toBe(400);
+  });
+
+  it('is waited for where the memory answers late', async () => {
+    const port = memoryPort(new Map([[key, own.fingerprint]]));
+    const get = (name: string) => new Promise<void>((go) => setTimeout(go, 1200)).then(() => port.get(name));
+    const pin = certificatePin({ id: 'yard', memory: { ...port, get } });
+    await expect(ask(pin, (await camera(other)).port)).rejects.toMatchObject({ code: 'camera_certificate' });
+  });
+
+  it('is written again after a failure', async () => {
+    const memory = new Map<string, string>();
+    const port = memoryPort(memory);
+    let fails = true;
+    const set = (name: string, value: string) => (fails ? Promise.reject(new Error('full')) : port.set(name, value));
+    const pin = certificatePin({ id: 'yard', memory: { ...port, set } });
+    const { port: at } = await camera(own);
+    await ask(pin, at);
+    fails = false;
+    await ask(pin, at);
+    expect(memory.get(key)).toBe(own.fingerprint);
+  });
+
   it('needs no memory when a CA vouches for it, and may then change', async () => {
     const memory = new Map<string, string>([[key, own.fingerprint]]);
     const pin = certificatePin({ id: 'yard', memory: memoryPort(memory) });

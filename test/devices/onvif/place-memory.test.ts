@@ -33,6 +33,14 @@ describe('what is remembered of a device', () => {
     fails = false;
     expect(await memory.get('onvif/pin/yard')).toBe('old');
   });
+
+  it('can be read where the store takes nothing more', async () => {
+    const port = memoryPort(new Map([['onvif/pin/yard', 'old']]));
+    const set = () => Promise.reject(new Error('full'));
+    const memory = placeMemory({ ...port, set }, yard('http://192.0.2.10/'));
+    expect(await memory.get('onvif/pin/yard')).toBe('old');
+    await expect(memory.set('onvif/pin/yard', 'new')).rejects.toThrow('full');
+  });
 });
 
 /** Runs the camera `yard` at this address until its events arrive. */
