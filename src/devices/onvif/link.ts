@@ -77,7 +77,9 @@ export class Link {
   async #tell(up: boolean, reason?: string): Promise<void> {
     if (this.#told === up) return;
     const { source, log, emit } = this.#options;
-    await emit([{ kind: 'link', source, layer: 'device', up, ...(reason !== undefined && { reason }) }]);
+    const anew = up && this.#told === undefined;
+    const about = { kind: 'link', source, layer: 'device', up } as const;
+    await emit([{ ...about, ...(anew && { anew }), ...(reason !== undefined && { reason }) }]);
     this.#told = up;
     if (up) log.info('camera events arrive');
     else log.warn({ reason }, 'camera events do not arrive');

@@ -11,6 +11,7 @@ import { raise } from './alarm.ts';
 import { blinding, classOf, faults, levelKey, withKey } from './camera-levels.ts';
 import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
+import { isSteady } from './link.ts';
 import { conditionChanged, conditionPulsed, holds } from './supervision.ts';
 import { now } from './timers.ts';
 import { isSet } from './transition.ts';
@@ -91,14 +92,14 @@ function see(work: Work, { source, detection }: DetectionSignal): void {
 
 /**
  * A camera's zone is open while one of its detections lasts. A replay says what is seen now: it raises an alarm only
- * where nothing was known before, as after an interruption.
+ * where nothing was known before, as after an interruption. One topic that tells "nothing" then is not yet the last word.
  */
 function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: boolean): void {
   const before = zoneOf(work.state, zone.number);
   if (before === undefined) return;
   const level = lasting(work, signal.source.id, zone);
   if (before.open !== level) setZones(work, [{ ...before, open: level, at: work.at.wall }]);
-  const counts = !signal.replay || before.open === null;
+  const counts = !signal.replay || before.open === null || !isSteady(work, signal.source);
   const begins = signal.pulse ? edge && !level : level && before.open !== true;
   if (begins && !signal.replay) chime(work, zone, deviceName(zone.source));
   if (begins && counts) {

@@ -41,10 +41,17 @@ export function isSteady(work: Work, source: DeviceRef): boolean {
  * zones become unknown; no open or close is invented. Going up lets retained knowledge count.
  */
 export function linkSignal(work: Work, signal: LinkSignal): void {
-  const { source, layer, up, reason } = signal;
+  const { source, layer, up, anew, reason } = signal;
   const key = deviceName(source);
   const before = own(work.state.links, key);
-  if (before?.[layer] === up) return;
+  if (before?.[layer] === up) {
+    // After a reload: what went on between the two sessions was told by neither.
+    if (anew === true && linkUp(before) === true) {
+      work.state = { ...work.state, links: { ...work.state.links, [key]: { ...before, upAt: now(work.at) } } };
+      resetCamera(work, source, true);
+    }
+    return;
+  }
   const base: LinkState = before ?? { bridge: null, device: null, since: work.at.wall };
   const link: LinkState = {
     bridge: layer === 'bridge' ? up : base.bridge,

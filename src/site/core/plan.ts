@@ -9,7 +9,9 @@ import type {
 } from '#site/model/index.ts';
 import { bridgeItself, modeOf } from '#site/model/index.ts';
 import { adoptAuthority, planInForce } from './authority.ts';
+import { deviceName } from './events.ts';
 import { leftOutStill } from './left-out.ts';
+import { carrierOf, linkUp } from './link.ts';
 import { troubleKey } from './trouble.ts';
 import type { AbandonedAlarm, SiteState, TimerState, WaitingAlarm } from './types.ts';
 import { own, periodOf } from './work.ts';
@@ -70,6 +72,7 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
       }),
     ),
     zones: pick(state.zones, (number) => zoneNumbers.has(number)),
+    links: pick(state.links, (device) => hasLink(plan, device)),
     silent: pick(state.silent, (number) => zoneNumbers.has(number)),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
     timers: pick(state.timers, (_, timer) => stillRuns(plan, timer)),
@@ -162,7 +165,8 @@ function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolea
     });
     delete retired[partition.id];
   }
-  for (const zone of plan.zones) if (own(zones, zone.number) === undefined) zones[zone.number] = newZone(zone, at);
+  for (const zone of plan.zones)
+    if (own(zones, zone.number) === undefined) zones[zone.number] = newZone(zone, at, isOnline(plan, state, zone));
   return { ...state, partitions, zones, retired };
 }
 
@@ -186,7 +190,7 @@ function newPartition(
 }
 
 /** A silent zone always looks closed: its level is kept elsewhere (safety 4). */
-function newZone(zone: ZonePlan, at: Stamp): ZoneState {
+function newZone(zone: ZonePlan, at: Stamp, online: boolean): ZoneState {
   return {
     number: zone.number,
     open: behaviour(zone).silent ? false : null,
@@ -194,9 +198,23 @@ function newZone(zone: ZonePlan, at: Stamp): ZoneState {
     tamper: false,
     bypassed: false,
     lowBattery: false,
-    online: zone.source.kind !== 'camera' && zone.source.kind !== 'nvr',
+    online,
     at: at.wall,
   };
+}
+
+/** What a camera or recorder sees is known while its events arrive; the zone may be given to one that is linked already. */
+const isOnline = (plan: SitePlan, { links }: SiteState, { source }: ZonePlan): boolean =>
+  (source.kind !== 'camera' && source.kind !== 'nvr') ||
+  linkUp(own(links, deviceName(carrierOf(plan, source)))) === true;
+
+/** A device that comes back must be heard anew. A channel has no link of its own, and a list that is absent is not known. */
+function hasLink({ cameras, nvrs, panels }: SitePlan, device: string): boolean {
+  const alone = cameras.filter(({ nvr }) => nvr === undefined).map(({ id }) => id);
+  return Object.entries({ camera: alone, nvr: nvrs, panel: panels }).every(
+    ([kind, ids]) =>
+      ids === undefined || !device.startsWith(`${kind}:`) || ids.some((id) => device === deviceName({ kind, id })),
+  );
 }
 
 function pick<T>(

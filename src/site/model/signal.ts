@@ -145,6 +145,8 @@ export type Signal =
       /** `bridge`: the process that speaks MQTT for the panel; `device`: the panel's wire, or the camera itself. */
       readonly layer: 'bridge' | 'device';
       readonly up: boolean;
+      /** The first word of a camera's or recorder's session: what an earlier one told of it counts no longer. */
+      readonly anew?: true;
       readonly reason?: string;
     }
   | ({

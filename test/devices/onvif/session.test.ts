@@ -124,6 +124,9 @@ describe('a camera that fails', () => {
     expect(made.signals.at(-1)).toMatchObject({ kind: 'link', reason: expect.stringContaining('No connection') });
     const again = await camera({}, first.server.port);
     await until(() => links(made.signals).at(-1) === true, 'the link up');
+    // Only the first word of a session says that what an earlier one told counts no longer.
+    const up = made.signals.filter((signal) => signal.kind === 'link' && signal.up);
+    expect(up).toEqual([expect.objectContaining({ anew: true }), expect.not.objectContaining({ anew: true })]);
     // The pull point of before the reboot was ended as far as the camera knew it.
     expect(again.server.seen.some((one) => one.operation === 'Unsubscribe' && one.path.endsWith('Idx=1'))).toBe(true);
   });

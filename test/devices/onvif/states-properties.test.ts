@@ -17,13 +17,18 @@ const things = {
 type Name = keyof typeof things;
 const names = Object.keys(things) as Name[];
 
+type Changes = readonly { readonly name: Name; readonly on: boolean }[];
+
 type Step =
   | { readonly what: 'is'; readonly name: Name; readonly on: boolean; readonly times: number }
   | { readonly what: 'pass'; readonly ms: number }
   /** The pull point is lost, with what happens meanwhile; repaired before anybody is told, or not. */
-  | { readonly what: 'lost'; readonly told: boolean; readonly meanwhile: readonly { name: Name; on: boolean }[] };
+  | { readonly what: 'lost'; readonly told: boolean; readonly meanwhile: Changes }
+  /** The daemon's cameras are made anew, and nobody is told that the link was gone. */
+  | { readonly what: 'reload'; readonly meanwhile: Changes };
 
 const change = fc.record({ name: fc.constantFrom(...names), on: fc.boolean() });
+const meanwhile = fc.array(change, { maxLength: 4 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
@@ -37,16 +42,18 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       what: fc.constant('lost' as const),
       told: fc.boolean(),
-      meanwhile: fc.array(change, { maxLength: 4 }),
+      meanwhile,
     }),
   },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('reload' as const), meanwhile }) },
 );
 
 /** A camera, what siteward makes of its messages, and a site whose zone it watches. */
 function rig() {
   const hall = { kind: 'camera', id: 'hall' } as const;
   const site = world();
-  const made = createNormaliser({ sourceOf: () => hall, wall: () => 0 });
+  const normaliser = () => createNormaliser({ sourceOf: () => hall, wall: () => 0 });
+  let made = normaliser();
   const truth = new Map<Name, boolean>(names.map((name) => [name, false]));
   let now = 1_000_000;
 
@@ -75,6 +82,11 @@ function rig() {
         if (truth.get(step.name) === step.on) return;
         truth.set(step.name, step.on);
         for (let n = 0; n < step.times; n += 1) say(step.name, 'Changed');
+      } else if (step.what === 'reload') {
+        made = normaliser();
+        for (const { name, on } of step.meanwhile) truth.set(name, on);
+        site.signal({ kind: 'link', source: hall, layer: 'device', up: true, anew: true });
+        subscribe();
       } else {
         if (step.told) {
           made.reset();
@@ -113,6 +125,24 @@ it('whatever was before, somebody who comes is an alarm of an armed site', () =>
       one.site.pass(60_000);
       one.apply({ what: 'is', name: 'one', on: true, times: 1 });
       expect(one.site.kinds()).toContain('alarm:burglary_interior:active');
+    }),
+    { numRuns: 100 },
+  );
+});
+
+const gaps = [{ what: 'reload' }, { what: 'lost', told: true }, { what: 'lost', told: false }] as const;
+
+it('whatever was before, somebody who comes during a reload or an interruption is an alarm of an armed site', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 20 }), fc.constantFrom(...gaps), (steps, gap) => {
+      const one = rig();
+      for (const each of steps) one.apply(each);
+      for (const name of names) one.apply({ what: 'is', name, on: false, times: 1 });
+      one.site.arm({ code: 'ok', actor: 'ann' });
+      one.site.pass(60_000);
+      one.site.log.length = 0;
+      one.apply({ ...gap, meanwhile: [{ name: 'one', on: true }] });
+      expect(one.site.kinds(one.site.log)).toContain('alarm:burglary_interior:active');
     }),
     { numRuns: 100 },
   );
