@@ -1,4 +1,4 @@
-import type { PartitionId, PartitionState, Signal, ZoneNumber } from '#site/model/index.ts';
+import type { ArmingWord, PartitionId, PartitionState, Signal, ZoneNumber } from '#site/model/index.ts';
 import { isCalmer } from '#site/model/index.ts';
 import { now, since } from './timers.ts';
 import { periodOf, setPartition, setPeriod, type Work } from './work.ts';
@@ -24,9 +24,10 @@ export function isDoubtful(work: Work, before: PartitionState, signal: Partition
 }
 
 /** What is known stays and is shown as not certain, so that alarms of zones go up meanwhile (safety 2). */
-export function doubt(work: Work, id: PartitionId, { stale }: PartitionState): void {
+export function doubt(work: Work, { id, stale, state }: PartitionState, said: ArmingWord): void {
   work.rules.add('safety 2');
   if (!stale) setPartition(work, id, { stale: true });
+  if (isCalmer(state, said) && state === 'triggered') setPeriod(work, id, { endDoubted: true });
 }
 
 /** A live word has called off an alarm. */

@@ -93,6 +93,7 @@ const period = z.strictObject({
   guard: optional(armMode),
   entered: list,
   unproven: optional(z.literal(true)),
+  endDoubted: optional(z.literal(true)),
   expected: optional(text),
   calledOff: optional(z.strictObject({ at: deadline, zones: list })),
   signalled: record(z.strictObject({ count: number, since: deadline })),

@@ -47,7 +47,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
   const isNews = !isToldAgain(work, about, signal);
   const before = partitionOf(work, plan.id);
   if (isDoubtful(work, before, signal)) {
-    doubt(work, plan.id, before);
+    doubt(work, before, signal.state);
     return;
   }
   if (before.stale) setPartition(work, plan.id, { stale: false });
@@ -57,7 +57,10 @@ export function observe(work: Work, signal: PartitionSignal): void {
     return;
   }
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
+  const { endDoubted } = periodOf(work.state, plan.id);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
+  else if (endDoubted && signal.state === 'triggered') anotherAlarm(work, plan, signal);
+  if (endDoubted) setPeriod(work, plan.id, { endDoubted: undefined });
   prove(work, signal, before);
   if (reached && before.request !== undefined) {
     settle(work, plan.id, before.request.commandId, signal.user === undefined ? 'done' : 'already');
@@ -135,6 +138,13 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
     setPeriod(work, plan.id, { expected: undefined });
     if (state === 'disarmed') noteCalledOff(work, before);
   }
+}
+
+/** The panel has ended the alarm that is known, though nobody can tell when: one told twice is better than one lost. */
+function anotherAlarm(work: Work, plan: PartitionPlan, { told, replay: late }: PartitionSignal): void {
+  setPartition(work, plan.id, { alarm: undefined, incident: undefined });
+  setPeriod(work, plan.id, { expected: undefined });
+  triggered(work, plan, late, { told, wasDisarmed: true });
 }
 
 /** An opening takes back the burglary; life safety ends with its cause, and a call for help is nobody's to take back (safety 1). */
@@ -255,7 +265,8 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
   const unproven = state === 'disarmed' && late.late !== true && periodOf(work.state, id).unproven === true;
   const flagged = state === 'unknown' || stale || unproven;
   if (!flagged && (state === 'disarmed' || state === 'arming')) return;
-  const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined;
+  const { endDoubted } = periodOf(work.state, id);
+  const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined && !endDoubted;
   name(work, id, zone);
   // The event of `triggered` was about this zone; now its name is known.
   if (anonymous) {
@@ -263,6 +274,8 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
     return;
   }
   if (flagged) work.rules.add('safety 2');
+  // The `triggered` that comes with it is the same.
+  if (endDoubted && late.late !== true) setPeriod(work, id, { endDoubted: undefined });
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
 }
 

@@ -115,6 +115,8 @@ export interface PeriodState {
   readonly unproven?: true;
   /** When a panel's live word ended the last alarm by a disarming, and the zones it was about. */
   readonly calledOff?: { readonly at: Deadline; readonly zones: readonly ZoneNumber[] };
+  /** The end of its alarm was told by a word that may be older than the alarm: the next `triggered` is another one. */
+  readonly endDoubted?: true;
   /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
   readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */

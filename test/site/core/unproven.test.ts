@@ -109,6 +109,41 @@ describe('a word that is not live and calmer than what is known', () => {
     expect(alarms(site, alarm())).toEqual(['burglary_perimeter 2 true']);
   });
 
+  describe('an alarm whose end was doubted', () => {
+    const doubted = (word: Signal, ...more: Signal[]) =>
+      told(restarted(told(world(panelHouse()), link(true), isIn('armed_away'), ...more, isIn('triggered'))), word);
+
+    it.each([retained('disarmed'), queued('disarmed'), retained('armed_away')])(
+      'is followed by another one with the next triggered: %j',
+      (word) => {
+        const site = doubted(word);
+        site.pass(3_600_000);
+        expect(alarms(site, isIn('triggered'))).toEqual(['burglary undefined false']);
+        expect(standing(site)).toBe('triggered');
+        // Told again it is the same.
+        expect(alarms(site, isIn('triggered'))).toEqual([]);
+      },
+    );
+
+    it('is followed by none when the panel says live that it has ended, or says nothing', () => {
+      const site = told(doubted(retained('disarmed')), isIn('disarmed'), isIn('armed_away'));
+      expect(alarms(site, isIn('triggered'))).toHaveLength(1);
+      expect(alarms(site, isIn('triggered'))).toEqual([]);
+      expect(alarms(restarted(site), isIn('triggered'))).toEqual([]);
+    });
+
+    it.each<[string, Signal[]]>([
+      ['named', [alarm()]],
+      ['not named', []],
+    ])('is one alarm with its zone, whose zone before was %s', (_, before) => {
+      const site = doubted(retained('disarmed'), ...before);
+      const calm = { ...alarm(), alarm: false } as Signal;
+      const said = [calm, alarm(), isIn('triggered')].flatMap((signal) => alarms(site, signal));
+      expect(said.filter((one) => one.endsWith('2 true'))).toHaveLength(1);
+      expect(said.filter((one) => !one.endsWith('2 true'))).toHaveLength(before.length);
+    });
+  });
+
   describe('an alarm that was called off live', () => {
     const calledOff = () =>
       restarted(
