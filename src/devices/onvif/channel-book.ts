@@ -42,6 +42,8 @@ interface Kept {
 }
 
 const memoryMs = 1000;
+/** For the first reading: the store answers late while a machine starts. */
+const firstRecallMs = 5000;
 const settingsTopics = /^(Media\/(ProfileChanged|ConfigurationChanged)|Configuration\/)/;
 
 export function createChannelBook(options: {
@@ -65,6 +67,7 @@ export function createChannelBook(options: {
   let bindings = new Map<DeviceId, Binding>();
   let bySource = new Map<string, DeviceId>();
   let identities: Map<DeviceId, Identity> | undefined;
+  let keptText = '';
   let kept: Kept = { roster: [], numbers: false };
   let zeroSeen = false;
   let version = 0;
@@ -121,44 +124,53 @@ export function createChannelBook(options: {
     else log.info(facts, 'the channel is known');
   }
 
-  /** What earlier runs knew; once. A memory that hangs or fails must not keep the recorder from being watched. */
+  /**
+   * What earlier runs knew; until it works. A memory that hangs or fails must not keep the recorder from being watched: then
+   * the channels are those of now, nothing is written over what is kept, and it is soon asked again.
+   */
   async function recall(signal: AbortSignal): Promise<void> {
     if (identities !== undefined) return;
-    const get = (key: string) =>
-      withDeadline(memoryMs, signal, () => memory.get(key), 'the memory').catch(() => {
-        signal.throwIfAborted();
-        return undefined;
-      });
-    const [roster, ...texts] = await Promise.all([
-      get(rosterKey(nvr.id)),
-      ...ids.map((id) => get(channelKey(nvr.id, id))),
-    ]);
-    const known = ids.map((id, at): [DeviceId, Identity | undefined] => [id, parseIdentity(texts[at])]);
-    identities = new Map(known.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]])));
-    kept = parseKept(roster);
+    const ms = topology === undefined ? firstRecallMs : memoryMs;
+    const get = (key: string) => withDeadline(ms, signal, async () => memory.get(key), 'the memory');
+    try {
+      const [roster, ...texts] = await Promise.all([
+        get(rosterKey(nvr.id)),
+        ...ids.map((id) => get(channelKey(nvr.id, id))),
+      ]);
+      const known = ids.map((id, at): [DeviceId, Identity | undefined] => [id, parseIdentity(texts[at])]);
+      identities = new Map(known.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]])));
+      const before = parseKept(roster);
+      kept = {
+        roster: before.roster.length > 0 ? before.roster : kept.roster,
+        numbers: before.numbers || kept.numbers,
+      };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.warn({ reason: describe(error) }, 'could not read what was remembered of the channels');
+    }
   }
 
   async function keep(signal: AbortSignal): Promise<void> {
-    const set = (key: string, value: unknown) =>
-      withDeadline(memoryMs, signal, () => memory.set(key, JSON.stringify(value)), 'the memory').catch(() => {
-        signal.throwIfAborted();
-      });
+    if (identities === undefined) return;
     for (const { channel, identity } of bindings.values()) {
-      if (identity === undefined || JSON.stringify(identity) === JSON.stringify(identities?.get(channel))) continue;
-      identities?.set(channel, identity);
-      await set(channelKey(nvr.id, channel), identity);
+      if (identity === undefined || JSON.stringify(identity) === JSON.stringify(identities.get(channel))) continue;
+      if (await set(channelKey(nvr.id, channel), JSON.stringify(identity), signal)) identities.set(channel, identity);
     }
-    await keepRoster(set);
-  }
-
-  let keptText = '';
-  async function keepRoster(set: (key: string, value: unknown) => Promise<void>): Promise<void> {
     const text = JSON.stringify(kept);
     // The memory takes 4 KiB; a recorder with more than that in tokens is known anew after a restart.
     if (text === keptText || text.length > 4000) return;
-    keptText = text;
-    await set(rosterKey(nvr.id), kept);
+    if (await set(rosterKey(nvr.id), text, signal)) keptText = text;
   }
+
+  /** False when it failed; it is tried again when the channels are read again. */
+  const set = (key: string, text: string, signal: AbortSignal): Promise<boolean> =>
+    withDeadline(memoryMs, signal, async () => memory.set(key, text), 'the memory').then(
+      () => true,
+      () => {
+        signal.throwIfAborted();
+        return false;
+      },
+    );
 
   /** Losses are told when they have lasted; what the device says about a channel's picture is kept from going up before. */
   function refine(signals: readonly Signal[], now: number): readonly Signal[] {
@@ -209,7 +221,8 @@ export function createChannelBook(options: {
     },
     async run(signal) {
       for (;;) {
-        await wake.wait(topology === undefined ? timing.topologyAtLeastMs : timing.topologyEveryMs, signal);
+        const isUnsure = topology === undefined || identities === undefined;
+        await wake.wait(isUnsure ? timing.topologyAtLeastMs : timing.topologyEveryMs, signal);
         await sleep(readAt + timing.topologyAtLeastMs - clock.monotonic(), signal);
         if (!options.isUp()) continue;
         await read(signal).catch((error: unknown) => {

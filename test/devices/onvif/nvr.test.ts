@@ -224,6 +224,25 @@ describe('a recorder that gives out its tokens anew', () => {
     third.model.queue.push(person(3));
     await until2(third, 'camera:yard person+');
   });
+
+  it('is noticed once the memory can be read, and nothing was written over it before', async () => {
+    const memory = new Map<string, string>();
+    const first = await site(recorderModel(), {}, { memory });
+    await until(() => memory.has('onvif/roster/rec') && memory.has('onvif/channel/rec/third'), 'what is kept');
+    await first.cameras.stop();
+    const kept = [...memory].filter(([key]) => /roster|channel/.test(key));
+    let fails = true;
+    memory.get = (key) => {
+      if (fails && /roster|channel/.test(key)) throw new Error('away');
+      return Map.prototype.get.call(memory, key);
+    };
+    const second = await site(recorderModel({ channels: shifted() }), {}, { memory });
+    await until(() => links(second.signals).includes(true), 'the link');
+    await until(() => channel(second, 'yard')?.state === 'bound', 'the channels as they are now');
+    expect([...memory].filter(([key]) => /roster|channel/.test(key))).toEqual(kept);
+    fails = false;
+    await until(() => channel(second, 'yard')?.state === 'doubtful', 'the doubt');
+  });
 });
 
 describe('a recorder that names channel 000 in every event', () => {
