@@ -35,6 +35,7 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...partitionClaims(document),
     ...unknownPartitions(document),
     ...unknownCameras(document),
+    ...silentViews(document),
     ...crossZones(document),
     ...apartZones(document),
     ...rulesOfPanels(document),
@@ -88,6 +89,19 @@ function unknownPartitions(document: ConfigDocument): Problem[] {
 function unknownCameras(document: ConfigDocument): Problem[] {
   const named = panelZones(document).flatMap(({ path }) => items(document, ...path, 'cameras'));
   return unknownNames(document, named, 'camera', idsAmong(document, views(document)));
+}
+
+/** What a camera sees is shown to everybody, so it is no silent hold-up (safety 4); a button wired to it may be one. */
+function silentViews(document: ConfigDocument): Problem[] {
+  return views(document)
+    .map(({ path }) => at(document, [...path, 'zone_type']))
+    .filter(({ value }) => value === 'panic_silent')
+    .map(({ path }) =>
+      document.problem(path, {
+        message: 'is for hold-up buttons, not for what a camera sees',
+        expected: 'the button under inputs, or another type',
+      }),
+    );
 }
 
 /** Both zones of a pair exist, differ, and are burglary zones; life safety never waits for a second zone (safety 1). */

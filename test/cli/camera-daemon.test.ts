@@ -19,7 +19,7 @@ partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
 cameras:
   # Looks at the yard.
 ${camera('yard', cameras.yard, 'name: Yard, zone: "21", pictures: armed')}
-${camera('lobby', cameras.lobby, 'zone: "22", zone_type: panic_silent')}
+${camera('lobby', cameras.lobby, 'inputs: { "1": { zone: "22", zone_type: panic_silent } }')}
 `,
   });
   await eventually(

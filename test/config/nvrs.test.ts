@@ -98,6 +98,16 @@ describe('nvrs', () => {
       `nvrs:\n${nvr('r', '{ id: a, source: x, position: 1 }')}`,
       'nvrs[0].channels[0].source: or position is needed, and only one of them',
     ],
+    [
+      'a channel that is a silent hold-up',
+      `nvrs:\n${nvr('r', '{ id: a, position: 1, zone: "1", zone_type: panic_silent }')}`,
+      'nvrs[0].channels[0].zone_type: is for hold-up buttons, not for what a camera sees',
+    ],
+    [
+      'a camera that is a silent hold-up',
+      'cameras: [ { id: a, url: "http://192.0.2.1/", zone: "1", zone_type: panic_silent } ]\n',
+      'cameras[0].zone_type: is for hold-up buttons, not for what a camera sees',
+    ],
     ['no channel', `nvrs:\n${nvr('r', '')}`, 'nvrs[0].channels:'],
     [
       'a password without a user',
@@ -114,6 +124,11 @@ describe('nvrs', () => {
       /cameras\[1\]: there is no such camera.*did you mean "door"/,
     );
     expect(problems(minimal + panel.replace(', dor', '') + both)).toEqual([]);
+  });
+
+  it('take a silent button that is wired to one', () => {
+    const wired = nvr('r', '{ id: a, position: 1 }', ', inputs: { "7": { zone: "7", zone_type: panic_silent } }');
+    expect(problems(`${minimal}nvrs:\n${wired}`)).toEqual([]);
   });
 
   it('need a partition for a zone where the site has more than one', () => {
