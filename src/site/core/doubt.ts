@@ -11,8 +11,7 @@ const calledOffMs = 12 * 3_600_000;
 /**
  * A word that was retained, or that waited in a queue, against what is on disk. A broker that crashes, and a box whose power was
  * cut, come back with older words than the site has heard, and no mark tells them from true ones. So such a word never disarms
- * and never ends an alarm (safety 2, I3), nor does it tell an alarm again that was called off: only a live word does, however
- * long that takes.
+ * and never ends an alarm (safety 2, I3), nor does it set off again what was called off: only a live word does, however long that takes.
  */
 export function isDoubtful(work: Work, before: PartitionState, signal: PartitionSignal): boolean {
   const { state, replay, waited } = signal;
@@ -20,7 +19,13 @@ export function isDoubtful(work: Work, before: PartitionState, signal: Partition
   if (isCalmer(before.state, state)) return true;
   // What waited is told all the same: it may be another alarm, and one told twice is better than one lost.
   const { calledOff } = periodOf(work.state, before.id);
-  return replay && state === 'triggered' && calledOff !== undefined && since(work.at, calledOff.at) < calledOffMs;
+  return (
+    replay &&
+    state === 'triggered' &&
+    before.state !== state &&
+    calledOff !== undefined &&
+    since(work.at, calledOff.at) < calledOffMs
+  );
 }
 
 /** What is known stays and is shown as not certain, so that alarms of zones go up meanwhile (safety 2). */
@@ -37,6 +42,15 @@ export function noteCalledOff(work: Work, before: PartitionState): void {
   setPeriod(work, id, { calledOff: { at: now(work.at), zones } });
 }
 
-/** Whether a zone's alarm was called off with that of the partition, so that a retained one may be the same. */
-export const isCalledOff = (work: Work, id: PartitionId, zone: ZoneNumber): boolean =>
-  periodOf(work.state, id).calledOff?.zones.includes(zone) === true;
+/** A retained alarm may be the one that was called off, or another. It is told once; by a zone of its own, each other zone is told too. */
+export function noteRetold(work: Work, id: PartitionId, by: 'partition' | 'zone'): void {
+  const { calledOff } = periodOf(work.state, id);
+  if (calledOff === undefined) return;
+  setPeriod(work, id, { calledOff: { ...calledOff, retold: true, ...(by === 'zone' && { zones: [] }) } });
+}
+
+/** Whether the retained alarm of a zone is the one that was told again of its partition. */
+export function isRetold(work: Work, id: PartitionId, zone: ZoneNumber): boolean {
+  const { calledOff } = periodOf(work.state, id);
+  return calledOff?.retold === true && calledOff.zones.includes(zone) && since(work.at, calledOff.at) < calledOffMs;
+}

@@ -95,7 +95,7 @@ const period = z.strictObject({
   unproven: optional(z.literal(true)),
   endDoubted: optional(z.literal(true)),
   expected: optional(text),
-  calledOff: optional(z.strictObject({ at: deadline, zones: list })),
+  calledOff: optional(z.strictObject({ at: deadline, zones: list, retold: optional(z.literal(true)) })),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),
   localAt: optional(number),

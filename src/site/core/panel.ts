@@ -13,7 +13,7 @@ import { modeOf } from '#site/model/index.ts';
 import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
-import { doubt, isCalledOff, isDoubtful, noteCalledOff } from './doubt.ts';
+import { doubt, isDoubtful, isRetold, noteCalledOff, noteRetold } from './doubt.ts';
 import { deviceName, emit, place } from './events.ts';
 import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
@@ -48,6 +48,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
   const before = partitionOf(work, plan.id);
   if (isDoubtful(work, before, signal)) {
     doubt(work, before, signal.state);
+    if (signal.state === 'triggered') retell(work, plan, signal);
     return;
   }
   if (before.stale) setPartition(work, plan.id, { stale: false });
@@ -140,6 +141,15 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   }
 }
 
+/** What is retained may be an alarm of the time when nobody listened. */
+function retell(work: Work, plan: PartitionPlan, { told }: PartitionSignal): void {
+  if (told !== undefined || periodOf(work.state, plan.id).calledOff?.retold === true) return;
+  noteRetold(work, plan.id, 'partition');
+  const zone = suspect(work, plan, true);
+  const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
+  raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan), flagged: true, late: true });
+}
+
 /** The panel has ended the alarm that is known, though nobody can tell when: one told twice is better than one lost. */
 function anotherAlarm(work: Work, plan: PartitionPlan, { told, replay: late }: PartitionSignal): void {
   setPartition(work, plan.id, { alarm: undefined, incident: undefined });
@@ -218,9 +228,11 @@ function triggered(
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
   setPeriod(work, plan.id, { expected: isIn ? undefined : zone.number });
-  const source = plan.panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: plan.panel });
-  raise(work, { kind, partition: plan.id, zone, source, ...(late ? { late } : {}) });
+  raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan), ...(late ? { late } : {}) });
 }
+
+const sourceOfPanel = ({ panel }: PartitionPlan): string =>
+  panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: panel });
 
 /**
  * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. Fire and the like that
@@ -257,7 +269,7 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): voi
     return;
   }
   for (const id of zone.partitions)
-    if (!expected && !(replay && isCalledOff(work, id, zone.number))) burglary(work, id, zone, late);
+    if (!expected && !(replay && isRetold(work, id, zone.number))) burglary(work, id, zone, late);
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
@@ -275,7 +287,8 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
   }
   if (flagged) work.rules.add('safety 2');
   // The `triggered` that comes with it is the same.
-  if (endDoubted && late.late !== true) setPeriod(work, id, { endDoubted: undefined });
+  if (late.late === true) noteRetold(work, id, 'zone');
+  else if (endDoubted) setPeriod(work, id, { endDoubted: undefined });
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
 }
 

@@ -150,11 +150,33 @@ describe('a word that is not live and calmer than what is known', () => {
         told(world(panelHouse()), link(true), isIn('armed_away'), alarm(), isIn('triggered'), isIn('disarmed')),
       );
 
-    it('is not told again by a retained word, of its zone neither', () => {
-      const site = calledOff();
-      expect(alarms(site, alarm(true))).toEqual([]);
-      expect(alarms(site, retained('triggered'))).toEqual([]);
+    const live = (is: boolean): Signal => ({ ...alarm(), alarm: is }) as Signal;
+
+    it.each<[string, Signal[], string]>([
+      ['the zone first', [alarm(true), retained('triggered')], 'burglary_perimeter 2 true'],
+      ['the partition first', [retained('triggered'), alarm(true)], 'burglary undefined true'],
+    ])('is told once by retained words, since it may be another, and sets nothing off: %s', (_, words, expected) => {
+      const site = restarted(told(calledOff(), live(false)));
+      expect(words.flatMap((word) => alarms(site, word))).toEqual([expected]);
+      expect(site.log.findLast((effect) => effect.kind === 'event')).toMatchObject({ event: { late: true } });
       expect(standing(site)).toBe('disarmed?');
+      const again = restarted(site);
+      expect(words.flatMap((word) => alarms(again, word))).toEqual([]);
+    });
+
+    it('does not hide another zone, nor its own on another day', () => {
+      const site = restarted(told(calledOff(), live(false)));
+      const other = { ...alarm(true), zone: '3' } as Signal;
+      expect([other, alarm(true)].flatMap((word) => alarms(site, word))).toHaveLength(2);
+      const later = restarted(told(calledOff(), live(false), retained('triggered')));
+      later.ms += 86_400_000;
+      expect(alarms(later, alarm(true))).toHaveLength(1);
+    });
+
+    it('is known once it is told live, and not in doubt then', () => {
+      const site = restarted(told(calledOff(), isIn('triggered')));
+      expect(alarms(site, retained('triggered'))).toEqual([]);
+      expect(standing(site)).toBe('triggered');
     });
 
     it.each<[string, number, Signal[]]>([
