@@ -9,7 +9,7 @@ import type {
   Signal,
   ZonePlan,
 } from '#site/model/index.ts';
-import { modeOf } from '#site/model/index.ts';
+import { isCalmer, modeOf } from '#site/model/index.ts';
 import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
@@ -51,12 +51,14 @@ export function observe(work: Work, signal: PartitionSignal): void {
     if (signal.state === 'triggered') retell(work, plan, signal);
     return;
   }
-  if (before.stale) setPartition(work, plan.id, { stale: false });
   if (!isNews || signal.reminder === true) return;
   if (isHistory(work, signal)) {
+    // Without a time it may be newer than what is known.
+    if (signal.ageMs === undefined && isCalmer(before.state, signal.state)) doubt(work, before, signal.state);
     history(work, signal);
     return;
   }
+  if (before.stale) setPartition(work, plan.id, { stale: false });
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   const { endDoubted } = periodOf(work.state, plan.id);
   if (signal.state !== before.state) mirror(work, plan, signal, reached);

@@ -201,11 +201,31 @@ describe('an opening or closing out of the memory of a panel', () => {
     expect(rig.site.word()).toBe('triggered');
   });
 
+  it('leaves what is not certain so, where it says nothing of now', () => {
+    const rig = reporting();
+    const isStale = () => rig.site.state.partitions.p1?.stale;
+    const opening = { frame: 'f', sentAt: 1 };
+    rig.say('Nri1/OP7', undefined, opening);
+    rig.say('Ori1/OP7');
+    expect(isStale()).toBe(false);
+    rig.restart();
+    rig.say('Nri1/OP7', undefined, opening);
+    rig.say('Nri1/OP7', minutes(60));
+    rig.say('Ori1/OP7');
+    expect(isStale()).toBe(true);
+    // A zone's alarm goes up meanwhile (safety 2).
+    expect(rig.say('Nri1/BA002').events).toMatchObject([{ evidence: [{}, { type: 'arming_not_known' }] }]);
+    rig.restart();
+    rig.say('Nri1/CL7');
+    expect(isStale()).toBe(false);
+  });
+
   it('without a time disarms nothing', () => {
     const rig = reporting();
     rig.say('Nri1/CL7');
     expect(armings(rig.say('Ori1/OP7'))).toEqual(['disarmed true']);
-    expect(rig.site.word()).toBe('armed_away');
+    // And yet it may be newer than the closing.
+    expect(rig.site.state.partitions.p1).toMatchObject({ state: 'armed_away', stale: true });
     rig.say('Nri1/OP7');
     expect(rig.site.word()).toBe('disarmed');
     rig.say('Ori1/CL7');
