@@ -5,8 +5,8 @@ export interface Lease {
   /** When the camera forgets it unless it is renewed. */
   readonly endsAt: number;
   readonly renewable: boolean;
-  /** A pull held for longer would outlive the pull point. */
-  readonly longestPullMs: number;
+  /** From now to its renewal: a pull held for longer could outlive it. */
+  readonly halfMs: number;
 }
 
 const longestLeaseMs = 180_000;
@@ -18,6 +18,13 @@ export function leaseOf(grantedMs: number, now: number): Lease {
     replaceAt: now + grantedMs * 0.9,
     endsAt: now + grantedMs,
     renewable: true,
-    longestPullMs: Math.max(1000, half),
+    halfMs: half,
   };
+}
+
+const leastPullMs = 1000;
+
+/** How long a pull may be held that begins now: it must not outlive the pull point. */
+export function longestPullMs({ renewable, halfMs, replaceAt }: Lease, now: number): number {
+  return Math.max(leastPullMs, renewable ? halfMs : Math.min(halfMs, replaceAt - now));
 }

@@ -27,7 +27,7 @@ export interface Normaliser {
   expire(now: number): readonly Signal[];
   /** Other sources may be meant now by the same messages: what is on moves to them, which is no edge (`replay`). */
   remap(now: number): readonly Signal[];
-  /** The device was asked how things stand: for a while `Initialized` tells that, later that something is new. */
+  /** The device was asked how things stand: for a while after its first answer `Initialized` tells that, later that something is new. */
   subscribed(now: number): void;
   /** Forgets what was told, so that the device's present states are told again. */
   reset(): void;
@@ -105,8 +105,10 @@ export function createNormaliser(options: {
       return { signals, outcomes };
     },
     expire(now) {
+      // It has answered, perhaps only now, and perhaps with nothing.
+      settledAt ??= now + presentMs;
       // An object that went while nobody listened is told by not being told of: its `Deleted` is lost.
-      if (hasTold && settledAt !== undefined && now >= settledAt) {
+      if (hasTold && now >= settledAt) {
         hasTold = false;
         for (const source of all()) source.goneSince(subscribedAt);
       }
@@ -119,7 +121,7 @@ export function createNormaliser(options: {
       return signals;
     },
     subscribed(now) {
-      settledAt = now + presentMs;
+      settledAt = undefined;
       subscribedAt = now;
       hasTold = false;
     },

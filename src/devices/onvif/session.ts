@@ -2,13 +2,14 @@ import type { Logger } from 'pino';
 import { describe, type ErrorCode, isCode, SitewardError } from '#errors.ts';
 import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { never, sleep, wakeup } from '#lib/wait.ts';
+import { never, sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
 import type { CameraStatus, CameraWarning, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
 import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
 import { Intake } from './intake.ts';
+import { longestPullMs } from './lease.ts';
 import { Link } from './link.ts';
 import type { Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
@@ -107,8 +108,10 @@ export class CameraSession {
         await this.#recover(error, signal).catch(() => undefined);
       }
     }
-    // The run's own signal is gone; the goodbye has its own short deadline.
-    await this.#point.end(never());
+    // The run's own signal is gone. Beyond the deadline nothing is forgotten any more: a new session may run by then.
+    await withDeadline(endMs, never(), (short) => this.#point.end(short), 'the end of a pull point').catch(
+      () => undefined,
+    );
     this.#link.enter('stopped');
   }
 
@@ -216,14 +219,15 @@ export class CameraSession {
   /** Not longer than the camera and the pull point can, nor than until something is due by itself. */
   #holdMs(): number {
     const { clock, sense } = this.#options;
-    const dueMs = Math.max(leastHoldMs, sense.dueMs(clock.monotonic()));
-    return Math.min(this.#hold.ms, this.#point.lease.longestPullMs, dueMs);
+    const now = clock.monotonic();
+    const dueMs = Math.max(leastHoldMs, sense.dueMs(now));
+    return Math.min(this.#hold.ms, longestPullMs(this.#point.lease, now), dueMs);
   }
 
   async #pullOnce(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { clock, timing, sense } = this.#options;
     const began = clock.monotonic();
-    const { messages } = await this.#pullWithPatience(timeoutMs, signal);
+    const { messages, wasCut } = await this.#pullWithPatience(timeoutMs, signal);
     this.#lastPullAt = clock.wall();
     const { heard, signals, eager } = this.#intake.take(messages);
     await this.#flows(signal);
@@ -231,6 +235,8 @@ export class CameraSession {
     // What the device tells of its start comes with the first pulls.
     const news = this.#point.pulls === 2 ? this.#news.restart() : [];
     await this.#emit(sense.refine([...signals, ...news], clock.monotonic()));
+    // What was in the answer that was cut comes no more: the states it told are asked for.
+    if (wasCut) await this.#synchronise(signal);
     // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
     await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
   }
@@ -260,13 +266,13 @@ export class CameraSession {
   }
 
   /** A connection that was cut while the camera held the request means that it cannot hold so long: once more, shorter. */
-  async #pullWithPatience(timeoutMs: number, signal: AbortSignal): Promise<Pulled> {
+  async #pullWithPatience(timeoutMs: number, signal: AbortSignal): Promise<Pulled & { readonly wasCut: boolean }> {
     const { clock, timing, events } = this.#options;
     const began = clock.monotonic();
     try {
       const pulled = await this.#point.pull(timeoutMs, signal);
       this.#hold.held(timeoutMs, false);
-      return pulled;
+      return { ...pulled, wasCut: false };
     } catch (error) {
       const heldMs = clock.monotonic() - began;
       if (!isCode(error, 'camera_unreachable') || heldMs < timing.emptyPullMs || signal.aborted) throw error;
@@ -276,7 +282,7 @@ export class CameraSession {
       const pulled = await this.#point.pull(shorterMs, signal);
       this.#hold.held(shorterMs, true);
       await this.#learn(signal);
-      return pulled;
+      return { ...pulled, wasCut: true };
     }
   }
 
@@ -330,6 +336,8 @@ export class CameraSession {
 }
 
 const leastHoldMs = 1000;
+/** Less than a part of the daemon has for its stop. */
+const endMs = 1800;
 /** So often within this time a pull point that worked is gone: nobody's reboots. */
 const vanishes = { times: 3, windowMs: 30 * 60_000 };
 const mute: CameraWarning = {

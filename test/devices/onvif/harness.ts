@@ -34,6 +34,8 @@ export interface HarnessOptions {
   nvrs?: readonly NvrOptions[];
   readonly timing?: Partial<Timing>;
   readonly memory?: Map<string, string>;
+  /** In place of one upon `memory`. */
+  readonly port?: MemoryPort;
   readonly emit?: (signals: readonly Signal[]) => Promise<void>;
   readonly clock?: Clock;
 }
@@ -60,7 +62,7 @@ export function harness(cameras: readonly CameraOptions[], options: HarnessOptio
       clock: options.clock ?? systemClock(),
       log: pino({ level: 'silent' }),
       metrics,
-      memory: memoryPort(memory),
+      memory: options.port ?? memoryPort(memory),
       emit: options.emit ?? (async (more) => void signals.push(...more)),
       timing: { ...quick, ...options.timing },
     }),

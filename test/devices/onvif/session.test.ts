@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import type { Signal } from '#site/model/index.ts';
-import { detections, type Harness, harness, links, until } from './harness.ts';
+import { detections, type Harness, harness, links, memoryPort, until } from './harness.ts';
 import {
   type CameraModel,
   cameraModel,
@@ -156,6 +157,65 @@ describe('a camera that fails', () => {
     expect(server.count('Renew')).toBeGreaterThanOrEqual(2);
     expect(server.count('Unsubscribe')).toBeGreaterThanOrEqual(1);
     expect(links(made.signals)).toEqual([true]);
+  });
+
+  it('asks how things stand when an answer was cut: what was in it comes no more', async () => {
+    let pulls = 0;
+    const { model, server } = await camera({
+      queue: [motion(false, 'Initialized')],
+      before: async (request) => {
+        if (request.operation === 'SetSynchronizationPoint' && pulls > 1) model.queue.push(motion(true, 'Initialized'));
+        if (request.operation !== 'PullMessages') return undefined;
+        pulls += 1;
+        if (pulls !== 2) return undefined;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return { cut: '<env:Envelope' };
+      },
+    });
+    const made = await run([yard(server)]);
+    await until(() => detections(made.signals).length >= 2, 'somebody who came with the lost answer');
+    expect(detections(made.signals)[1]).toMatchObject({ active: true, replay: false });
+    expect(model.made).toBe(1);
+  });
+
+  it('holds no pull beyond the end of a pull point that cannot be renewed', async () => {
+    const clock = systemClock();
+    const { model, server } = await camera({
+      grantedMs: 60_000,
+      before: ({ operation }) => (operation === 'Renew' ? fault('ActionNotSupported', '') : undefined),
+    });
+    // A lease of a minute is over in 0.6 s.
+    await run([yard(server)], { clock: { ...clock, monotonic: () => clock.monotonic() * 100 } });
+    const asked = () =>
+      server.seen
+        .filter(({ operation }) => operation === 'PullMessages')
+        .map(({ body }) => Number(/Timeout>PT([\d.]+)S</.exec(body)?.[1]));
+    await until(() => asked().some((seconds) => seconds > 1 && seconds < 20), 'a shorter pull before the end');
+    await until(() => model.made > 1, 'the next pull point');
+  });
+
+  it('forgets no pull point after its time to stop: a new session may have remembered its own by then', async () => {
+    const waits = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+    const { server } = await camera({
+      before: async ({ operation }) => {
+        if (operation === 'GetSystemDateAndTime') return { hang: true };
+        if (operation === 'Unsubscribe') await waits(1200);
+        return undefined;
+      },
+    });
+    const key = 'onvif/subscription/yard';
+    const url = `${server.url}/onvif/sub?Idx=1`;
+    const memory = new Map([[key, JSON.stringify({ url, to: url, parameters: [] })]]);
+    const port = memoryPort(memory);
+    const get = async (one: string) => {
+      if (one === key) await waits(900);
+      return port.get(one);
+    };
+    const made = await run([yard(server)], { port: { ...port, get } });
+    await until(() => server.count('GetSystemDateAndTime') > 0, 'the first call');
+    await made.cameras.stop();
+    expect(server.count('Unsubscribe')).toBe(1);
+    expect(memory.has(key)).toBe(true);
   });
 
   it('does not disturb another one by hanging', async () => {

@@ -16,6 +16,9 @@ function normaliser() {
     ...made,
     holdsBack: () => made.holdsBack,
     subscribe: () => made.subscribed(now),
+    pass(ms: number) {
+      now += ms;
+    },
     see(...texts: string[]) {
       now += 1000;
       return short(made.take(read(...texts), now).signals);
@@ -161,6 +164,20 @@ describe('the states of a camera', () => {
     camera.see(motion(false));
     camera.subscribe();
     expect(camera.see(motion(true, 'Initialized'))).toEqual(['motion+']);
+  });
+
+  it('that a camera tells with its first answer are none, however late that comes', () => {
+    const camera = normaliser();
+    camera.subscribe();
+    camera.pass(25_000);
+    const tamper = note('tns1:RuleEngine/TamperDetector/Tamper', { IsTamper: 'true' }, { operation: 'Initialized' });
+    expect(camera.see(tamper)).toEqual(['tamper+ replay']);
+    camera.subscribe();
+    camera.expireAfter(25_000);
+    camera.expireAfter(10_000);
+    expect(camera.see(note('tns1:RuleEngine/LineDetector/Crossed', {}, { operation: 'Initialized' }))).toEqual([
+      'line!',
+    ]);
   });
 
   it('that are created long after the subscription are news: another object, another crossing', () => {
