@@ -47,6 +47,15 @@ function parse(reported: string, base: URL): URL | undefined {
 
 const isUnspecified = (host: string) => host === '0.0.0.0' || host === '[::]';
 
+/**
+ * A reported address as people may see it: without the user before its host, and without the values of what looks like a
+ * login in its path or query (`/user=admin_password=x_channel=1.sdp`). Rather a part too much than half a password.
+ */
+export const shownAddress = (address: string): string =>
+  address
+    .replace(/^([a-z][\w+.-]*:\/\/).*@/i, '$1')
+    .replaceAll(/((?:use|usr|pas|psw|pwd|auth|token|secret|key)\w*=)(?:(?!_[a-z]+=)[^&])*/gi, '$1...');
+
 /** Name and password inside an address would end up in logs. */
 function withoutUser(url: URL): URL {
   url.username = '';

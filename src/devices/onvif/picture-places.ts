@@ -1,4 +1,4 @@
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import type { DeviceId } from '#site/model/index.ts';
 import { type AddressMode, pictureAddresses } from './address.ts';
 import type { ChannelBook } from './channel-book.ts';
@@ -56,8 +56,7 @@ export function channelPlace({ device, reads, addresses }: At, book: ChannelBook
       const { token, other, position } = profile();
       const address = await reads.snapshotAddress(token, signal);
       const isShared =
-        other !== undefined && address === (await reads.snapshotAddress(other, signal).catch(() => undefined));
-      signal.throwIfAborted();
+        other !== undefined && address === (await reads.snapshotAddress(other, signal).catch(unlessTold));
       return pictureAddresses(isShared ? ofChannel(address, position) : address, device.base, addresses);
     },
     async stream(signal) {
@@ -66,6 +65,11 @@ export function channelPlace({ device, reads, addresses }: At, book: ChannelBook
     },
     profiles: undefined,
   };
+}
+
+/** A profile without a picture address shares none; one that could not be asked may. */
+function unlessTold(error: unknown): undefined {
+  if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) throw error;
 }
 
 /** `channel=` in a shared address is the first channel's number, 0 or 1; without it nobody knows whose picture comes. */

@@ -1,5 +1,6 @@
 import { isCode, SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
+import { shownAddress } from './address.ts';
 import type { Snapshot } from './camera.ts';
 import type { Device } from './device.ts';
 import type { PictureClient } from './picture-client.ts';
@@ -91,7 +92,7 @@ export function createPictures(options: {
         learning = undefined;
         await addresses();
         const address = await place.stream(lifetime.signal);
-        if (address !== undefined) stream = withoutUser(address);
+        if (address !== undefined) stream = shownAddress(address);
       } catch {
         // Learned again when a picture is asked for; the failure is told then.
       }
@@ -103,8 +104,6 @@ export function createPictures(options: {
     close: () => lifetime.abort(new SitewardError('stopped', 'The camera session was stopped')),
   };
 }
-
-const withoutUser = (address: string) => address.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1');
 
 /** A line in which each waits for the one before. */
 export function oneAtATime(): Turn {

@@ -328,6 +328,21 @@ describe('pictures of channels', () => {
     await expect(bytes(one, 'third')).rejects.toThrow(/snapshot_url/);
   });
 
+  it('of one shared address are not mixed up either while the recorder cannot be asked for another', async () => {
+    const model = recorderModel({ shared: '/channel.jpg?channel={}' });
+    const ordinary = model.script;
+    let isCut = true;
+    model.script = (request, camera) =>
+      isCut && request.operation === 'GetSnapshotUri' && request.body.includes('Profile_101')
+        ? { reset: true }
+        : ordinary(request, camera);
+    const one = await site(model);
+    await until(() => channel(one, 'third')?.state === 'bound', 'the channels');
+    await expect(bytes(one, 'third')).rejects.toMatchObject({ code: 'camera_unreachable' });
+    isCut = false;
+    expect((await bytes(one, 'third')).equals(Buffer.from(picture(3)))).toBe(true);
+  });
+
   it('come from the configured address, where there is one', async () => {
     const model = recorderModel();
     const camera = await startCamera(model.script);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pictureAddresses, repairAddress } from '#devices/onvif/address.ts';
+import { pictureAddresses, repairAddress, shownAddress } from '#devices/onvif/address.ts';
 import { cameraOptions } from '#devices/onvif/index.ts';
 
 describe('one entry of cameras', () => {
@@ -83,5 +83,20 @@ describe('an address a camera reports', () => {
       'http://198.51.100.7:82/p.jpg',
     ]);
     expect(tries('http://10.0.0.1:8080/p.jpg')).toEqual(['http://198.51.100.7:8080/p.jpg']);
+  });
+});
+
+describe('an address of a camera as it is shown', () => {
+  it.each([
+    ['rtsp://10.0.0.9:554/live/1?channel=2&subtype=0', 'rtsp://10.0.0.9:554/live/1?channel=2&subtype=0'],
+    ['rtsp://u:p@10.0.0.9/live', 'rtsp://10.0.0.9/live'],
+    ['rtsp://u:s/e@cr?et@10.0.0.9/live', 'rtsp://10.0.0.9/live'],
+    ['rtsp://10.0.0.9/live?loginuse=u&loginpas=s/e_cret&x=1', 'rtsp://10.0.0.9/live?loginuse=...&loginpas=...&x=1'],
+    [
+      'rtsp://10.0.0.9/user=u_password=s_ec/ret_channel=1_stream=0.sdp',
+      'rtsp://10.0.0.9/user=..._password=..._channel=1_stream=0.sdp',
+    ],
+  ])('has no part of a password: %s', (address, shown) => {
+    expect(shownAddress(address)).toBe(shown);
   });
 });

@@ -1,5 +1,6 @@
 import type { SitewardError } from '#errors.ts';
 import { readJpeg } from '#lib/jpeg.ts';
+import { shownAddress } from '../address.ts';
 import { createPictureClient } from '../picture-client.ts';
 import { cameraPlace } from '../picture-places.ts';
 import { createPictures } from '../pictures.ts';
@@ -72,7 +73,7 @@ async function tellStreams({ reads, tell, signal }: Examination, profiles: reado
   const streams: { profile: string; url: string }[] = [];
   for (const { token } of profiles.slice(0, maxStreams)) {
     const address = await reads.streamAddress(token, signal).catch(unlessAborted(signal));
-    if (address !== undefined) streams.push({ profile: token, url: withoutUser(address) });
+    if (address !== undefined) streams.push({ profile: token, url: shownAddress(address) });
   }
   if (profiles.length === 0) return;
   tell({
@@ -84,10 +85,6 @@ async function tellStreams({ reads, tell, signal }: Examination, profiles: reado
     facts: { streams },
   });
 }
-
-/** User, and what looks like a password in the query. */
-const withoutUser = (address: string): string =>
-  address.replace(/^([a-z]+:\/\/)[^/@]*@/i, '$1').replaceAll(/([?&](?:user|pass|pwd|auth|token)\w*=)[^&]*/gi, '$1...');
 
 async function tellPicture({ camera, reads, mode, device, clock, tell, signal }: Examination): Promise<void> {
   const pictures = createPictures({
