@@ -75,8 +75,8 @@ export class Dangers {
     if (zone === undefined) {
       const { partition } = danger;
       const at = partition === undefined ? {} : { partition };
-      const late = replay ? { replay, report: `retained ${name}` } : {};
-      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...late }];
+      // After a restart it may be told twice: the end of the one before may never have been heard.
+      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...(replay && { replay }) }];
     }
     // A second one at the same zone is a second alarm, and the end of one before this run may never have been heard.
     const levels = isMore || !replay ? [false, true] : [true];

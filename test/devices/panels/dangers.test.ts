@@ -122,6 +122,25 @@ describe('a danger without a zone of its own', () => {
     expect(again.later()).toEqual([]);
   });
 
+  it('that is retained is another one after an end, in the same run and in the next', () => {
+    const one = site({ profile: 'zigbee2mqtt', ...two });
+    const burns = (here: typeof one) => {
+      here.says('zigbee2mqtt/attic', '{"smoke":true}', true);
+      return [here.later(), here.later()];
+    };
+    expect(burns(one)).toEqual([['fire active - - late'], []]);
+    expect(burns(one)).toEqual([[], []]);
+    one.says('zigbee2mqtt/attic', '{"smoke":false}');
+    one.runner.brokerLost('gone');
+    one.runner.brokerFound();
+    one.says('zigbee2mqtt/bridge/state', '{"state":"online"}');
+    expect(burns(one)).toEqual([['fire active - - late'], []]);
+    one.says('zigbee2mqtt/attic', '{"smoke":false}');
+    const again = site({ profile: 'zigbee2mqtt', ...two });
+    again.house.state = one.house.state;
+    expect(burns(again)).toEqual([['fire active - - late'], []]);
+  });
+
   it('goes to the zone that stands for it, which is calm when the last of them is', () => {
     const zones = { '10': { type: 'fire', key: 'fire' } };
     const one = site({ profile: 'zigbee2mqtt', zones });
