@@ -81,11 +81,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
         pulse: true,
         replay: present,
       });
-      if (mayTell(detection, now)) signals.push(signal);
-      else if (!present) {
-        late.set(`${detection}|${item ?? ''}`, signal);
-        result = 'flood';
-      }
+      const isRoom = mayTell(detection, now);
+      if (isRoom || neverWaits(detection)) signals.push(signal);
+      else if (!present) late.set(`${detection}|${item ?? ''}`, signal);
+      if (!isRoom && !present) result = 'flood';
     }
     return result;
   }
@@ -161,14 +160,15 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   const groupsOf = ({ row, message, classes }: Entry): readonly Group[] =>
     classes.flatMap((detection) => groups.get(`${detection}|${itemOf(row, message, detection) ?? ''}`) ?? []);
 
-  /** Tells a group's state if it differs from what was told last. Over the cap nothing is told until there is room again. */
+  /** Tells a group's state if it differs from what was told last. Over the cap only inputs are told until there is room again. */
   function settle(group: Group, now: number, signals: Signal[]): 'done' | 'flood' {
     const on = group.shownBy.size > 0;
     if (on === group.told) return 'done';
-    if (!mayTell(group.detection, now)) return 'flood';
+    const isRoom = mayTell(group.detection, now);
+    if (!isRoom && !neverWaits(group.detection)) return 'flood';
     group.told = on;
     signals.push(signalOf(group, group.message, { active: on, pulse: false, replay: group.replay }));
-    return 'done';
+    return isRoom ? 'done' : 'flood';
   }
 
   /** What nobody has to act on leaves half of the room to the rest. */
@@ -263,6 +263,9 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
     },
   };
 }
+
+/** A contact may be a hold-up button or a fire detector, which no flood keeps waiting (safety 1). It counts as part of the flood. */
+const neverWaits = (detection: DetectionClass): boolean => detection === 'input';
 
 /** Tells things of one class apart that are not merged: inputs by their token, topics nobody knows by their name. */
 function itemOf(row: TopicRow, message: Notification, detection: DetectionClass): string | undefined {

@@ -1,5 +1,6 @@
-import type { Command, SitePlan, ZoneNumber } from '#site/model/index.ts';
+import type { Command, DetectionClass, SitePlan, ZoneNumber } from '#site/model/index.ts';
 import { decide } from './decide.ts';
+import { deviceName } from './events.ts';
 import { isSilentKey, zoneKey } from './reports.ts';
 import type { Decision, Holdable, Input, SiteState } from './types.ts';
 import { zonePlan } from './work.ts';
@@ -36,16 +37,23 @@ export function visibleInput(plan: SitePlan, input: Input): Input | undefined {
   if (input.kind !== 'signal') return input;
   const { signal } = input;
   if (signal.kind === 'detection') {
-    const { kind, id } = signal.source;
-    return plan.zones.some((zone) => behaviour(zone).silent && zone.source.kind === kind && zone.source.id === id)
-      ? undefined
-      : input;
+    const { detection, source } = signal;
+    const isHidden = plan.zones.some(
+      (zone) =>
+        behaviour(zone).silent &&
+        deviceName(zone.source) === deviceName(source) &&
+        (zone.input === undefined || mayBeInput.has(detection)),
+    );
+    return isHidden ? undefined : input;
   }
   if (signal.kind === 'alarm' && signal.alarm === 'panic_silent') return undefined;
   if (signal.kind !== 'zone' || !isSilent(plan, signal)) return input;
   const shown = withoutLevel(signal);
   return shown === undefined ? undefined : { ...input, signal: shown };
 }
+
+/** What a silent button that is wired to a device may be told as besides; what the device sees is visible. */
+const mayBeInput: ReadonlySet<DetectionClass> = new Set(['input', 'relay', 'other']);
 
 /** What everybody may know of a decision, and of the state before it. */
 export interface Seen {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createNormaliser } from '#devices/onvif/normalise.ts';
 import { readNotifications } from '#devices/onvif/notification.ts';
+import type { TopicRow } from '#devices/onvif/topic-row.ts';
 import { topicFinder, topicTable } from '#devices/onvif/topics.ts';
 import { parseXml } from '#lib/xml.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
@@ -9,8 +10,8 @@ import { motion, notification, soap } from './scripted-camera.ts';
 
 const read = (...texts: string[]) => readNotifications(parseXml(soap(texts.join(''))));
 
-function normaliser() {
-  const made = createNormaliser({ sourceOf: () => ({ kind: 'camera', id: 'yard' }), wall: () => 5 });
+function normaliser(own: readonly TopicRow[] = []) {
+  const made = createNormaliser({ sourceOf: () => ({ kind: 'camera', id: 'yard' }), wall: () => 5, own });
   let now = 1_000_000;
   return {
     ...made,
@@ -298,6 +299,19 @@ describe('the states of a camera', () => {
     expect([...told, ...camera.expireAfter(1000)]).toContain('line!');
     camera.expireAfter(1000);
     expect(camera.holdsBack()).toBe(false);
+  });
+
+  it('safety 1: in a flood an input waits for nothing, however short it is pressed', () => {
+    const camera = normaliser();
+    const button = (on: boolean) =>
+      note('tns1:Device/Trigger/DigitalInput', { LogicalState: String(on) }, { source: { InputToken: 'DI1' } });
+    camera.see(button(false));
+    const flood = Array.from({ length: 400 }, (_, at) => motion(at % 2 === 0));
+    const told = camera.see(...flood, button(true), button(false), button(true), ...flood);
+    expect(told.filter((one) => one.startsWith('input'))).toEqual(['input+', 'input-', 'input+']);
+    const pressed = notification({ topic: 'tns1:Mine/Button', source: { InputToken: 'DI2' }, data: {} });
+    const own = normaliser([{ topic: 'Mine/Button', kind: 'pulse', detection: 'input', token: ['InputToken'] }]);
+    expect(own.see(...flood, pressed).at(-1)).toBe('input!');
   });
 
   it('of more objects than can be kept end when the last one of all has left', () => {

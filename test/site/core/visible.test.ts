@@ -1,9 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Decision, decide, markOf, type SiteState, visibleDecision, visibleState } from '#site/core/index.ts';
-import type { SitePlan } from '#site/model/index.ts';
+import {
+  type Decision,
+  decide,
+  type Input,
+  markOf,
+  type SiteState,
+  visibleDecision,
+  visibleState,
+} from '#site/core/index.ts';
+import type { DetectionClass, SitePlan, ZonePlan } from '#site/model/index.ts';
 import { anyCommand, anyStep, play, type Step, source, story } from './stories.ts';
-import { house, panelHouse, partition, zone } from './world.ts';
+import { house, panelHouse, partition, stamp, world, zone } from './world.ts';
 
 const engine = house({
   partitions: [partition('p1', { abortDelayMs: 30_000, confirmationMs: 60_000 }), partition('p2')],
@@ -88,4 +96,20 @@ describe.each([
       { kind: 'zone', source, zone: '12', lowBattery: true, replay: false },
     ]);
   });
+});
+
+it('safety 4: of a camera with a silent button wired to it, what it sees is visible, and nothing that may be the button', () => {
+  const hall = { kind: 'camera', id: 'hall' } as const;
+  const wired = zone('42', 'panic_silent', { source: hall, input: 'In_1' });
+  const shows = (zones: readonly ZonePlan[], detection: DetectionClass) => {
+    const site = world(house({ zones: [...house().zones, ...zones] }));
+    const about = { source: hall, detection, active: true, pulse: false, replay: false, topic: 'x' } as const;
+    const input: Input = { kind: 'signal', at: stamp(0), signal: { kind: 'detection', ...about } };
+    const decision = decide(site.plan, site.state, input);
+    return visibleDecision(site.plan, site.state, { input, decision }) !== undefined;
+  };
+  const classes = ['person', 'motion', 'tamper', 'input', 'relay', 'other'] as const;
+  expect(classes.map((one) => shows([wired], one))).toEqual([true, true, true, false, false, false]);
+  const seen = zone('43', 'panic_silent', { source: hall });
+  expect(classes.map((one) => shows([seen], one))).toEqual(classes.map(() => false));
 });
