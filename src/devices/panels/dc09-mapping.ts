@@ -213,6 +213,7 @@ export class ReportMapping {
     return {
       ...{ kind: 'alarm', source: this.#mapping.panel, alarm, code },
       ...(partition === undefined ? {} : { partition }),
+      ...(partition === undefined && !isWhole(report.area) ? { elsewhere: true } : {}),
       ...(zone === undefined ? {} : { zone }),
     };
   }
@@ -277,7 +278,7 @@ export class ReportMapping {
     const key = normalKey(area ?? '', 'number');
     const named = partitions.get(key) ?? partitions.get(aliases.get(key) ?? '');
     if (named !== undefined || partitions.size !== 1) return named;
-    return key === '' || key === '0' ? [...partitions.values()][0] : undefined;
+    return isWhole(area) ? [...partitions.values()][0] : undefined;
   }
 
   #owned(zone: ZoneNumber): PartitionId | undefined {
@@ -286,6 +287,9 @@ export class ReportMapping {
     return more === undefined ? one : undefined;
   }
 }
+
+/** It names no area; 0 is "the whole panel". */
+const isWhole = (area: string | undefined): boolean => ['', '0'].includes(normalKey(area ?? '', 'number'));
 
 /** Types that stand for no alarm of their own. */
 const noAlarm: ReadonlySet<ZoneType> = new Set<ZoneType>([

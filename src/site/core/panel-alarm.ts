@@ -16,7 +16,8 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   const silent = alarm === 'panic_silent';
   if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, signal)) return;
   const zone = signal.zone === undefined ? undefined : zonePlan(work.plan, signal.zone);
-  const armed = alarm === 'burglary' && signal.partition === undefined ? armedOf(work, source.id, zone) : [];
+  const isAnywhere = signal.partition === undefined && (signal.elsewhere !== true || zone !== undefined);
+  const armed = alarm === 'burglary' && isAnywhere ? armedOf(work, source.id, zone) : [];
   const from = work.effects.length;
   if (zone !== undefined) {
     const facts = {

@@ -172,6 +172,8 @@ export type Signal =
       readonly source: DeviceRef;
       readonly alarm: PanelAlarm;
       readonly partition?: PartitionId;
+      /** Its panel names a partition that the site does not have. */
+      readonly elsewhere?: true;
       readonly zone?: ZoneNumber;
       /** The code it was reported with. */
       readonly code?: { readonly contactId?: string; readonly sia?: string };

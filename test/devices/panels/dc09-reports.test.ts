@@ -268,8 +268,8 @@ describe('a sabotage', () => {
 });
 
 describe('a burglary', () => {
-  it.each(['NBA099', '1130 00 099', '1130 05 099'])(
-    '%s of nothing that is configured is an alarm of the panel, and of those partitions that are armed',
+  it.each(['NBA099', 'Nri0/BA099', '1130 00 099'])(
+    '%s that names nothing at all is an alarm of the panel, and of those partitions that are armed',
     (data) => {
       const rig = reporting({ partitions: { p1: '1', p2: '2' } });
       const states = () => ['p1', 'p2'].map((id) => rig.site.word(id));
@@ -290,6 +290,21 @@ describe('a burglary', () => {
       expect(states()).toEqual(['triggered', 'triggered']);
     },
   );
+
+  it.each(['Nri5/BA099', '1130 05 099'])('%s of an area the site has not is in none of its partitions', (data) => {
+    for (const partitions of [{ p1: '1', p2: '2' }, { p1: '1' }]) {
+      const rig = reporting({ partitions });
+      rig.say('Nri1/CL7');
+      const said = rig.say(data);
+      expect(said.told).toEqual(['burglary active ']);
+      expect(said.events).toMatchObject([{ signalToStation: true, contactId: '130' }]);
+      expect(said.hints).toHaveLength(2);
+      expect(rig.site.word()).toBe('armed_away');
+      expect(rig.say(data).told).toEqual(['burglary active ']);
+      // So that nobody takes it back who opens another one.
+      expect(rig.say('Nri1/OP7').told).toEqual([]);
+    }
+  });
 
   it('of a zone in several areas without a word of the area triggers those that are armed', () => {
     const rig = reporting({ partitions: { p1: '1', p2: '2' }, common: ['2'] });
