@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { chown, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
@@ -57,7 +58,7 @@ export async function add(address: string, options: AddOptions): Promise<ExitCod
       `this is a recorder, or a camera with several pictures (${tokens}): say --nvr to add it with its ${found.sources.length} channels`,
     );
   }
-  const secretFile = password === undefined ? undefined : freeSecretFile(site, id);
+  const secretFile = password === undefined ? undefined : await freeSecretFile(site, id, password);
   const entry = {
     ...{ id, name, url, username: options.user },
     ...(secretFile !== undefined && { password: { file: secretFile } }),
@@ -142,6 +143,7 @@ export async function keep(change: {
   if (options.dryRun) return;
   if (password === undefined || secretFile === undefined) return writeSiteFile(site, text);
   const owner = await secretOwner(site);
+  const wasThere = existsSync(secretFile);
   await withFile(secretFile, async () => {
     const made = await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
     // Whoever may read the secret must be let into the folder as well.
@@ -151,7 +153,7 @@ export async function keep(change: {
   try {
     await writeSiteFile(site, text);
   } catch (error) {
-    await rm(secretFile, { force: true });
+    if (!wasThere) await rm(secretFile, { force: true });
     throw error;
   }
 }

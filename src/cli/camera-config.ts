@@ -1,4 +1,5 @@
-import { stat } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import {
@@ -12,6 +13,7 @@ import {
   sitePlan,
 } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
+import type { Secret } from '#lib/secret.ts';
 import { panelProblems } from '../daemon/folders.ts';
 import { withFile } from './user-file.ts';
 
@@ -97,15 +99,18 @@ export function secretFolder({ file, text }: SiteFile): string {
   return known === undefined ? join(dirname(resolve(file)), 'secrets') : dirname(known);
 }
 
-/** A file for the password of `id` that nothing in the configuration refers to. */
-export function freeSecretFile(site: SiteFile, id: string): string {
+/**
+ * A file for the password of `id` that nothing in the configuration refers to and that is not there yet: it might hold the
+ * only copy of something else. One with this very password is what an earlier try has left.
+ */
+export async function freeSecretFile(site: SiteFile, id: string, password: Secret): Promise<string> {
   const taken = secretFiles(site.text);
   const folder = secretFolder(site);
   const names = [`camera-${id}`, ...Array.from({ length: 100 }, (_, n) => `camera-${id}-${n + 2}`)];
-  const free = names.map((name) => join(folder, name)).find((path) => !taken.includes(path));
-  if (free === undefined)
-    throw new SitewardError('file_unusable', `${folder} has no free name for the password of ${id}`);
-  return free;
+  for (const path of names.map((name) => join(folder, name)).filter((name) => !taken.includes(name))) {
+    if (!existsSync(path) || (await readFile(path, 'utf8').catch(() => '')) === `${password.reveal()}\n`) return path;
+  }
+  throw new SitewardError('file_unusable', `${folder} has no free name for the password of ${id}`);
 }
 
 /** Files that secrets lie in, in the order of the text. */

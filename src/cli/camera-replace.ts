@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { changeEntry } from '#config/index.ts';
+import { changeEntry, type Members } from '#config/index.ts';
 import type { Inspected } from '#devices/onvif/index.ts';
 import {
   type ChangeOptions,
@@ -43,7 +43,7 @@ export async function replace(id: string, address: string, options: ChangeOption
   const password = await cameraPassword(options);
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket, id);
-  const secretFile = password === undefined ? undefined : freeSecretFile(site, id);
+  const secretFile = password === undefined ? undefined : await freeSecretFile(site, id, password);
   const text = changeEntry(site.text, place.section, place.index, {
     url,
     username: options.user,
@@ -51,12 +51,11 @@ export async function replace(id: string, address: string, options: ChangeOption
     tls_fingerprint: fingerprintOf(found).tls_fingerprint,
     // An address of the old device.
     snapshot_url: undefined,
+    ...withoutPictures(before, place),
   });
   await keep({ site, text, password, secretFile, options });
   if (!options.dryRun) await removeSecret(before.password, text, secretFolder(site));
-  const lost = place.kind === 'nvr' ? lostChannels(site, place, found) : [];
-  if (lost.length > 0)
-    console.error(`siteward: the new device has no picture for ${lost.join(', ')}; correct "source" of these channels`);
+  if (place.kind === 'nvr') tellChannels(site, place, found);
   if (options.json) console.log(JSON.stringify({ id, url, ...shownFound(found), written: !options.dryRun }));
   else console.log(foundText(found));
   return await finish(site, options, `${place.kind} ${id} is replaced in ${site.file}`, (cameras) =>
@@ -64,12 +63,34 @@ export async function replace(id: string, address: string, options: ChangeOption
   );
 }
 
-/** Channels whose source the new device does not have. */
-function lostChannels({ settings }: SiteFile, { index }: Place, { sources }: Inspected): string[] {
-  const tokens = sources.map(({ token }) => token);
-  return (settings.nvrs[index]?.channels ?? [])
-    .filter(({ source }) => source !== undefined && !tokens.includes(source))
-    .map(({ id }) => id);
+/** The channels of a recorder without picture addresses of the old device, which must not get the new password. */
+function withoutPictures({ channels }: Record<string, unknown>, { url }: Place): Members {
+  if (!Array.isArray(channels)) return {};
+  const { hostname } = new URL(url);
+  const isOld = (channel: Members) => URL.parse(String(channel.snapshot_url))?.hostname === hostname;
+  if (!channels.some(isOld)) return {};
+  return {
+    channels: channels.map((channel: Members) => {
+      const { snapshot_url: _, ...rest } = channel;
+      return isOld(channel) ? rest : channel;
+    }),
+  };
+}
+
+/** Says which channels need another word of the installer. */
+function tellChannels({ settings }: SiteFile, { index }: Place, { sources }: Inspected): void {
+  const channels = settings.nvrs[index]?.channels ?? [];
+  const hasPicture = ({ source, position = 0 }: (typeof channels)[number]) =>
+    source === undefined ? position <= sources.length : sources.some(({ token }) => token === source);
+  const ids = (some: typeof channels) => some.map(({ id }) => id).join(', ');
+  const lost = channels.filter((one) => !hasPicture(one));
+  if (lost.length > 0)
+    console.error(`siteward: the new device has no picture for ${ids(lost)}; correct "source" of these channels`);
+  const placed = channels.filter((one) => one.position !== undefined && hasPicture(one));
+  if (placed.length > 0)
+    console.error(
+      `siteward: ${ids(placed)} will be doubted if the new device names its sources otherwise than the old one ("siteward camera list" shows it); name these channels by "source" then`,
+    );
 }
 
 /** A secret of ours that nothing refers to any more. */

@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -227,6 +236,16 @@ describe('add', () => {
     writeFileSync(file, untouched().replace('    zone: "21"', `    username: u\n    password: { file: ${shared} }`));
     expect((await run(adding(camera.url, 'yard'), password)).code).toBe(0);
     expect(readFileSync(join(dir, 'keys', 'camera-yard'), 'utf8')).toBe(`${password}\n`);
+  });
+
+  test('a file that lies there under the name of its secret stays as it is', async () => {
+    const { camera } = await guarded();
+    const there = join(dir, 'secrets', 'camera-yard');
+    mkdirSync(join(dir, 'secrets'));
+    writeFileSync(there, 'of somebody else\n');
+    expect((await run(adding(camera.url, 'yard'), password)).code).toBe(0);
+    expect(readFileSync(there, 'utf8')).toBe('of somebody else\n');
+    expect(parse(text()).cameras[1].password).toEqual({ file: `${there}-2` });
   });
 
   test('a certificate a camera made itself is shown and written down', async () => {

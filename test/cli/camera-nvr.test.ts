@@ -90,6 +90,34 @@ test('a recorder is offered with its channels, added with them, watched, and rem
   expect(readFileSync(site.config, 'utf8')).toBe(`${before}nvrs: []\n`);
 }, 180_000);
 
+test('of a recorder that is replaced no picture address of the old one stays, and who is named by place is told', async () => {
+  const file = join(site.folder, 'moved.yaml');
+  const given = join(site.folder, 'moved-password');
+  writeFileSync(given, 'secret');
+  writeFileSync(
+    file,
+    `site: { id: "1", external_id: hq, timezone: Europe/Berlin }
+bridge: { external_id: sw-1 }
+partitions: [ { id: p1, name: Shop } ]
+store: { dir: ${join(site.folder, 'moved')} }
+nvrs:
+  - id: old
+    url: http://192.0.2.9/onvif/device_service
+    channels:
+      - { id: door, source: VideoSource_1, snapshot_url: "http://192.0.2.9:8080/1.jpg" }
+      - { id: hall, position: 2, snapshot_url: "http://192.0.2.77/2.jpg" }
+      - { id: roof, position: 9 }
+`,
+  );
+  const password = ['--user', 'u', '--password-file', given];
+  const ran = await run('replace', 'old', recorder.url, '--config', file, ...password);
+  expect(ran.code).toBe(0);
+  expect(ran.err).toMatch(/no picture for roof;[\s\S]*hall will be doubted/);
+  const now = readFileSync(file, 'utf8');
+  expect(now).not.toContain('192.0.2.9');
+  expect(now).toContain('http://192.0.2.77/2.jpg');
+});
+
 test.skipIf(process.getuid?.() !== 0)(
   'written by root, the password is readable for the user of the state directory',
   async () => {
