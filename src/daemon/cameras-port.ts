@@ -90,7 +90,9 @@ export function camerasPort({
 
     async trust(id) {
       const device = deviceOf(id);
-      return { trusted: device, fingerprint: await running(house).trust(device) };
+      const fingerprint = await running(house).trust(device);
+      void note(auditNotes.certificate(device, fingerprint));
+      return { trusted: device, fingerprint };
     },
   };
 }
@@ -107,7 +109,7 @@ function running(house: House): Cameras {
 }
 
 /** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */
-function isSilent(view: SiteView, id: string): boolean {
+export function isSilent(view: SiteView, id: string): boolean {
   const silent = silentZones(view);
   const channels = view.plan.cameras.filter(({ nvr }) => nvr === id).map((one) => one.id);
   const mine = [id, ...channels];
@@ -162,10 +164,12 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
   if (status === undefined) return {};
   const { state, reason, manufacturer, model, firmware, serial, profiles, stream, warnings, hints = [] } = status;
   const up = view.links.find(({ source }) => source.kind !== 'panel' && source.id === id)?.up;
+  const isHidden = isSilent(view, id);
   return {
     ...{ state, since: isoTime(status.since), reachable: state === 'connecting' ? null : status.reachable },
-    ...{ authenticated: status.authenticated ?? null, events: up ?? null, unknown_topics: status.unknownTopics.length },
-    ...timeOf('last_event', isSilent(view, id) ? undefined : status.lastEventAt),
+    ...{ authenticated: status.authenticated ?? null, events: up ?? null },
+    unknown_topics: isHidden ? 0 : status.unknownTopics.length,
+    ...timeOf('last_event', isHidden ? undefined : status.lastEventAt),
     ...timeOf('reboot_seen', status.rebootSeenAt),
     ...(status.clockOffsetS !== undefined && { clock_offset_s: status.clockOffsetS }),
     ...given({ reason, manufacturer, model, firmware, serial, profiles, stream }),

@@ -49,10 +49,14 @@ export function doubtHints(
   });
 }
 
-/** What the technician should see to at cameras and recorders, and the topics nobody knows. */
+/**
+ * What the technician should see to at cameras and recorders, and the topics nobody knows; not those of a device with a
+ * silent button, which may come by one of them (safety 4).
+ */
 export function cameraHints(
   cameras: readonly Pick<CameraStatus, 'kind' | 'id' | 'unknownTopics' | 'warnings' | 'hints'>[],
   now: number,
+  isSilent: (id: string) => boolean,
 ): StatusDocument['hints'] {
   return cameras.flatMap(({ kind, id, unknownTopics, warnings, hints = [] }) => {
     const device = `${kind} ${id}`;
@@ -60,7 +64,7 @@ export function cameraHints(
     return [
       ...warnings.map(({ code, text }) => ({ ...said, about: code, text })),
       ...hints.map((text) => ({ ...said, about: kind === 'nvr' ? 'channels' : 'camera', text })),
-      ...unknownTopics.map(({ topic, count, items, lastAt, line }) => ({
+      ...(isSilent(id) ? [] : unknownTopics).map(({ topic, count, items, lastAt, line }) => ({
         device,
         about: topic,
         text: `an event topic siteward does not know, kept as "other"; if you know what it means, put this line, with its class, under "topics:" of the ${kind}`,

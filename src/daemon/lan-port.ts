@@ -11,7 +11,7 @@ import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
 import { callForHelp } from './call-for-help.ts';
-import { camerasPort } from './cameras-port.ts';
+import { camerasPort, isSilent } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
@@ -96,7 +96,7 @@ export function lanPort(options: {
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...doubtHints(house.controller?.view()),
           ...panelHints(house),
-          ...cameraHints(house.cameras?.status() ?? [], options.clock.wall()),
+          ...cameraHints(house.cameras?.status() ?? [], options.clock.wall(), (id) => isSilent(viewOf(house), id)),
         ],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });

@@ -88,6 +88,16 @@ export const auditNotes = {
     ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
   }),
 
+  /** Another certificate of a camera or recorder was accepted; the log says which. */
+  certificate: (device: string, fingerprint: string): AuditDraft => ({
+    ...local,
+    kind: 'config',
+    target: `camera ${device}`,
+    action: 'certificate_trusted',
+    outcome: 'done',
+    after: fingerprint,
+  }),
+
   login: (actor: string): AuditDraft => ({
     ...local,
     kind: 'login',

@@ -28,7 +28,7 @@ function viewWith(
 
 const status: CameraStatus = {
   ...{ id: 'yard', state: 'pulling', since: 0, lastEventAt: 1_800_000_000_000, lastPullAt: 1_800_000_000_000 },
-  ...{ clockOffsetS: 2, model: '007', serial: '123', unknownTopics: [], reachable: true, warnings: [] },
+  ...{ clockOffsetS: 2, model: '007', serial: '123', unknownTopics: [{}], reachable: true, warnings: [] },
 } as unknown as CameraStatus;
 
 const message = {
@@ -78,7 +78,7 @@ test('a camera is shown with what is known of it', async () => {
       expect.objectContaining({
         ...{ id: 'yard', kind: 'camera', name: 'Yard', url: 'http://192.0.2.10/onvif/device_service', zone: '21' },
         ...{ pictures: 'alarm', reachable: true, events: true, last_event: '2027-01-15T08:00:00.000Z' },
-        ...{ clock_offset_s: 2, model: '007', serial: '123', troubles: [] },
+        ...{ clock_offset_s: 2, model: '007', serial: '123', troubles: [], unknown_topics: 1 },
       }),
     ],
   });
@@ -100,9 +100,10 @@ test('messages are given from a number on', async () => {
 });
 
 test('the certificate a camera shows now is accepted, and told', async () => {
-  const { ask, taken } = rig(viewWith());
+  const { ask, taken, audit } = rig(viewWith());
   expect(await (await ask('/yard/trust', 'POST')).json()).toEqual({ trusted: 'yard', fingerprint: 'AA:BB' });
   expect(taken).toEqual(['yard']);
+  expect(audit).toMatchObject([{ action: 'certificate_trusted', target: 'camera yard', after: 'AA:BB' }]);
 });
 
 test.each(['/gone/events', '/gone/snapshot', '/gone/trust'])('%s: there is no such camera', async (path) => {
@@ -115,6 +116,7 @@ test('nothing that moves with the messages of a camera is shown where they may b
   const list = JSON.stringify(await (await ask('')).json());
   expect(list).toContain('"id":"yard"');
   expect(list).not.toMatch(/last_event|"zone"/);
+  expect(list).toContain('"unknown_topics":0');
   const events = await ask('/yard/events');
   expect([events.status, await events.json()]).toMatchObject([409, { code: 'camera_refused' }]);
 });

@@ -5,7 +5,7 @@ import { sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import type { DeviceId, DeviceRef, Signal } from '#site/model/index.ts';
 import { apart, type Binding, bind, type Identity, nextRoster } from './bindings.ts';
 import type { ChannelStatus, MemoryPort } from './camera.ts';
-import { alwaysZero, type Claim, channelNumbers, claimOf } from './channels.ts';
+import { alwaysZero, type Claim, channelNumbers, claimOf, isDeviceLevel } from './channels.ts';
 import { createLosses } from './losses.ts';
 import type { Notification } from './notification.ts';
 import type { NvrOptions } from './options.ts';
@@ -206,7 +206,8 @@ export function createChannelBook(options: {
     heard(message, signals) {
       for (const { source } of signals) if (source.kind === 'camera') lastEventAt.set(source.id, clock.wall());
       if (settingsTopics.test(message.topic) && message.operation !== 'Initialized') wake.wake();
-      const numbers = channelNumbers(message);
+      // A wired contact may be called 001, which says nothing about the channels.
+      const numbers = isDeviceLevel(message, find) ? [] : channelNumbers(message);
       if (numbers.includes(alwaysZero)) zeroSeen = true;
       if (!kept.numbers && numbers.some((number) => number !== alwaysZero)) {
         kept = { ...kept, numbers: true };

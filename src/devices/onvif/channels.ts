@@ -30,6 +30,11 @@ const deviceLevel: ReadonlySet<DetectionClass> = new Set([
   'access',
 ]);
 
+export function isDeviceLevel({ topic }: Notification, find: TopicFinder): boolean {
+  const detection = find(topic)?.detection;
+  return detection !== undefined && deviceLevel.has(detection);
+}
+
 /**
  * The source a message names, by the first of these that fits; undefined is the device as a whole, and never "the first
  * channel": (1) a source's token, (2) a configuration's, (3) an analytics configuration's, (4) a profile's, (5) a special word
@@ -42,8 +47,7 @@ export function claimOf(
   roster: readonly string[],
   find: TopicFinder,
 ): Claim | undefined {
-  const detection = find(message.topic)?.detection;
-  if (detection !== undefined && deviceLevel.has(detection)) return undefined;
+  if (isDeviceLevel(message, find)) return undefined;
   const known = new Map(topology.sources.map(({ token }) => [token, token]));
   const exact =
     byItems(message.source, sourceItems, known) ??

@@ -259,6 +259,10 @@ describe('a recorder that names channel 000 in every event', () => {
     one.model.queue.push(zero('000'));
     await until2(one, 'nvr:rec person+');
     expect(status(one)?.hints?.join()).toContain('channel 000');
+    const input = { topic: 'tns1:Device/Trigger/DigitalInput', operation: 'Changed', data: { LogicalState: 'true' } };
+    one.model.queue.push(notification({ ...input, source: { Source: '001' } }));
+    await until2(one, 'nvr:rec input+');
+    expect(status(one)?.hints?.join()).toContain('channel 000');
     one.model.queue.push(zero('001'));
     await until2(one, 'camera:yard person+');
     await until2(one, 'camera:door person+ replay');
