@@ -62,7 +62,7 @@ panels:
     await site.broker?.restart();
   };
 
-  it('disarms nothing and tells no alarm again: after its crash, a start or a reload of siteward, and a power cut', async () => {
+  it('disarms nothing, and tells an alarm that may be another once in all: after its crash, a start or a reload of siteward, and a power cut', async () => {
     await say('paradox/interface/availability', 'online');
     await live('triggered', 'disarmed');
     // In order: it saves.
@@ -72,6 +72,9 @@ panels:
 
     await crash();
     await stands('disarmed?!,armed_away?!');
+    // An alarm of the time when nobody listened looks the same.
+    const again = ['burglary active p1'];
+    expect((await events()).slice(before.length)).toEqual(again);
     await live('disarmed', 'armed_away');
 
     await site.daemon.restart();
@@ -92,9 +95,9 @@ panels:
     await crash();
     await stands('disarmed?!,armed_away?!');
 
-    expect((await events()).slice(before.length)).toEqual([]);
+    expect((await events()).slice(before.length)).toEqual(again);
     await live('disarmed', 'disarmed');
-    expect((await events()).slice(before.length)).toEqual(['disarmed active p2']);
+    expect((await events()).slice(before.length)).toEqual([...again, 'disarmed active p2']);
   }, 120_000);
 
   it('disarms nothing by its queue', async () => {
