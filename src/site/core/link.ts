@@ -74,12 +74,16 @@ export function linkSignal(work: Work, signal: LinkSignal): void {
   if (source.kind === 'camera' || source.kind === 'nvr') resetCamera(work, source, is === true);
 }
 
-/** The panel is heard again: what it had retained counts now. Returns it in the order it came. */
+/**
+ * The panel is heard again: what it had retained counts now. In an order of its own, partitions first: the one it came in says
+ * nothing, since a broker sends what is retained as it likes (I1).
+ */
 export function release(work: Work, source: DeviceRef): readonly Holdable[] {
   if (deviceUp(work, source) !== true) return [];
   const released: Holdable[] = [];
   const kept: Record<string, Holdable> = {};
-  for (const [key, signal] of Object.entries(work.state.held)) {
+  const inOrder = Object.entries(work.state.held).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  for (const [key, signal] of inOrder) {
     if (deviceName(signal.source) === deviceName(source)) released.push(signal);
     else kept[key] = signal;
   }

@@ -75,10 +75,13 @@ function isLevel(step: Step): step is Extract<Step, { do: 'signal' }> {
   return signal.kind === 'detection' ? !signal.pulse && !signal.replay : signal.kind !== 'refusal';
 }
 
+/** Of a camera edges are told: what begins again has ended unheard, and is another. */
+const begins = (step: Step): boolean => step.do === 'signal' && step.signal.kind === 'detection' && step.signal.active;
+
 function noiseAfter(step: Step, one: Noise): readonly Step[] {
   if (typeof one === 'object') return [one.step];
   const repeats = step.do === 'command' && step.ageMs >= 0 && step.command.code !== 'bad';
-  if (one === 'repeat') return repeats || isLevel(step) || step.do === 'tick' ? [step] : [];
+  if (one === 'repeat') return repeats || (isLevel(step) && !begins(step)) || step.do === 'tick' ? [step] : [];
   return isLevel(step) ? [{ ...step, signal: { ...step.signal, replay: true } as typeof step.signal }] : [];
 }
 
