@@ -6,13 +6,13 @@ import {
   checkText,
   formatProblem,
   loadConfig,
-  type Owner,
   type Problem,
   replaceConfigText,
   type Settings,
   sitePlan,
 } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
+import type { Owner } from '#lib/durable-file.ts';
 import type { Secret } from '#lib/secret.ts';
 import { panelProblems } from '../daemon/folders.ts';
 import { withFile } from './user-file.ts';

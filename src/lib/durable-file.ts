@@ -1,17 +1,38 @@
-import { open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { crashPoint } from './crash-point.ts';
 
+/** Who a file belongs to. */
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+export interface DurableFile {
+  /** Only this user may read it unless it says otherwise. */
+  readonly mode?: number;
+  readonly owner?: Owner;
+  /** Where it is written first; in the same folder. */
+  readonly part?: string;
+  /** What must hold when it takes its place; throws when it does not. */
+  readonly check?: () => Promise<void>;
+}
+
 /**
- * Writes a whole file that only this user may read (mode 0600). File, rename and folder are each synced: after a power
- * cut there is the old file or the new one, never half of one. Throws what the system throws and leaves nothing behind.
+ * Writes a whole file. File, rename and folder are each synced: after a power cut there is the old file or the new one,
+ * never half of one. Throws what the system throws and leaves nothing behind.
  */
-export async function writeDurably(path: string, content: string | Uint8Array): Promise<void> {
-  const part = `${path}.part`;
+export async function writeDurably(
+  path: string,
+  content: string | Uint8Array,
+  { mode = 0o600, owner, part = `${path}.part`, check }: DurableFile = {},
+): Promise<void> {
   try {
     const file = await open(part, 'w', 0o600);
     try {
-      await file.chmod(0o600);
+      if (owner !== undefined) await own(file, owner);
+      // Not before the owner: nobody else is to read it in between.
+      await file.chmod(mode);
       await file.writeFile(content);
       crashPoint('file.part');
       await file.sync();
@@ -19,6 +40,7 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
     } finally {
       await file.close();
     }
+    await check?.();
     await rename(part, path);
     crashPoint('file.renamed');
     await syncFolder(dirname(path));
@@ -27,6 +49,12 @@ export async function writeDurably(path: string, content: string | Uint8Array): 
     await rm(part, { force: true }).catch(() => undefined);
     throw error;
   }
+}
+
+/** Only root may give a file away, and only then is it needed. */
+async function own(file: FileHandle, { uid, gid }: Owner): Promise<void> {
+  const now = await file.stat();
+  if (now.uid !== uid || now.gid !== gid) await file.chown(uid, gid);
 }
 
 /** Makes names in a folder durable: what was created, renamed or removed there. */
