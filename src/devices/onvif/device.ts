@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
 import type { Secret } from '#lib/secret.ts';
@@ -7,7 +7,7 @@ import type { XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
-import { type CameraHttp, cameraHttp, type HttpReply } from './http.ts';
+import { type CameraHttp, cameraHttp, type HttpReply, type HttpRequest } from './http.ts';
 import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
 
 export interface SoapCall {
@@ -48,11 +48,6 @@ export interface Device {
   call(call: SoapCall): Promise<SoapReply>;
   /** Reads the camera's clock without credentials; returns by how many milliseconds it had moved. */
   readClock(signal: AbortSignal): Promise<number>;
-  /**
-   * The camera answers again after it was away: if it knew the password before, refusals of the next minutes are taken
-   * for its start (bug 3).
-   */
-  returned(): void;
   /** Undefined until credentials were wanted; then whether they were accepted last. */
   readonly authenticated: boolean | undefined;
   close(): void;
@@ -64,10 +59,10 @@ const maxRedirects = 3;
 const startMs = 5 * 60_000;
 const startRestMs = 60_000;
 /**
- * Refusals that are not counted: one after a step of the clock, one more at a start. With the two that are counted that
- * stays below the five after which cameras lock an account.
+ * Refusals that are not counted, from one acceptance to the next: one, and one more after an absence. With the two that
+ * are counted that stays below the five after which cameras lock an account.
  */
-const pardonsAllowed = { ordinary: 1, start: 2 };
+const pardonsAllowed = { ordinary: 1, start: 1 };
 
 export function createDevice(options: {
   url: string;
@@ -90,6 +85,9 @@ export function createDevice(options: {
   const nonces = { known: '', accepted: '' };
   let pardons = pardonsAllowed.ordinary;
   let startUntil = 0;
+  let isAway = false;
+  /** Of the pardons for a start none was given since the camera last accepted the password. */
+  let startIsNews = false;
   let authenticated: boolean | undefined;
 
   async function post(call: SoapCall, proofs: boolean): Promise<HttpReply> {
@@ -103,7 +101,7 @@ export function createDevice(options: {
           ? digest.authorize('POST', `${url.pathname}${url.search}`, username, password)
           : undefined;
       if (authorization !== undefined) headers.authorization = authorization;
-      const reply = await http.request({
+      const reply = await reach({
         url,
         method: 'POST',
         headers,
@@ -117,6 +115,27 @@ export function createDevice(options: {
       if (next === undefined) return reply;
       url = next;
     }
+  }
+
+  /** Notices an absence whichever call meets it: a picture may be asked for before the events are (bug 3). */
+  async function reach(request: HttpRequest): Promise<HttpReply> {
+    try {
+      const reply = await http.request(request);
+      if (isAway) returned();
+      isAway = false;
+      return reply;
+    } catch (error) {
+      if (isCode(error, 'camera_unreachable') || isCode(error, 'deadline')) isAway = true;
+      throw error;
+    }
+  }
+
+  /** If the camera knew the password before, refusals of the next minutes are taken for its start. */
+  function returned(): void {
+    if (authenticated !== true) return;
+    startUntil = options.clock.monotonic() + startMs;
+    if (startIsNews) pardons += pardonsAllowed.start;
+    startIsNews = false;
   }
 
   function soapHeaders(call: SoapCall, proofs: boolean): string[] {
@@ -173,6 +192,7 @@ export function createDevice(options: {
           latch.accepted();
           authenticated = true;
           pardons = pardonsAllowed.ordinary;
+          startIsNews = true;
           clock.accepted();
         }
         return verdict.reply;
@@ -228,11 +248,6 @@ export function createDevice(options: {
 
   return {
     ...{ base, http, clock, latch, username, password, call, readClock },
-    returned() {
-      if (authenticated !== true) return;
-      startUntil = options.clock.monotonic() + startMs;
-      pardons = pardonsAllowed.start;
-    },
     get authenticated() {
       return authenticated;
     },

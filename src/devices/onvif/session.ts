@@ -162,7 +162,6 @@ export class CameraSession {
     // The first contact: a camera that does not answer this at all is not asked more.
     await device.readClock(signal).catch(otherwise(0, ['camera_fault', 'camera_bad_answer']));
     this.#reachable = true;
-    if (this.#away) device.returned();
     this.#clockReadAt = clock.monotonic();
     this.#information = await reads.deviceInformation(signal).catch(otherwise(this.#information, mild));
     this.#eventService = await reads.services(signal).catch(otherwise(undefined, mild));
