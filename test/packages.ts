@@ -17,6 +17,13 @@ const programs: Readonly<Record<string, string>> = {
   'systemd-notify': 'systemd',
 };
 
+/** What is no program: GStreamer's RTSP server, its Python binding, and the elements of the test streams. */
+const libraries = [
+  'python3-gi',
+  'gir1.2-gst-rtsp-server-1.0',
+  ...['base', 'good', 'bad', 'ugly'].map((name) => `gstreamer1.0-plugins-${name}`),
+];
+
 /**
  * Makes sure of the Debian packages the tests need: installs them as root or with passwordless sudo, otherwise
  * names what is missing. Returns an error text, or undefined when all is there.
@@ -42,10 +49,13 @@ export function ensurePackages(): string | undefined {
 }
 
 function missingPackages(): string[] {
-  return [...new Set(Object.entries(programs).flatMap(([program, name]) => (isInstalled(program) ? [] : [name])))];
+  const ofPrograms = Object.entries(programs).flatMap(([program, name]) => (isThere(program) ? [] : [name]));
+  const query = ['-W', '-f', `\${Package} \${db:Status-Status}\n`, ...libraries];
+  const installed = spawnSync('dpkg-query', query, { encoding: 'utf8' }).stdout?.split('\n') ?? [];
+  return [...new Set([...ofPrograms, ...libraries.filter((name) => !installed.includes(`${name} installed`))])];
 }
 
-function isInstalled(program: string): boolean {
+function isThere(program: string): boolean {
   const places = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return places.some((place) => {
     try {
