@@ -1,4 +1,5 @@
-import type { Lane, MediaItem } from '#site/model/index.ts';
+import type { Secret } from '#lib/secret.ts';
+import type { DeviceId, Lane, MediaItem } from '#site/model/index.ts';
 
 /** What the media room needs of others; `daemon.ts` fills it in. */
 
@@ -10,6 +11,42 @@ export interface Picture {
 export interface PictureSource {
   /** One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. */
   snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
+}
+
+/** Where a camera's stream is. The address names no user: ffmpeg never sees a password. */
+export interface StreamAddress {
+  /** rtsp or rtsps. */
+  readonly url: string;
+  readonly username?: string;
+  readonly password?: Secret;
+}
+
+export interface StreamSource {
+  /** Rejects with `camera_unreachable`, `camera_auth`, `camera_bad_answer` or `deadline`. */
+  stream(camera: DeviceId, signal: AbortSignal): Promise<StreamAddress>;
+}
+
+export interface ClipOrder {
+  readonly camera: DeviceId;
+  /** Monotonic, from when to when; what lies before now comes from the camera's ring, if it keeps one. */
+  readonly startMono: number;
+  readonly endMono: number;
+  /** Path of the file to write; whatever lies there is replaced. */
+  readonly to: string;
+  readonly maxBytes: number;
+}
+
+export interface ClipSource {
+  /**
+   * Writes an MP4 that begins with a key frame and resolves with the moment of that frame, which may be before or after
+   * the one asked for. Rejects as `stream` does; what it has written then may be left behind.
+   */
+  clip(order: ClipOrder, signal: AbortSignal): Promise<{ readonly startedMono: number }>;
+}
+
+export interface FrameSource {
+  /** The picture of a moment that is past, monotonic, from the camera's ring. Rejects where none holds it. */
+  frame(camera: DeviceId, atMono: number, signal: AbortSignal): Promise<Picture>;
 }
 
 export interface PlannedMedia extends MediaItem {

@@ -63,6 +63,19 @@ const view = {
     .enum(['alarm', 'armed', 'always'])
     .default('alarm')
     .describe('When pictures may be taken: with an alarm, while armed, or always'),
+  clips: z
+    .array(z.enum(['short', 'event']))
+    .max(2)
+    .refine((kinds) => new Set(kinds).size === kinds.length, 'must not name one twice')
+    .default([])
+    .describe(
+      'Clips that go with an alarm of this camera; an alarm takes each kind from the first of its cameras that has it',
+    ),
+  pre_roll: duration({ max: '30s' })
+    .prefault('0s')
+    .describe(
+      'How much of the time before an alarm its pictures and clips show; more than 0s keeps a stream of the camera open',
+    ),
   snapshot_url: cameraUrl.optional().describe('Address of the still picture, when the device reports a wrong one'),
 };
 

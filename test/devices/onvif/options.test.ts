@@ -11,6 +11,8 @@ describe('one entry of cameras', () => {
       chime: false,
       confirms: true,
       pictures: 'alarm',
+      clips: [],
+      pre_roll: 0,
       pull: 20_000,
       addresses: 'repaired',
     });
