@@ -61,6 +61,8 @@ export interface SourceStates {
 const entryCap = 500;
 const groupCap = 200;
 const signalsPerSecond = 50;
+/** How things stand is told at once after each connection, however much there is of it: it is no flood. */
+const greeting = { most: groupCap, perSecond: groupCap / 60 };
 
 export function createSourceStates(ref: DeviceRef): SourceStates {
   const entries = new Map<string, Entry>();
@@ -70,7 +72,8 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   const givenUp = new BoundedMap<string, true>(groupCap);
   /** Pulses a flood held back, the last of each kind. */
   const late = new BoundedMap<string, DetectionSignal>(groupCap);
-  const bucket = tokenBucket(signalsPerSecond);
+  const bucket = tokenBucket({ most: signalsPerSecond, perSecond: signalsPerSecond });
+  const greetings = tokenBucket(greeting);
 
   function pulse({ row, message, reading, present, now }: Heard, signals: Signal[]): 'done' | 'flood' {
     let result: 'done' | 'flood' = 'done';
@@ -164,7 +167,7 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   function settle(group: Group, now: number, signals: Signal[]): 'done' | 'flood' {
     const on = group.shownBy.size > 0;
     if (on === group.told) return 'done';
-    const isRoom = mayTell(group.detection, now);
+    const isRoom = (group.replay && greetings.take(now, 0)) || mayTell(group.detection, now);
     if (!isRoom && !neverWaits(group.detection)) return 'flood';
     group.told = on;
     signals.push(signalOf(group, group.message, { active: on, pulse: false, replay: group.replay }));
@@ -278,13 +281,13 @@ function itemOf(row: TopicRow, message: Notification, detection: DetectionClass)
 const entryId = (message: Notification, part: string) =>
   [message.topic, JSON.stringify(message.source), JSON.stringify(message.key), part].join('|');
 
-function tokenBucket(perSecond: number) {
-  let tokens = perSecond;
+function tokenBucket({ most, perSecond }: { most: number; perSecond: number }) {
+  let tokens = most;
   let last = 0;
   return {
     /** `spare`: so many are left for others. */
     take(now: number, spare: number): boolean {
-      tokens = Math.min(perSecond, tokens + ((now - last) / 1000) * perSecond);
+      tokens = Math.min(most, tokens + ((now - last) / 1000) * perSecond);
       last = now;
       if (tokens < 1 + spare) return false;
       tokens -= 1;

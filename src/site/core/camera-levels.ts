@@ -12,7 +12,6 @@ export const faults: Readonly<Partial<Record<DetectionClass, TroubleKind>>> = {
 /** What somebody may do to a camera so that it sees nothing. */
 export const blinding: ReadonlySet<DetectionClass> = new Set(['tamper', 'video_loss']);
 
-const levelCap = 32;
 /** The topic and rule that tell the end of a detection need not be those that told its beginning. */
 export const levelKey = ({ detection, item }: Extract<Signal, { kind: 'detection' }>): string =>
   `${detection}|${item ?? ''}`;
@@ -20,15 +19,21 @@ export const levelKey = ({ detection, item }: Extract<Signal, { kind: 'detection
 export const classOf = (key: string) => key.split('|')[0] as DetectionClass;
 
 /** A camera that is away may still be covered: what ails it lasts until it says otherwise. */
-export const faultsAmong = (keys: readonly string[]): readonly string[] =>
-  keys.filter((key) => faults[classOf(key)] !== undefined);
+export const faultsAmong = (keys: readonly string[]): readonly string[] => keys.filter(isFault);
 
-/** Topics nobody knows give way first. */
+const isFault = (key: string): boolean => faults[classOf(key)] !== undefined;
+
+/** What ails a camera and what it sees take no room from each other. */
+const faultCap = 64;
+const levelCap = 32;
+/** Of these a recorder has one for each job, output and topic, on for good. */
+const quiet: ReadonlySet<DetectionClass> = new Set(['other', 'recording', 'relay', 'system']);
+
+/** At the cap what opens no zone by itself gives way first, then the oldest of the same class. */
 export function withKey(keys: readonly string[], key: string): readonly string[] {
-  if (keys.length < levelCap) return [...keys, key];
-  const first = Math.max(
-    0,
-    keys.findIndex((one) => classOf(one) === 'other'),
-  );
-  return [...keys.filter((_, at) => at !== first), key];
+  const beside = keys.filter((one) => isFault(one) === isFault(key));
+  if (beside.length < (isFault(key) ? faultCap : levelCap)) return [...keys, key];
+  const leaving =
+    beside.find((one) => quiet.has(classOf(one))) ?? beside.find((one) => classOf(one) === classOf(key)) ?? beside[0];
+  return [...keys.filter((one) => one !== leaving), key];
 }

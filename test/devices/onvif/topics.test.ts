@@ -286,6 +286,23 @@ describe('the states of a camera', () => {
     expect(last).toMatch(/^motion\+/);
   });
 
+  it('of a large recorder are no flood when it tells how things stand, and are bounded like one all the same', () => {
+    const made = createNormaliser({ sourceOf: () => ({ kind: 'nvr', id: 'rec' }), wall: () => 5 });
+    const present = (topic: string, data: Record<string, string>, source: Record<string, string>) =>
+      notification({ topic, operation: 'Initialized', source, data });
+    const inputs = (on: (n: number) => boolean) =>
+      Array.from({ length: 120 }, (_, n) =>
+        present('tns1:Device/Trigger/Relay', { LogicalState: on(n) ? 'active' : 'inactive' }, { RelayToken: `R${n}` }),
+      );
+    const all = made.take(read(...inputs((n) => n % 2 === 0)), 1000);
+    expect(all.signals).toHaveLength(120);
+    expect(all.outcomes).not.toContain('flood');
+    const restless = Array.from({ length: 20 }, (_, n) => inputs(() => n % 2 === 0)).flat();
+    const more = made.take(read(...restless), 2000);
+    expect(more.signals.length).toBeLessThan(200);
+    expect(more.outcomes).toContain('flood');
+  });
+
   it('in a flood of noise leave room for what matters, and no crossing is lost', () => {
     const camera = normaliser();
     const noise = Array.from({ length: 400 }, (_, at) => note(`jeff:Noise/${at % 7}`, { Text: 'x' }));

@@ -57,6 +57,29 @@ it('sabotage that has no end is an alarm each time, a trouble that is over at on
   expect(Object.keys(site.state.troubles)).toEqual([]);
 });
 
+it('a disk of a recorder with many jobs and outputs stays known, and so does what it sees', () => {
+  const site = world();
+  const sees = (detection: 'storage_fault' | 'motion' | 'recording' | 'relay', item?: string, active = true) =>
+    site.kinds(site.sees('hall', detection, { active, ...(item !== undefined && { item }) }));
+  expect(sees('storage_fault', '1')).toEqual(['trouble:storage:active']);
+  sees('storage_fault', '2');
+  sees('motion');
+  for (let n = 0; n < 100; n += 1) sees(n % 2 === 0 ? 'recording' : 'relay', String(n));
+  expect(sees('storage_fault', '2', false)).toEqual([]);
+  expect(Object.keys(site.state.troubles)).toHaveLength(1);
+  expect(site.state.seeing.hall).toContain('motion|');
+  expect(site.state.seeing.hall?.length).toBeLessThan(64);
+  expect(sees('storage_fault', '1', false)).toEqual(['trouble:storage:restored']);
+});
+
+it('many disks do not make the site forget that the camera is covered', () => {
+  const site = world();
+  site.sees('hall', 'tamper');
+  for (let n = 0; n < 200; n += 1) site.sees('hall', 'storage_fault', { item: String(n) });
+  expect(site.state.seeing.hall).toContain('tamper|');
+  expect(site.state.seeing.hall).toHaveLength(64);
+});
+
 it('a disk that is well again does not hide another that is not', () => {
   const site = world();
   const disk = (item: string, active: boolean) => site.kinds(site.sees('hall', 'storage_fault', { item, active }));
