@@ -41,6 +41,7 @@ export const errorCodes = {
     'A file that was named cannot be read or written, or is not what the verb takes; the message says why.',
   internal: 'siteward made a mistake; the log of the daemon says more.',
   last_owner: 'The user is the last owner of the site and is removed only when that is said in so many words.',
+  media_tool_missing: 'Clips, and pictures from streams, need ffmpeg, which is not installed: apt-get install ffmpeg.',
   mqtt_unauthorized: 'The MQTT broker does not accept the user name and password. Correct them in the configuration.',
   mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
   no_terminal: 'There is no terminal to ask for a code on. Say --code-stdin.',
@@ -57,6 +58,7 @@ export const errorCodes = {
   stopped: 'The part was stopped while the work was under way.',
   store_failed: 'The database did not confirm a write. It is sent again under the same number.',
   store_unavailable: 'The database cannot be opened or written.',
+  stream_failed: 'The video stream of the camera gave no picture or clip; the message says what ffmpeg said.',
   user_refused: 'The change of a user is not taken; the message says why.',
   user_unknown: 'There is no user of this id.',
   users_unusable:

@@ -1,0 +1,127 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createFfmpeg } from '#devices/media/ffmpeg.ts';
+import { SitewardError } from '#errors.ts';
+
+let dir: string;
+
+beforeEach(() => {
+  dir = mkdtempSync(join(tmpdir(), 'siteward-ffmpeg-'));
+});
+
+afterEach(() => rmSync(dir, { recursive: true, force: true }));
+
+/** The machine may be busy with other tests. */
+const soon = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
+const never = () => new AbortController().signal;
+const pattern = ['-re', '-f', 'lavfi', '-i', 'testsrc=size=64x48:rate=10'];
+/** Without an end; the name of the file tells its process from others. */
+const endless = (name: string) => [...pattern, '-f', 'rawvideo', '-y', join(dir, name)];
+const oneFrame = [...pattern, '-frames:v', '1', '-f', 'image2', '-c:v', 'mjpeg', '-'];
+
+/** The processes that work in this test's folder. */
+function running(): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .filter((name) => {
+      try {
+        return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(dir);
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+describe('ffmpeg', () => {
+  it('gives what was written to its output', async () => {
+    const picture = await createFfmpeg({ processes: 1 }).run(
+      { kind: 'frame', args: () => oneFrame, deadlineMs: 30_000, maxBytes: 100_000 },
+      never(),
+    );
+    expect(picture.subarray(0, 2)).toEqual(Buffer.from([0xff, 0xd8]));
+  });
+
+  it('is ended where it writes more than was allowed', async () => {
+    const work = { kind: 'frame' as const, args: () => oneFrame, deadlineMs: 30_000, maxBytes: 100 };
+    await expect(createFfmpeg({ processes: 1 }).run(work, never())).rejects.toMatchObject({ code: 'stream_failed' });
+  });
+
+  it('says how to get it where it is missing', async () => {
+    const ffmpeg = createFfmpeg({ processes: 1, program: 'no-such-ffmpeg' });
+    const work = { kind: 'clip' as const, args: () => oneFrame, deadlineMs: 30_000 };
+    for (const gone of [ffmpeg.run(work, never()), ffmpeg.follow(oneFrame, () => undefined, never())])
+      await expect(gone).rejects.toMatchObject({
+        code: 'media_tool_missing',
+        message: expect.stringContaining('apt-get install ffmpeg'),
+      });
+  });
+
+  it('fails with its last words, and tells no address', async () => {
+    const args = () => ['-rtsp_transport', 'tcp', '-i', 'rtsp://127.0.0.1:9/unguessable-path', '-f', 'null', '-'];
+    const error = await createFfmpeg({ processes: 1 })
+      .run({ kind: 'clip', args, deadlineMs: 30_000 }, never())
+      .catch((failure: unknown) => failure);
+    expect(error).toMatchObject({ code: 'stream_failed', message: expect.stringContaining('Connection refused') });
+    expect(String(error)).not.toContain('unguessable');
+    expect(String(error)).not.toContain('0x');
+  });
+
+  it('runs behind the daemon, and is gone after its deadline and after an abort', async () => {
+    const ffmpeg = createFfmpeg({ processes: 1 });
+    const late = ffmpeg.run({ kind: 'clip', args: () => endless('late'), deadlineMs: 4000 }, never());
+    await soon(running).toHaveLength(1);
+    const [pid] = running();
+    // Counted behind the name of the program, which ends with the last bracket.
+    const nice = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[16];
+    expect(nice).toBe('10');
+    await expect(late).rejects.toMatchObject({ code: 'deadline' });
+    await soon(running).toEqual([]);
+
+    const abort = new AbortController();
+    const stopped = ffmpeg.follow(endless('stopped'), () => undefined, abort.signal);
+    await soon(running).toHaveLength(1);
+    abort.abort(new SitewardError('stopped', 'media is stopping'));
+    await expect(stopped).rejects.toMatchObject({ code: 'stopped' });
+    expect(running()).toEqual([]);
+  });
+
+  it('tells each line of its output, and that it was killed', async () => {
+    const list = ['-f', 'segment', '-segment_time', '0.3', '-segment_list', 'pipe:1', '-segment_list_type', 'csv'];
+    const lines: string[] = [];
+    const args = [...pattern, '-c:v', 'mpeg2video', '-g', '2', ...list, join(dir, '%d.ts')];
+    const end = createFfmpeg({ processes: 1 })
+      .follow(args, (line) => void lines.push(line), never())
+      .catch((failure: unknown) => failure);
+    await soon(() => lines.length).toBeGreaterThan(1);
+    expect(lines[0]).toMatch(/^0\.ts,0\.0/);
+    for (const pid of running()) process.kill(pid, 'SIGKILL');
+    expect(await end).toMatchObject({ code: 'stream_failed', message: expect.stringContaining('SIGKILL') });
+  });
+
+  it('lets clips wait for one another, and frames not for clips', async () => {
+    const ffmpeg = createFfmpeg({ processes: 1 });
+    const abort = new AbortController();
+    const clip = (name: string, signal: AbortSignal) =>
+      ffmpeg
+        .run({ kind: 'clip', args: () => endless(name), deadlineMs: 30_000 }, signal)
+        .catch((failure: unknown) => failure);
+    const first = clip('first', abort.signal);
+    await soon(running).toHaveLength(1);
+    const unwanted = new AbortController();
+    const gaveUp = clip('gave up', unwanted.signal);
+    const second = clip('second', abort.signal);
+    unwanted.abort(new SitewardError('stopped', 'no longer wanted'));
+    expect(await gaveUp).toMatchObject({ code: 'stopped' });
+    await ffmpeg.run({ kind: 'frame', args: () => oneFrame, deadlineMs: 30_000, maxBytes: 100_000 }, abort.signal);
+    expect(readdirSync(dir)).toEqual(['first']);
+    for (const pid of running()) process.kill(pid, 'SIGKILL');
+    expect(await first).toMatchObject({ code: 'stream_failed' });
+    await soon(() => readdirSync(dir)).toEqual(['first', 'second']);
+    abort.abort(new SitewardError('stopped', 'media is stopping'));
+    expect(await second).toMatchObject({ code: 'stopped' });
+    await soon(running).toEqual([]);
+  });
+});
