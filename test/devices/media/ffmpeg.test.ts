@@ -108,18 +108,19 @@ describe('ffmpeg', () => {
       ffmpeg
         .run({ kind: 'clip', args: () => endless(name), deadlineMs: 30_000 }, signal)
         .catch((failure: unknown) => failure);
+    const files = () => readdirSync(dir);
     const first = clip('first', abort.signal);
-    await soon(running).toHaveLength(1);
+    await soon(files).toEqual(['first']);
     const unwanted = new AbortController();
     const gaveUp = clip('gave up', unwanted.signal);
     const second = clip('second', abort.signal);
     unwanted.abort(new SitewardError('stopped', 'no longer wanted'));
     expect(await gaveUp).toMatchObject({ code: 'stopped' });
     await ffmpeg.run({ kind: 'frame', args: () => oneFrame, deadlineMs: 30_000, maxBytes: 100_000 }, abort.signal);
-    expect(readdirSync(dir)).toEqual(['first']);
+    expect(files()).toEqual(['first']);
     for (const pid of running()) process.kill(pid, 'SIGKILL');
     expect(await first).toMatchObject({ code: 'stream_failed' });
-    await soon(() => readdirSync(dir)).toEqual(['first', 'second']);
+    await soon(files).toEqual(['first', 'second']);
     abort.abort(new SitewardError('stopped', 'media is stopping'));
     expect(await second).toMatchObject({ code: 'stopped' });
     await soon(running).toEqual([]);
