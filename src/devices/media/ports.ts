@@ -1,4 +1,3 @@
-import type { Secret } from '#lib/secret.ts';
 import type { DeviceId, Lane, MediaItem } from '#site/model/index.ts';
 
 /** What the media room needs of others; `daemon.ts` fills it in. */
@@ -13,17 +12,13 @@ export interface PictureSource {
   snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
 }
 
-/** Where a camera's stream is. The address names no user: ffmpeg never sees a password. */
-export interface StreamAddress {
-  /** rtsp or rtsps. */
-  readonly url: string;
-  readonly username?: string;
-  readonly password?: Secret;
-}
-
 export interface StreamSource {
-  /** Rejects with `camera_unreachable`, `camera_auth`, `camera_bad_answer` or `deadline`. */
-  stream(camera: DeviceId, signal: AbortSignal): Promise<StreamAddress>;
+  /**
+   * Runs `work` with an rtsp address of this machine at which the camera's stream can be read, once and without a
+   * password, until `work` settles. Where the camera is to blame rejects with `camera_unreachable`, `camera_auth`,
+   * `camera_certificate`, `camera_fault`, `camera_bad_answer` or `deadline`, otherwise as `work` does.
+   */
+  read<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
 }
 
 export interface ClipOrder {
@@ -39,7 +34,7 @@ export interface ClipOrder {
 export interface ClipSource {
   /**
    * Writes an MP4 that begins with a key frame and resolves with the moment of that frame, which may be before or after
-   * the one asked for. Rejects as `stream` does; what it has written then may be left behind.
+   * the one asked for. Rejects as `StreamSource.read` does; what it has written then may be left behind.
    */
   clip(order: ClipOrder, signal: AbortSignal): Promise<{ readonly startedMono: number }>;
 }
