@@ -114,8 +114,16 @@ const troubleRow = (trouble: StatusDocument['troubles'][number]): string[] => [
   trouble.kind,
   [trouble.device, trouble.partition, trouble.zone && `zone ${trouble.zone}`].filter(Boolean).join(' '),
   `since ${trouble.since}`,
-  trouble.losses === undefined ? '' : `unstable, lost ${trouble.losses} times`,
+  [
+    trouble.losses === undefined ? '' : `unstable, lost ${trouble.losses} times`,
+    trouble.reported === undefined ? '' : reportedText(trouble.reported),
+  ]
+    .filter((text) => text !== '')
+    .join(', '),
 ];
+
+const reportedText = ({ code, number, term }: NonNullable<StatusDocument['troubles'][number]['reported']>): string =>
+  `reported as ${code}${term === undefined ? '' : ` (${term})`}${number === undefined ? '' : `, number ${number}`}`;
 
 const hintRow = (hint: StatusDocument['hints'][number]): string[] => [
   hint.device,

@@ -102,6 +102,7 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       ...(draft.evidence !== undefined &&
         draft.evidence.length > 0 && { evidence: draft.evidence.map((item) => ({ ...item })) }),
       ...(draft.detail !== undefined && { detail: draft.detail }),
+      ...(draft.reported !== undefined && { reported: { ...draft.reported } }),
       ...(draft.deviceTime !== undefined && { device_time: draft.deviceTime }),
       ...(draft.schedule !== undefined && { schedule: scheduleOf(draft.schedule) }),
     },

@@ -110,6 +110,39 @@ describe('panels that call by SIA DC-09', () => {
     expect((await site.lan.ask('arm', { partition: 'p1', mode: 'away', code })).outcome).toBe('refused');
   });
 
+  it('have their own codes and numbers in the payload at the cloud', { timeout: 120_000 }, async () => {
+    const { site, port } = await started();
+    const frames: readonly Omit<Said, 'seq'>[] = [
+      { ...store, data: '3408 02 003' },
+      { ...store, data: '1134 02 005' },
+      { ...store, data: '1351 00 000' },
+      { ...store, data: '1333 00 004' },
+      { ...shop, data: 'Nri0/LT' },
+      { ...shop, data: 'Nri1/KA009' },
+      { ...store, data: '3351 00 000' },
+    ];
+    for (const [index, said] of frames.entries()) await untilAcknowledged(port, { said, makes: [] }, seqOf(index));
+    await outboxIsEmpty(site, { timeoutMs: 60_000 });
+    const told = (await site.cloud.events()).flatMap(({ body: { payload } }) =>
+      ['alarm', 'arming', 'trouble'].includes(payload.class)
+        ? [[payload.kind, payload.status, payload.contact_id, payload.sia, payload.zone, payload.data.reported]]
+        : [],
+    );
+    const reported = (code: string, term: string, number?: string) => ({ code, term, ...(number && { number }) });
+    const none = undefined;
+    expect(told).toHaveLength(frames.length);
+    for (const event of [
+      ['armed_away', 'active', '408', 'CL', none, reported('408', 'quick_arm', '3')],
+      ['burglary_perimeter', 'active', '134', 'BA', '5', reported('134', 'entry_exit', '5')],
+      ['comm_fail', 'active', '351', 'YC', none, reported('351', 'phone_line_1')],
+      ['system', 'active', '333', 'YX', none, reported('333', 'expander_failure', '4')],
+      ['comm_fail', 'active', '350', 'LT', none, reported('LT', 'phone_line')],
+      ['fire', 'active', '110', 'KA', 'F1', reported('KA', 'heat', '9')],
+      ['comm_fail', 'restored', '351', 'YK', none, reported('351', 'phone_line_1')],
+    ])
+      expect(told).toContainEqual(event);
+  });
+
   it('are taken under another account after a reload', { timeout: 120_000 }, async () => {
     const { site, port } = await started();
     const closing = { said: { account: '4321', data: 'Nri1/CL7' }, makes: [] };

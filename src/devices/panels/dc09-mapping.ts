@@ -3,14 +3,16 @@ import {
   dangerTypes,
   type PanelAlarm,
   type PartitionId,
+  type ReportedCode,
   type Signal,
   type TroubleKind,
   type ZoneNumber,
   type ZoneType,
 } from '#site/model/index.ts';
+import { termOf } from './code-terms.ts';
 import { fits, type Role } from './codes.ts';
 import { type ReportMeaning, reportMeaning } from './dc09-codes.ts';
-import { Conditions } from './dc09-conditions.ts';
+import { beginOf, nameOf } from './dc09-ends.ts';
 import type { HintDraft } from './hints.ts';
 import type { Mapping } from './mapping.ts';
 import { normalKey } from './values.ts';
@@ -45,7 +47,6 @@ export class ReportMapping {
   readonly #partitionsOf: (zone: ZoneNumber) => readonly PartitionId[];
   /** The detectors that hold a zone in alarm which stands for several, by the numbers their panel gives them. */
   readonly #detectors = new Map<ZoneNumber, Set<string>>();
-  readonly #conditions = new Conditions();
   /** Burglary zones in alarm by what this run has kept. */
   readonly #alarmed = new Set<ZoneNumber>();
   /** Burglary zones that may be in alarm since an earlier run. */
@@ -64,14 +65,12 @@ export class ReportMapping {
   }
 
   read(reports: readonly Report[], { frame, ageMs, sentAt }: Sent): Mapped {
-    // A frame may end two of the reports that hold one condition.
-    const conditions = this.#conditions.copy();
-    const all = reports.map((report) => this.#one(report, conditions, ageMs !== undefined));
+    const all = reports.map((report) => this.#one(report, ageMs !== undefined));
     const age = { ...(ageMs === undefined ? {} : { ageMs }), ...(sentAt === undefined ? {} : { sentAt }) };
     return {
       // A frame may report twice of one zone.
       signals: all.flatMap(({ signals }, n) =>
-        signals.map((signal) => ({ ...signal, report: `${frame}.${n}`, ...age })),
+        signals.map((signal) => ({ ...signal, report: `${frame}.${n}`, ...age, ...codeOf(signal, reports[n]) })),
       ),
       hints: all.flatMap(({ hints }) => hints),
       isShown: all.length === 0 || all.some(({ isShown }) => isShown),
@@ -81,7 +80,7 @@ export class ReportMapping {
     };
   }
 
-  #one(report: Report, conditions: Conditions, isOld: boolean): Mapped {
+  #one(report: Report, isOld: boolean): Mapped {
     const meaning = reportMeaning(report, this.#partArming);
     const number = normalKey(report.number ?? '', 'number');
     if (meaning === undefined) return hinted(unknownCode(report));
@@ -95,11 +94,11 @@ export class ReportMapping {
       case 'burglary':
         return this.#burglary(report, number, meaning.active);
       case 'trouble':
-        return this.#trouble(report, number, meaning) ?? this.#condition(report, number, meaning, conditions);
+        return this.#trouble(report, number, meaning) ?? this.#condition(report, number, meaning);
       case 'fault':
-        return this.#condition(report, number, meaning, conditions);
+        return this.#condition(report, number, meaning);
       case 'pulse':
-        return made([{ ...this.#ofPanel(meaning.trouble, true), pulse: true }]);
+        return made([{ ...this.#ofPanel(meaning.trouble, true), pulse: true, apart: true }]);
       case 'alarm':
         return this.#danger(report, number, meaning);
       case 'zone':
@@ -209,9 +208,8 @@ export class ReportMapping {
   /** An alarm that no zone stands for, or whose zone would make none. */
   #alarm(report: Report, alarm: PanelAlarm, zone?: ZoneNumber): ReportSignal {
     const partition = this.#partition(report);
-    const code = 'sia' in report ? { sia: report.sia } : { contactId: report.contactId.slice(1) };
     return {
-      ...{ kind: 'alarm', source: this.#mapping.panel, alarm, code },
+      ...{ kind: 'alarm', source: this.#mapping.panel, alarm },
       ...(partition === undefined ? {} : { partition }),
       ...(partition === undefined && !isWhole(report.area) ? { elsewhere: true } : {}),
       ...(zone === undefined ? {} : { zone }),
@@ -233,23 +231,20 @@ export class ReportMapping {
     return undefined;
   }
 
-  /** A trouble of the panel, or a fault of the zone that is known by its number. Over when the last report that holds it is. */
-  #condition(
-    report: Report,
-    number: string,
-    meaning: Extract<ReportMeaning, { is: 'trouble' | 'fault' }>,
-    conditions: Conditions,
-  ): Mapped {
+  /** A trouble of the panel, or a fault of the zone that is known by its number; each code and number has an end of its own. */
+  #condition(report: Report, number: string, meaning: Extract<ReportMeaning, { is: 'trouble' | 'fault' }>): Mapped {
     const { active } = meaning;
     const trouble = meaning.is === 'fault' ? 'system' : meaning.trouble;
     const zone = meaning.is === 'fault' ? this.#mapping.zones.get(number) : undefined;
-    const condition = `${trouble}|${zone?.number ?? ''}`;
-    const holds = conditions.take(condition, report, { number, active });
-    const signal = { ...this.#ofPanel(trouble, active), ...(zone === undefined ? {} : { zone: zone.number }) };
-    return made(
-      active || !holds ? [signal] : [],
-      () => void this.#conditions.take(condition, report, { number, active }),
-    );
+    const ends = active ? undefined : beginOf(report);
+    return made([
+      {
+        ...this.#ofPanel(trouble, active),
+        apart: true,
+        ...(zone === undefined ? {} : { zone: zone.number }),
+        ...(ends === undefined ? {} : { ends }),
+      },
+    ]);
   }
 
   #ofPanel(trouble: TroubleKind, active: boolean): Extract<ReportSignal, { kind: 'trouble' }> {
@@ -286,6 +281,17 @@ export class ReportMapping {
     const [one, more] = this.#partitionsOf(zone).filter((id) => owned.includes(id));
     return more === undefined ? one : undefined;
   }
+}
+
+/** The code and number a signal tells. What an opening has made calm was told by no code. */
+function codeOf(signal: ReportSignal, report: Report | undefined): { code?: ReportedCode } {
+  if (report === undefined || (signal.kind === 'zone' && signal.opening !== undefined)) return {};
+  const code = nameOf(report);
+  const number = normalKey(report.number ?? '', 'number');
+  const term = termOf(code);
+  return {
+    code: { code, ...(number === '' || number === '0' ? {} : { number }), ...(term === undefined ? {} : { term }) },
+  };
 }
 
 /** It names no area; 0 is "the whole panel". */

@@ -1,5 +1,14 @@
 import { SitewardError } from '#errors.ts';
-import type { DeviceRef, PanelRefusal, PartitionId, Signal, ZoneNumber, ZoneType } from '#site/model/index.ts';
+import type {
+  DeviceRef,
+  PanelRefusal,
+  PartitionId,
+  ReportedCode,
+  Signal,
+  ZoneNumber,
+  ZoneType,
+} from '#site/model/index.ts';
+import { termOf } from './code-terms.ts';
 import { alarmOf, codeMeaning, dangerApart, fits } from './codes.ts';
 import { keyList, type PanelOptions } from './options.ts';
 import type { Profile } from './profile.ts';
@@ -102,8 +111,12 @@ function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' 
   if (meaning === undefined) return nothing;
   const source = mapping.panel;
   const { active } = meaning;
+  const code = codeOf(reading);
   if (meaning.is === 'trouble') {
-    return { signals: [{ kind: 'trouble', source, trouble: meaning.trouble, active, replay: false }], hints: [] };
+    return {
+      signals: [{ kind: 'trouble', source, trouble: meaning.trouble, active, ...code, replay: false }],
+      hints: [],
+    };
   }
   const role = meaning.is === 'alarm' ? meaning.role : undefined;
   const named = mapping.zones.get(reading.key);
@@ -113,17 +126,24 @@ function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' 
   if (zone !== undefined) {
     const levels = active && role !== undefined ? [false, true] : [active];
     return {
-      signals: levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, replay: false })),
+      signals: levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, ...code, replay: false })),
       hints: [],
     };
   }
   if (role === undefined || !active) return nothing;
-  const { sia, contactId } = reading;
-  const code = sia === undefined ? { ...(contactId && { contactId: contactId.slice(-3) }) } : { sia };
   return {
-    signals: [{ kind: 'alarm', source, alarm: alarmOf(role), ...onlyPartition(mapping), code }],
+    signals: [{ kind: 'alarm', source, alarm: alarmOf(role), ...onlyPartition(mapping), ...code }],
     hints: role === 'duress' ? [] : [{ kind: 'unknown_key', what: 'zone', key: role }],
   };
+}
+
+/** The code and number of a report, as its event tells them. */
+function codeOf({ key, contactId, sia }: Extract<Reading, { kind: 'report' }>): { code?: ReportedCode } {
+  const code = sia ?? contactId?.slice(-3);
+  const number = normalKey(key, 'number');
+  const term = code === undefined ? undefined : termOf(code);
+  if (code === undefined) return {};
+  return { code: { code, ...(/^[1-9]\d{0,7}$/.test(number) && { number }), ...(term !== undefined && { term }) } };
 }
 
 /** A panel with one partition need not name it. */

@@ -68,6 +68,8 @@ const troubleStatus = z.object({
   since: time,
   /** It comes and goes, so often so far; its end is told after a quiet time. */
   losses: z.int().optional(),
+  /** What the panel has reported: of one kind there may be several. */
+  reported: z.object({ code: z.string(), number: z.string().optional(), term: z.string().optional() }).optional(),
 });
 
 /** Something a technician should look at: a value, key or topic that siteward heard and does not understand. */

@@ -45,13 +45,14 @@ export function statusOf(input: StatusInput): StatusDocument {
     partitions,
     zones: zonesOf(view),
     zone_names: zoneNames(view.plan, partitions.flatMap(zonesNamed)),
-    troubles: view.troubles.map(({ kind, source, partition, zone, since, losses }) => ({
+    troubles: view.troubles.map(({ kind, source, partition, zone, since, losses, reported }) => ({
       kind,
       device: `${source.kind} ${source.id}`,
       ...(partition !== undefined && { partition }),
       ...(zone !== undefined && { zone }),
       since: isoTime(since),
       ...(losses !== undefined && { losses }),
+      ...(reported !== undefined && { reported: { ...reported } }),
     })),
     hints: [...input.hints],
     cameras: [

@@ -274,9 +274,14 @@ export const trouble = z.strictObject({
       partition: partition.exactOptional(),
       zone: zoneNumber.exactOptional(),
       losses: integer.exactOptional(),
+      /** What the panel has reported: of one kind there may be several. */
+      reported: z
+        .strictObject({ code: z.string(), number: z.string().exactOptional(), term: z.string().exactOptional() })
+        .exactOptional(),
     }),
   ),
 });
+export type TroubleItem = z.infer<typeof trouble>['items'][number];
 
 export const outbox = z.strictObject({ depth: integer, oldest_s: integer.nullable(), dropped: integer });
 export type Outbox = z.infer<typeof outbox>;

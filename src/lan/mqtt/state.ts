@@ -1,16 +1,14 @@
 import type {
   DeviceRef,
-  PartitionId,
   PartitionPlan,
   PartitionState,
   SiteView,
   VerificationDocument,
-  ZoneNumber,
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
 import { isoTime, partitionShown } from '#site/model/index.ts';
-import type { Info, PartitionDetail, ZoneDetail } from './schemas.ts';
+import type { Info, PartitionDetail, TroubleItem, ZoneDetail } from './schemas.ts';
 
 /** From the site's view to topics and payloads. Pure; topics are below the root; every payload fits the table. */
 
@@ -179,9 +177,7 @@ export function troubleTopics(view: SiteView): TopicState[] {
   ];
 }
 
-export function troubleItems(
-  view: SiteView,
-): { kind: string; device: string; since: string; partition?: PartitionId; zone?: ZoneNumber; losses?: number }[] {
+export function troubleItems(view: SiteView): TroubleItem[] {
   return view.troubles.map((trouble) => ({
     kind: trouble.kind,
     device: `${trouble.source.kind}:${trouble.source.id}`,
@@ -189,6 +185,7 @@ export function troubleItems(
     ...(trouble.partition === undefined ? {} : { partition: trouble.partition }),
     ...(trouble.zone === undefined ? {} : { zone: trouble.zone }),
     ...(trouble.losses === undefined ? {} : { losses: trouble.losses }),
+    ...(trouble.reported === undefined ? {} : { reported: { ...trouble.reported } }),
   }));
 }
 

@@ -24,8 +24,6 @@ export interface Alarm {
   /** The arming is not known or not current; the alarm says so (safety 2). */
   readonly flagged?: boolean;
   readonly detail?: string;
-  /** The code its panel reported, in place of that of its kind. */
-  readonly code?: { readonly contactId?: string; readonly sia?: string };
   /** What the rule that let it through knows. */
   readonly evidence?: readonly Evidence[];
 }
@@ -81,7 +79,6 @@ function tell(
     ...place(work, { partition, zone }),
     ...(seen === undefined ? {} : { camera: seen }),
     ...coded('alarm', kind, 'active'),
-    ...alarm.code,
     source,
     ...(alarm.actor === undefined ? {} : { actor: alarm.actor }),
     ...(alarm.late === true ? { late: true } : {}),

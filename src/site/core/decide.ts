@@ -11,9 +11,10 @@ import { observe } from './panel.ts';
 import { panelAlarm } from './panel-alarm.ts';
 import { panelTest } from './panel-test.ts';
 import { handOverAll } from './plan.ts';
+import { tellReported, troubleSignal } from './reported.ts';
 import { tick } from './schedules.ts';
 import { started, timerFired } from './started.ts';
-import { conditionChanged, conditionPulsed, endOrphans } from './supervision.ts';
+import { endOrphans } from './supervision.ts';
 import { before } from './timers.ts';
 import { eventsLost, storageChanged } from './trouble.ts';
 import type { Decide } from './types.ts';
@@ -75,6 +76,7 @@ export const decide: Decide = (plan, state, input) => {
 function applySignal(work: Work, signal: Signal): void {
   const from = work.effects.length;
   actOn(work, signal);
+  tellReported(work, from, signal);
   if ('waited' in signal && signal.waited !== undefined) tellBounds(work, from, signal.waited);
   if ('ageMs' in signal && signal.ageMs !== undefined) datedBack(work, from, signal.ageMs);
   if (signal.kind === 'detection' && signal.deviceTime !== undefined) {
@@ -120,8 +122,7 @@ function actOn(work: Work, signal: Signal): void {
     case 'trouble':
       if (isOwnClock(work, signal)) break;
       if (signal.zone === undefined || zonePlan(work.plan, signal.zone) !== undefined) {
-        const change = signal.pulse === true ? conditionPulsed : conditionChanged;
-        change(work, { ...signal, kind: signal.trouble });
+        troubleSignal(work, signal);
       }
       break;
     case 'refusal':

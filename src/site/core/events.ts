@@ -1,4 +1,12 @@
-import type { ArmingWord, EventClass, EventDraft, PartitionId, Stamp, ZonePlan } from '#site/model/index.ts';
+import type {
+  ArmingWord,
+  EventClass,
+  EventDraft,
+  PartitionId,
+  ReportedCode,
+  Stamp,
+  ZonePlan,
+} from '#site/model/index.ts';
 import { armingCode, eventCode } from './codes.ts';
 import { own, periodOf, type Work } from './work.ts';
 
@@ -54,6 +62,15 @@ export function coded(
   return { contactId: code.contactId, sia: status === 'restored' ? code.restored : code.sia };
 }
 
+/** The code a panel has named, in place of that of the kind. */
+export function reportedAs(reported: ReportedCode | undefined): Pick<EventDraft, 'contactId' | 'sia' | 'reported'> {
+  if (reported === undefined) return {};
+  const { code } = reported;
+  return isContactId(code) ? { contactId: code, reported } : { sia: code, reported };
+}
+
+export const isContactId = (code: string): boolean => /^[0-9A-F]{3}$/.test(code);
+
 /** The event of a partition that is armed or disarmed now. */
 export function armingEvent(work: Work, id: PartitionId, late: boolean): void {
   const partition = own(work.state.partitions, id);
@@ -100,6 +117,7 @@ export function troubleEvent(
     readonly detail?: string | undefined;
     readonly at?: Stamp | undefined;
     readonly evidence?: EventDraft['evidence'] | undefined;
+    readonly reported?: ReportedCode | undefined;
   },
 ): void {
   const status = trouble.active ? 'active' : 'restored';
@@ -111,6 +129,7 @@ export function troubleEvent(
     ...place(work, trouble),
     ...(trouble.camera === undefined ? {} : { camera: trouble.camera }),
     ...coded('trouble', trouble.kind, status),
+    ...reportedAs(trouble.reported),
     source: trouble.source,
     ...(trouble.detail === undefined ? {} : { detail: trouble.detail.slice(0, 512) }),
     ...(trouble.at === undefined ? {} : { at: trouble.at }),

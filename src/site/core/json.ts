@@ -140,7 +140,10 @@ const inFlight = z.strictObject({
   undone: optional(undone),
 });
 
+const reported = z.strictObject({ code: text, number: optional(text), term: optional(text) });
+
 const heldSince = {
+  code: optional(reported),
   report: optional(text),
   sentAt: optional(number),
   ageMs: optional(z.number().nonnegative()),
@@ -182,6 +185,8 @@ const trouble = z.strictObject({
   since: number,
   condition: optional(text),
   unstable: optional(z.literal(true)),
+  reported: optional(reported),
+  apart: optional(z.literal(true)),
 });
 /** Names of timers in states that were stored before the first release. */
 const formerKinds: Readonly<Record<string, TimerKind>> = { confirm: 'panel_answer', verify: 'confirmation' };

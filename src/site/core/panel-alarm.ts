@@ -10,7 +10,7 @@ import { behaviour } from './zones.ts';
 
 /** An alarm its panel has judged: it becomes an alarm event in any case (safety 1), and none of its own where its zone makes one. */
 export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }>): void {
-  const { source, alarm, code, report } = signal;
+  const { source, alarm, report } = signal;
   const name = deviceName(source);
   if (signal.replay === true && isRunning(work, signal)) return;
   const silent = alarm === 'panic_silent';
@@ -45,7 +45,6 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
     partition,
     zone,
     source: zone === undefined ? name : sourceOf(zone),
-    ...(code === undefined ? {} : { code }),
     silent,
     ...(signal.replay === true ? { late: true } : {}),
   });

@@ -8,8 +8,8 @@ import {
 } from '#site/model/index.ts';
 import { deviceName, localEvent } from './events.ts';
 import { after, clearTimer, now, setTimer, since } from './timers.ts';
-import { setTrouble, showTrouble, type Trouble, tellTrouble, troubleKey } from './trouble.ts';
-import type { Evidence, TimerState, WatchState } from './types.ts';
+import { keptTrouble, keyOf, setTrouble, showTrouble, type Trouble, tellTrouble } from './trouble.ts';
+import type { Evidence, TimerState, TroubleState, WatchState } from './types.ts';
 import { change, own, type Work, without } from './work.ts';
 
 /** What stands for a plan that says nothing: three losses within ten minutes, over after ten quiet ones. */
@@ -52,7 +52,7 @@ export function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceR
  * change nothing (I1). Alarms never come this way.
  */
 export function conditionChanged(work: Work, trouble: Trouble & { readonly urgent?: boolean | undefined }): void {
-  const key = troubleKey(trouble.kind, trouble.source, trouble.zone);
+  const key = keyOf(trouble);
   const watch = watchOf(work, key);
   if (holds(work, key) === trouble.active) {
     if (trouble.active && trouble.urgent === true && watch.waiting !== undefined) report(work, key, trouble.detail);
@@ -63,7 +63,7 @@ export function conditionChanged(work: Work, trouble: Trouble & { readonly urgen
 
 /** A condition whose end nobody tells: it begins and ends at once. One that holds already goes on, whatever else began it. */
 export function conditionPulsed(work: Work, trouble: Trouble): void {
-  if (holds(work, troubleKey(trouble.kind, trouble.source, trouble.zone))) return;
+  if (holds(work, keyOf(trouble))) return;
   for (const active of [true, false]) conditionChanged(work, { ...trouble, active });
 }
 
@@ -144,8 +144,7 @@ function report(work: Work, key: string, detail?: string): void {
   if (waiting === undefined || entry === undefined) return;
   clearTimer(work, 'lost', { trouble: key });
   setWatch(work, key, { begins });
-  const { trouble: kind, source, zone } = entry;
-  tellTrouble(work, { kind, source, zone, active: true }, { at: waiting.at, detail: detail ?? waiting.detail });
+  tellTrouble(work, { ...keptTrouble(entry), active: true }, { at: waiting.at, detail: detail ?? waiting.detail });
 }
 
 /** A timer of a watched condition has come to its end. */
@@ -173,8 +172,7 @@ function quietFor(work: Work, key: string): void {
     return;
   }
   work.rules.add('supervision');
-  const { trouble: kind, source, zone } = entry;
-  const trouble = { kind, source, zone, active };
+  const trouble = { ...keptTrouble(entry), active };
   const evidence = [{ unstable: false, losses: changes, ...seconds('unstable_s', work, unstable.since) }];
   const detail = `${active ? 'lost and steady' : 'back and steady'} after ${changes} losses`;
   showTrouble(work, trouble);
@@ -188,16 +186,23 @@ function quietFor(work: Work, key: string): void {
  * cloud would show them for good.
  */
 export function endOrphans(work: Work): void {
-  for (const [key, { trouble: kind, source, zone }] of Object.entries(work.state.troubles)) {
+  for (const [key, entry] of Object.entries(work.state.troubles)) {
+    const { source, zone } = entry;
     if (isInPlan(work.plan, source, zone)) continue;
-    const { waiting } = watchOf(work, key);
-    for (const timer of ['lost', 'steady'] as const) clearTimer(work, timer, { trouble: key });
-    setWatch(work, key, nobody);
     const detail =
       zone === undefined ? 'no longer in the configuration' : `zone ${zone} is no longer in the configuration`;
-    showTrouble(work, { kind, source, zone, active: false });
-    if (waiting === undefined) tellTrouble(work, { kind, source, zone, active: false }, { detail });
+    endKept(work, key, entry, detail);
   }
+}
+
+/** Ends a trouble whose end nobody will tell. */
+export function endKept(work: Work, key: string, entry: TroubleState, detail: string): void {
+  const { waiting } = watchOf(work, key);
+  for (const timer of ['lost', 'steady'] as const) clearTimer(work, timer, { trouble: key });
+  setWatch(work, key, nobody);
+  const trouble = { ...keptTrouble(entry), active: false };
+  showTrouble(work, trouble);
+  if (waiting === undefined) tellTrouble(work, trouble, { detail });
 }
 
 function isInPlan(

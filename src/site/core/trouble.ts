@@ -2,22 +2,39 @@ import {
   bridgeItself,
   type DeviceRef,
   isoTime,
+  type ReportedCode,
   type Stamp,
   type StorageCondition,
   type TroubleKind,
   type ZoneNumber,
 } from '#site/model/index.ts';
-import { coded, deviceName, emit, troubleEvent } from './events.ts';
-import type { BridgeNews, Evidence } from './types.ts';
-import { own, type Work, without, zonePlan } from './work.ts';
+import { coded, deviceName, emit, isContactId, troubleEvent } from './events.ts';
+import type { BridgeNews, Evidence, TroubleState } from './types.ts';
+import { change, own, type Work, without, zonePlan } from './work.ts';
 
 export const troubleKey = (kind: TroubleKind, source: DeviceRef, zone?: ZoneNumber): string =>
   `${kind}|${deviceName(source)}|${zone ?? ''}`;
+
+/** One of several of a kind has its code and number in its key. */
+export function keyOf({ kind, source, zone, reported, apart }: Omit<Trouble, 'active'>): string {
+  const key = troubleKey(kind, source, zone);
+  return apart === undefined || reported === undefined ? key : `${key}|${reported.code}.${reported.number ?? ''}`;
+}
+
+/** A trouble as it is kept, to be told once more or ended. */
+export const keptTrouble = ({ trouble, source, zone, reported, apart }: TroubleState): Omit<Trouble, 'active'> => ({
+  ...{ kind: trouble, source, zone, reported, apart },
+});
 
 export interface Trouble {
   readonly kind: TroubleKind;
   readonly source: DeviceRef;
   readonly zone?: ZoneNumber | undefined;
+  /** What its panel has reported when it began; `apart`: it is one of several of its kind, by that. */
+  readonly reported?: ReportedCode | undefined;
+  readonly apart?: true | undefined;
+  /** What its panel has reported at its end. */
+  readonly ended?: ReportedCode | undefined;
   readonly active: boolean;
   readonly detail?: string | undefined;
 }
@@ -34,22 +51,27 @@ interface Telling {
  * may come and go by themselves take the way of `conditionChanged`.
  */
 export function setTrouble(work: Work, trouble: Trouble, telling: Telling = {}): void {
-  const key = troubleKey(trouble.kind, trouble.source, trouble.zone);
+  const key = keyOf(trouble);
   if ((own(work.state.troubles, key) !== undefined) === trouble.active) return;
   showTrouble(work, trouble);
   tellTrouble(work, trouble, { detail: trouble.detail, ...telling });
 }
 
 /** Puts a trouble among those shown on the site, or takes it away; nothing is recorded. */
-export function showTrouble(work: Work, { kind, source, zone, active }: Trouble, more: { unstable?: true } = {}): void {
-  const key = troubleKey(kind, source, zone);
+export function showTrouble(work: Work, trouble: Trouble, more: { unstable?: true } = {}): void {
+  const { kind, source, zone, reported, apart, active } = trouble;
+  const key = keyOf(trouble);
   const since = own(work.state.troubles, key)?.since ?? work.at.wall;
-  const entry = { trouble: kind, source, since, ...(zone === undefined ? {} : { zone }), ...more };
+  const from = change<Partial<TroubleState>>({}, { zone, reported, apart });
+  const entry = { trouble: kind, source, since, ...from, ...more };
   const troubles = active ? { ...work.state.troubles, [key]: entry } : without(work.state.troubles, key);
   work.state = { ...work.state, troubles };
 }
 
-export function tellTrouble(work: Work, { kind, source, zone, active }: Trouble, telling: Telling): void {
+export function tellTrouble(work: Work, trouble: Trouble, telling: Telling): void {
+  const { kind, source, zone, reported, ended, active } = trouble;
+  // In SIA the end of something has a code of its own.
+  const begun = reported !== undefined && (active || isContactId(reported.code)) ? reported : undefined;
   const plan = zone === undefined ? undefined : zonePlan(work.plan, zone);
   troubleEvent(work, {
     kind,
@@ -58,6 +80,7 @@ export function tellTrouble(work: Work, { kind, source, zone, active }: Trouble,
     zone: plan,
     partition: plan?.partitions[0],
     camera: source.kind === 'camera' ? source.id : undefined,
+    reported: active ? begun : (ended ?? begun),
     ...telling,
   });
 }

@@ -17,6 +17,7 @@ import type {
   PartitionId,
   PartitionState,
   ReplyCode,
+  ReportedCode,
   SecurityType,
   Signal,
   SitePlan,
@@ -268,6 +269,9 @@ export interface TroubleState {
   readonly unstable?: true;
   /** Which of several conditions holds, where a trouble has them. */
   readonly condition?: string;
+  /** What its panel has reported; `apart`: it is one of several of its kind, by that. */
+  readonly reported?: ReportedCode;
+  readonly apart?: true;
 }
 
 /** What is remembered of a condition that comes and goes. */

@@ -66,12 +66,13 @@ const unarmedTroubles = (state: SiteState): readonly TroubleView[] =>
   }));
 
 const troubleView = (
-  { trouble, source, zone, since }: SiteState['troubles'][string],
+  { trouble, source, zone, reported, since }: SiteState['troubles'][string],
   watch: WatchState | undefined,
 ): TroubleView => ({
   kind: trouble,
   source,
   ...(zone === undefined ? {} : { zone }),
+  ...(reported === undefined ? {} : { reported }),
   since,
   ...(watch?.unstable === undefined ? {} : { losses: watch.unstable.changes }),
 });

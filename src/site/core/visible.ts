@@ -92,7 +92,8 @@ const isSilent = (plan: SitePlan, signal: { readonly kind: string; readonly zone
 /** Of a silent zone its health alone is visible. */
 function withoutLevel<S extends Holdable>(signal: S): S | undefined {
   if (signal.kind !== 'zone') return signal;
-  const { open: _, alarm: __, report: ___, ageMs: ____, sentAt: _____, ...rest } = signal;
+  const { open: _, alarm: __, report: ___, ageMs: ____, sentAt: _____, code, ...others } = signal;
+  const rest = code === undefined || 'alarm' in signal ? others : { ...others, code };
   const tells = ['tamper', 'bypassed', 'lowBattery', 'online'].some((member) => member in rest);
   return tells ? (rest as S) : undefined;
 }

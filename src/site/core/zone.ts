@@ -124,7 +124,8 @@ function silentZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneS
 }
 
 function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
-  const about = { source: plan.source, zone: plan.number };
+  const { code } = signal;
+  const about = { source: plan.source, zone: plan.number, reported: code, ended: code };
   if (signal.lowBattery !== undefined)
     conditionChanged(work, { ...about, kind: 'sensor_battery', active: signal.lowBattery });
   if (signal.online !== undefined) conditionChanged(work, { ...about, kind: 'supervision', active: !signal.online });

@@ -3,6 +3,7 @@ import { armingWord } from './arming.ts';
 import type { DeviceId, PartitionId, Stamp, ZoneNumber } from './ids.ts';
 import { clockQuality, partitionId, zoneNumber } from './ids.ts';
 import type { ScheduleId } from './schedule.ts';
+import type { ReportedCode } from './signal.ts';
 
 export const eventClasses = [
   'alarm',
@@ -89,6 +90,17 @@ export const siteEvent = z.strictObject({
       })
       .optional(),
     detail: z.string().max(512).optional(),
+    /**
+     * What the panel has reported: its Contact ID or SIA code, which `contact_id` or `sia` then repeats, the number it names (a zone, a
+     * module or a user, as the panel numbers them) and what the code says.
+     */
+    reported: z
+      .strictObject({
+        code: z.string().max(3),
+        number: z.string().max(8).optional(),
+        term: z.string().max(40).optional(),
+      })
+      .optional(),
     /** The camera's own time of what it reported, as it wrote it; `at` is when it was received. Cameras' clocks lie. */
     device_time: z.string().max(40).optional(),
   }),
@@ -139,6 +151,8 @@ export interface EventDraft {
   readonly evidence?: readonly Readonly<Record<string, string | number | boolean>>[];
   readonly arming?: { readonly state: z.infer<typeof armingWord>; readonly seq: number };
   readonly detail?: string;
+  /** What the panel has reported, where that is what the event tells. */
+  readonly reported?: ReportedCode;
   /** The device's own time, as it wrote it. */
   readonly deviceTime?: string;
   readonly schedule?: ScheduleNote;

@@ -78,6 +78,15 @@ export interface Waited {
   readonly since?: number;
 }
 
+/** The code of a report: three digits of Contact ID (DC-05), or two letters of SIA (DC-03). */
+export interface ReportedCode {
+  readonly code: string;
+  /** What stands beside it: the panel's number of a zone, a module or a user. */
+  readonly number?: string;
+  /** What the code says, in the field's term. */
+  readonly term?: string;
+}
+
 /** What a panel reports as to a station; it repeats a report until it is acknowledged. */
 export interface Reported {
   /** Names the report: the same again is no news. A level that holds already, in a report of another name, begins anew. */
@@ -86,6 +95,7 @@ export interface Reported {
   readonly sentAt?: number;
   /** How long ago it happened, milliseconds; absent: now. */
   readonly ageMs?: number;
+  readonly code?: ReportedCode;
 }
 
 /**
@@ -157,6 +167,10 @@ export type Signal =
       /** Nobody tells its end: it is over at once, and while the condition holds anyway it is no news. */
       readonly pulse?: true;
       readonly zone?: ZoneNumber;
+      /** One of several of its kind, by its code and number, which has an end of its own. */
+      readonly apart?: true;
+      /** The code of what has ended; absent: whatever of its kind the panel has told. */
+      readonly ends?: string;
       readonly detail?: string;
       /** Only a person can end it: it is reported at once, however long its kind may wait. */
       readonly urgent?: boolean;
@@ -175,8 +189,6 @@ export type Signal =
       /** Its panel names a partition that the site does not have. */
       readonly elsewhere?: true;
       readonly zone?: ZoneNumber;
-      /** The code it was reported with. */
-      readonly code?: { readonly contactId?: string; readonly sia?: string };
       /** It lasts since nobody knows when. */
       readonly replay?: boolean;
       readonly waited?: Waited;

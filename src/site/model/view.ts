@@ -1,7 +1,7 @@
 import type { PartitionState } from './arming.ts';
 import type { ClockQuality, DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
 import type { ScheduleId } from './schedule.ts';
-import type { TroubleKind } from './signal.ts';
+import type { ReportedCode, TroubleKind } from './signal.ts';
 import type { AuthorityState, SitePlan, ZoneState } from './zone.ts';
 
 /** What the rooms of the LAN may see of the site: a picture of one moment, never to be changed. */
@@ -73,6 +73,8 @@ export interface TroubleView {
   readonly source: DeviceRef;
   readonly partition?: PartitionId;
   readonly zone?: ZoneNumber;
+  /** What the panel has reported: of one kind there may be several. */
+  readonly reported?: ReportedCode;
   /** Wall clock, milliseconds. */
   readonly since: number;
   /** It comes and goes, so often so far; it ends after a quiet time. */

@@ -32,15 +32,18 @@ const cid = (code: string, retain = false) =>
 describe('codes a panel reports', () => {
   it('for fire are an alarm of the fire zone, and its end', () => {
     // What was before ends first, since many panels tell no end of it.
-    const levels = [false, true].map((alarm) => ({ kind: 'zone', source, zone: 'F1', alarm, replay: false }));
-    expect(ajax('FA').signals).toEqual(levels);
+    const levels = (code: string) =>
+      [false, true].map((alarm) => ({ kind: 'zone', zone: 'F1', alarm, code: { code, term: 'fire' } }));
+    expect(ajax('FA').signals).toMatchObject(levels('FA'));
     expect(ajax('FH').signals).toMatchObject([{ zone: 'F1', alarm: false }]);
-    expect(cid('1110').signals).toEqual(levels);
+    expect(cid('1110').signals).toMatchObject(levels('110'));
     expect(cid('3110').signals).toMatchObject([{ zone: 'F1', alarm: false }]);
   });
 
   it('for mains and batteries are troubles', () => {
-    expect(ajax('AT').signals).toEqual([{ kind: 'trouble', source, trouble: 'ac_loss', active: true, replay: false }]);
+    expect(ajax('AT').signals).toMatchObject([
+      { kind: 'trouble', trouble: 'ac_loss', active: true, code: { code: 'AT', term: 'ac_loss' } },
+    ]);
     expect(cid('3302').signals).toMatchObject([{ trouble: 'battery_low', active: false }]);
   });
 
@@ -59,12 +62,12 @@ describe('codes a panel reports', () => {
 
   it('for a danger nobody has a zone for are an alarm of the panel and a hint, and for hold-up a silent one and none', () => {
     const alarm = { kind: 'alarm', source, partition: 'p1' };
-    expect(ajax('MA').signals).toEqual([{ ...alarm, alarm: 'medical', code: { sia: 'MA' } }]);
+    expect(ajax('MA').signals).toEqual([{ ...alarm, alarm: 'medical', code: { code: 'MA', term: 'medical' } }]);
     expect(ajax('MA').hints).toEqual([{ kind: 'unknown_key', what: 'zone', key: 'medical' }]);
-    expect(cid('1162').signals).toEqual([{ ...alarm, alarm: 'co', code: { contactId: '162' } }]);
+    expect(cid('1162').signals).toEqual([{ ...alarm, alarm: 'co', code: { code: '162', term: 'carbon_monoxide' } }]);
     const without = panel({ id: 'main', profile: 'ajax-sia2mqtt' });
     expect(ajax('HA', false, without)).toEqual({
-      signals: [{ ...alarm, alarm: 'panic_silent', code: { sia: 'HA' } }],
+      signals: [{ ...alarm, alarm: 'panic_silent', code: { code: 'HA', term: 'hold_up' } }],
       hints: [],
     });
     expect(ajax('HA').signals).toMatchObject([

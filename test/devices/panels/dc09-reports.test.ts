@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { termOf } from '#devices/panels/code-terms.ts';
 import { reportMeaning } from '#devices/panels/dc09-codes.ts';
 import { ReportMapping } from '#devices/panels/dc09-mapping.ts';
 import { createMapping } from '#devices/panels/index.ts';
 import { parseReports } from '#lib/dc09/index.ts';
 import { adoptPlan, readState, type SiteState, visibleState, writeState } from '#site/core/index.ts';
-import type { Signal, ZoneType } from '#site/model/index.ts';
+import type { Signal, SitePlan, ZoneType } from '#site/model/index.ts';
 import { panelHouse, partition, stamp, world, zone } from '../../site/core/world.ts';
 import { panel } from './helpers.ts';
 
@@ -15,10 +16,11 @@ interface Given {
   readonly partitions?: Record<string, string>;
   /** Zones of every partition. */
   readonly common?: readonly string[];
+  readonly supervision?: SitePlan['supervision'];
 }
 const roleZones = { '10': { type: 'fire', key: ['fire', '10'] }, '12': { type: 'panic_silent', key: 'duress' } };
 
-function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [] }: Given = {}) {
+function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [], supervision }: Given = {}) {
   const options = panel({
     ...{ id: 'main', profile: 'sia-dc09', partitions },
     zones: { '1': { type: 'entry_exit_1' }, '2': { type: 'perimeter' }, '13': { type: '24h_burglary' }, ...zones },
@@ -30,7 +32,11 @@ function reporting({ zones = roleZones, partitions = { p1: '1' }, common = [] }:
   const house = panelHouse({ partitions: Object.keys(partitions).map(own) });
   const more = Object.entries(zones).map(([number, { type }]) => zone(number, type as ZoneType));
   const all = [...house.zones.filter(({ number }) => !(number in zones)), ...more];
-  const site = world({ ...house, zones: all.map((one) => ({ ...one, partitions: partitionsOf(one.number) })) });
+  const site = world({
+    ...house,
+    ...(supervision && { supervision }),
+    zones: all.map((one) => ({ ...one, partitions: partitionsOf(one.number) })),
+  });
   const link: Signal = { kind: 'link', source: mapping.panel, layer: 'device', up: true };
   site.signal(link);
   let reports = fresh();
@@ -420,27 +426,114 @@ describe('the codes of the tables', () => {
     expect(reporting().say(data).told).toEqual(told);
   });
 
-  it('a trouble ends with the last report that holds it, and no pulse ends it', () => {
-    const rig = reporting();
-    expect(rig.say('1310 00 000').told).toEqual(['system active ']);
-    expect(rig.say('1461 00 003').told).toEqual([]);
-    rig.say('1333 00 004');
-    rig.say('1333 00 005');
-    expect(rig.say('3310 00 000').told).toEqual([]);
-    expect(rig.say('3333 00 004').told).toEqual([]);
-    expect(rig.say('3333 00 005').told).toEqual(['system restored ']);
-    // Both ends in one frame.
-    rig.say('Nri0/YX');
-    rig.say('Nri0/YP');
-    expect(rig.say('Nri0/YZ/YQ').told).toEqual(['system restored ']);
+  it('that are alarms, troubles, arming or tests all have a term', () => {
+    const codes = [...rows('contactid_sia.csv'), ...rows('sia_codes.csv')].flatMap(([code = '']) => {
+      const report = /^\d/.test(code) ? { contactId: `1${code}`, area: '', number: '' } : { sia: code };
+      const meaning = reportMeaning(report, 'opening')?.is;
+      return meaning === undefined || meaning === 'nothing' || meaning === 'bypass' ? [] : [code];
+    });
+    expect(codes.filter((code) => termOf(code) === undefined)).toEqual([]);
   });
 
-  it('a trouble from before a restart ends with any end, and still with no pulse', () => {
+  it('each trouble is told as its own, with its code, number and term, and once with its end', () => {
+    const rig = reporting();
+    const say = (data: string) =>
+      rig
+        .say(data)
+        .events.map(({ kind, status, contactId, sia, reported }) => [kind, status, contactId, sia, reported]);
+    const reported = (code: string, term: string, number?: string) => ({ code, term, ...(number && { number }) });
+    const phone = reported('351', 'phone_line_1');
+    const radio = reported('353', 'radio_transmitter');
+    expect(say('1351 00 000')).toEqual([['comm_fail', 'active', '351', 'YC', phone]]);
+    expect(say('1353 00 000')).toEqual([['comm_fail', 'active', '353', 'YC', radio]]);
+    expect(say('1351 00 000')).toEqual([]);
+    for (const module of ['4', '5'])
+      expect(say(`1333 00 00${module}`)).toEqual([
+        ['system', 'active', '333', 'YX', reported('333', 'expander_failure', module)],
+      ]);
+    rig.restart();
+    expect(say('1333 00 005')).toEqual([]);
+    expect(say('3351 00 000')).toEqual([['comm_fail', 'restored', '351', 'YK', phone]]);
+    expect(say('3351 00 000')).toEqual([]);
+    // Without its number it ends both.
+    expect(say('3333 00 000').map(([, status, code]) => [status, code])).toEqual([
+      ['restored', '333'],
+      ['restored', '333'],
+    ]);
+    expect(Object.values(rig.site.state.troubles)).toMatchObject([{ reported: radio }]);
+    const line = reported('LT', 'phone_line');
+    expect(say('Nri0/LT')).toEqual([['comm_fail', 'active', '350', 'LT', line]]);
+    expect(say('Nri0/LR')).toEqual([['comm_fail', 'restored', '350', 'LR', { ...line, code: 'LR' }]]);
+    // What begins in two ways has one end.
+    expect(say('Nri0/YT/YM').map(([, , , sia]) => sia)).toEqual(['YT', 'YM']);
+    expect(say('Nri0/YR').map(([kind, status]) => [kind, status])).toEqual(
+      Array.from({ length: 2 }, () => ['battery_low', 'restored']),
+    );
+  });
+
+  it('a trouble that waits for its report keeps what was reported', () => {
+    const reportAfterMs = { cloud: 0, broker: 0, panel: 0, camera: 0, acLoss: 60_000 };
+    const unstable = { changes: 3, windowMs: 600_000, quietMs: 600_000 };
+    const rig = reporting({ supervision: { unstable, reportAfterMs } });
+    expect(rig.say('1301 00 000').told).toEqual([]);
+    const events = rig.site.events(rig.site.pass(60_000));
+    expect(events).toMatchObject([{ kind: 'ac_loss', contactId: '301', reported: { code: '301', term: 'ac_loss' } }]);
+  });
+
+  it('no pulse ends a trouble', () => {
     const rig = reporting();
     rig.say('1310 00 000');
-    rig.restart();
-    expect(rig.say('1461 00 003').told).toEqual([]);
-    expect(rig.say('3333 00 000').told).toEqual(['system restored ']);
+    expect(rig.say('1461 00 003').events).toMatchObject([
+      { status: 'active', contactId: '461', reported: { number: '3' } },
+      { status: 'restored', contactId: '461' },
+    ]);
+    expect(rig.say('3310 00 000').told).toEqual(['system restored ']);
+  });
+
+  it('one that an earlier version has kept, without its code, ends with any end of its kind', () => {
+    const rig = reporting();
+    const key = 'system|panel:main|';
+    const kept = { trouble: 'system', source: { kind: 'panel', id: 'main' }, since: 1 } as const;
+    rig.site.state = { ...rig.site.state, troubles: { [key]: kept } };
+    expect(rig.say('3333 00 004').told).toEqual(['system restored ']);
+  });
+
+  it('of more than are followed the oldest ends, and says why', () => {
+    const rig = reporting();
+    for (let n = 1; n <= 64; n += 1) rig.say(`1333 00 ${String(n).padStart(3, '0')}`);
+    const told = rig
+      .say('1333 00 065')
+      .events.map(({ status, reported, detail }) => [status, reported?.number, detail]);
+    expect(told).toEqual([
+      ['active', '65', undefined],
+      ['restored', '1', expect.stringContaining('no longer followed')],
+    ]);
+    expect(Object.keys(rig.site.state.troubles)).toHaveLength(64);
+  });
+
+  it.each([
+    ['1134 01 002', { contactId: '134', sia: 'BA', reported: { code: '134', number: '2', term: 'entry_exit' } }],
+    ['Nri1/KA004', { contactId: '110', sia: 'KA', reported: { code: 'KA', number: '4', term: 'heat' } }],
+    ['1144 01 002', { contactId: '144', sia: 'TA', reported: { code: '144', number: '2', term: 'sensor_tamper' } }],
+    ['3408 01 007', { contactId: '408', sia: 'CL', reported: { code: '408', number: '7', term: 'quick_arm' } }],
+    ['1130 01 099', { contactId: '130', reported: { code: '130', number: '99', term: 'burglary' } }],
+    ['1602 00 000', { contactId: '602', reported: { code: '602', term: 'periodic_test' } }],
+    ['Nri1/BB002', undefined],
+  ])('%s stands in its event with its own code', (data, event) => {
+    const rig = reporting();
+    if (!data.startsWith('34')) rig.say('Nri1/CL7');
+    expect(rig.say(data).events[0]).toEqual(event === undefined ? undefined : expect.objectContaining(event));
+  });
+
+  it('no opening is the code of what it takes back or makes calm', () => {
+    const rig = reporting();
+    rig.say('Nri1/CL7');
+    rig.say('Nri1/BA002');
+    expect(rig.say('1401 01 007').events.map(({ kind, status, contactId }) => [kind, status, contactId])).toEqual([
+      ['burglary_perimeter', 'cancelled', '406'],
+      ['disarmed', 'active', '401'],
+      ['burglary_perimeter', 'restored', '131'],
+    ]);
   });
 
   it('a trouble of a detector ends with its restore', () => {

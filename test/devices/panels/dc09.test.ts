@@ -115,7 +115,11 @@ const told = (signals: readonly Signal[]) =>
     if (signal.kind === 'link') return [];
     const { source: _, ...rest } = signal;
     return [
-      Object.fromEntries(Object.entries(rest).filter(([name]) => !['replay', 'report', 'sentAt'].includes(name))),
+      Object.fromEntries(
+        Object.entries(rest).filter(
+          ([name]) => !['replay', 'report', 'sentAt', 'code', 'apart', 'ends'].includes(name),
+        ),
+      ),
     ];
   });
 
@@ -613,7 +617,7 @@ describe('what panels leave unsaid', () => {
     await rig.say({ data: 'Nri1/BA099' });
     expect(told(rig.signals)).toEqual([
       { kind: 'partition', partition: 'p1', state: 'triggered', told: 'burglary' },
-      { kind: 'alarm', alarm: 'burglary', partition: 'p1', code: { sia: 'BA' } },
+      { kind: 'alarm', alarm: 'burglary', partition: 'p1' },
     ]);
     expect(rig.receiver.hints()).toMatchObject([{ panel: 'main', kind: 'unknown_key', about: 'zone 99' }]);
   });
