@@ -187,6 +187,7 @@ async function pullBySiteward(urls: readonly string[], note: (time: string) => v
       get: async (key) => memory.get(key),
       set: async (key, value) => void memory.set(key, value),
       delete: async (key) => void memory.delete(key),
+      keys: async () => [...memory.keys()],
     },
     emit: async (signals) => {
       for (const signal of signals) {

@@ -194,6 +194,7 @@ describe('events in the store of one machine', () => {
             get: async (key) => disk.memory.get(key),
             set: async (key, value) => void disk.memory.set(key, value),
             delete: async (key) => void disk.memory.delete(key),
+            keys: async () => [...disk.memory.keys()],
           }),
         },
       });

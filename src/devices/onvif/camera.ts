@@ -109,4 +109,5 @@ export interface MemoryPort {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
+  keys(): Promise<readonly string[]>;
 }

@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { SitewardError } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
 import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
 import type { Counts } from './engine.ts';
+import { forgetRemoved } from './forget-removed.ts';
 import { createNvrUnit } from './nvr.ts';
 import type { CameraOptions, NvrOptions } from './options.ts';
 import type { RecentMessages } from './recent.ts';
@@ -44,11 +45,13 @@ export interface CamerasOptions {
 export function createCameras(options: CamerasOptions): Cameras {
   const metrics = cameraMetrics(options.metrics, () => units.map(({ id, up }) => ({ id, up })));
   const around = { ...options, timing: { ...fieldTiming, ...options.timing } };
+  const { nvrs = [] } = options;
   const units: readonly Unit[] = [
     ...options.cameras.map((camera) => createCameraUnit(camera, around, metrics.of(camera.id))),
-    ...(options.nvrs ?? []).map((nvr) => createNvrUnit(nvr, around, metrics.of(nvr.id))),
+    ...nvrs.map((nvr) => createNvrUnit(nvr, around, metrics.of(nvr.id))),
   ];
   const cameras = units.flatMap((unit) => unit.cameras);
+  const lifetime = new AbortController();
   const byId = new Map(units.map((unit) => [unit.id, unit]));
   return {
     name: 'cameras',
@@ -56,8 +59,13 @@ export function createCameras(options: CamerasOptions): Cameras {
     async start(signal) {
       signal.throwIfAborted();
       for (const unit of units) unit.start();
+      // Beside the cameras, and again at the next start where the store does not answer.
+      void forgetRemoved(options.memory, { cameras: options.cameras, nvrs }, lifetime.signal).catch((error) =>
+        options.log.debug({ reason: describe(error) }, 'what removed cameras left is not forgotten yet'),
+      );
     },
     async stop() {
+      lifetime.abort();
       await Promise.all(units.map((unit) => unit.stop()));
     },
     health: () => healthOf(units),

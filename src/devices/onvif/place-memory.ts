@@ -42,5 +42,6 @@ export function placeMemory(
     get: async (key) => once().then(() => memory.get(key)),
     set: async (key, value) => named().then(() => memory.set(key, value)),
     delete: async (key) => once().then(() => memory.delete(key)),
+    keys: () => memory.keys(),
   };
 }

@@ -96,6 +96,10 @@ export class BulkFile {
     this.#sql.remember.run(room, key, value);
   }
 
+  keys(room: string): string[] {
+    return this.#sql.keys.all(room);
+  }
+
   forget(room: string, key: string): void {
     this.#sql.forget.run(room, key);
   }
@@ -127,6 +131,7 @@ function prepare(db: Database) {
       'INSERT INTO memory(room, k, v) VALUES(?, ?, ?) ON CONFLICT(room, k) DO UPDATE SET v = excluded.v',
     ),
     forget: db.prepare('DELETE FROM memory WHERE room = ? AND k = ?'),
+    keys: pluck<[string], string>(db, 'SELECT k FROM memory WHERE room = ?'),
     countKeys: pluck<[string], number>(db, 'SELECT count(*) FROM memory WHERE room = ?'),
   };
 }

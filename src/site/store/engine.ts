@@ -126,7 +126,7 @@ export class Engine {
 
   read(request: StoreRequest): StoreReply {
     if (request.op === 'inputs' || request.op === 'inputsAfter') this.flushInputs();
-    if (request.op === 'recall') return this.#recall(request);
+    if (request.op === 'recall' || request.op === 'keys') return this.#recall(request);
     try {
       const site = this.#files.site();
       if (site === undefined) throw unavailable('site', this.#files);

@@ -48,7 +48,7 @@ export const defaultLimits: StoreLimits = {
   arming: 10_000,
   siteBytes: 1024 ** 3,
   bulkBytes: 1024 ** 3,
-  memoryKeys: 1000,
+  memoryKeys: 2000,
   memoryBytes: 4096,
   inputDelayMs: 250,
   reserveBytes: 4 * 1024 ** 2,

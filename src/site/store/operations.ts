@@ -148,6 +148,7 @@ const operations: { readonly [Op in StoreOp]: Read<Op> | Write<Ask<Op>> } = {
   },
   inputs: { answer: ({ limit }, { bulk }) => bulk?.inputs(limit) ?? [] },
   inputsAfter: { answer: ({ after, limit }, { bulk }) => bulk?.inputsAfter(after, limit) ?? [] },
+  keys: { answer: ({ room }, { bulk }) => bulk?.keys(room) ?? [] },
   recall: { answer: ({ room, key }, { bulk }) => bulk?.recall(room, key) },
   stats: { answer: (_, sources) => stats(sources) },
   synchronous: {

@@ -86,6 +86,7 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'remember'; readonly room: string; readonly key: string; readonly value: string }
   | { readonly op: 'forget'; readonly room: string; readonly key: string }
   | { readonly op: 'recall'; readonly room: string; readonly key: string }
+  | { readonly op: 'keys'; readonly room: string }
   | { readonly op: 'take'; readonly lane: Lane; readonly afterSeq: number; readonly limit: number }
   | { readonly op: 'before'; readonly orderKey: string; readonly seq: number }
   | { readonly op: 'row'; readonly lane: Lane; readonly seq: number }
@@ -144,6 +145,7 @@ export interface StoreAnswers {
   remember: undefined;
   forget: undefined;
   recall: string | undefined;
+  keys: string[];
   take: PendingRow[];
   before: PendingRow[];
   row: PendingRow | undefined;

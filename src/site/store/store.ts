@@ -27,12 +27,12 @@ import type {
   MediaRow,
   MediaState,
   MediaUpdate,
-  Memory,
   NewGap,
   OutboxStats,
   ParkedRecord,
   PendingRow,
   Recovery,
+  RoomMemory,
   StorageState,
   Store,
   StoredInput,
@@ -282,11 +282,12 @@ export class WorkerStore implements Store {
     return this.#storage;
   }
 
-  memory(room: string): Memory {
+  memory(room: string): RoomMemory {
     return {
       get: (key) => this.#ask({ op: 'recall', room, key }),
       set: (key, value) => this.#ask({ op: 'remember', room, key, value }, value.length + callBytes),
       delete: (key) => this.#ask({ op: 'forget', room, key }),
+      keys: () => this.#ask({ op: 'keys', room }),
     };
   }
 

@@ -377,8 +377,8 @@ export interface Store
   stats(): Promise<OutboxStats>;
   /** As the store last saw it. */
   storage(): StorageState;
-  /** Small bounded memory for rooms, in `bulk.db`: at most 1,000 keys per room and 4 KiB per value. */
-  memory(room: string): Memory;
+  /** Small bounded memory for rooms, in `bulk.db`: at most 2,000 keys per room and 4 KiB per value. */
+  memory(room: string): RoomMemory;
 }
 
 /** The memory port: what a room must remember over a restart (subscription addresses, hold times, pins). */
@@ -386,4 +386,8 @@ export interface Memory {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
   delete(key: string): Promise<void>;
+}
+
+export interface RoomMemory extends Memory {
+  keys(): Promise<readonly string[]>;
 }

@@ -33,6 +33,7 @@ const cameras = createCameras({
       kept.delete(key);
       await write();
     },
+    keys: async () => [...kept.keys()],
   },
   emit: async (signals) => {
     for (const signal of signals) if (signal.kind === 'link') process.stdout.write(`link ${signal.up}\n`);

@@ -128,7 +128,7 @@ describe('the certificate of an https camera that made its own', () => {
 
   it('is remembered in the process where the memory fails', async () => {
     const gone = () => Promise.reject(new Error('broken'));
-    const pin = certificatePin({ id: 'yard', memory: { get: gone, set: gone, delete: gone } });
+    const pin = certificatePin({ id: 'yard', memory: { get: gone, set: gone, keys: async () => [], delete: gone } });
     const [a, b] = [await camera(own), await camera(other)];
     expect((await ask(pin, a.port)).status).toBe(400);
     await expect(ask(pin, b.port)).rejects.toMatchObject({ code: 'camera_certificate' });

@@ -45,6 +45,7 @@ export function memoryPort(map: Map<string, string>): MemoryPort {
     get: async (key) => map.get(key),
     set: async (key, value) => void map.set(key, value),
     delete: async (key) => void map.delete(key),
+    keys: async () => [...map.keys()],
   };
 }
 

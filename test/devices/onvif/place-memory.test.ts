@@ -23,6 +23,38 @@ describe('what is remembered of a device', () => {
     expect([...map.keys()].sort()).toEqual(['onvif/address/yard', 'onvif/pin/gate', 'onvif/roster/yard']);
   });
 
+  it('is kept for a device that is taken out and put back, and forgotten when the memory fills up', async () => {
+    const keysOf = (id: string) => ['address', 'pin', 'learned'].map((what) => `onvif/${what}/${id}`);
+    const map = new Map<string, string>();
+    const learn = (...keys: string[]) => {
+      for (const key of keys) map.set(key, 'x');
+    };
+    learn(...keysOf('yard'), 'onvif/channel/rec/gone', ...keysOf('rec'), 'onvif/channel/rec/shop');
+    for (const id of ['yard', 'rec']) map.set(`onvif/address/${id}`, 'http://127.0.0.1:9');
+    for (let n = 0; n < 500; n += 1) learn(...keysOf(`old-${n}`));
+    const nvrs = [{ id: 'rec', url: 'http://127.0.0.1:9/', channels: [{ id: 'shop', source: 'S1' }] }] as const;
+    const before = map.size;
+    const start = async () => {
+      const made = harness([yard('http://127.0.0.1:9/')], { memory: map, nvrs: nvrs as never });
+      await made.cameras.start(new AbortController().signal);
+      return made;
+    };
+    const roomy = await start();
+    await roomy.cameras.stop();
+    expect(map.size).toBeGreaterThanOrEqual(before);
+    for (let n = 500; n < 560; n += 1) learn(...keysOf(`old-${n}`));
+    const filled = await start();
+    await until(() => map.size <= 1610, 'room');
+    await filled.cameras.stop();
+    expect(map.has('onvif/channel/rec/gone')).toBe(false);
+    expect([...keysOf('yard'), ...keysOf('rec'), 'onvif/channel/rec/shop'].filter((key) => !map.has(key))).toEqual([]);
+    // No more than is needed, and of each device all.
+    expect(map.size).toBeGreaterThan(1590);
+    expect([...map.keys()].filter((key) => key.startsWith('onvif/pin/old-'))).toHaveLength(
+      [...map.keys()].filter((key) => key.startsWith('onvif/address/old-')).length,
+    );
+  });
+
   it('is asked again after a failure of the store', async () => {
     const map = new Map([['onvif/pin/yard', 'old']]);
     let fails = true;

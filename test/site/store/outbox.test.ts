@@ -290,8 +290,11 @@ describe('the memory port', () => {
     await store.memory('onvif').set('yard', 'two');
     await store.memory('panels').set('yard', 'other');
     await store.memory('panels').delete('yard');
+    await store.memory('onvif').set('gate', 'one');
+    await store.memory('onvif').set('yard', 'two');
     await store.stop();
     const again = await startStore(dir);
+    expect(await again.memory('onvif').keys()).toEqual(['gate', 'yard']);
     expect(await again.memory('onvif').get('yard')).toBe('two');
     expect(await again.memory('panels').get('yard')).toBeUndefined();
   });
