@@ -118,6 +118,8 @@ function cameraPlan(settings: Settings, view: View): CameraPlan {
     ...(view.zone !== undefined && { zone: view.zone }),
     partitions: own(settings, view.partition),
     pictures: view.pictures,
+    ...(view.clips.length > 0 && { clips: view.clips }),
+    ...(view.pre_roll > 0 && { preRollMs: view.pre_roll }),
   };
 }
 

@@ -107,6 +107,11 @@ test('a camera without a zone belongs to every partition', () => {
   ]);
 });
 
+test('clips and the time a ring keeps are told of cameras that have them', () => {
+  const text = `${two}${panel}`.replace('- { id: hall, ', '- { id: hall, clips: [event], pre_roll: 5s, ');
+  expect(sitePlan(settings(text)).cameras[1]).toMatchObject({ id: 'hall', clips: ['event'], preRollMs: 5000 });
+});
+
 test('a zone without a partition belongs to the only one', () => {
   const plan = sitePlan(settings(`${minimal}panels: [ { id: m, profile: pai, zones: { "1": { type: fire } } } ]`));
   expect(plan.zones[0]?.partitions).toEqual(['p1']);

@@ -1,7 +1,7 @@
 import type { PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import { deviceName, emit, place } from './events.ts';
 import { deviceUp } from './link.ts';
-import { mediaPlan } from './media.ts';
+import { onePicture } from './media.ts';
 import { isShut } from './swinger.ts';
 import { after, clearTimer, isRunning, now, setTimer, since } from './timers.ts';
 import type { Evidence } from './types.ts';
@@ -84,7 +84,7 @@ function wait(work: Work, id: PartitionId, zone: ZonePlan, how: { late?: boolean
     ...(how.late === true ? { late: true } : {}),
     signalToStation: false,
     toCloud: true,
-    media: mediaPlan(work.plan, { partition: id, zone }, 'alarm', 1),
+    media: onePicture(work.plan, { partition: id, zone }, 'alarm'),
   });
 }
 

@@ -1,7 +1,7 @@
 import type { PartitionId, ZonePlan } from '#site/model/index.ts';
 import { incidentOf, sourceOf } from './alarm.ts';
 import { emit, place } from './events.ts';
-import { mediaPlan } from './media.ts';
+import { onePicture } from './media.ts';
 import { own, partitionOf, setPartition, type Work } from './work.ts';
 import { behaviour, lifeKinds } from './zones.ts';
 
@@ -21,7 +21,7 @@ export function furtherZone(work: Work, id: PartitionId, zone: ZonePlan, late: {
     ...late,
     signalToStation: false,
     toCloud: true,
-    media: mediaPlan(work.plan, { partition: id, zone }, 'alarm', 1),
+    media: onePicture(work.plan, { partition: id, zone }, 'alarm'),
     incident: incidentOf(work, id),
     evidence: [{ type: 'zone', zone: zone.number, name: zone.name, zone_type: zone.type }],
   });

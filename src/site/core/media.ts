@@ -1,4 +1,4 @@
-import type { DeviceId, MediaItem, PartitionId, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { CameraPlan, DeviceId, MediaItem, PartitionId, SitePlan, ZonePlan } from '#site/model/index.ts';
 
 /**
  * What an event is for a camera's `pictures` setting (safety 11). The start of an entry delay is an alarm in the
@@ -12,35 +12,62 @@ const allowed: Readonly<Record<Occasion, ReadonlySet<string>>> = {
   other: new Set(['always']),
 };
 
-/**
- * The pictures an event announces: of the zone's cameras, else of the camera itself, else of the partition's. Every
- * camera comes first once, then second, so that the cap cuts repetitions and not cameras. Never changes afterwards.
- */
-export function mediaPlan(
-  plan: SitePlan,
-  about: {
-    readonly zone?: ZonePlan | undefined;
-    readonly camera?: DeviceId | undefined;
-    readonly partition?: PartitionId | undefined;
-  },
-  occasion: Occasion,
-  rounds = plan.media.snapshots,
-): readonly MediaItem[] {
-  const cameras = camerasOf(plan, about).filter((id) => {
-    const camera = plan.cameras.find((candidate) => candidate.id === id);
-    return camera !== undefined && allowed[occasion].has(camera.pictures);
-  });
-  const items: MediaItem[] = [];
-  for (let round = 0; round < rounds; round += 1) {
-    for (const camera of cameras) {
-      if (items.length >= plan.media.maxPerEvent) return items;
-      items.push({ index: items.length, kind: 'snapshot', camera, offsetMs: round * plan.media.intervalMs });
-    }
-  }
-  return items;
+interface About {
+  readonly zone?: ZonePlan | undefined;
+  readonly camera?: DeviceId | undefined;
+  readonly partition?: PartitionId | undefined;
 }
 
-function camerasOf(plan: SitePlan, about: Parameters<typeof mediaPlan>[1]): readonly DeviceId[] {
+/** How long before its alarm a picture of a ring is: whoever comes in is still at the door. */
+const beforeMs = 1000;
+
+/**
+ * The pictures and clips an alarm announces: of the zone's cameras, else of the camera itself, else of the partition's.
+ * Never changes afterwards. Where a camera keeps a ring, the last of its pictures is of the moment before.
+ */
+export function mediaPlan(plan: SitePlan, about: About, occasion: Occasion): readonly MediaItem[] {
+  const cameras = camerasFor(plan, about, occasion);
+  const pictures = snapshots(plan, cameras, plan.media.snapshots).map((item, _at, all) => {
+    const preRollMs = cameras.find(({ id }) => id === item.camera)?.preRollMs ?? 0;
+    const isLast = !all.some(({ camera, index }) => camera === item.camera && index > item.index);
+    return preRollMs > 0 && item.offsetMs > 0 && isLast ? { ...item, offsetMs: -Math.min(beforeMs, preRollMs) } : item;
+  });
+  return [...pictures, ...clips(cameras, pictures.length)];
+}
+
+/** One picture of each camera, where an event is no alarm yet or adds to one. */
+export const onePicture = (plan: SitePlan, about: About, occasion: Occasion): readonly MediaItem[] =>
+  snapshots(plan, camerasFor(plan, about, occasion), 1);
+
+/** Every camera comes first once, then second, so that the cap cuts repetitions and not cameras. */
+function snapshots(plan: SitePlan, cameras: readonly CameraPlan[], rounds: number): readonly MediaItem[] {
+  return Array.from({ length: rounds }, (_, round) => round * plan.media.intervalMs)
+    .flatMap((offsetMs) => cameras.map(({ id }) => ({ kind: 'snapshot' as const, camera: id, offsetMs })))
+    .slice(0, plan.media.maxPerEvent)
+    .map((item, index) => ({ index, ...item }));
+}
+
+/** At most one of each kind: clips are long, and the line is the same for all. */
+function clips(cameras: readonly CameraPlan[], from: number): readonly MediaItem[] {
+  return (['short', 'event'] as const)
+    .flatMap((kind) => {
+      const camera = cameras.find((one) => one.clips?.includes(kind));
+      return camera === undefined ? [] : { kind: `${kind}_mp4` as const, camera };
+    })
+    .map(({ kind, camera }, at) => ({
+      ...{ index: from + at, kind, camera: camera.id },
+      offsetMs: 0 - (camera.preRollMs ?? 0),
+    }));
+}
+
+function camerasFor(plan: SitePlan, about: About, occasion: Occasion): readonly CameraPlan[] {
+  return camerasOf(plan, about).flatMap((id) => {
+    const camera = plan.cameras.find((candidate) => candidate.id === id);
+    return camera !== undefined && allowed[occasion].has(camera.pictures) ? camera : [];
+  });
+}
+
+function camerasOf(plan: SitePlan, about: About): readonly DeviceId[] {
   if (about.zone !== undefined && about.zone.cameras.length > 0) return [...new Set(about.zone.cameras)];
   if (about.camera !== undefined) return [about.camera];
   if (about.zone?.source.kind === 'camera') return [about.zone.source.id];

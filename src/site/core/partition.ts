@@ -13,7 +13,7 @@ import { alarming, incidentOf, raise, sourceOf, takeBack } from './alarm.ts';
 import { noteEntryZone } from './confirmation.ts';
 import { coded, emit, place } from './events.ts';
 import { modeAfterExit } from './exit.ts';
-import { mediaPlan } from './media.ts';
+import { onePicture } from './media.ts';
 import { after, setTimer } from './timers.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import type { Evidence } from './types.ts';
@@ -174,7 +174,7 @@ export function entryEvent(
     ...(how.late === true ? { late: true } : {}),
     signalToStation: false,
     toCloud: true,
-    media: mediaPlan(work.plan, { partition: id, zone }, 'alarm', 1),
+    media: onePicture(work.plan, { partition: id, zone }, 'alarm'),
     incident: incidentOf(work, id),
     ...(how.exitError === true ? { detail: 'exit_error', ...coded('alarm', 'exit_error', 'active') } : {}),
   });

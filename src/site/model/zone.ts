@@ -172,6 +172,10 @@ export interface CameraPlan {
   readonly partitions: readonly PartitionId[];
   /** When pictures may be taken (decisions, safety rule 11). */
   readonly pictures: 'alarm' | 'armed' | 'always';
+  /** Clips that go with its alarms. */
+  readonly clips?: readonly ('short' | 'event')[];
+  /** Milliseconds before an alarm that it keeps in a ring. */
+  readonly preRollMs?: number;
 }
 
 export interface MediaPolicy {
@@ -179,6 +183,6 @@ export interface MediaPolicy {
   readonly snapshots: number;
   /** Milliseconds between two pictures of one camera. */
   readonly intervalMs: number;
-  /** At most so many pictures with one event, over all cameras. */
+  /** At most so many pictures with one event, over all cameras; clips are not counted. */
   readonly maxPerEvent: number;
 }

@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest';
+import { mediaPlan, onePicture } from '#site/core/media.ts';
+import type { CameraPlan } from '#site/model/index.ts';
+import { camera, house, zone } from './world.ts';
+
+const of = (cameras: readonly CameraPlan[], media: Partial<ReturnType<typeof house>['media']> = {}) =>
+  house({ cameras, media: { snapshots: 2, intervalMs: 1000, maxPerEvent: 8, ...media } });
+const window = zone('2', 'perimeter', { cameras: ['yard', 'hall'] });
+/** `kind camera offset`, in their order. */
+const planned = (...of: Parameters<typeof mediaPlan>): string[] => {
+  const items = mediaPlan(...of);
+  expect(items.map(({ index }) => index)).toEqual(items.map((_, at) => at));
+  return items.map(({ kind, camera, offsetMs }) => `${kind} ${camera} ${offsetMs}`);
+};
+
+const yard = (more: Partial<CameraPlan> = {}) => camera('yard', more);
+const hall = (more: Partial<CameraPlan> = {}) => camera('hall', more);
+
+it.each<[string, Parameters<typeof of>, string[]]>([
+  ['pictures only, unless a camera has clips', [[yard()]], ['snapshot yard 0', 'snapshot yard 1000']],
+  [
+    'a short clip after the pictures',
+    [[yard({ clips: ['short'] })]],
+    ['snapshot yard 0', 'snapshot yard 1000', 'short_mp4 yard 0'],
+  ],
+  [
+    'each clip of the first camera that has it, whatever the order it is written in',
+    [[yard({ clips: ['event'] }), hall({ clips: ['event', 'short'] })], { snapshots: 1 }],
+    ['snapshot yard 0', 'snapshot hall 0', 'short_mp4 hall 0', 'event_mp4 yard 0'],
+  ],
+  [
+    'with a ring: clips that begin before, and a last picture of the moment before',
+    [[yard({ clips: ['short', 'event'], preRollMs: 5000 })], { snapshots: 3 }],
+    ['snapshot yard 0', 'snapshot yard 1000', 'snapshot yard -1000', 'short_mp4 yard -5000', 'event_mp4 yard -5000'],
+  ],
+  ['no picture older than the ring', [[yard({ preRollMs: 400 })]], ['snapshot yard 0', 'snapshot yard -400']],
+  [
+    'the only picture is of the alarm itself, with a ring too',
+    [[yard({ preRollMs: 5000 })], { snapshots: 1 }],
+    ['snapshot yard 0'],
+  ],
+  [
+    'a cap that cuts pictures and no clips; of two rings only the one with a second picture shows before',
+    [[yard({ clips: ['event'], preRollMs: 2000 }), hall({ preRollMs: 2000 })], { maxPerEvent: 3 }],
+    ['snapshot yard 0', 'snapshot hall 0', 'snapshot yard -1000', 'event_mp4 yard -2000'],
+  ],
+  ['clips alone, where no pictures are wanted', [[yard({ clips: ['short'] })], { snapshots: 0 }], ['short_mp4 yard 0']],
+])('an alarm announces %s', (_what, plan, wanted) => {
+  expect(planned(of(...plan), { zone: window }, 'alarm')).toEqual(wanted);
+});
+
+it('no clip leaves a camera whose pictures may not (safety 11)', () => {
+  const cameras = [yard({ clips: ['short'], pictures: 'alarm' }), hall({ clips: ['short'], pictures: 'always' })];
+  expect(planned(of(cameras, { snapshots: 0 }), { zone: window }, 'other')).toEqual(['short_mp4 hall 0']);
+});
+
+it('what is no alarm yet announces one picture of each camera, no clip and nothing of before', () => {
+  const plan = of([yard({ clips: ['short', 'event'], preRollMs: 5000 }), hall()]);
+  expect(onePicture(plan, { zone: window }, 'alarm').map(({ kind, offsetMs }) => [kind, offsetMs])).toEqual([
+    ['snapshot', 0],
+    ['snapshot', 0],
+  ]);
+});
