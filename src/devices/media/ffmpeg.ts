@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { setPriority } from 'node:os';
-import { createInterface } from 'node:readline';
+import { Readable } from 'node:stream';
 import { SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
 
@@ -12,17 +12,15 @@ export interface Ffmpeg {
    */
   run(work: FfmpegWork, signal: AbortSignal): Promise<Buffer>;
   /**
-   * One that has no end of its own and waits for nobody: rejects as `run`, once it is gone. `onLine` is told each line
-   * of its output at once.
+   * One that has no end of its own and waits for nobody: settles as `run`, once it is gone. `onOutput` must not throw.
    */
-  follow(args: readonly string[], onLine: (line: string) => void, signal: AbortSignal): Promise<void>;
+  follow(args: readonly string[], onOutput: (chunk: Buffer) => void, signal: AbortSignal): Promise<void>;
 }
 
 export interface FfmpegWork {
-  /** Each kind has a line of its own, so that the picture of an alarm does not wait for a clip that takes half a minute. */
   readonly kind: 'frame' | 'clip';
-  /** Asked for when its turn has come. */
-  readonly args: () => readonly string[];
+  readonly args: readonly string[];
+  readonly input?: readonly Buffer[];
   /** From its turn on. */
   readonly deadlineMs: number;
   /** More output than this ends it. */
@@ -37,34 +35,32 @@ const keptWords = 2048;
 const waitingCap = 64;
 
 export function createFfmpeg(options: {
-  /** So many of each kind run at once. */
+  /** So many run at once; those without an end do not count. */
   processes: number;
   program?: string;
 }): Ffmpeg {
   const { processes, program = 'ffmpeg' } = options;
-  const lines = { frame: createLine(processes), clip: createLine(processes) };
+  const inTurn = createLine(processes);
 
-  async function collect({ args, maxBytes = 0 }: FfmpegWork, signal: AbortSignal): Promise<Buffer> {
+  async function collect({ args, input, maxBytes = 0 }: FfmpegWork, signal: AbortSignal): Promise<Buffer> {
     const chunks: Buffer[] = [];
     const tooMuch = new AbortController();
     let bytes = 0;
-    await launch(program, args(), AbortSignal.any([signal, tooMuch.signal]), (output) =>
-      output.on('data', (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes <= maxBytes) chunks.push(chunk);
-        else tooMuch.abort(new SitewardError('stream_failed', `ffmpeg wrote more than ${maxBytes} bytes`));
-      }),
-    );
+    const collectChunk = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= maxBytes) chunks.push(chunk);
+      else tooMuch.abort(new SitewardError('stream_failed', `ffmpeg wrote more than ${maxBytes} bytes`));
+    };
+    await launch(program, args, collectChunk, AbortSignal.any([signal, tooMuch.signal]), input);
     return Buffer.concat(chunks);
   }
 
   return {
     run: (work, signal) =>
-      lines[work.kind](signal, () =>
+      inTurn(signal, () =>
         withDeadline(work.deadlineMs, signal, (timely) => collect(work, timely), `the ${work.kind}`),
       ),
-    follow: (args, onLine, signal) =>
-      launch(program, args, signal, (output) => createInterface({ input: output }).on('line', onLine)),
+    follow: (args, onOutput, signal) => launch(program, args, onOutput, signal),
   };
 }
 
@@ -72,8 +68,9 @@ export function createFfmpeg(options: {
 function launch(
   program: string,
   args: readonly string[],
+  onOutput: (chunk: Buffer) => void,
   signal: AbortSignal,
-  read: (output: NodeJS.ReadableStream) => void,
+  input: readonly Buffer[] = [],
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -81,13 +78,15 @@ function launch(
     const child = spawn(program, [...always, ...args], {
       // A group of its own, to be killed as one.
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: 'pipe',
       env: { PATH },
     });
     const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
     let words = '';
     signal.addEventListener('abort', kill, { once: true });
-    read(child.stdout);
+    // Where it ends before it has read all, its exit code says why.
+    Readable.from(input).pipe(child.stdin.on('error', () => undefined));
+    child.stdout.on('data', onOutput);
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       words = (words + text).slice(-keptWords);
     });
