@@ -12,7 +12,7 @@ import type { CameraOptions, NvrOptions } from './options.ts';
 import { createPictureClient, type PictureClient } from './picture-client.ts';
 import { createReads, type Reads } from './reads.ts';
 import { type RecentMessages, recentMessages } from './recent.ts';
-import { isSilent, type Sense } from './sense.ts';
+import { type Sense, silentInputs } from './sense.ts';
 import { CameraSession, type SessionEvents } from './session.ts';
 import type { Timing } from './timing.ts';
 import { ownRows } from './topic-options.ts';
@@ -66,6 +66,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   const device = createDevice({ url, username, password, pin, clock, authHoldMs });
   const reads = createReads(device, addresses);
   const recent = recentMessages(() => clock.wall());
+  const silent = silentInputs(entry.inputs);
   const lifetime = new AbortController();
   const besides: ((signal: AbortSignal) => Promise<void>)[] = [];
   let made: CameraSession | undefined;
@@ -82,7 +83,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
       const events: SessionEvents = {
         ...counts,
         outcome(outcome, message, signals) {
-          if (isSilent(message, entry.inputs)) return;
+          if (silent.said(message)) return;
           counts.outcome(outcome);
           recent.note(outcome, message, signals);
           heard?.(message, signals);
@@ -90,7 +91,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
         online,
       };
       const pullMs = entry.pull ?? defaultPullMs;
-      const own = { source, sense, device, reads, addresses, pullMs, events, topics: ownRows(entry.topics) };
+      const own = { source, sense, device, reads, addresses, pullMs, events, silent, topics: ownRows(entry.topics) };
       made = new CameraSession({ ...own, timing, clock, log, memory, emit });
       return made;
     },

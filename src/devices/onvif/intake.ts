@@ -4,7 +4,7 @@ import type { Signal } from '#site/model/index.ts';
 import type { UnknownTopic } from './camera.ts';
 import { createNormaliser, type Normaliser, type Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
-import type { Sense } from './sense.ts';
+import type { Sense, SilentInputs } from './sense.ts';
 import { type SilenceWatch, silenceWatch } from './silence.ts';
 import type { Timing } from './timing.ts';
 import type { TopicRow } from './topic-row.ts';
@@ -12,6 +12,7 @@ import type { Warnings } from './warnings.ts';
 
 export interface IntakeOptions {
   readonly sense: Sense;
+  readonly silent: SilentInputs;
   /** The installer's own meaning of topics. */
   readonly topics: readonly TopicRow[];
   readonly clock: Clock;
@@ -44,10 +45,14 @@ export class Intake {
   #version = 0;
 
   constructor(options: IntakeOptions) {
-    const { sense, topics, clock, timing } = options;
+    const { sense, silent, topics, clock, timing } = options;
     this.#options = options;
     const wall = () => clock.wall();
-    this.#normaliser = createNormaliser({ sourceOf: sense.sourceOf, wall, own: topics, presentMs: timing.presentMs });
+    this.#normaliser = createNormaliser({
+      ...{ sourceOf: sense.sourceOf, wall, own: topics, presentMs: timing.presentMs },
+      // The same button under a topic that nobody knows would show.
+      unknown: silent.some ? 'ignored' : 'told',
+    });
     this.#silence = silenceWatch(timing);
   }
 
@@ -89,16 +94,18 @@ export class Intake {
   }
 
   take(messages: readonly Notification[]): Received {
-    const { clock, events } = this.#options;
+    const { clock, events, silent } = this.#options;
     const now = clock.monotonic();
     const moved = this.#moved(now);
     const outcomes = new Set<Outcome>();
+    let showsFlood = false;
     const heard = messages.flatMap((message) => {
       const {
         signals,
         outcomes: [outcome = 'empty'],
       } = this.#normaliser.take([message], now);
       outcomes.add(outcome);
+      showsFlood ||= outcome === 'flood' && !silent.said(message);
       events.outcome(outcome, message, signals);
       return signals;
     });
@@ -107,9 +114,12 @@ export class Intake {
       this.#lastEventAt = clock.wall();
       this.#silence.heard(now);
     }
-    const isFlood = outcomes.has('flood');
-    if (isFlood) this.#flooded(now);
-    return { heard, signals: [...moved, ...heard, ...this.#normaliser.expire(now)], eager: speaks && !isFlood };
+    if (showsFlood) this.#flooded(now);
+    return {
+      heard,
+      signals: [...moved, ...heard, ...this.#normaliser.expire(now)],
+      eager: speaks && !outcomes.has('flood'),
+    };
   }
 
   /** What is on moves to the sources it is about by now, before anything new is taken. */

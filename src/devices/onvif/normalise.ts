@@ -46,6 +46,8 @@ export function createNormaliser(options: {
   wall: () => number;
   /** The installer's own rows, looked at before the table. */
   own?: readonly TopicRow[];
+  /** What becomes of topics that no row knows: signals of their own, or nothing at all. */
+  unknown?: 'told' | 'ignored';
   /** So long after they were asked cameras say how things stand. */
   presentMs?: number;
 }): Normaliser {
@@ -71,7 +73,10 @@ export function createNormaliser(options: {
   function takeOne(message: Notification, now: number, signals: Signal[]): Outcome {
     if (message.topic === '') return 'empty';
     const known = find(message.topic);
-    if (known === undefined) noteUnknown(message);
+    if (known === undefined) {
+      if (options.unknown === 'ignored') return 'ignored';
+      noteUnknown(message);
+    }
     const row = known ?? unknownRow(message);
     if (row.kind === 'ignored' || tokenOf(row, message) === anyPort) return 'ignored';
     const source = sourceFor(message);

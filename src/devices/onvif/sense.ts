@@ -58,11 +58,19 @@ function inputOf(signal: Signal, device: DeviceRef, inputs: Inputs): InputOption
   return mine && Object.hasOwn(inputs, signal.rule) ? inputs[signal.rule] : undefined;
 }
 
-/** Whether what it says must show to nobody (safety 4): a silent button wired to the device. */
-export function isSilent({ source }: Notification, inputs: Inputs | undefined): boolean {
-  // By its token, as what repeats a state makes no signal and would show all the same.
-  const silent = Object.entries(inputs ?? {}).flatMap(([token, one]) =>
-    one.zone_type === 'panic_silent' ? token : [],
+/** Silent buttons wired to a device: what they say must show to nobody (safety 4). */
+export interface SilentInputs {
+  readonly some: boolean;
+  /** By its token, as what repeats a state makes no signal and would show all the same. */
+  said(message: Notification): boolean;
+}
+
+export function silentInputs(inputs: Inputs = {}): SilentInputs {
+  const tokens = new Set(
+    Object.entries(inputs).flatMap(([token, { zone_type }]) => (zone_type === 'panic_silent' ? token : [])),
   );
-  return silent.length > 0 && Object.values(source).some((token) => silent.includes(token));
+  return {
+    some: tokens.size > 0,
+    said: ({ source }) => tokens.size > 0 && Object.values(source).some((token) => tokens.has(token)),
+  };
 }

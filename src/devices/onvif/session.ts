@@ -15,7 +15,7 @@ import type { Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
 import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
-import type { Sense } from './sense.ts';
+import type { Sense, SilentInputs } from './sense.ts';
 import { type SessionMemory, sessionMemory } from './session-memory.ts';
 import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
@@ -41,6 +41,7 @@ export type SessionStatus = Omit<
 export interface SessionOptions {
   readonly source: DeviceRef;
   readonly sense: Sense;
+  readonly silent: SilentInputs;
   readonly device: Device;
   readonly reads: Reads;
   readonly addresses: 'repaired' | 'as_reported';
@@ -88,8 +89,8 @@ export class CameraSession {
     this.#options = options;
     this.#memory = memory;
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
-    const { sense, topics = [] } = options;
-    this.#intake = new Intake({ sense, topics, clock, log, timing, warnings: this.#warnings, events });
+    const { sense, silent, topics = [] } = options;
+    this.#intake = new Intake({ sense, silent, topics, clock, log, timing, warnings: this.#warnings, events });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#news = deviceNews(source, wall);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });

@@ -303,6 +303,17 @@ describe('contacts wired to a recorder', () => {
     ]);
     expect(await one.metrics.metrics()).toContain('siteward_camera_messages_total{camera="rec",outcome="signal"} 1');
   });
+
+  it('safety 4: nor under a topic that nobody knows, nor when it bounces', async () => {
+    const one = await site(recorderModel(), { inputs });
+    const unknown = digitalInput('In_3', true).replace('tns1:Device/Trigger/DigitalInput', 'tns1:Vendor/Button');
+    const bounces = Array.from({ length: 120 }, (_, at) => digitalInput('In_3', at % 2 === 0)).join('');
+    one.model.queue.push(unknown + bounces, person(1));
+    await until2(one, 'camera:door person+');
+    expect(one.said().filter((line) => !line.startsWith('zone 43'))).toEqual(['camera:door person+']);
+    expect(one.cameras.status()[0]).toMatchObject({ warnings: [], unknownTopics: [] });
+    expect(await one.metrics.metrics()).not.toContain('event_flood');
+  });
 });
 
 describe('pictures of channels', () => {

@@ -54,7 +54,7 @@ const namePattern = /^(?=.{1,253}$)[a-z0-9_](?:[a-z0-9_-]{0,62})(?:\.[a-z0-9_-]{
 
 function fromUrl(text: string): Target {
   const url = URL.parse(text);
-  if (url === null) throw unreadable(text.replace(/\/\/[^/]*@/, '//'));
+  if (url === null) throw unreadable(text);
   if (url.username !== '' || url.password !== '')
     throw new SitewardError('request_invalid', 'an address must not hold a user name or password');
   const path = url.pathname === '/' ? '/onvif/device_service' : url.pathname;
@@ -83,10 +83,11 @@ function* range(text: string, first: string, end: string): Generator<Target> {
 const toNumber = (address: string): number => address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 const toText = (value: number): string => [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 
+/** What may hold a password is not repeated. */
 const unreadable = (text: string) =>
   new SitewardError(
     'request_invalid',
-    `"${text.slice(0, 60)}" is no address: give 192.0.2.10, 192.0.2.0/24, 192.0.2.10-40, an IPv6 address, a host name or http://...`,
+    `${/@|:\/\//.test(text) ? 'this' : `"${text.slice(0, 60)}"`} is no address: give 192.0.2.10, 192.0.2.0/24, 192.0.2.10-40, an IPv6 address, a host name or http://...`,
   );
 
 const tooMany = (what?: string) =>
