@@ -62,12 +62,13 @@ async function firstLine(child: ChildProcess): Promise<string> {
 
 /** The numbers in the pictures of a file, or of a stream's first `frames` pictures, decoded by ffmpeg. */
 export async function pictureNumbers(input: string, frames?: number): Promise<readonly number[]> {
+  const transport = input.startsWith('rtsp') ? ['-rtsp_transport', 'tcp'] : [];
   const count = frames === undefined ? [] : ['-frames:v', String(frames)];
   // One pixel of the scaled picture is the mean of one block.
   const scaled = ['-vf', 'scale=4:4:flags=area', '-pix_fmt', 'gray', '-fps_mode', 'passthrough', '-f', 'rawvideo'];
   const { stdout } = await promisify(execFile)(
     'ffmpeg',
-    ['-nostdin', '-loglevel', 'error', '-i', input, ...count, ...scaled, '-'],
+    ['-nostdin', '-loglevel', 'error', ...transport, '-i', input, ...count, ...scaled, '-'],
     { encoding: 'buffer', timeout: 30_000 },
   );
   return Array.from({ length: stdout.length / 16 }, (_, frame) =>
