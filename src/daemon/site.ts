@@ -277,6 +277,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           confirmMs: next.arming.confirm_timeout,
           connect: brokerConnect(next, house.broker),
           siteSlug: slugOf(next.site.external_id),
+          memory: must(house.store, 'store').memory('panels'),
+          knowsTime: () => quality.current() !== 'doubtful',
           clock,
           log: part('panels'),
           metrics,

@@ -24,6 +24,7 @@ import type { Mapped, ReportMapping } from './dc09-mapping.ts';
 import { Openings, type OpeningsMemory } from './dc09-openings.ts';
 import { addressFilter, type Dc09PanelOptions } from './dc09-options.ts';
 import { type FrameName, Repeats } from './dc09-repeats.ts';
+import { Heard } from './heard.ts';
 import { createHints, hourlyGate, type PanelHint } from './hints.ts';
 import type { Mapping } from './mapping.ts';
 
@@ -92,7 +93,7 @@ export class Account {
   readonly #gate;
   readonly #rate;
   #up: boolean | undefined;
-  #heardMono: number;
+  readonly #heard: Heard;
   #offMs: number | undefined;
 
   constructor(options: AccountOptions) {
@@ -103,7 +104,20 @@ export class Account {
     this.#hints = createHints(options.mapping.panel.id, options.clock);
     this.#gate = hourlyGate(options.clock);
     this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 2 });
-    this.#heardMono = options.clock.monotonic();
+    const { memory, clock, knowsTime } = options;
+    const key = `heard-${options.mapping.panel.id}`;
+    this.#heard = new Heard({ key, limitMs: options.panel.supervised, memory, clock, knowsTime });
+    this.#heard.listening(true);
+  }
+
+  /** Begins with what an earlier run has kept. */
+  recall(): Promise<void> {
+    return this.#heard.recall();
+  }
+
+  /** Keeps for the next run what it should know. */
+  save(): Promise<void> {
+    return this.#heard.save();
   }
 
   /** Undefined while nothing was heard of it. */
@@ -221,7 +235,7 @@ export class Account {
   /** Call now and then: tells when nothing usable has come for longer than it may. */
   checkSilence(): void {
     const { supervised } = this.#options.panel;
-    if (this.#up === false || this.#options.clock.monotonic() - this.#heardMono < supervised) return;
+    if (!this.#heard.isLost() || this.#up === false) return;
     const off = this.#offMs === undefined ? '' : `; its clock is ${Math.round(this.#offMs / 1000)} s off`;
     const reason = `nothing usable was heard for ${Math.round(supervised / 1000)} s${off}`;
     this.#up = false;
@@ -282,7 +296,7 @@ export class Account {
   /** True when the signals, and that the panel is there, are on disk. */
   async #keep(signals: readonly Signal[]): Promise<boolean> {
     const isBack = this.#up !== true;
-    this.#heardMono = this.#options.clock.monotonic();
+    this.#heard.heard();
     this.#up = true;
     const source = this.#options.mapping.panel;
     const back: readonly Signal[] = isBack ? [{ kind: 'link', source, layer: 'device', up: true }] : [];

@@ -104,6 +104,7 @@ class ReceiverPart implements Receiver {
     const tried = new Promise<void>((resolve) => {
       first = resolve;
     });
+    for (const { account } of this.#accounts.values()) void account.recall();
     this.#work = this.#listen(this.#abort.signal, first);
     this.#silence = setInterval(() => this.#checkSilence(), silenceCheckMs);
     this.#silence.unref();
@@ -114,6 +115,7 @@ class ReceiverPart implements Receiver {
     clearInterval(this.#silence);
     this.#abort.abort(new SitewardError('stopped', 'the receiver was stopped'));
     await this.#work;
+    await Promise.all([...this.#accounts.values()].map(({ account }) => account.save()));
     this.#reason = 'stopped';
   }
 

@@ -10,6 +10,7 @@ import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
+import type { HeardMemory } from './heard.ts';
 import type { PanelHint } from './hints.ts';
 import { keepLine } from './line.ts';
 import { buildPanels } from './load.ts';
@@ -55,6 +56,10 @@ export interface PanelsOptions {
   readonly heardUntil?: number;
   /** What the site knows of the partitions its panels own, at the start. */
   readonly known?: ReadonlyMap<PartitionId, KnownPartition>;
+  /** How long panels are silent, over a restart. */
+  readonly memory?: HeardMemory;
+  /** False while siteward does not know the time. */
+  readonly knowsTime?: () => boolean;
   /** How long the site waits for a panel to confirm a command, milliseconds. */
   readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */
@@ -118,6 +123,7 @@ class PanelPart implements Panels {
     if (this.#runners.length === 0) return;
     const stop = AbortSignal.any([signal, this.#abort.signal]);
     const { connect, clock, siteSlug } = this.#options;
+    for (const runner of this.#runners) void runner.recall();
     this.#lines = Promise.all([
       keepLine(
         {
@@ -169,7 +175,7 @@ class PanelPart implements Panels {
     const deadline = new Promise((resolve) => {
       timer = setTimeout(resolve, stopDeadlineMs);
     });
-    await Promise.race([this.#lines, deadline]);
+    await Promise.race([Promise.all([this.#lines, ...this.#runners.map((runner) => runner.save())]), deadline]);
     clearTimeout(timer);
     this.#commands = undefined;
     this.#listening = false;

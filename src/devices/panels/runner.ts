@@ -6,6 +6,7 @@ import type { ArmingWord, PartitionId, Signal, ZoneNumber } from '#site/model/in
 import { type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
+import { Heard, type HeardMemory } from './heard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
 import { interpret, type Memory, withoutPending } from './interpret.ts';
@@ -48,20 +49,30 @@ export class Runner {
   #memory: Memory;
   /** Since when partitions are in their entry delay, by the bridge's key. */
   readonly #pending = new BoundedMap<string, number>(256);
-  #lastHeard: number;
+  readonly #silence: Heard;
   #lives = false;
 
   /** `known`: what the site knew of its partitions at the start. */
   constructor(
     built: BuiltPanel,
-    options: { clock: Clock; log: Logger; confirmMs?: number; known?: ReadonlyMap<PartitionId, KnownPartition> },
+    options: {
+      clock: Clock;
+      log: Logger;
+      confirmMs?: number;
+      known?: ReadonlyMap<PartitionId, KnownPartition>;
+      memory?: HeardMemory;
+      knowsTime?: () => boolean;
+    },
   ) {
     this.built = built;
     this.#clock = options.clock;
     this.#log = options.log.child({ panel: built.options.id });
     this.#hints = createHints(built.options.id, options.clock);
     this.#gate = hourlyGate(options.clock);
-    this.#lastHeard = options.clock.monotonic();
+    this.#silence = new Heard({
+      ...{ key: `heard-${built.options.id}`, limitMs: staleMs(built), clock: options.clock },
+      ...{ memory: options.memory, knowsTime: options.knowsTime ?? (() => false) },
+    });
     const zones = built.options.zones ?? {};
     this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
@@ -146,6 +157,7 @@ export class Runner {
     this.#listeningMono = undefined;
     this.#words.lost();
     this.#zones.listening(false);
+    this.#silence.listening(false);
     const signal = this.link('bridge', false, reason);
     if (signal !== undefined) this.#assumedDown = true;
     return signal;
@@ -156,6 +168,17 @@ export class Runner {
     this.#listeningMono = this.#clock.monotonic();
     this.#words.found();
     this.#zones.listening(true);
+    this.#silence.listening(true);
+  }
+
+  /** Begins with what an earlier run has kept. */
+  recall(): Promise<void> {
+    return this.#silence.recall();
+  }
+
+  /** Keeps for the next run what it should know. */
+  save(): Promise<void> {
+    return this.#silence.save();
   }
 
   /** Whether the profile has a topic that tells about the layer. */
@@ -198,11 +221,9 @@ export class Runner {
   }
 
   #gone(): Signal | undefined {
-    const profileS = this.built.compiled.profile.liveness?.stale_after_s;
-    const staleMs = this.built.options.stale_after ?? (profileS === undefined ? undefined : profileS * 1000);
-    if (staleMs === undefined || this.silent || this.#clock.monotonic() - this.#lastHeard < staleMs) return undefined;
+    if (!this.#silence.isLost() || this.silent) return undefined;
     this.silent = true;
-    return this.link('device', false, `nothing heard for ${Math.round(staleMs / 1000)} s`);
+    return this.link('device', false, `nothing heard for ${Math.round((staleMs(this.built) ?? 0) / 1000)} s`);
   }
 
   /** A bridge that is gone since before the start says nothing at all, and the broker need not remember its last word. */
@@ -240,7 +261,7 @@ export class Runner {
   #back(message: Message): Signal[] {
     if (message.retain) return [];
     this.#lives = true;
-    this.#lastHeard = this.#clock.monotonic();
+    this.#silence.heard();
     const signals: (Signal | undefined)[] = [];
     if (this.#assumedDown) signals.push(this.link('bridge', true));
     if (this.silent) signals.push(this.link('device', true));
@@ -309,6 +330,12 @@ export class Runner {
           };
     this.#hints.add(draft);
   }
+}
+
+/** How long nothing may be heard of it; undefined: for ever. */
+function staleMs({ compiled, options }: BuiltPanel): number | undefined {
+  const profileS = compiled.profile.liveness?.stale_after_s;
+  return options.stale_after ?? (profileS === undefined ? undefined : profileS * 1000);
 }
 
 const wordOf = (key: string, word: ArmingWord | undefined): [string, ArmingWord][] =>

@@ -543,6 +543,91 @@ describe('supervision', () => {
     expect(links()).toEqual([true, false, true]);
     expect(await rig.count('link_test')).toBe(3);
   });
+
+  const hour = 3_600_000;
+  const isTold = (rig: Rig) => rig.signals.some((signal) => signal.kind === 'link' && !signal.up);
+  /** Runs one after the other, each of so many hours, until one tells that the panel is silent; `between` them. */
+  async function runs(hours: readonly number[], between: (clock: ManualClock) => void = () => {}, given: Given = {}) {
+    const clock = manualClock();
+    const memory = memoryOf();
+    const first = await receiving({ memory, clock, ...given });
+    await first.say({ id: 'NULL' });
+    let told = -1;
+    let rig = first;
+    for (const [run, length] of hours.entries()) {
+      if (run > 0) {
+        await rig.receiver.stop();
+        between(clock);
+        rig = await receiving({ memory, clock, ...given });
+      }
+      clock.advance(length * hour);
+      // One look at the silence, and one more for what it does.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      if (isTold(rig)) told = run;
+      if (told >= 0) break;
+    }
+    return { told, rig };
+  }
+
+  it('goes on over restarts and reloads', async () => {
+    expect((await runs([12, 12, 12])).told).toBe(2);
+    expect((await runs([12, 12], undefined, { dc09: { supervised: '24h' } })).told).toBe(1);
+    const reboot = (clock: ManualClock) => {
+      clock.bootId += 'x';
+      clock.advance(60_000);
+    };
+    expect((await runs([12, 12, 12], reboot)).told).toBe(2);
+  });
+
+  it('begins anew at most, whatever the clock does and however long nobody could hear the panel', async () => {
+    const reboot = (ms: number, more: number) => (clock: ManualClock) => {
+      clock.bootId += 'x';
+      clock.advance(ms);
+      clock.step(more);
+    };
+    const two = [24, 12] as const;
+    expect((await runs(two, reboot(60_000, 365 * 24 * hour))).told).toBe(-1);
+    expect((await runs(two, reboot(60_000, -365 * 24 * hour))).told).toBe(-1);
+    expect((await runs(two, reboot(60_000, 0), { knowsTime: false })).told).toBe(-1);
+    expect((await runs(two, (clock) => clock.advance(48 * hour))).told).toBe(-1);
+    // A step of the wall clock within a run of the machine is nothing.
+    expect((await runs(two, (clock) => clock.step(365 * 24 * hour))).told).toBe(1);
+    // Who comes back has a tenth of the time to be heard.
+    expect((await runs([24, 2])).told).toBe(-1);
+  });
+
+  it('is over with the panel heard again, also when siteward then ends without warning', async () => {
+    const clock = manualClock();
+    const memory = memoryOf();
+    const first = await receiving({ memory, clock });
+    clock.advance(20 * hour);
+    await first.receiver.stop();
+    const second = await receiving({ memory, clock });
+    await second.say({ id: 'NULL' });
+    const third = await receiving({ memory, clock });
+    clock.advance(10 * hour);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    expect(isTold(third)).toBe(false);
+  });
+
+  it('is written now and then only', async () => {
+    const memory = memoryOf();
+    const values: string[] = [];
+    const counting = {
+      ...memory,
+      set: (name: string, value: string) => {
+        if (name.startsWith('heard')) values.push(value);
+        return memory.set(name, value);
+      },
+    };
+    const rig = await receiving({ memory: counting, dc09: { supervised: '30s' } });
+    for (let n = 0; n < 20; n += 1) {
+      await rig.say({ id: 'NULL', seq: String(n).padStart(4, '0') });
+      rig.clock.advance(20_000);
+    }
+    await rig.receiver.stop();
+    expect(values).toHaveLength(1);
+  });
 });
 
 describe('Contact ID', () => {

@@ -411,6 +411,26 @@ describe('a panel that tells nothing about itself', () => {
     await until(() => links(rig.signals).length === 2, 'the silence');
     expect(links(rig.signals).at(-1)).toBe('q device false');
   });
+
+  it('is down after its silence over restarts too', async () => {
+    const clock = manualClock();
+    const kept = new Map<string, string>();
+    const memory = {
+      get: async (key: string) => kept.get(key),
+      set: async (key: string, value: string) => void kept.set(key, value),
+    };
+    const panels = [panel({ id: 'q', profile: 'quiet', stale_after: '10m', zones: { '1': { type: 'perimeter' } } })];
+    const given = { panels, profiles: [folder, presets], siteSlug: 'restarted', clock, memory };
+    const first = await listening(given);
+    await marker(first, 'quiet/1');
+    clock.advance(400_000);
+    await first.panels.stop();
+    const second = await listening(given);
+    clock.advance(201_000);
+    await until(() => links(second.signals).at(-1) === 'q device false', 'the silence');
+    await marker(second, 'quiet/1');
+    expect(links(second.signals).at(-1)).toBe('q device true');
+  });
 });
 
 describe('a supervised detector', () => {
