@@ -2,10 +2,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BulkFile } from './bulk-file.ts';
 import { laneIndex } from './lanes.ts';
+import { noteFilled, topOf } from './missing.ts';
 import { removeAll } from './quarantine.ts';
 import { closeQuietly, type Note, succeeds } from './quiet.ts';
 import type { SalvageProgress } from './salvage.ts';
-import { addSilentGap } from './silent-gap.ts';
+import type { WaitingMark } from './side.ts';
+import { addSilentGap, isSilentGap } from './silent-gap.ts';
 import { openSource } from './source.ts';
 import type { Durably } from './transactions.ts';
 
@@ -29,6 +31,8 @@ interface Left {
   readonly lost: Lost;
   /** Silent ones that do not go on: what tells of their loss is silent too (safety 4). */
   readonly silent: Lost;
+  /** See `topOf`: delivered events among the newest of it leave nothing else behind. */
+  readonly top: number;
   /** The oldest that waited: some of them may be on their way. */
   readonly waiting: readonly number[];
   /** Files of its pictures. */
@@ -58,13 +62,22 @@ export class Emergency {
     this.#durably = options.durably;
   }
 
-  /** A file was deleted of which nothing that is on disk tells yet. */
-  get owes(): boolean {
-    return this.#left !== undefined;
+  /** All events lost with a file of which nothing in a database tells yet, those among them that its gap records counted. */
+  get left(): WaitingMark | undefined {
+    if (this.#left === undefined) return undefined;
+    const counted = this.#left.tables.flatMap(({ table, rows }) => (table === 'gap' ? rows : []));
+    const shown = counted.filter(({ id }) => !isSilentGap(id));
+    const losses = shown.map(({ n, seq_from, seq_to }) => ({
+      count: Number(n),
+      from: Number(seq_from),
+      to: Number(seq_to),
+    }));
+    const { count, from } = sumOf([this.#left.lost, ...losses]);
+    return { count, from };
   }
 
-  /** Closes and deletes it. Returns the events lost; undefined when it stays as it is. */
-  deleteBulk(old: BulkFile, plan: readonly SalvageProgress[]): number | undefined {
+  /** Reads what goes on of it, before it is deleted. Returns the events lost; undefined when it must stay as it is. */
+  take(old: BulkFile, plan: readonly SalvageProgress[]): number | undefined {
     if (this.#left !== undefined) return undefined;
     try {
       const left = leftOf(old);
@@ -73,20 +86,25 @@ export class Emergency {
         ...left,
         lost: sumOf([left.lost, ...unread.flatMap(({ shown }) => shown)]),
         silent: sumOf([left.silent, ...unread.flatMap(({ silent }) => silent)]),
+        top: Math.max(left.top, ...plan.map(({ last }) => last)),
       };
     } catch {
       // What cannot be read is set aside where it is met.
       return undefined;
     }
+    return this.#left.lost.count;
+  }
+
+  /** Closes and deletes what was taken. */
+  deleteBulk(old: BulkFile): void {
     closeQuietly(old, false);
     const path = join(this.#dir, 'bulk.db');
     // The log last: without its log a database is older than it looks, without its database a log counts for nothing.
     for (const suffix of ['', '-wal']) rmSync(path + suffix, { force: true });
     removeAll(path);
-    this.forgotten.push(...this.#left.pictures);
-    const { count } = this.#left.lost;
+    this.forgotten.push(...(this.#left?.pictures ?? []));
+    const { count } = this.#left?.lost ?? noneLost;
     this.#note('error', 'bulk.db was deleted to make room for alarms; what waited in it is counted as lost', { count });
-    return count;
   }
 
   /** Into the new file, once it is there; tried again until it succeeds. */
@@ -126,6 +144,7 @@ function leftOf(bulk: BulkFile): Left {
     ],
     lost: bulk.db.prepare<[], Lost>(lost).get() ?? noneLost,
     silent: bulk.db.prepare<[], Lost>(silentLost).get() ?? noneLost,
+    top: topOf(bulk),
     waiting: bulk.db
       .prepare<[], number>(`SELECT seq FROM pend WHERE NOT silent ORDER BY seq LIMIT ${mostOnTheWay}`)
       .pluck()
@@ -169,7 +188,7 @@ function waitingIn(path: string, from: number, where: string): Lost[] {
 }
 
 /** In the caller's transaction, the gap record with the rest. */
-function putBack(bulk: BulkFile, { tables, lost, silent, waiting, givenUp }: Left, at: number): void {
+function putBack(bulk: BulkFile, { tables, lost, silent, top, waiting, givenUp }: Left, at: number): void {
   for (const { table, rows } of tables) {
     for (const row of rows) {
       const names = Object.keys(row);
@@ -179,6 +198,7 @@ function putBack(bulk: BulkFile, { tables, lost, silent, waiting, givenUp }: Lef
   }
   bulk.recount();
   bulk.outbox.gaps.adopt(givenUp);
+  noteFilled(bulk, top);
   if (silent.count > 0) addSilentGap(bulk.db, { lane: activity, ...silent }, at);
   const { count, from, to } = lost;
   if (count > 0)

@@ -83,7 +83,7 @@ export class Files {
       site: () => this.#site.file,
       bulk: () => this.#bulk.file,
       isMending: (name) => this.mending.isAtWork(name),
-      owesBulk: () => this.emergency.owes,
+      leftOfBulk: () => this.emergency.left,
     });
     this.alarms = new AlarmLog({ dir: data.dir, mode: data.limits.alarmCopy, note });
   }
@@ -124,10 +124,14 @@ export class Files {
     return this.#site.file;
   }
 
+  /**
+   * As `site`. Nor before it tells of the one it took the place of: what was written into it earlier would hide the loss, and
+   * a verdict would not find the event that counts as lost.
+   */
   bulk(): BulkFile | undefined {
     if (this.#bulk.file === undefined && performance.now() >= this.#bulk.nextTry) attempt(() => this.#openBulk());
     this.emergency.putBack(this.#bulk.file);
-    return this.#bulk.file;
+    return this.emergency.left === undefined ? this.#bulk.file : undefined;
   }
 
   /** The file if it is open; never tries to open it. */
@@ -199,14 +203,15 @@ export class Files {
     return failure === undefined;
   }
 
-  /** See `Emergency.deleteBulk`. */
+  /** In an emergency: see `Emergency`. Returns the events lost; undefined when it stays as it is. */
   abandonBulk(): number | undefined {
     const { file } = this.#bulk;
     if (file === undefined) return undefined;
-    attempt(() => this.writeSide());
-    const lost = this.emergency.deleteBulk(file, this.mending.unfinished('bulk'));
+    const lost = this.emergency.take(file, this.mending.unfinished('bulk'));
     if (lost === undefined) return undefined;
+    attempt(() => this.writeSide());
     Object.assign(this.#bulk, { file: undefined, nextTry: 0 });
+    this.emergency.deleteBulk(file);
     // A full disk may not have taken it before: after a kill just now the next start counts by it.
     attempt(() => this.writeSide());
     this.bulk();
@@ -310,9 +315,10 @@ export class Files {
       db = openDatabase({ path, file: name, maxBytes, check });
       const file = make(db);
       if (!check) this.unchecked.add(name);
-      this.marks.before[name] = beforeOf(file);
+      const before = beforeOf(file);
+      this.marks.note(name, before);
       this.mending.resume(file);
-      const kept = this.marks.before[name].fresh && !this.mending.isAtWork(name) ? unreadAside(path) : undefined;
+      const kept = before.fresh && !this.mending.isAtWork(name) ? unreadAside(path) : undefined;
       return kept === undefined ? { file } : this.#fillFrom(kept, file, interrupted);
     } catch (error) {
       attempt(() => db?.close());

@@ -17,7 +17,7 @@ export class Gaps {
   #open: { id: number; lane: number; why: GapReason } | undefined;
   /** The gap record that counts each of them. */
   readonly #evicted = new Map<number, number>();
-  /** What the transaction under way changes there: undefined where the event arrived after all. */
+  /** What the transaction under way changes there: undefined where the event came back after all. */
   readonly #evictedNow = new Map<number, number | undefined>();
   #sums: { lost: number[]; open: number } | undefined;
   readonly #sql: ReturnType<typeof prepare>;
@@ -102,8 +102,8 @@ export class Gaps {
     return this.#evictedNow.has(seq) ? this.#evictedNow.get(seq) : this.#evicted.get(seq);
   }
 
-  /** An event was given up while it was on its way, and the cloud has it: it is not lost. */
-  arrived(seq: number): void {
+  /** An event was given up while it was on its way, and the cloud has it or it waits again: it is not lost. */
+  returned(seq: number): void {
     const gap = this.of(seq);
     if (gap === undefined) return;
     this.#evictedNow.set(seq, undefined);

@@ -15,7 +15,7 @@ export interface Missing {
 }
 
 /** Highest seq the file knows of: an event, one that was given up, or one of a file it was filled from. */
-function topOf({ db }: SiteFile | BulkFile): number {
+export function topOf({ db }: SiteFile | BulkFile): number {
   const sql = `SELECT max(coalesce((SELECT max(seq) FROM ev), 0), coalesce((SELECT max(seq_to) FROM gap), 0),
     coalesce((SELECT CAST(v AS INTEGER) FROM meta WHERE k = 'filled'), 0))`;
   return Number(db.prepare(sql).pluck().get());
@@ -47,15 +47,16 @@ export function beforeOf(file: SiteFile | BulkFile): Before {
 
 /**
  * What the side file says of both files. Of one that is not there, or does not tell yet what it lacks (`owes`), what it
- * said before.
+ * said before; of a `bulk.db` that goes as a whole, all that is lost with it (`left`).
  */
 export function marksOf(options: {
   readonly site: SiteFile;
   readonly bulk: BulkFile | undefined;
   readonly owes: (name: FileName) => boolean;
+  readonly left: WaitingMark | undefined;
   readonly before: SideFile | undefined;
 }) {
-  const { site, bulk, owes, before } = options;
+  const { site, bulk, owes, left, before } = options;
   const telling = { site: owes('site') ? undefined : site, bulk: owes('bulk') ? undefined : bulk };
   const last = (name: FileName) => {
     const file = name === 'site' ? site : bulk;
@@ -64,6 +65,7 @@ export function marksOf(options: {
   };
   const waiting = lanes.map((lane, index) => {
     const file = telling[fileOf(lane)];
+    if (left !== undefined && fileOf(lane) === 'bulk') return left;
     return file === undefined ? (before?.waiting?.[index] ?? { count: 0, from: 0 }) : waitingOf(file, index);
   });
   const skipped = Number(site.meta('skipped') ?? 0);

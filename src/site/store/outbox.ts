@@ -50,6 +50,8 @@ export class Outbox {
   insert(rows: readonly WireRow[]): void {
     for (const [ev, toCloud, media] of this.#insert.write(rows)) {
       const seq = ev[evAt.seq];
+      // Of unknown outcome: it was on disk after all, and was given up before it was sent again.
+      this.gaps.returned(seq);
       if (!toCloud) this.#finish(seq, { at: null, tries: 0, silent: ev[evAt.silent] });
       else if (ev[evAt.silent] === 0) this.#move(ev[evAt.lane], 1);
       for (const item of media ?? []) this.#sql.insertMedia.run(seq, ...item);
@@ -67,7 +69,7 @@ export class Outbox {
       return;
     }
     if (!waiting && this.#sql.unpark.run(seq).changes === 0) {
-      this.gaps.arrived(seq);
+      this.gaps.returned(seq);
       return;
     }
     this.#finish(seq, { at, tries, silent });
@@ -111,7 +113,8 @@ export class Outbox {
 
   /**
    * Deletes at most `most` of the oldest finished events above `cap`, unless their pictures are still under way. Silent ones go
-   * with them and stand in neither count (safety 4).
+   * with them and stand in neither count (safety 4). The newest event of the file stays whatever the cap: without it the file
+   * would look as if it lacked what the side file knows of, and the next start would count delivered events as lost.
    */
   trimHistory(cap: number, most: number): number {
     const over = Math.min(this.counts.done - cap, most);
@@ -236,7 +239,8 @@ function prepare(db: Database) {
     ),
     oldestDone: db.prepare<[number], { seq: number; silent: number }>(
       `SELECT seq, coalesce(silent, 0) AS silent FROM done LEFT JOIN ev USING(seq) WHERE NOT EXISTS
-         (SELECT 1 FROM media WHERE media.seq = done.seq AND media.state IN (0, 1)) ORDER BY done.seq LIMIT ?`,
+         (SELECT 1 FROM media WHERE media.seq = done.seq AND media.state IN (0, 1))
+       AND done.seq < (SELECT max(seq) FROM ev) ORDER BY done.seq LIMIT ?`,
     ),
     oldestPending: pluck<[number, number, number], number>(
       db,

@@ -3,7 +3,7 @@ import type { FoundEpoch } from './epoch.ts';
 import type { FileName } from './lanes.ts';
 import { addMissing, type Before, marksOf, missingOf, nothingBefore } from './missing.ts';
 import { attempt, type Note, succeeds } from './quiet.ts';
-import type { SideFile } from './side.ts';
+import type { SideFile, WaitingMark } from './side.ts';
 import type { SideKeeper } from './side-keeper.ts';
 import type { SiteFile } from './site-file.ts';
 import type { Durably } from './transactions.ts';
@@ -14,8 +14,8 @@ export interface SideMarksOptions {
   readonly site: () => SiteFile | undefined;
   readonly bulk: () => BulkFile | undefined;
   readonly isMending: (name: FileName) => boolean;
-  /** See `Emergency.owes`. */
-  readonly owesBulk: () => boolean;
+  /** See `Emergency.left`. */
+  readonly leftOfBulk: () => WaitingMark | undefined;
   readonly note: Note;
   readonly wall: () => number;
   readonly durably: Durably;
@@ -24,8 +24,8 @@ export interface SideMarksOptions {
 /** What the side file says of both databases, and what they lack of it. */
 export class SideMarks {
   readonly #options: SideMarksOptions;
-  /** What each file held when it was opened, before anything was added. */
-  readonly before: Record<FileName, Before> = { site: nothingBefore, bulk: nothingBefore };
+  /** What each file held when it was opened for the first time, before anything was added. */
+  readonly #before = new Map<FileName, Before>();
   /** Alarms that came back from their second copy. */
   replayed = 0;
   /** What the side file said at the start, by the files that are still to be compared with it. */
@@ -33,6 +33,11 @@ export class SideMarks {
 
   constructor(options: SideMarksOptions) {
     this.#options = options;
+  }
+
+  /** A file was opened. One that is opened anew, or took the place of another, is no news of what the first one lacked. */
+  note(name: FileName, before: Before): void {
+    if (!this.#before.has(name)) this.#before.set(name, before);
   }
 
   /** The file is to be compared with what was said of it. */
@@ -55,11 +60,12 @@ export class SideMarks {
 
   /** What the next start needs to tell a sound file from one that lost something. */
   write({ epoch, id }: FoundEpoch, change: Partial<SideFile>): void {
-    const { keeper, owesBulk } = this.#options;
+    const { keeper, leftOfBulk } = this.#options;
     const [site, bulk] = [this.#options.site(), this.#options.bulk()];
     if (site === undefined) return;
-    const owes = (name: FileName) => this.#owed.has(name) || (name === 'bulk' && owesBulk());
-    keeper.write({ epoch, id, ...marksOf({ site, bulk, owes, before: keeper.side }), ...change });
+    const left = leftOfBulk();
+    const owes = (name: FileName) => this.#owed.has(name) || (name === 'bulk' && left !== undefined);
+    keeper.write({ epoch, id, ...marksOf({ site, bulk, owes, left, before: keeper.side }), ...change });
   }
 
   /** How many events were committed since the side file was written last. */
@@ -81,7 +87,8 @@ export class SideMarks {
     const { name } = file;
     const { isMending, wall, durably, note } = this.#options;
     if (isMending(name)) return;
-    const before = { ...this.before[name], skipped: this.before.site.skipped };
+    const of = (one: FileName) => this.#before.get(one) ?? nothingBefore;
+    const before = { ...of(name), skipped: of('site').skipped };
     const other = this.#opened(name === 'site' ? 'bulk' : 'site');
     const replayed = name === 'site' ? this.replayed : 0;
     const missing = attempt(() => missingOf({ name, side, before, other, replayed })) ?? [];
