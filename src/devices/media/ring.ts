@@ -1,0 +1,119 @@
+import type { CodedPicture, StreamTables } from '#lib/transport-stream.ts';
+
+/** What the stream of one camera showed of late, in memory, whole from key frame to key frame. */
+export interface Ring {
+  add(picture: CodedPicture, tables: StreamTables): void;
+  /** The stream broke off: what comes next begins anew. */
+  cut(): void;
+  /** What was over before that moment is no longer needed. */
+  forget(beforeMono: number): void;
+  /** Makes room; true while there was something to give. */
+  dropOldest(): boolean;
+  /** Of that time, from the key frame before it on; from the first one in it where there is none. */
+  between(startMono: number, endMono: number): Footage | undefined;
+  readonly bytes: number;
+  /** Of what is left without what was over before that moment. */
+  bytesSince(mono: number): number;
+  readonly oldestMono: number | undefined;
+  /** The longest of late from one key frame to the next. */
+  readonly keyFrameMs: number | undefined;
+}
+
+export interface Footage {
+  /** When its first picture came, and its last. */
+  readonly startMono: number;
+  readonly endMono: number;
+  readonly codec: StreamTables['codec'];
+  /** A transport stream. */
+  readonly parts: readonly Buffer[];
+}
+
+/** A key frame and what builds on it. */
+interface Group {
+  readonly tables: StreamTables;
+  readonly pictures: CodedPicture[];
+  readonly startMono: number;
+  /** When its last picture came. */
+  endMono: number;
+  bytes: number;
+}
+
+/** Key frames that come closer than this begin no group: some cameras send what belongs to one apart, or nothing else. */
+const shortestMs = 100;
+const measured = 8;
+
+export function createRing(): Ring {
+  const groups: Group[] = [];
+  const distances: number[] = [];
+  let current: Group | undefined;
+  let total = 0;
+
+  function begin({ mono }: CodedPicture, tables: StreamTables): Group {
+    if (current !== undefined && distances.push(mono - current.startMono) > measured) distances.shift();
+    const group = { tables, pictures: [], startMono: mono, endMono: mono, bytes: 0 };
+    groups.push(group);
+    return group;
+  }
+
+  function shift(): void {
+    const gone = groups.shift();
+    total -= gone?.bytes ?? 0;
+    if (gone === current) current = undefined;
+  }
+
+  return {
+    add(picture, tables) {
+      if (picture.isKey && (current === undefined || picture.mono - current.startMono >= shortestMs))
+        current = begin(picture, tables);
+      // Without the key frame before it nobody can see it.
+      if (current === undefined) return;
+      current.pictures.push(picture);
+      current.endMono = picture.mono;
+      current.bytes += picture.bytes.length;
+      total += picture.bytes.length;
+    },
+
+    cut() {
+      current = undefined;
+    },
+
+    forget(beforeMono) {
+      for (let first = groups[0]; first !== undefined && first.endMono < beforeMono; first = groups[0]) shift();
+    },
+
+    dropOldest() {
+      shift();
+      return groups.length > 0;
+    },
+
+    between(startMono, endMono) {
+      const wanted = groups.filter((group) => group.endMono >= startMono && group.startMono <= endMono);
+      const [first] = wanted;
+      if (first === undefined) return undefined;
+      let tables: StreamTables | undefined;
+      let lastMono = first.startMono;
+      const parts = wanted.flatMap((group) => {
+        const before = group.tables === tables ? [] : [group.tables.bytes];
+        tables = group.tables;
+        const pictures = group.pictures.filter(({ mono }) => mono <= endMono);
+        lastMono = pictures.at(-1)?.mono ?? lastMono;
+        return [...before, ...pictures.map(({ bytes }) => bytes)];
+      });
+      return { startMono: first.startMono, endMono: lastMono, codec: first.tables.codec, parts };
+    },
+
+    get bytes() {
+      return total;
+    },
+
+    bytesSince: (mono) => groups.filter(({ endMono }) => endMono >= mono).reduce((sum, { bytes }) => sum + bytes, 0),
+
+    get oldestMono() {
+      return groups[0]?.startMono;
+    },
+
+    get keyFrameMs() {
+      return distances.length === 0 ? undefined : Math.max(...distances);
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import type { Logger } from 'pino';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { describe, isCode, SitewardError } from '#errors.ts';
+import { backoff } from '#lib/backoff.ts';
+import type { Clock } from '#lib/clock.ts';
+import { type Health, ok, type Part } from '#lib/health.ts';
+import { createStreamCutter, type StreamTables } from '#lib/transport-stream.ts';
+import { sleep } from '#lib/wait.ts';
+import type { DeviceId } from '#site/model/index.ts';
+import type { Ffmpeg } from './ffmpeg.ts';
+import type { OpenStream } from './ports.ts';
+import { createRing, type Footage, type Ring } from './ring.ts';
+
+/** Records streams in memory: all the time where a camera has a pre-roll and its pictures may go out, else for a clip alone. */
+export interface Rings extends Part {
+  /**
+   * Keeps what came since that moment, and what comes, until it is released. Throws `queue_full` where too many cameras
+   * are recorded already.
+   */
+  hold(camera: DeviceId, sinceMono: number): Hold;
+  footage(camera: DeviceId, startMono: number, endMono: number): Footage | undefined;
+  /** Looks anew which cameras may keep a ring. */
+  review(): void;
+}
+
+export interface Hold {
+  /** Why nothing comes. */
+  readonly failure: unknown;
+  release(): void;
+}
+
+interface Recorder {
+  readonly ring: Ring;
+  readonly abort: AbortController;
+  /** The moments since which clips need it. */
+  readonly holds: Set<{ readonly sinceMono: number }>;
+  failure: unknown;
+}
+
+/** Cameras that are recorded for a clip alone. */
+const liveCap = 8;
+const noKeyFrameMs = 60_000;
+/** A wrong password does not get better by trying; it only locks the account. */
+const refusedMs = 15 * 60_000;
+
+export function createRings(options: {
+  /** Cameras that have a pre-roll. */
+  preRollMs: ReadonlyMap<DeviceId, number>;
+  /** For all cameras together. */
+  budgetBytes: number;
+  /** Whether a picture of now could go out (safety 11). */
+  mayKeep: (camera: DeviceId) => boolean;
+  open: OpenStream;
+  ffmpeg: Ffmpeg;
+  clock: Clock;
+  log: Logger;
+  metrics: Registry;
+}): Rings {
+  const { preRollMs, budgetBytes, mayKeep, clock, log } = options;
+  const recorders = new Map<DeviceId, Recorder>();
+  const runs = new Set<Promise<void>>();
+  let isStopped = false;
+
+  const breaks = new Counter({
+    name: 'siteward_ring_breaks_total',
+    help: 'Times the stream of a ring broke off or could not be had, by error code',
+    labelNames: ['camera', 'code'],
+    registers: [options.metrics],
+  });
+  gauge('siteward_ring_bytes', 'Memory of a ring', (camera, { ring }) => ring.bytesSince(windowStart(camera, ring)));
+  gauge('siteward_ring_seconds', 'How far back a ring reaches', (_, { ring }) => {
+    const now = clock.monotonic();
+    return (now - (ring.oldestMono ?? now)) / 1000;
+  });
+  gauge('siteward_ring_key_frame_seconds', 'Longest time of late from one key frame to the next', (_, { ring }) =>
+    ring.keyFrameMs === undefined ? undefined : ring.keyFrameMs / 1000,
+  );
+
+  /** Of rings; what is recorded for a clip alone may be of a silent event (safety 4). */
+  function gauge(name: string, help: string, ofOne: (camera: DeviceId, of: Recorder) => number | undefined): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['camera'],
+      registers: [options.metrics],
+      collect() {
+        this.reset();
+        for (const [camera, recorder] of kept()) {
+          const value = ofOne(camera, recorder);
+          if (value !== undefined) this.set({ camera }, value);
+        }
+      },
+    });
+  }
+
+  const isKept = (camera: DeviceId): boolean => preRollMs.has(camera) && mayKeep(camera);
+  const kept = () => [...recorders].filter(([camera]) => isKept(camera));
+
+  /** With room for the key frame before it, and for a decision that took its time. */
+  const windowStart = (camera: DeviceId, ring: Ring): number =>
+    clock.monotonic() - (preRollMs.get(camera) ?? 0) - 2 * Math.max(1000, ring.keyFrameMs ?? 0);
+
+  function forget(camera: DeviceId, { ring, holds }: Recorder): void {
+    const since = [...holds].map(({ sinceMono }) => sinceMono);
+    ring.forget(Math.min(isKept(camera) ? windowStart(camera, ring) : clock.monotonic(), ...since));
+  }
+
+  function makeRoom(): void {
+    const used = () => [...recorders.values()].reduce((sum, { ring }) => sum + ring.bytes, 0);
+    while (used() > budgetBytes) {
+      const filled = [...recorders.values()].filter(({ ring }) => ring.oldestMono !== undefined);
+      filled.sort(
+        (a, b) =>
+          Number(a.holds.size > 0) - Number(b.holds.size > 0) || Number(a.ring.oldestMono) - Number(b.ring.oldestMono),
+      );
+      filled[0]?.ring.dropOldest();
+    }
+  }
+
+  function review(camera: DeviceId): void {
+    const found = recorders.get(camera);
+    const isWanted = !isStopped && (isKept(camera) || (found !== undefined && found.holds.size > 0));
+    if (found === undefined && isWanted) begin(camera);
+    else if (found !== undefined && !isWanted) {
+      recorders.delete(camera);
+      found.abort.abort(new SitewardError('stopped', 'the stream is no longer recorded'));
+    } else if (found !== undefined) forget(camera, found);
+  }
+
+  function begin(camera: DeviceId): Recorder {
+    const recorder = { ring: createRing(), abort: new AbortController(), holds: new Set<never>(), failure: undefined };
+    recorders.set(camera, recorder);
+    const run = record(camera, recorder).finally(() => runs.delete(run));
+    runs.add(run);
+    return recorder;
+  }
+
+  /** Until it is aborted. Never rejects. */
+  async function record(camera: DeviceId, recorder: Recorder): Promise<void> {
+    const { ring, abort } = recorder;
+    const wait = backoff({ baseMs: 1000, capMs: 60_000 });
+    while (!abort.signal.aborted) {
+      try {
+        await options.open(camera, abort.signal, (url) => follow(camera, recorder, url, wait.reset));
+        throw new SitewardError('stream_failed', 'the stream ended');
+      } catch (error) {
+        if (abort.signal.aborted) return;
+        ring.cut();
+        if (isKept(camera)) tellBreak(camera, recorder, error);
+        recorder.failure = error;
+        await sleep(isCode(error, 'camera_auth') ? refusedMs : wait.next(), abort.signal).catch(() => undefined);
+      }
+    }
+  }
+
+  function tellBreak(camera: DeviceId, { failure }: Recorder, error: unknown): void {
+    breaks.inc({ camera, code: error instanceof SitewardError ? error.code : 'internal' });
+    if (describe(failure) !== describe(error)) log.warn({ camera, err: error }, 'the ring has no stream');
+  }
+
+  async function follow(camera: DeviceId, recorder: Recorder, url: string, onKeyFrame: () => void): Promise<void> {
+    const broken = new AbortController();
+    const fail = (why: string) => broken.abort(new SitewardError('stream_failed', why));
+    const noKeyFrame = setTimeout(() => fail(`no key frame came for ${noKeyFrameMs / 1000} s`), noKeyFrameMs);
+    let tables: StreamTables = { bytes: Buffer.alloc(0), codec: 'other' };
+    const cutter = createStreamCutter({
+      onTables: (found) => {
+        tables = found;
+      },
+      onPicture(picture) {
+        recorder.ring.add(picture, tables);
+        makeRoom();
+        if (!picture.isKey) return;
+        recorder.failure = undefined;
+        noKeyFrame.refresh();
+        onKeyFrame();
+        forget(camera, recorder);
+      },
+    });
+    try {
+      await options.ffmpeg.follow(
+        copyOf(url),
+        (chunk) => {
+          try {
+            cutter.push(chunk, clock.monotonic());
+          } catch (error) {
+            fail(describe(error));
+          }
+        },
+        AbortSignal.any([recorder.abort.signal, broken.signal]),
+      );
+    } finally {
+      clearTimeout(noKeyFrame);
+    }
+  }
+
+  return {
+    name: 'rings',
+
+    async start() {
+      for (const camera of preRollMs.keys()) review(camera);
+    },
+
+    async stop() {
+      isStopped = true;
+      for (const camera of [...recorders.keys()]) {
+        recorders.get(camera)?.holds.clear();
+        review(camera);
+      }
+      await Promise.all(runs);
+    },
+
+    hold(camera, sinceMono) {
+      if (isStopped) throw new SitewardError('stopped', 'streams are no longer recorded');
+      if (!recorders.has(camera) && recorders.size - kept().length >= liveCap)
+        throw new SitewardError('queue_full', `clips of ${liveCap} cameras are being made already`);
+      const recorder = recorders.get(camera) ?? begin(camera);
+      const hold = { sinceMono };
+      recorder.holds.add(hold);
+      return {
+        get failure() {
+          return recorder.failure;
+        },
+        release() {
+          recorder.holds.delete(hold);
+          if (recorders.get(camera) === recorder) review(camera);
+        },
+      };
+    },
+
+    footage: (camera, startMono, endMono) => recorders.get(camera)?.ring.between(startMono, endMono),
+
+    review() {
+      for (const camera of preRollMs.keys()) review(camera);
+    },
+
+    health(): Health {
+      const all = kept();
+      const distances = all.flatMap(([camera, { ring }]) =>
+        ring.keyFrameMs === undefined ? [] : [`${camera} ${(ring.keyFrameMs / 1000).toFixed(1)}s`],
+      );
+      const facts = { rings: all.length, keyFrames: distances.join(', ') };
+      const broken = all.filter(([, { failure }]) => failure !== undefined);
+      if (broken.length === 0) return ok(facts);
+      const reason = broken.map(([camera, { failure }]) => `${camera}: ${describe(failure)}`).join('; ');
+      return { state: 'degraded', reason, facts };
+    },
+  };
+}
+
+/** Video alone, as it is. Parameters that a camera tells once only go with every key frame, so that any can be the first. */
+const copyOf = (url: string): readonly string[] => [
+  ...['-rtsp_transport', 'tcp', '-timeout', '10000000', '-i', url],
+  ...['-map', '0:v:0', '-c', 'copy', '-bsf:v', 'dump_extra', '-flush_packets', '1', '-f', 'mpegts', 'pipe:1'],
+];
