@@ -221,11 +221,11 @@ function triggered(
   const { alarm, incident, memory } = partitionOf(work, plan.id);
   const isSame = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
   if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone) && isSame) return;
-  const isOfZone = zonesOf(work, plan).some(
+  const ofKind = zonesOf(work, plan).find(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
   );
-  if (told !== undefined && !isOfZone) return;
-  const zone = suspect(work, plan, wasDisarmed);
+  if (told !== undefined && ofKind === undefined) return;
+  const zone = ofKind ?? suspect(work, plan, wasDisarmed);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;

@@ -94,3 +94,19 @@ describe('a fire that goes on', () => {
     expect(tell(both, isIn('disarmed'))).toEqual(['burglary_perimeter cancelled 2']);
   });
 });
+
+describe('an alarm whose kind its panel says', () => {
+  const fire: Signal = { ...alarm(true), zone: '10' };
+  const isFire: Signal = { ...isIn('triggered'), told: 'fire' } as Signal;
+
+  it('is that of the zone of this kind, also where its end was missed and a door stands open', () => {
+    for (const state of ['armed_away', 'disarmed'] as const) {
+      const site = world(panelHouse());
+      const door: Signal = { kind: 'zone', source, zone: '2', open: true, replay: false };
+      tell(site, link, isIn(state));
+      expect(tell(site, fire)).toEqual(['fire active 10']);
+      site.ms += 3_600_000;
+      expect(tell(site, door, isFire)).toEqual(['fire active 10']);
+    }
+  });
+});
