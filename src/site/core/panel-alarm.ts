@@ -1,7 +1,7 @@
 import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
-import { noteSaid } from './panel.ts';
+import { isPastAlarm, noteSaid } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
 import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
@@ -17,7 +17,8 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   if (isToldAgain(work, silent ? silentKey(name) : `alarm:${name}`, signal)) return;
   const zone = signal.zone === undefined ? undefined : zonePlan(work.plan, signal.zone);
   const isAnywhere = signal.partition === undefined && (signal.elsewhere !== true || zone !== undefined);
-  const armed = alarm === 'burglary' && isAnywhere ? armedOf(work, source.id, zone) : [];
+  const now = alarm === 'burglary' && isAnywhere ? armedOf(work, source.id, zone) : [];
+  const armed = now.filter((id) => !isPastAlarm(work, id, signal));
   const from = work.effects.length;
   if (zone !== undefined) {
     const facts = {

@@ -58,6 +58,11 @@ export function observe(work: Work, signal: PartitionSignal): void {
     history(work, signal);
     return;
   }
+  if (signal.state === 'triggered' && isPastAlarm(work, plan.id, signal)) {
+    pastAlarm(work, plan, signal);
+    return;
+  }
+  noteSaid(work, plan.id, signal);
   if (before.stale) setPartition(work, plan.id, { stale: false });
   const reached = before.request !== undefined && reaches(before.request.target, signal.state, before);
   const { endDoubted } = periodOf(work.state, plan.id);
@@ -77,13 +82,37 @@ export function observe(work: Work, signal: PartitionSignal): void {
 function isHistory(work: Work, signal: PartitionSignal): boolean {
   const { partition, state, ageMs, past, report } = signal;
   if (report === undefined) return false;
-  if (state !== 'triggered') {
-    const { saidAt } = periodOf(work.state, partition);
-    if (ageMs !== undefined && saidAt !== undefined && work.at.wall - ageMs < saidAt) return true;
-    if (past === true && ageMs === undefined && state === 'disarmed') return true;
+  if (state === 'triggered') return false;
+  const { saidAt } = periodOf(work.state, partition);
+  if (ageMs !== undefined && saidAt !== undefined && work.at.wall - ageMs < saidAt) return true;
+  return past === true && ageMs === undefined && state === 'disarmed';
+}
+
+/** Panels write whole seconds: an alarm and an opening so near are told in the order they come (milliseconds). */
+const nearMs = 10_000;
+
+/** Whether an alarm happened before what is known of its partition, which then is as it is: the alarm is over. */
+export function isPastAlarm(work: Work, id: PartitionId, { report, ageMs }: Reported): boolean {
+  const { state, stale } = partitionOf(work, id);
+  const { saidAt } = periodOf(work.state, id);
+  if (report === undefined || ageMs === undefined || saidAt === undefined) return false;
+  return !stale && state !== 'unknown' && state !== 'triggered' && work.at.wall - ageMs + nearMs < saidAt;
+}
+
+/** It is told all the same, and no incident of now is begun by it. Where the partition is armed, or the zone always watches, that has told it. */
+function pastAlarm(work: Work, plan: PartitionPlan, { told }: PartitionSignal): void {
+  work.rules.add('I1');
+  const { state, incident } = partitionOf(work, plan.id);
+  const inAlarm = suspects(work, plan).filter(({ number }) => own(work.state.zones, number)?.alarm === true);
+  const at = ({ number }: ZonePlan) => own(work.state.zones, number)?.at ?? 0;
+  const [zone] = inAlarm.sort((a, b) => at(b) - at(a));
+  const isTold = told !== undefined || (zone !== undefined && independent(behaviour(zone).group));
+  if (!isTold && (state === 'disarmed' || state === 'arming')) {
+    const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
+    raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan) });
+    setPartition(work, plan.id, { incident });
   }
-  noteSaid(work, partition, signal);
-  return false;
+  setPartition(work, plan.id, { alarm: undefined });
 }
 
 /** What a report says last of a partition's arming or alarm. */
@@ -236,12 +265,15 @@ function triggered(
 const sourceOfPanel = ({ panel }: PartitionPlan): string =>
   panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: panel });
 
+const suspects = (work: Work, plan: PartitionPlan): ZonePlan[] =>
+  zonesOf(work, plan).filter((zone) => !['none', 'key'].includes(behaviour(zone).group));
+
 /**
  * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. Fire and the like that
  * are in alarm were told by themselves: while armed, a burglary is another matter.
  */
 function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): ZonePlan | undefined {
-  const zones = zonesOf(work, plan).filter((zone) => !['none', 'key'].includes(behaviour(zone).group));
+  const zones = suspects(work, plan);
   const state = (zone: ZonePlan) => own(work.state.zones, zone.number);
   const entry = partitionOf(work, plan.id).alarm?.zone;
   const began = entry === undefined ? undefined : zonePlan(work.plan, entry);

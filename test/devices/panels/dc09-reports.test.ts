@@ -207,6 +207,31 @@ describe('an opening or closing out of the memory of a panel', () => {
     expect(rig.site.word()).toBe('triggered');
   });
 
+  it('does not come back with an alarm from before it, which is told all the same', () => {
+    const rig = reporting({ partitions: { p1: '1', p2: '2' } });
+    rig.say('Nri1/CL7');
+    rig.site.ms += minutes(120);
+    rig.say('Nri1/OP7');
+    const told = (data: string) => rig.say(data, minutes(60)).events;
+    expect(told('Nri1/BA002')).toMatchObject([
+      { kind: 'burglary_perimeter', status: 'active', zone: '2', late: true, signalToStation: true, sia: 'BA' },
+    ]);
+    expect(told('Nri1/BA099')).toMatchObject([{ kind: 'burglary', partition: 'p1', late: true }]);
+    expect(rig.site.state.partitions.p1).toMatchObject({ state: 'disarmed', memory: ['2'] });
+    expect(rig.site.state.partitions.p1).not.toHaveProperty('alarm');
+    expect(told('Nri1/BH002')).toMatchObject([{ status: 'restored', zone: '2' }]);
+    expect(told('Nri1/BA013').map(({ kind }) => kind)).toEqual(['burglary_24h']);
+    // What happened is history also where the partition is armed by now, and each is told once.
+    rig.say('Nri1/CL7');
+    expect(told('Nri1/BA002')).toMatchObject([{ kind: 'burglary_perimeter', zone: '2', late: true }]);
+    expect(told('1130 00 099')).toMatchObject([{ kind: 'burglary', late: true }]);
+    expect(rig.site.word()).toBe('armed_away');
+    // One that is newer than the closing is an alarm of now.
+    rig.site.ms += minutes(30);
+    expect(rig.say('Nri1/BA002', minutes(5)).told).toContain('burglary_perimeter active 2');
+    expect(rig.site.word()).toBe('triggered');
+  });
+
   it('leaves what is not certain so, where it says nothing of now', () => {
     const rig = reporting();
     const isStale = () => rig.site.state.partitions.p1?.stale;

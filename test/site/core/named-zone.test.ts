@@ -96,7 +96,7 @@ describe('a fire that goes on', () => {
 });
 
 describe('an alarm whose kind its panel says', () => {
-  const fire: Signal = { ...alarm(true), zone: '10' };
+  const fire: Signal = { kind: 'zone', source, zone: '10', alarm: true, replay: false };
   const isFire: Signal = { ...isIn('triggered'), told: 'fire' } as Signal;
 
   it('is that of the zone of this kind, also where its end was missed and a door stands open', () => {
