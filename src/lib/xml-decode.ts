@@ -1,14 +1,22 @@
 /**
  * Bytes of an XML document as text. A byte order mark wins, then UTF-8 if the bytes are valid UTF-8 (devices that
- * declare another encoding often send UTF-8 all the same), then the declared encoding, then Latin-1. Never throws.
+ * declare another encoding often send UTF-8 all the same), then what the HTTP header names, then the declared encoding,
+ * then Latin-1. Never throws.
  */
-export function decodeXml(bytes: Uint8Array): string {
+export function decodeXml(bytes: Uint8Array, charset?: string): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le').decode(bytes);
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return new TextDecoder('utf-16be').decode(bytes);
   return (
-    tryDecode(bytes, 'utf-8') ?? tryDecode(bytes, declaredEncoding(bytes)) ?? Buffer.from(bytes).toString('latin1')
+    (looksShifted(bytes) ? tryDecode(bytes, charset) : undefined) ??
+    tryDecode(bytes, 'utf-8') ??
+    tryDecode(bytes, charset) ??
+    tryDecode(bytes, declaredEncoding(bytes)) ??
+    Buffer.from(bytes).toString('latin1')
   );
 }
+
+/** Encodings whose bytes are valid UTF-8 and mean something else: UTF-16 without a mark, ISO-2022. */
+const looksShifted = (bytes: Uint8Array): boolean => bytes.subarray(0, 4).includes(0) || bytes.includes(0x1b);
 
 function tryDecode(bytes: Uint8Array, label: string | undefined): string | undefined {
   if (label === undefined) return undefined;

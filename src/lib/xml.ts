@@ -36,15 +36,27 @@ export const xmlLimits: XmlLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 64, m
  * end, prefixes that were never declared, a wrong encoding name. Refuses document type declarations, so no entity
  * but the five built-in ones is ever expanded. Throws `xml_invalid` for anything that is cut, unbalanced, too
  * large, too deep, or not XML; `facts.html` tells that a web page came instead.
+ * @param charset Of the HTTP header that came with it.
  */
-export function parseXml(input: Uint8Array | string, limits: XmlLimits = xmlLimits): XmlElement {
+export function parseXml(
+  input: Uint8Array | string,
+  limits: XmlLimits = xmlLimits,
+  charset?: string | undefined,
+): XmlElement {
   const size = typeof input === 'string' ? Buffer.byteLength(input) : input.byteLength;
   if (size > limits.maxBytes) throw invalid(`more than ${limits.maxBytes} bytes`, { bytes: size });
-  const text = (typeof input === 'string' ? input : decodeXml(input)).replace(/^[\uFEFF\s\0]+|[\s\0]+$/g, '');
+  const text = bare(typeof input === 'string' ? input : decodeXml(input, charset));
   if (text === '') throw invalid('the document is empty', { bytes: size });
   const html = /^(?:<\?xml[^>]*>\s*)?<(?:!doctype\s+html|html)\b/i.test(text);
   if (html) throw invalid('a web page came instead of XML', { html });
   return build(text, limits);
+}
+
+/** Without what surrounds a document. By hand: an expression for its end is tried anew at each blank inside. */
+function bare(text: string): string {
+  let end = text.length;
+  while (end > 0 && /[\s\0]/.test(text.charAt(end - 1))) end -= 1;
+  return text.slice(0, end).replace(/^[\uFEFF\s\0]+/, '');
 }
 
 interface OpenElement {

@@ -22,6 +22,28 @@ describe('an XML document', () => {
     expect(namespaceOf(root, 'constructor')).toBeUndefined();
   });
 
+  it('may hold as many blanks as it likes: reading them takes no longer than other text', () => {
+    const blanks = ' '.repeat(1_000_000);
+    expect(parseXml(`${blanks}<a>${blanks}x${blanks}</a>${blanks}`).text.length).toBe(2_000_001);
+  });
+
+  it.each([
+    ['gb2312', Buffer.from([0xd6, 0xd0, 0xce, 0xc4]), '中文'],
+    ['windows-1251', Buffer.from([0xc4, 0xe2, 0xee, 0xf0]), 'Двор'],
+    ['iso-2022-jp', Buffer.from([0x1b, 0x24, 0x42, 0x46, 0x7c, 0x1b, 0x28, 0x42]), '日'],
+    ['windows-1251', Buffer.from('Двор'), 'Двор'],
+    ['klingon', Buffer.from([0x48, 0xf6, 0x66]), 'Höf'],
+  ])('is read by the charset %s of its HTTP header, where that can be meant', (charset, bytes, text) => {
+    const document = Buffer.concat([Buffer.from('<a>'), bytes, Buffer.from('</a>')]);
+    expect(parseXml(document, xmlLimits, charset).text).toBe(text);
+  });
+
+  it('is read as UTF-16 without a mark where its HTTP header says so', () => {
+    const document = Buffer.from('<a>Двор</a>', 'utf16le');
+    expect(parseXml(document, xmlLimits, 'utf-16le').text).toBe('Двор');
+    expect(parseXml(Buffer.from('<a>x</a>'), xmlLimits, 'utf-16').text).toBe('x');
+  });
+
   it('keeps the namespace of children that declare a default one', () => {
     const root = parseXml('<t xmlns="urn:o"><v xmlns="urn:axis"><w/></v><x/></t>');
     expect([descend(root, 'v', 'w')?.ns, descend(root, 'x')?.ns]).toEqual(['urn:axis', 'urn:o']);

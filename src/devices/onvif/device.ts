@@ -30,7 +30,6 @@ export interface SoapCall {
 
 export interface SoapReply {
   readonly body: XmlElement;
-  readonly raw: Uint8Array;
 }
 
 /** One camera as a SOAP server: transport, credentials, clock, latch. */
@@ -167,9 +166,9 @@ export function createDevice(options: {
       }
       return askForToken(sent.token);
     }
-    const answer = readAnswer(reply.status, reply.body, maxBytes);
+    const answer = readAnswer(reply.status, reply.body, maxBytes, reply.headers['content-type']);
     if (sent.digest) nonces.accepted = sent.nonce;
-    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body, raw: reply.body } };
+    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body } };
     if (isRefusal(answer.fault) && proofs)
       return askForToken(sent.token, { fault: answer.fault, status: reply.status });
     throw faultError(answer.fault, call.name, reply.status);

@@ -1,5 +1,4 @@
 import onvif from 'onvif';
-import { parseSOAPString } from 'onvif/lib/utils.js';
 import { SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { childrenNamed, descend, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
@@ -55,7 +54,7 @@ interface PackageRequest {
 /** What we use of the package's camera object. `_requestPart2` is its only way to the wire; a test pins that. */
 interface PackageCam {
   media2Support?: boolean;
-  _requestPart2(request: PackageRequest, callback: Callback): void;
+  _requestPart2(request: PackageRequest): void;
   getDeviceInformation(callback: Callback): void;
   getServices(includeCapability: boolean, callback: Callback): void;
   getCapabilities(callback: Callback): void;
@@ -70,10 +69,10 @@ const readTimeoutMs = 10_000;
 const nothing: Callback = () => undefined;
 
 /**
- * The guard rails (decisions, "ONVIF events"; notes onvif-clients 4.6): the package forms the requests and may interpret the
- * answers, but our device carries them. So the package's transport, digest, clock shift and event loop never run, it is
- * never given the password, nothing of it runs after a deadline, and an exception in its code ends in `contain`.
- * Values come from the raw XML, since the package turns text into numbers, booleans and dates.
+ * The guard rails (decisions, "ONVIF events"; notes onvif-clients 4.6): the package forms the requests, our device carries
+ * them, and the answers are ours to read: the package turns text into numbers, booleans and dates, and its reader stands
+ * still for minutes over a hostile answer. So its transport, digest, clock shift and event loop never run, it is never
+ * given the password, nothing of it runs after a deadline, and an exception in its code ends in `contain`.
  */
 export function createReads(device: Device, mode: AddressMode = 'repaired'): Reads {
   const cam = packageCam(device);
@@ -93,11 +92,8 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
 
   function run(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {
     return new Promise((resolve, reject) => {
-      cam._requestPart2 = (request, callback) => {
-        carry(name, request, signal).then((reply) => {
-          resolve(reply.body);
-          if (!signal.aborted) contain(() => parseSOAPString(Buffer.from(reply.raw).toString('utf8'), callback, 200));
-        }, reject);
+      cam._requestPart2 = (request) => {
+        carry(name, request, signal).then((reply) => resolve(reply.body), reject);
       };
       const failure = contain(start);
       if (failure !== undefined) reject(packageFailure(name, failure));
@@ -239,7 +235,8 @@ function videoSourceOf(source: XmlElement): VideoSource {
 
 function packageCam(device: Device): PackageCam {
   const cam = new onvif.Cam({ hostname: device.base.hostname, autoconnect: false });
-  return cam as unknown as PackageCam;
+  // It asks for video sources only where it has noted a media service; where that is, we know.
+  return Object.assign(cam, { uri: { media: {} } }) as unknown as PackageCam;
 }
 
 /** Runs package code; what it throws is returned. */
@@ -261,9 +258,15 @@ function ignoreRefusedOperation(error: unknown): void {
   throw error;
 }
 
+/** No device has one of half of it. */
+const longestAddress = 4000;
+
 function uriOf(answer: XmlElement): string {
   for (const element of everyNamed(answer, 'Uri')) {
     const text = textOf(element).replace(/\s+/g, '');
+    if (text.length > longestAddress) {
+      throw new SitewardError('camera_bad_answer', `The camera reported an address of ${text.length} characters`);
+    }
     if (text !== '') return text;
   }
   throw new SitewardError('camera_bad_answer', 'The camera reported an empty address');

@@ -70,10 +70,10 @@ export type Answer = { readonly body: XmlElement } | { readonly fault: Fault };
  * Reads an answer. Throws `camera_bad_answer`, with the HTTP status in the facts, for everything that is no SOAP envelope
  * with something in its body.
  */
-export function readAnswer(status: number, bytes: Uint8Array, maxBytes: number): Answer {
+export function readAnswer(status: number, bytes: Uint8Array, maxBytes: number, contentType = ''): Answer {
   let root: XmlElement;
   try {
-    root = parseXml(bytes, { maxBytes, maxDepth: 64, maxNodes: 100_000 });
+    root = parseXml(bytes, { maxBytes, maxDepth: 64, maxNodes: 100_000 }, charsetOf(contentType));
   } catch (cause) {
     throw badAnswer(status, bytes.length === 0 ? 'an empty answer' : 'something that is not ONVIF', cause);
   }
@@ -82,6 +82,9 @@ export function readAnswer(status: number, bytes: Uint8Array, maxBytes: number):
   if (first === undefined) throw badAnswer(status, 'something that is not ONVIF');
   return first.name === 'Fault' ? { fault: readFault(first) } : { body: first };
 }
+
+const charsetOf = (contentType: string): string | undefined =>
+  /;\s*charset\s*=\s*["']?([\w.:-]{1,40})/i.exec(contentType.slice(0, 500))?.[1];
 
 function badAnswer(status: number, what: string, cause?: unknown): SitewardError {
   return new SitewardError('camera_bad_answer', `The camera answered with ${what} (HTTP ${status})`, {

@@ -66,6 +66,35 @@ describe('the one-shot reads through the onvif package', () => {
     expect(server.seen.find((one) => one.operation === 'GetProfiles')?.path).toBe('/onvif/media');
   });
 
+  it('are not held up by an answer full of half namespaces, nor by an address without end', async () => {
+    const { reads: read } = await reads((request) => {
+      const half = 'xmlns'.repeat(200_000);
+      if (request.operation === 'GetDeviceInformation') {
+        return { body: soap(`<tds:GetDeviceInformationResponse>${half}</tds:GetDeviceInformationResponse>`) };
+      }
+      if (request.operation !== 'GetStreamUri') return undefined;
+      const address = `rtsp://h/${'use'.repeat(300_000)}`;
+      return {
+        body: soap(
+          `<trt:GetStreamUriResponse><trt:MediaUri><tt:Uri>${address}</tt:Uri></trt:MediaUri></trt:GetStreamUriResponse>`,
+        ),
+      };
+    });
+    expect((await read.deviceInformation(forever)).model).toBe('');
+    await expect(read.streamAddress('main', forever)).rejects.toMatchObject({ code: 'camera_bad_answer' });
+  });
+
+  it('read the texts of a device by the charset its HTTP header names', async () => {
+    const text = soap(
+      '<tds:GetDeviceInformationResponse><tds:Manufacturer>Example</tds:Manufacturer><tds:Model>XX</tds:Model></tds:GetDeviceInformationResponse>',
+    );
+    const body = Buffer.from(text.replace('encoding="UTF-8"', ''));
+    body.set([0xd6, 0xd0], body.indexOf('XX'));
+    const headers = { 'content-type': 'application/soap+xml; Charset="gb2312"; action="x"' };
+    const { reads: read } = await reads(on('GetDeviceInformation', { headers, body }));
+    expect((await read.deviceInformation(forever)).model).toBe('中');
+  });
+
   it('ask for the capabilities where GetServices is not known', async () => {
     const answer = soap(
       '<tds:GetCapabilitiesResponse><tds:Capabilities><tt:Device><tt:XAddr>http://10.0.0.9/d</tt:XAddr></tt:Device><tt:Events><tt:XAddr>http://10.0.0.9/old/events?a=1</tt:XAddr></tt:Events><tt:Media><tt:XAddr>http://10.0.0.9/old/media</tt:XAddr></tt:Media></tds:Capabilities></tds:GetCapabilitiesResponse>',
