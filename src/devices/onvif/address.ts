@@ -1,3 +1,5 @@
+import { SitewardError } from '#errors.ts';
+
 /** What to do with addresses a camera reports about itself. */
 export type AddressMode = 'repaired' | 'as_reported';
 
@@ -36,14 +38,28 @@ export function pictureAddresses(reported: string, base: URL, mode: AddressMode)
   return tries;
 }
 
+/** The same for streams, whose port is their own. Throws `camera_bad_answer` where it is no address of a stream. */
+export function streamAddress(reported: string, base: URL, mode: AddressMode): string {
+  const url = URL.parse(withoutZone(reported));
+  if (url === null || !/^rtsps?:$/.test(url.protocol)) {
+    throw new SitewardError(
+      'camera_bad_answer',
+      'What the camera reports is no address of an RTSP stream: set stream_url',
+    );
+  }
+  if (mode === 'repaired' || url.hostname === '' || isUnspecified(url.hostname)) url.hostname = base.hostname;
+  return withoutUser(url).href;
+}
+
 function parse(reported: string, base: URL): URL | undefined {
-  // A zone means nothing outside the camera, and URLs know none; some firmware leaves the scheme out.
-  const text = reported
-    .replace(/^(\w+:\/\/\[[^\]%]*)%[^\]]*\]/, '$1]')
-    .replace(/^(?=\d+(\.\d+){3}(:\d+)?\/)/, 'http://');
+  // Some firmware leaves the scheme out.
+  const text = withoutZone(reported).replace(/^(?=\d+(\.\d+){3}(:\d+)?\/)/, 'http://');
   const url = URL.parse(text, base.href);
   return url !== null && (url.protocol === 'http:' || url.protocol === 'https:') ? url : undefined;
 }
+
+/** A zone means nothing outside the camera, and URLs know none. */
+const withoutZone = (address: string) => address.replace(/^(\w+:\/\/\[[^\]%]*)%[^\]]*\]/, '$1]');
 
 const isUnspecified = (host: string) => host === '0.0.0.0' || host === '[::]';
 

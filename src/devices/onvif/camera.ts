@@ -87,7 +87,7 @@ export interface CameraStatus {
   readonly firmware?: string;
   readonly serial?: string;
   readonly profiles?: number;
-  /** RTSP address of the first profile, without credentials. */
+  /** RTSP address of the stream that is read, without credentials. */
   readonly stream?: string;
   readonly unknownTopics: readonly UnknownTopic[];
 }
@@ -100,6 +100,11 @@ export interface Camera {
    * `picture_invalid`, `camera_auth`, `camera_unreachable`, `camera_fault`, `camera_bad_answer`, `deadline` or `stopped`.
    */
   snapshot(signal: AbortSignal): Promise<Snapshot>;
+  /**
+   * Runs `work` with an rtsp address of this machine at which its stream can be read, once, by TCP and without a password,
+   * until `work` settles. Where the camera is to blame throws as `snapshot`, otherwise as `work`.
+   */
+  readStream<T>(signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
   /** Of its device: a channel's is its recorder's. */
   status(): CameraStatus;
 }

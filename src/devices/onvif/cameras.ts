@@ -19,6 +19,8 @@ export interface Cameras extends Part {
   readonly cameras: readonly Camera[];
   /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
   snapshot(camera: DeviceId, signal: AbortSignal): Promise<Snapshot>;
+  /** See `Camera.readStream`; also throws `camera_unreachable` for a camera that is not configured. */
+  readStream<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
   /** Of each device, a recorder with its channels. */
   status(): readonly CameraStatus[];
   /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
@@ -53,6 +55,13 @@ export function createCameras(options: CamerasOptions): Cameras {
   const cameras = units.flatMap((unit) => unit.cameras);
   const lifetime = new AbortController();
   const byId = new Map(units.map((unit) => [unit.id, unit]));
+
+  function cameraOf(id: DeviceId): Camera {
+    const camera = cameras.find((one) => one.id === id);
+    if (camera === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
+    return camera;
+  }
+
   return {
     name: 'cameras',
     cameras,
@@ -69,11 +78,8 @@ export function createCameras(options: CamerasOptions): Cameras {
       await Promise.all(units.map((unit) => unit.stop()));
     },
     health: () => healthOf(units),
-    async snapshot(id, signal) {
-      const camera = cameras.find((one) => one.id === id);
-      if (camera === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
-      return camera.snapshot(signal);
-    },
+    snapshot: async (id, signal) => cameraOf(id).snapshot(signal),
+    readStream: async (id, signal, work) => cameraOf(id).readStream(signal, work),
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),
     async trust(id) {

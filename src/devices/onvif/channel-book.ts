@@ -25,6 +25,7 @@ export interface ChannelBook extends Sense {
   /** Tokens of a channel's profiles and those of another source; throws with the reason when the channel is not certain. */
   profilesOf(channel: DeviceId): {
     readonly own: readonly string[];
+    readonly stream: string | undefined;
     readonly other: string | undefined;
     readonly position: number;
   };
@@ -237,7 +238,8 @@ export function createChannelBook(options: {
       const { source } = binding ?? {};
       if (source === undefined) throw uncertain(binding);
       const other = topology?.sources.find(({ token, profiles }) => token !== source.token && profiles.length > 0);
-      return { own: source.profiles, other: other?.profiles[0], position: kept.roster.indexOf(source.token) + 1 };
+      const position = kept.roster.indexOf(source.token) + 1;
+      return { own: source.profiles, stream: source.stream, other: other?.profiles[0], position };
     },
     status(channel) {
       const binding = bindings.get(channel);

@@ -14,6 +14,7 @@ import { createReads, type Reads } from './reads.ts';
 import { type RecentMessages, recentMessages } from './recent.ts';
 import { type Sense, silentInputs } from './sense.ts';
 import { CameraSession, type SessionEvents } from './session.ts';
+import { createStreamClient, type StreamClient } from './stream-client.ts';
 import type { Timing } from './timing.ts';
 import { ownRows } from './topic-options.ts';
 
@@ -35,6 +36,7 @@ export interface Engine {
   readonly reads: Reads;
   readonly addresses: AddressMode;
   readonly pictures: PictureClient;
+  readonly streams: StreamClient;
   readonly host: string;
   readonly lifetime: AbortSignal;
   session(how: How): CameraSession;
@@ -77,6 +79,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     reads,
     addresses,
     pictures: createPictureClient({ device, clock, authHoldMs }),
+    streams: createStreamClient({ device, password, pin, clock, authHoldMs }),
     host: new URL(url).hostname,
     lifetime: lifetime.signal,
     session({ sense, counts, heard, online }) {

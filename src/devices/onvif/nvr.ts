@@ -3,16 +3,17 @@ import { createChannelBook } from './channel-book.ts';
 import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { NvrOptions } from './options.ts';
 import { channelPlace } from './picture-places.ts';
-import { createPictures, oneAtATime } from './pictures.ts';
+import { oneAtATime } from './pictures.ts';
 import { placeMemory } from './place-memory.ts';
 import type { Unit } from './unit.ts';
+import { createView } from './view.ts';
 
 /** A recorder: one session, one subscription, one clock, one latch; each channel is a camera of its own. */
 export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Counts): Unit {
   const source: DeviceRef = { kind: 'nvr', id: nvr.id };
   const memory = placeMemory(around.memory, nvr);
   const engine = createEngine(source, nvr, { ...around, memory });
-  const { device, reads } = engine;
+  const { reads } = engine;
   const book = createChannelBook({
     nvr,
     reads,
@@ -24,31 +25,21 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
   });
   // Recorders take a second or more for a picture, and get slower when asked for several.
   const turn = oneAtATime();
-  const pictures = new Map(
-    nvr.channels.map((channel) => {
-      const place = channelPlace(engine, book, channel.id);
-      return [
-        channel.id,
-        createPictures({ device, client: engine.pictures, place, configured: channel.snapshot_url, turn }),
-      ];
-    }),
-  );
+  const channels = nvr.channels.map((channel) => ({
+    id: channel.id,
+    name: channel.name,
+    view: createView(engine, channelPlace(engine, book, channel.id), channel, turn),
+  }));
   let mac: string | undefined;
   const session = engine.session({ sense: book, counts, heard: book.heard, online: () => void learn() });
 
   /** One thing after the other; what fails is asked for again when it is needed. */
   async function learn(): Promise<void> {
     mac ??= await reads.mac(engine.lifetime).catch(() => undefined);
-    for (const one of pictures.values()) await one.prepare();
+    for (const { view } of channels) await view.prepare();
   }
 
   engine.beside(book.run);
-
-  const channels = nvr.channels.map(({ id }) => ({
-    id,
-    snapshot: (signal: AbortSignal) => pictures.get(id)?.take(signal) ?? Promise.reject(new Error('no such channel')),
-    status: () => status(),
-  }));
 
   function status() {
     const hints = book.hints();
@@ -59,10 +50,10 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
       host: engine.host,
       ...session.status(),
       ...(mac !== undefined && { mac }),
-      channels: nvr.channels.map(({ id, name }) => ({
+      channels: channels.map(({ id, name, view }) => ({
         ...book.status(id),
         ...(name !== undefined && { name }),
-        ...pictures.get(id)?.known(),
+        ...view.known(),
       })),
       ...(hints.length > 0 && { hints }),
     };
@@ -70,7 +61,12 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
 
   return {
     id: nvr.id,
-    cameras: channels,
+    cameras: channels.map(({ id, view }) => ({
+      id,
+      snapshot: view.snapshot,
+      readStream: view.readStream,
+      status,
+    })),
     get up() {
       return session.up;
     },
@@ -79,7 +75,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
     trust: engine.trust,
     start: engine.start,
     async stop() {
-      for (const one of pictures.values()) one.close();
+      for (const { view } of channels) view.close();
       await engine.stop();
     },
   };

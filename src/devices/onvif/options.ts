@@ -5,12 +5,16 @@ import { secretRef } from '#lib/secret-ref.ts';
 import { detectionClasses, deviceId, partitionId, zoneNumber, zoneType } from '#site/model/index.ts';
 import { topicMappings } from './topic-options.ts';
 
+const hasNoUser = (text: string) => !/^[a-z]+:\/\/[^/]*@/i.test(text);
+const noUser = 'must not hold a user name or password; use username and password';
+
 const cameraUrl = z
   .url({ protocol: /^https?$/, error: 'must be an address such as http://192.0.2.10/onvif/device_service' })
-  .refine(
-    (text) => !/^[a-z]+:\/\/[^/]*@/i.test(text),
-    'must not hold a user name or password; use username and password',
-  );
+  .refine(hasNoUser, noUser);
+
+const streamUrl = z
+  .url({ protocol: /^rtsps?$/, error: 'must be an address such as rtsp://192.0.2.10:554/stream2' })
+  .refine(hasNoUser, noUser);
 
 /** How a device is reached and asked for its events. */
 const device = {
@@ -77,6 +81,11 @@ const view = {
       'How much of the time before an alarm its pictures and clips show; more than 0s keeps a stream of the camera open',
     ),
   snapshot_url: cameraUrl.optional().describe('Address of the still picture, when the device reports a wrong one'),
+  stream_url: streamUrl
+    .optional()
+    .describe(
+      'Address of the video stream for clips and pre-roll, when the device reports a wrong one or none; rtsp or rtsps',
+    ),
 };
 
 /** A contact wired to an alarm input of a camera or recorder. */

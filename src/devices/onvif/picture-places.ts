@@ -1,9 +1,10 @@
 import { isCode, SitewardError } from '#errors.ts';
 import type { DeviceId } from '#site/model/index.ts';
-import { type AddressMode, pictureAddresses } from './address.ts';
+import { type AddressMode, pictureAddresses, streamAddress } from './address.ts';
 import type { ChannelBook } from './channel-book.ts';
 import type { Device } from './device.ts';
 import type { Profile, Reads } from './reads.ts';
+import { streamProfile } from './topology.ts';
 
 /** Where the pictures and the stream of one camera or channel are. */
 export interface Place {
@@ -11,7 +12,8 @@ export interface Place {
   key(): string;
   /** Addresses worth a try, best first. Throws what `Reads` throws. */
   pictures(signal: AbortSignal): Promise<readonly URL[]>;
-  stream(signal: AbortSignal): Promise<string | undefined>;
+  /** Of the stream, which is the small one where there are two. Throws as `pictures`. */
+  stream(signal: AbortSignal): Promise<string>;
   readonly profiles: number | undefined;
 }
 
@@ -33,8 +35,10 @@ export function cameraPlace({ device, reads, addresses }: At): Place {
       return pictureAddresses(await reads.snapshotAddress(token, signal), device.base, addresses);
     },
     async stream(signal) {
-      const token = profiles?.[0]?.token;
-      return token === undefined ? undefined : reads.streamAddress(token, signal);
+      profiles ??= await reads.profiles(signal);
+      const token = streamProfile(profiles)?.token;
+      if (token === undefined) throw noProfile();
+      return streamAddress(await reads.streamAddress(token, signal), device.base, addresses);
     },
     get profiles() {
       return profiles?.length;
@@ -45,10 +49,10 @@ export function cameraPlace({ device, reads, addresses }: At): Place {
 /** A channel has profiles of its own, but many recorders report one picture address for all. */
 export function channelPlace({ device, reads, addresses }: At, book: ChannelBook, channel: DeviceId): Place {
   const profile = () => {
-    const { own, other, position } = book.profilesOf(channel);
+    const { own, stream, other, position } = book.profilesOf(channel);
     const [token] = own;
     if (token === undefined) throw noProfile();
-    return { token, other, position };
+    return { token, stream: stream ?? token, other, position };
   };
   return {
     key: () => JSON.stringify(profile()),
@@ -60,8 +64,7 @@ export function channelPlace({ device, reads, addresses }: At, book: ChannelBook
       return pictureAddresses(isShared ? ofChannel(address, position) : address, device.base, addresses);
     },
     async stream(signal) {
-      const { token } = profile();
-      return reads.streamAddress(token, signal);
+      return streamAddress(await reads.streamAddress(profile().stream, signal), device.base, addresses);
     },
     profiles: undefined,
   };

@@ -1,18 +1,17 @@
 import { isCode, SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { shownAddress } from './address.ts';
 import type { Snapshot } from './camera.ts';
 import type { Device } from './device.ts';
 import type { PictureClient } from './picture-client.ts';
 import type { Place } from './picture-places.ts';
 
-/** Still pictures of one camera or channel, and what is known of its streams. */
+/** Still pictures of one camera or channel. */
 export interface Pictures {
   /** See `Camera.snapshot`. */
   take(signal: AbortSignal): Promise<Snapshot>;
   /** Learns addresses ahead of the first alarm; best effort, never throws. */
   prepare(): Promise<void>;
-  known(): { profiles?: number; stream?: string };
+  known(): { profiles?: number };
   close(): void;
 }
 
@@ -35,7 +34,6 @@ export function createPictures(options: {
   const lifetime = new AbortController();
   /** Shared by those who learn at the same time; forgotten when it failed, when its addresses did, or when it is of another source. */
   let learning: { readonly key: string; readonly urls: Promise<readonly URL[]> } | undefined;
-  let stream: string | undefined;
   let running: Promise<Snapshot> | undefined;
 
   function addresses(): Promise<readonly URL[]> {
@@ -91,16 +89,11 @@ export function createPictures(options: {
       try {
         learning = undefined;
         await addresses();
-        const address = await place.stream(lifetime.signal);
-        if (address !== undefined) stream = shownAddress(address);
       } catch {
         // Learned again when a picture is asked for; the failure is told then.
       }
     },
-    known: () => ({
-      ...(place.profiles !== undefined && { profiles: place.profiles }),
-      ...(stream !== undefined && { stream }),
-    }),
+    known: () => (place.profiles === undefined ? {} : { profiles: place.profiles }),
     close: () => lifetime.abort(new SitewardError('stopped', 'The camera session was stopped')),
   };
 }

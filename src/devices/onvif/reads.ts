@@ -19,6 +19,8 @@ export interface Profile {
   readonly source?: string;
   readonly configuration?: string;
   readonly analytics?: string;
+  /** Of its video, in capitals: H264, H265, JPEG. */
+  readonly encoding?: string;
 }
 
 export interface VideoSource {
@@ -213,12 +215,15 @@ function profileOf(profile: XmlElement): Profile {
   const configuration =
     descend(profile, 'VideoSourceConfiguration') ?? descend(profile, 'Configurations', 'VideoSource');
   const analytics = descend(profile, 'VideoAnalyticsConfiguration') ?? descend(profile, 'Configurations', 'Analytics');
+  const encoder = descend(profile, 'VideoEncoderConfiguration') ?? descend(profile, 'Configurations', 'VideoEncoder');
   const text = (value: string | undefined) => value?.trim().slice(0, 64) ?? '';
+  const encoding = text(textOf(descend(encoder, 'Encoding'))).toUpperCase();
   const source = text(textOf(descend(configuration, 'SourceToken')));
   return {
     token: text(profile.attributes.token),
     name: text(textOf(descend(profile, 'Name'))),
     ...(source !== '' && { source }),
+    ...(encoding !== '' && { encoding }),
     ...(configuration?.attributes.token !== undefined && { configuration: text(configuration.attributes.token) }),
     ...(analytics?.attributes.token !== undefined && { analytics: text(analytics.attributes.token) }),
   };

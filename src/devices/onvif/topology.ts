@@ -10,6 +10,8 @@ export interface Source {
   readonly resolution?: string;
   /** Tokens of its profiles, the main one first. */
   readonly profiles: readonly string[];
+  /** Of the profile whose stream is read. */
+  readonly stream?: string;
 }
 
 /** What a device has: its sources, and which of them each of its tokens means. */
@@ -45,12 +47,14 @@ export function topologyOf(listed: readonly VideoSource[], profiles: readonly Pr
   return {
     sources: sources.map(({ token, resolution }, at) => {
       const own = profiles.filter(({ source }) => real(source) === token);
+      const stream = streamProfile(own)?.token;
       return {
         token,
         position: at + 1,
         name: own[0]?.name ?? '',
         ...(resolution !== undefined && { resolution }),
         profiles: own.map((profile) => profile.token),
+        ...(stream !== undefined && { stream }),
       };
     }),
     configurations: tokens('configuration'),
@@ -59,6 +63,16 @@ export function topologyOf(listed: readonly VideoSource[], profiles: readonly Pr
     byOrder,
     listed: listed.length > 0,
   };
+}
+
+/**
+ * Of the profiles of one source, the main one first: the one whose stream is read. The second is smaller, and good enough to
+ * see what happened. Pictures one after the other are no stream that a browser plays.
+ */
+export function streamProfile(profiles: readonly Profile[]): Profile | undefined {
+  const [main] = profiles;
+  const [first, second] = profiles.filter(({ source, encoding }) => source === main?.source && encoding !== 'JPEG');
+  return second ?? first ?? main;
 }
 
 function unambiguous(pairs: readonly (readonly [string | undefined, string | undefined])[]): Tokens {

@@ -3,10 +3,10 @@ import type { Camera, CameraStatus } from './camera.ts';
 import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { CameraOptions } from './options.ts';
 import { cameraPlace } from './picture-places.ts';
-import { createPictures } from './pictures.ts';
 import { placeMemory } from './place-memory.ts';
 import type { RecentMessages } from './recent.ts';
 import { cameraSense } from './sense.ts';
+import { createView } from './view.ts';
 
 /** One device with a session of its own: a camera, or a recorder with its channels. */
 export interface Unit {
@@ -26,23 +26,21 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
   const source: DeviceRef = { kind: 'camera', id: camera.id };
   const memory = placeMemory(around.memory, camera);
   const engine = createEngine(source, camera, { ...around, memory });
-  const { device } = engine;
-  const place = cameraPlace(engine);
-  const pictures = createPictures({ device, client: engine.pictures, place, configured: camera.snapshot_url });
+  const view = createView(engine, cameraPlace(engine), camera);
   const sense = cameraSense(source, camera.inputs);
-  const session = engine.session({ sense, counts, online: () => void pictures.prepare() });
+  const session = engine.session({ sense, counts, online: () => void view.prepare() });
   const status = (): CameraStatus => ({
     kind: 'camera',
     id: camera.id,
     ...(camera.name !== undefined && { name: camera.name }),
     host: engine.host,
     ...session.status(),
-    ...pictures.known(),
+    ...view.known(),
   });
   return {
     id: camera.id,
     // Not counted here: a picture of a silent hold-up must not show (safety 4); who asks counts the others.
-    cameras: [{ id: camera.id, snapshot: (signal) => pictures.take(signal), status }],
+    cameras: [{ id: camera.id, snapshot: view.snapshot, readStream: view.readStream, status }],
     get up() {
       return session.up;
     },
@@ -51,7 +49,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
     trust: engine.trust,
     start: engine.start,
     async stop() {
-      pictures.close();
+      view.close();
       await engine.stop();
     },
   };

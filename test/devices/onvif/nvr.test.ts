@@ -101,7 +101,7 @@ describe('the session of a recorder', () => {
         source: 'VideoSource_3',
         position: 3,
         profiles: 2,
-        stream: 'rtsp://10.0.0.9/stream/3',
+        stream: 'rtsp://127.0.0.1/stream/3',
       },
     ]);
     expect(channel(one, 'door')?.lastEventAt).toBe(undefined);

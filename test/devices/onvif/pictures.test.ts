@@ -50,7 +50,7 @@ describe('a picture', () => {
     expect(pictures().map((one) => one.path)).toEqual(['/picture.jpg', '/picture.jpg']);
     expect(server.count('GetSnapshotUri')).toBe(1);
     await until(() => made.cameras.status()[0]?.stream !== undefined, 'the stream address');
-    expect(made.cameras.status()[0]).toMatchObject({ profiles: 2, stream: 'rtsp://10.0.0.9/live' });
+    expect(made.cameras.status()[0]).toMatchObject({ profiles: 2, stream: 'rtsp://127.0.0.1/live' });
   });
 
   it('is shared by those who ask at the same time', async () => {

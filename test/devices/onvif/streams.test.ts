@@ -1,0 +1,177 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { streamAddress } from '#devices/onvif/address.ts';
+import type { CameraOptions } from '#devices/onvif/index.ts';
+import { streamProfile } from '#devices/onvif/topology.ts';
+import { Secret } from '#lib/secret.ts';
+import { startRtspGate } from '../../harness/rtsp-gate.ts';
+import { pictureNumbers, startRtspServer } from '../../harness/rtsp-server.ts';
+import { harness, links, until } from './harness.ts';
+import { cameraModel, fault, soap, startCamera } from './scripted-camera.ts';
+import { recorderModel } from './scripted-nvr.ts';
+
+const opened: { stop(): Promise<void> }[] = [];
+afterEach(async () => {
+  for (const one of opened.splice(0).reverse()) await one.stop();
+});
+function keep<S extends { stop(): Promise<void> }>(one: S): S {
+  opened.push(one);
+  return one;
+}
+
+const user = { username: 'u', password: 'secret-word' };
+const login = { username: 'u', password: new Secret(user.password) };
+const forever = new AbortController().signal;
+const onePicture = (url: string) => pictureNumbers(url, 1);
+const streamUri = (address: string) => ({
+  body: soap(
+    `<trt:GetStreamUriResponse><trt:MediaUri><tt:Uri>${address}</tt:Uri></trt:MediaUri></trt:GetStreamUriResponse>`,
+  ),
+});
+/** As a camera behind NAT reports it. */
+const reported = (url: string) => url.replace('rtsp://127.0.0.1', 'rtsp://u:p@10.0.0.9');
+
+/** A camera whose stream is at `address`, which may change. */
+async function yard(address: () => string, more: Partial<CameraOptions> = {}) {
+  const asked: string[] = [];
+  const model = cameraModel({
+    before: (request) => {
+      if (request.operation !== 'GetStreamUri') return undefined;
+      asked.push(/ProfileToken>(\w+)</.exec(request.body)?.[1] ?? '');
+      return streamUri(address());
+    },
+  });
+  const server = await startCamera(model.script);
+  keep({ stop: () => server.close() });
+  const made = harness([{ id: 'yard', url: server.url, ...login, ...more }]);
+  await made.cameras.start(forever);
+  keep(made.cameras);
+  await until(() => links(made.signals).includes(true), 'the link');
+  const read = () => made.cameras.readStream('yard', forever, onePicture);
+  return { made, asked, read, status: () => made.cameras.status()[0] };
+}
+
+describe('the stream of a camera', () => {
+  it('is that of its second profile, at the repaired address, with its own password, and is learned once', async () => {
+    const rtsp = keep(await startRtspServer({ user }));
+    const { read, asked, status } = await yard(() => reported(rtsp.url));
+    await until(() => status()?.stream !== undefined, 'the stream address');
+    expect(status()?.stream).toBe(rtsp.url);
+    expect(await read()).toHaveLength(1);
+    expect(await read()).toHaveLength(1);
+    expect(asked).toEqual(['sub']);
+  });
+
+  it('is learned again when it failed', async () => {
+    const rtsp = keep(await startRtspServer());
+    let address = `${rtsp.url}/old`;
+    const { read, asked } = await yard(() => address);
+    await until(() => asked.length > 0, 'the stream address');
+    address = rtsp.url;
+    await expect(read()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 404 } });
+    expect(await read()).toHaveLength(1);
+    expect(asked).toHaveLength(2);
+  });
+
+  it('is at stream_url where one is configured', async () => {
+    const rtsp = keep(await startRtspServer({ user }));
+    const { read, asked, status } = await yard(() => 'rtsp://10.0.0.9/wrong', { stream_url: rtsp.url });
+    expect(await read()).toHaveLength(1);
+    expect(asked).toEqual([]);
+    expect(status()?.stream).toBe(rtsp.url);
+  });
+
+  it('is left alone after two refusals, and its events go on', async () => {
+    const rtsp = keep(await startRtspServer());
+    const gate = keep(await startRtspGate({ before: rtsp.url, ...user, password: 'another', scheme: 'sha-256' }));
+    const { read, made } = await yard(() => gate.url);
+    for (let time = 0; time < 4; time += 1) await expect(read()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(gate.tries).toBe(2);
+    expect(links(made.signals)).toEqual([true]);
+    expect(await made.cameras.snapshot('yard', forever)).toBeDefined();
+  });
+
+  it('is not tried while the camera refuses the password for its events', async () => {
+    const rtsp = keep(await startRtspServer());
+    const gate = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
+    const model = cameraModel({
+      before: ({ operation }) => (operation === 'GetSystemDateAndTime' ? undefined : fault('NotAuthorized')),
+    });
+    const server = await startCamera(model.script);
+    keep({ stop: () => server.close() });
+    const made = harness([{ id: 'yard', url: server.url, ...login, stream_url: gate.url }]);
+    await made.cameras.start(forever);
+    keep(made.cameras);
+    await until(() => made.cameras.status()[0]?.state === 'auth_failed', 'the refusal');
+    const read = made.cameras.readStream('yard', forever, onePicture);
+    await expect(read).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(gate.requests).toEqual([]);
+  });
+
+  it('of a recorder is that of the channel', async () => {
+    const rtsp = keep(await startRtspServer());
+    const asked: string[] = [];
+    const model = recorderModel({
+      before: (request) => {
+        if (request.operation !== 'GetStreamUri') return undefined;
+        asked.push(/ProfileToken>(\w+)</.exec(request.body)?.[1] ?? '');
+        return streamUri(reported(rtsp.url));
+      },
+    });
+    const server = await startCamera(model.script);
+    keep({ stop: () => server.close() });
+    const channels = [
+      { id: 'door', source: 'VideoSource_1' },
+      { id: 'gate', source: 'VideoSource_9' },
+    ];
+    const made = harness([], { nvrs: [{ id: 'rec', url: server.url, ...login, channels }] });
+    await made.cameras.start(forever);
+    keep(made.cameras);
+    await until(() => asked.length > 0, 'the stream address');
+    expect(asked).toEqual(['Profile_102']);
+    expect(await made.cameras.readStream('door', forever, onePicture)).toHaveLength(1);
+    await expect(made.cameras.readStream('gate', forever, onePicture)).rejects.toThrow('no source VideoSource_9');
+    await expect(made.cameras.readStream('nobody', forever, onePicture)).rejects.toThrow('No camera nobody');
+  });
+});
+
+describe('the profile whose stream is read', () => {
+  const profile = (token: string, encoding?: string, source = 'a') => ({
+    token,
+    name: token,
+    source,
+    ...(encoding !== undefined && { encoding }),
+  });
+  it.each([
+    [[profile('main', 'H264'), profile('sub', 'H264'), profile('third', 'H264')], 'sub'],
+    [[profile('main', 'H264'), profile('pictures', 'JPEG')], 'main'],
+    [[profile('main', 'H264'), profile('pictures', 'JPEG'), profile('sub', 'H265')], 'sub'],
+    [[profile('main'), profile('other', 'H264', 'b')], 'main'],
+    [[profile('pictures', 'JPEG')], 'pictures'],
+    [[], undefined],
+  ])('%#', (profiles, token) => {
+    expect(streamProfile(profiles)?.token).toBe(token);
+  });
+});
+
+describe('an address of a stream that a camera reports', () => {
+  const base = new URL('http://198.51.100.7:8080/onvif/device_service');
+  it.each([
+    ['rtsp://10.0.0.9:554/live?channel=1&subtype=1', 'rtsp://198.51.100.7:554/live?channel=1&subtype=1'],
+    ['rtsp://u:p@10.0.0.9/live/', 'rtsp://198.51.100.7/live/'],
+    ['rtsps://10.0.0.9:322/live', 'rtsps://198.51.100.7:322/live'],
+    ['rtsp://[fe80::1%eth0]:554/live', 'rtsp://198.51.100.7:554/live'],
+    ['rtsp://10.0.0.9/user=u_password=s_channel=1.sdp?', 'rtsp://198.51.100.7/user=u_password=s_channel=1.sdp?'],
+  ])('%s is used as %s', (text, used) => {
+    expect(streamAddress(text, base, 'repaired')).toBe(used);
+  });
+
+  it('is used as it is where that is configured, unless it is nobody', () => {
+    expect(streamAddress('rtsp://u:p@10.0.0.9:554/x', base, 'as_reported')).toBe('rtsp://10.0.0.9:554/x');
+    for (const nobody of ['rtsp://0.0.0.0/x', 'rtsp:///x'])
+      expect(streamAddress(nobody, base, 'as_reported')).toBe('rtsp://198.51.100.7/x');
+  });
+
+  it.each(['', 'http://10.0.0.9/live', '/live'])('%j is none', (text) => {
+    expect(() => streamAddress(text, base, 'repaired')).toThrow('set stream_url');
+  });
+});
