@@ -1,4 +1,4 @@
-import type { Compiled } from './compile.ts';
+import { type Compiled, ruleOf } from './compile.ts';
 import { decode, isRecord, mask, parseJson } from './values.ts';
 
 /** Members that hold a secret whatever they hold, and members that do when they hold a word or a number. */
@@ -23,7 +23,7 @@ const depthCap = 16;
 export function blanked(compiled: Compiled | undefined, topic: string, payload: Uint8Array): string | undefined {
   const decoded = decode(payload);
   if ('drop' in decoded) return undefined;
-  const rule = compiled?.rules.find(({ template }) => template.regex.test(topic));
+  const rule = compiled === undefined ? undefined : ruleOf(compiled, topic);
   const mode = compiled?.profile.code.mode ?? 'keys';
   const anyDigits = rule === undefined || (mode !== 'none' && mode !== 'in-bridge');
   const json = parseJson(decoded.text);

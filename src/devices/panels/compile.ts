@@ -11,7 +11,7 @@ import {
   type Read,
   type Target,
 } from './profile.ts';
-import { compileTemplate, narrowest, overlap, type Template } from './topics.ts';
+import { compileTemplate, isNarrower, narrowest, overlap, type Template } from './topics.ts';
 import { pointerPath } from './values.ts';
 
 export interface CompiledRead {
@@ -67,7 +67,7 @@ export interface Compiled {
   /** What to subscribe to; no filter covers another. */
   readonly filters: readonly string[];
   readonly rules: readonly CompiledRule[];
-  /** The rules by the first level of their topics, which is always fixed. */
+  /** The rules by the first level of their topics, which is always fixed; the narrower of two that meet before the wider. */
   readonly byHead: ReadonlyMap<string, readonly CompiledRule[]>;
   readonly out: ReadonlyMap<string, CompiledOut>;
   /** Partition keys worth remembering; null remembers any, within a bound. */
@@ -111,7 +111,8 @@ export function compileProfile(json: unknown, options: CompileOptions = {}): Com
     const template = readTemplate(rule.topic, vars, `in[${i}].topic`, placeholders, say);
     if (template === undefined) continue;
     for (const [j, earlier] of rules.entries()) {
-      if (overlap(earlier.template, template)) {
+      const isClear = isNarrower(earlier.template, template) || isNarrower(template, earlier.template);
+      if (!isClear && overlap(earlier.template, template)) {
         say(
           `in[${i}].topic`,
           `can match the same topic as in[${j}].topic: ${template.text} and ${earlier.template.text}`,
@@ -142,11 +143,24 @@ export function compileProfile(json: unknown, options: CompileOptions = {}): Com
     profile,
     filters: narrowest(rules.map((rule) => rule.template)),
     rules,
-    byHead: Map.groupBy(rules, (rule) => rule.template.levels[0]?.prefix ?? ''),
+    byHead: Map.groupBy(narrowFirst(rules), (rule) => rule.template.levels[0]?.prefix ?? ''),
     out,
     aliases: options.aliases ?? new Map(),
     partitions: options.partitions === undefined ? null : new Set(options.partitions),
   };
+}
+
+/** The rule that reads a topic. */
+export function ruleOf({ byHead }: Compiled, topic: string): CompiledRule | undefined {
+  const slash = topic.indexOf('/');
+  const rules = byHead.get(slash === -1 ? topic : topic.slice(0, slash));
+  return rules?.find(({ template }) => template.regex.test(topic));
+}
+
+/** Of two rules that can match one topic the narrower one comes first, and takes the message. */
+function narrowFirst(rules: readonly CompiledRule[]): readonly CompiledRule[] {
+  const wider = (rule: CompiledRule) => rules.filter((other) => isNarrower(rule.template, other.template)).length;
+  return rules.toSorted((a, b) => wider(b) - wider(a));
 }
 
 const nameOf = (json: unknown) =>

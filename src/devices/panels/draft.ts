@@ -1,5 +1,5 @@
 import type { ArmingWord } from '#site/model/index.ts';
-import { compileProfile } from './compile.ts';
+import { compileProfile, ruleOf } from './compile.ts';
 import { type FoundArea, type FoundDoor, findAreas, findDoors } from './find.ts';
 import type { Watched } from './observe.ts';
 import { alikeOf, fixedPlace, type Place, placeOf } from './place.ts';
@@ -46,7 +46,8 @@ export function draftProfile(options: {
   const missing = missingOf({ door, area, words, link, watched });
   if (door === undefined && area === undefined) return { profile: undefined, found, missing };
   const profile = firstThatFits({ ...options, door, area, words: words?.map ?? {}, link, missing });
-  return { profile, found, missing };
+  const all = profile?.notes?.includes(oneDoor) === true ? [oneDoor, ...missing] : missing;
+  return { profile, found, missing: all };
 }
 
 /** What went along just as well is for the technician to judge. */
@@ -161,7 +162,10 @@ interface Ingredients extends Parts {
   readonly missing: readonly string[];
 }
 
-/** Templates that catch every door and area where they do not meet each other, otherwise the topics as they were heard. */
+/**
+ * Templates that catch every door and area, otherwise the topics as they were heard: there are more doors than areas, and what reads
+ * one topic may stand beside what reads all of its form.
+ */
 function firstThatFits(given: Ingredients): Profile | undefined {
   const { door, area, watched } = given;
   const doors =
@@ -171,16 +175,30 @@ function firstThatFits(given: Ingredients): Profile | undefined {
       ? [undefined]
       : [placeOf('partition', area.watched, watched, door?.watched), fixedPlace('partition', area.watched)];
   for (const link of [given.link, undefined])
-    for (const areaPlace of areas)
-      for (const doorPlace of doors) {
-        const json = profileJson({ ...given, link }, doorPlace, areaPlace);
-        try {
-          return compileProfile(json).profile;
-        } catch {
-          // The next one is narrower.
-        }
+    for (const [i, doorPlace] of doors.entries())
+      for (const areaPlace of areas) {
+        const missing = i > 0 && doors[0]?.topic !== doorPlace?.topic ? [oneDoor, ...given.missing] : given.missing;
+        const profile = fitting({ ...given, link, missing }, doorPlace, areaPlace);
+        if (profile !== undefined) return profile;
       }
   return undefined;
+}
+
+const oneDoor = 'Only this one door is read: its topic tells of the partition too. Add a read for each other door.';
+
+/** Undefined where topics meet, or where one rule would take the messages of another. */
+function fitting(given: Ingredients, doorPlace: Place | undefined, areaPlace: Place | undefined): Profile | undefined {
+  const { door, area } = given;
+  try {
+    const compiled = compileProfile(profileJson(given, doorPlace, areaPlace));
+    const isRead = (topic: string | undefined, target: string) =>
+      topic === undefined || ruleOf(compiled, topic)?.reads.some((read) => read.for === target) === true;
+    return isRead(door?.watched.topic, 'zone') && isRead(area?.watched.topic, 'partition')
+      ? compiled.profile
+      : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function profileJson(given: Ingredients, doorPlace: Place | undefined, areaPlace: Place | undefined): unknown {

@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from './catalogue.ts';
-import { type Compiled, compileProfile } from './compile.ts';
+import { type Compiled, compileProfile, ruleOf } from './compile.ts';
 import { fixedLevels, guessVars, type Vars } from './guess.ts';
 import { emptyMemory, interpret } from './interpret.ts';
 import { profileSchema } from './profile.ts';
@@ -130,8 +130,9 @@ function fitOf(compiled: Compiled, vars: Vars, heard: readonly Heard[]): Fit {
   const unknown: Extract<Note, { kind: 'unmapped' }>[] = [];
   let [score, different] = [0, 0];
   for (const message of heard) {
-    const rule = compiled.rules.findIndex(({ template }) => template.regex.test(message.topic));
-    if (rule < 0) continue;
+    const found = ruleOf(compiled, message.topic);
+    if (found === undefined) continue;
+    const rule = compiled.rules.indexOf(found);
     const result = interpret(compiled, emptyMemory(), message);
     const verdict = verdictOf(result);
     counts[verdict] += message.count;

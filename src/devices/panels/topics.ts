@@ -81,6 +81,17 @@ function levelsMeet(a: Level, b: Level): boolean {
 const onlyDigits = (a: Level, b: Level) =>
   a.counts && a.prefix === '' && a.suffix === '' && /\D/.test(b.prefix + b.suffix);
 
+/** Whether `a` is one case of `b`: the same, but for fixed levels where `b` has placeholders. */
+export const isNarrower = (a: Template, b: Template): boolean =>
+  a.levels.length === b.levels.length &&
+  a.levels.some((level, i) => level.name === null && b.levels[i]?.name !== null) &&
+  a.levels.every((level, i) => {
+    const other = b.levels[i];
+    return other !== undefined && (levelPattern(level) === levelPattern(other) || isCaseOf(level, other));
+  });
+
+const isCaseOf = (a: Level, b: Level): boolean => a.name === null && b.name !== null && levelsMeet(a, b);
+
 /** The filters to subscribe to: each once, and none that another one already covers. */
 export function narrowest(templates: readonly Template[]): string[] {
   const filters = [...new Set(templates.map((template) => template.filter))];

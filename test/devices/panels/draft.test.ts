@@ -130,6 +130,43 @@ describe('a profile drafted from what changed', () => {
     expect(made.found.join()).toContain('Nothing but its timing speaks for it');
   });
 
+  it('reads every door where the partition is told in a topic of the same form', () => {
+    const at = (name: string) => `my house/${name}/state`;
+    const [front, back, alarm] = [at('Zone 01 Front'), at('Zone 02 Back'), at('alarm')];
+    const made = draft({
+      before: [
+        [front, 'CLOSED'],
+        [back, 'CLOSED'],
+        [alarm, 'disarmed'],
+      ],
+      opened: [[front, 'OPEN']],
+      closed: [[front, 'CLOSED']],
+      armed: [
+        [alarm, 'arming'],
+        [alarm, 'armed_away'],
+      ],
+      disarmed: [[alarm, 'disarmed']],
+    });
+    for (const topic of [front, back]) expect(read(made, topic, 'OPEN')).toMatchObject([{ kind: 'zone', open: true }]);
+    expect(read(made, alarm, 'armed_away')).toMatchObject([{ kind: 'partition', state: 'armed_away' }]);
+  });
+
+  it('says that it reads one door only, where its topic tells of the partition too', () => {
+    const said = (open: boolean, mode: string) => JSON.stringify({ open, mode });
+    const other: Said[number] = ['hub/6', said(false, 'disarmed')];
+    const made = draft({
+      before: [['hub/5', said(false, 'disarmed')], other],
+      opened: [['hub/5', said(true, 'disarmed')]],
+      closed: [['hub/5', said(false, 'disarmed')]],
+      armed: [['hub/5', said(false, 'armed_away')]],
+      disarmed: [['hub/5', said(false, 'disarmed')]],
+    });
+    const readings = read(made, 'hub/5', said(true, 'armed_away'));
+    expect(readings).toContainEqual(expect.objectContaining({ kind: 'zone', open: true }));
+    expect(readings).toContainEqual(expect.objectContaining({ kind: 'partition', state: 'armed_away' }));
+    expect(made.missing.join()).toContain('Only this one door is read');
+  });
+
   it('takes no digit of the name of the bridge for a partition, and says what of the same form it does not read', () => {
     const ward = (mood: string) => `{"wards":{"A":{"mood":"${mood}"},"B":{"mood":"disarmed"}}}`;
     const [mode, gate] = ['keep/castle7/watchmode', 'keep/castle7/gate/3'] as const;

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import {
+  blanked,
   buildPanels,
   compileProfile,
   emptyMemory,
@@ -117,11 +118,31 @@ describe('checking a profile', () => {
     );
     const partition = rule('$b/Partition{partition}', { for: 'partition', set: 'state' });
     expect(problemOf(profile({ in: [partition, zone('$b/Zone{zone}')] }))).toBe('valid');
-    expect(
-      problemOf(
-        profile({ in: [rule('$b/Trouble', { for: 'trouble', trouble: 'system', set: 'active' }), zone('$b/{zone}')] }),
-      ),
-    ).toContain('in[1].topic');
+    expect(problemOf(profile({ in: [zone('$b/{zone}/open'), zone('$b/front/{device}')] }))).toContain('in[1].topic');
+  });
+
+  it('takes a fixed level beside a placeholder: the narrower topic alone reads its messages, in whatever order', () => {
+    const rules = [
+      rule('$b/{zone}/state', { for: 'zone', set: 'open', map: { OPEN: true } }),
+      rule('$b/alarm/state', { for: 'partition', key: '1', set: 'state', map: { OPEN: 'disarmed' } }),
+    ];
+    for (const given of [rules, rules.toReversed()]) {
+      const compiled = compileProfile(profile({ in: given }));
+      const read = (topic: string) =>
+        interpret(compiled, emptyMemory(), { topic, payload: Buffer.from('OPEN'), retain: false }).readings;
+      expect(read('base/alarm/state')).toMatchObject([{ kind: 'partition', state: 'disarmed' }]);
+      expect(read('base/door/state')).toMatchObject([{ kind: 'zone', key: 'door', open: true }]);
+    }
+  });
+
+  it('masks what the narrower topic masks', () => {
+    const masked = {
+      ...(rule('$b/alarm/state', { for: 'partition', key: '1', set: 'state', at: '/s' }) as object),
+      mask: ['/name'],
+    };
+    const wide = rule('$b/{zone}/state', { for: 'zone', set: 'open', at: '/o' });
+    const compiled = compileProfile(profile({ in: [wide, masked] }));
+    expect(blanked(compiled, 'base/alarm/state', Buffer.from('{"name":"Anna"}'))).not.toContain('Anna');
   });
 
   it('refuses variables and overrides it does not know', () => {
