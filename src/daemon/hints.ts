@@ -36,18 +36,32 @@ export function storageHints(storage: StorageState | undefined, now: number): St
 
 /** Its panel is there, and yet nobody knows whether the last word is still true: retained or queued ones were calmer, or none came. */
 export function doubtHints(
-  view: Pick<SiteView, 'plan' | 'partitions' | 'links' | 'at'> | undefined,
+  view: Pick<SiteView, 'plan' | 'partitions' | 'zones' | 'doubted' | 'links' | 'at'> | undefined,
 ): StatusDocument['hints'] {
-  return (view?.plan.partitions ?? []).flatMap(({ id, panel, authority }) => {
-    const state = view?.partitions.find((one) => one.id === id);
-    const isUp = view?.links.some(({ source, up }) => source.kind === 'panel' && source.id === panel && up === true);
-    if (view === undefined || authority === 'engine' || state?.stale !== true || isUp !== true) return [];
-    const text =
-      'its panel has said nothing live since siteward or the broker was away, and what was retained is no proof; alarms go up flagged. Arm or disarm at the panel once';
-    const values = [state.state];
-    return [{ device: `panel ${panel}`, about: `partition ${id}`, text, values, count: 1, last: isoTime(view.at) }];
+  if (view === undefined) return [];
+  const isUp = (panel: string | undefined) =>
+    view.links.some(({ source, up }) => source.kind === 'panel' && source.id === panel && up === true);
+  const hint = (panel: string | undefined, about: string, text: string, values: readonly string[]) => ({
+    ...{ device: `panel ${panel}`, about, text, values: [...values], count: 1, last: isoTime(view.at) },
   });
+  const partitions = view.plan.partitions.flatMap(({ id, panel, authority }) => {
+    const state = view.partitions.find((one) => one.id === id);
+    if (authority === 'engine' || state?.stale !== true || !isUp(panel)) return [];
+    return [hint(panel, `partition ${id}`, partitionDoubt, [state.state])];
+  });
+  const zones = view.plan.zones.flatMap(({ number, source }) => {
+    const state = view.zones.find((one) => one.number === number);
+    if (state === undefined || view.doubted?.includes(number) !== true || !isUp(source.id)) return [];
+    const held = (['open', 'alarm', 'tamper'] as const).filter((level) => state[level] === true);
+    return [hint(source.id, `zone ${number}`, zoneDoubt, held)];
+  });
+  return [...partitions, ...zones];
 }
+
+const partitionDoubt =
+  'its panel has said nothing live since siteward or the broker was away, and what was retained is no proof; alarms go up flagged. Arm or disarm at the panel once';
+const zoneDoubt =
+  'it was told to be calm by a retained or queued word only, which is no proof; it stands as it was known. Open and close it once';
 
 /**
  * What the technician should see to at cameras and recorders, and the topics nobody knows; not those of a device with a

@@ -46,10 +46,15 @@ describe('what to do about the outbox', () => {
   });
 });
 
-describe('a partition whose last word may be old', () => {
+describe('a partition or zone whose last word may be old', () => {
   const view = (stale: boolean, up: boolean) =>
     ({
-      plan: { partitions: [{ id: 'p1', authority: 'panel', panel: 'main' }] },
+      plan: {
+        partitions: [{ id: 'p1', authority: 'panel', panel: 'main' }],
+        zones: ['2', '3'].map((number) => ({ number, source: { kind: 'panel', id: 'main' } })),
+      },
+      zones: ['2', '3'].map((number) => ({ number, open: true, alarm: false, tamper: false })),
+      doubted: stale ? ['2'] : [],
       partitions: [{ id: 'p1', state: 'armed_away', stale }],
       links: [{ source: { kind: 'panel', id: 'main' }, up }],
       at: 0,
@@ -63,6 +68,7 @@ describe('a partition whose last word may be old', () => {
         values: ['armed_away'],
         text: expect.stringContaining('at the panel'),
       },
+      { device: 'panel main', about: 'zone 2', values: ['open'], text: expect.stringContaining('Open and close it') },
     ]);
     expect([view(false, true), view(true, false), undefined].flatMap(doubtHints)).toEqual([]);
   });

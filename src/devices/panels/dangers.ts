@@ -7,7 +7,8 @@ import type { Reading } from './reading.ts';
 /** Dangers at one panel that are remembered while they last; the oldest gives way. */
 const lastingCap = 256;
 
-type Danger = { readonly role: Role; readonly partition?: PartitionId };
+/** `endDoubted`: its end was told by a word that was retained or queued, and may be older. */
+type Danger = { readonly role: Role; readonly partition?: PartitionId; readonly endDoubted?: true };
 
 /**
  * Dangers a bridge tells of things that are no zone of the site: a detector nobody has configured, a fire key. No zone is made of
@@ -23,14 +24,14 @@ export class Dangers {
     this.#mapping = mapping;
   }
 
-  /** What the readings of one message add to their own signals. */
-  take(readings: readonly Reading[]): readonly Signal[] {
+  /** What the readings of one message add to their own signals; `isNow`: it was neither retained nor waited. */
+  take(readings: readonly Reading[], isNow: boolean): readonly Signal[] {
     const ofZones = readings.flatMap((one) => (one.kind === 'zone' && !one.context ? [one] : []));
     const partitions = readings.flatMap((one) => (one.kind === 'partition' && !one.context ? [one] : []));
     const signals: Signal[] = [];
     const inMessage = partitions.map(({ key }) => this.#mapping.partitions.get(key)).find((id) => id !== undefined);
     for (const { key, alarm, zoneType, replay } of ofZones) {
-      if (alarm === false) signals.push(...this.#end(`zone ${key}`));
+      if (alarm === false) signals.push(...this.#end(`zone ${key}`, replay, isNow));
       const role = alarm === true ? dangerApart(this.#mapping.zones.get(key), zoneType) : undefined;
       if (role !== undefined) signals.push(...this.#begin(`zone ${key}`, this.#at(role, inMessage), replay));
     }
@@ -38,7 +39,7 @@ export class Dangers {
     for (const { key, fire, state, replay } of isOfZone ? [] : partitions) {
       // Some bridges tell no end of it but that the alarm is over.
       if (fire === false || (state !== undefined && state !== 'triggered'))
-        signals.push(...this.#end(`partition ${key}`));
+        signals.push(...this.#end(`partition ${key}`, replay, isNow));
       const id = this.#mapping.partitions.get(key);
       if (fire === true) signals.push(...this.#begin(`partition ${key}`, this.#at('fire', id), replay));
     }
@@ -57,7 +58,8 @@ export class Dangers {
   }
 
   #begin(name: string, danger: Danger, replay: boolean): readonly Signal[] {
-    if (this.#lasting.has(name)) return [];
+    const before = this.#lasting.get(name);
+    if (before !== undefined && before.endDoubted === undefined) return [];
     if (!replay) {
       this.#retained.delete(name);
       return this.#alarm(name, danger, false);
@@ -83,13 +85,17 @@ export class Dangers {
     return levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, replay }));
   }
 
-  #end(name: string): readonly Signal[] {
+  /** What is not live ends nothing here, and what begins next is another one; for its zone the site judges by itself. */
+  #end(name: string, replay: boolean, isNow: boolean): readonly Signal[] {
     this.#retained.delete(name);
     const danger = this.#lasting.get(name);
+    if (danger === undefined) return [];
     this.#lasting.delete(name);
-    const zone = danger === undefined ? undefined : this.#mapping.zones.get(danger.role);
-    if (danger === undefined || zone === undefined || this.#isOn(danger.role)) return [];
-    return [{ kind: 'zone', source: this.#mapping.panel, zone: zone.number, alarm: false, replay: false }];
+    const zone = this.#isOn(danger.role) ? undefined : this.#mapping.zones.get(danger.role);
+    if (!isNow) this.#lasting.set(name, { ...danger, endDoubted: true });
+    return zone === undefined
+      ? []
+      : [{ kind: 'zone', source: this.#mapping.panel, zone: zone.number, alarm: false, replay }];
   }
 
   #isOn(role: Role): boolean {

@@ -1,6 +1,6 @@
 import { Secret } from '#lib/secret.ts';
-import type { ArmingWord, TroubleKind } from '#site/model/index.ts';
-import type { Compiled, CompiledRead, CompiledRule, Test } from './compile.ts';
+import { type ArmingWord, isCalmer, type TroubleKind } from '#site/model/index.ts';
+import { type Compiled, type CompiledRead, type CompiledRule, ruleOf, type Test } from './compile.ts';
 import type { Fields } from './lookup.ts';
 import type { Message, Note, Reading, ZoneReading } from './reading.ts';
 import { baseSlot, bounded, highest, runSlot } from './slots.ts';
@@ -48,9 +48,9 @@ const sourceCap = 256;
  * order the final state is the same, because each source has its own slot and the highest rank wins.
  */
 export function interpret(compiled: Compiled, memory: Memory, message: Message): Interpreted {
-  const found = findRule(compiled, message.topic);
-  if (found === undefined) return { memory, readings: [], notes: [{ kind: 'unmatched' }] };
-  const { rule, caught } = found;
+  const rule = ruleOf(compiled, message.topic);
+  if (rule === undefined) return { memory, readings: [], notes: [{ kind: 'unmatched' }] };
+  const caught = new Map(Object.entries(rule.template.regex.exec(message.topic)?.groups ?? {}));
   if (message.retain && rule.retained === 'ignore') return { memory, readings: [], notes: [{ kind: 'ignored' }] };
   const drop = (reason: 'too_large' | 'not_utf8' | 'bad_json'): Interpreted => ({
     memory,
@@ -77,15 +77,6 @@ export function interpret(compiled: Compiled, memory: Memory, message: Message):
 export function withoutPending(memory: Memory, key: string): { memory: Memory; state: ArmingWord | undefined } {
   const slots = new Map([...(memory.states.get(key) ?? [])].filter(([, word]) => word !== 'pending'));
   return { memory: { ...memory, states: bounded(memory.states, key, slots) }, state: highest(slots.values()) };
-}
-
-function findRule(compiled: Compiled, topic: string) {
-  const slash = topic.indexOf('/');
-  for (const rule of compiled.byHead.get(slash === -1 ? topic : topic.slice(0, slash)) ?? []) {
-    const match = rule.template.regex.exec(topic);
-    if (match !== null) return { rule, caught: new Map(Object.entries(match.groups ?? {})) };
-  }
-  return undefined;
 }
 
 /** A retained topic was cleared. It is no value of anything; of a zone it may mean that the bridge has renamed it. */
@@ -293,14 +284,18 @@ class Run {
     }
   }
 
-  /** Puts what this source says into its slot; the partition's state is the highest rank of all its slots. */
+  /**
+   * Puts what this source says into its slot; the partition's state is the highest rank of all its slots. A retained or queued word that
+   * is calmer than what its slot holds may be older: the site hears of it, but no later message is read with it.
+   */
   #combine(read: CompiledRead, key: string, said: ArmingWord | null): ArmingWord | undefined {
     const known = this.#compiled.partitions;
     if (known !== null && !known.has(key)) return said ?? undefined;
     const before = this.memory.states.get(key) ?? new Map<string, ArmingWord>();
     const slots = new Map(before);
     if (said === null) {
-      if (!slots.delete(read.source)) slots.delete(runSlot);
+      // An exit delay ends with a word of its own.
+      if (!slots.delete(read.source) && slots.get(runSlot) !== 'arming') slots.delete(runSlot);
     } else {
       slots.set(read.source, said).delete(runSlot);
       if (said !== 'triggered' && said !== 'pending') slots.delete(baseSlot);
@@ -315,8 +310,9 @@ class Run {
           ? ['pending']
           : [];
     for (const [source, word] of slots) if (ended.includes(word) && source !== read.source) slots.delete(source);
-    this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
     const now = highest(slots.values());
+    if (this.#isLive || !isDoubtful(before, read.source, said, now))
+      this.memory = { ...this.memory, states: bounded(this.memory.states, key, slots) };
     // What was taken back may have said nothing of the partition.
     return said === null && now === highest(before.values()) ? undefined : now;
   }
@@ -359,6 +355,17 @@ class Run {
     this.memory = { ...this.memory, troubles: new Map([...this.memory.troubles, [trouble, sources]]) };
     this.readings.push({ kind: 'trouble', trouble, active: sources.size > 0, ...base });
   }
+}
+
+/** Of a word that is not live: whether it is calmer than what its slot holds, or an earlier run has known. */
+function isDoubtful(
+  slots: ReadonlyMap<string, ArmingWord>,
+  source: string,
+  said: ArmingWord | null,
+  now: ArmingWord | undefined,
+): boolean {
+  if (said === null) return isCalmer(highest(slots.values()) ?? 'unknown', now ?? 'unknown');
+  return isCalmer(slots.get(source) ?? slots.get(runSlot) ?? slots.get(baseSlot) ?? 'unknown', said);
 }
 
 const fill = (text: string, caught: ReadonlyMap<string, string>): string =>

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { ArmingWord, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
+import type { PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
@@ -10,7 +10,6 @@ import { Heard, type HeardMemory } from './heard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
 import { interpret, type Memory, withoutPending } from './interpret.ts';
-import { createLiveWords, type LiveWords } from './live-words.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
 import type { CommandName } from './profile.ts';
@@ -42,7 +41,6 @@ export class Runner {
   readonly #heard = new Set<ZoneNumber>();
   readonly #zones: ZoneSilence;
   readonly #guard: Guard;
-  readonly #words: LiveWords;
   readonly #dangers: Dangers;
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
@@ -77,8 +75,6 @@ export class Runner {
     this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
     this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
-    const known = new Map([...built.mapping.keys].flatMap(([id, key]) => wordOf(key, options.known?.get(id)?.state)));
-    this.#words = createLiveWords(clock, known);
     this.#dangers = new Dangers(built.mapping);
     this.#memory = startMemory(built, options.known);
   }
@@ -92,28 +88,17 @@ export class Runner {
     waited = false,
   ): { signals: readonly Signal[]; result: MessageResult; isShown: boolean } | undefined {
     const isNow = !message.retain && !waited;
-    const { memory, readings: all, notes } = interpret(this.built.compiled, this.#memory, { ...message, waited });
+    const { memory, readings, notes } = interpret(this.built.compiled, this.#memory, { ...message, waited });
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
-    const doubtful = new Set(all.filter((reading) => this.#words.isDoubtful(reading, waited)));
-    const inDoubt = [...doubtful].some(({ kind }) => kind === 'partition');
-    // What such a message retains of zones is as old: it would end those of the running alarm. The site judges its partitions.
-    const isLeftOut = (reading: Reading) => doubtful.has(reading) || (inDoubt && message.retain);
-    const readings = all.filter((reading) => reading.kind !== 'zone' || !isLeftOut(reading));
-    this.#words.replaced(message.topic);
-    if (shownOf(this.built.mapping, { readings: [...doubtful], notes: [] }).readings.length > 0) this.#doubted(message);
-    if (readings.length < all.length && !inDoubt) this.#words.doubted(message, all);
-    this.#memory = inDoubt ? { ...memory, states: this.#memory.states } : memory;
-    const shown = shownOf(this.built.mapping, { readings: all, notes });
+    this.#memory = memory;
+    const shown = shownOf(this.built.mapping, { readings, notes });
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
     if (isNow) this.#guard.heard();
     // A bridge says that it is there when it comes: what changed before, it may never have told.
     if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
-      if (!doubtful.has(reading)) {
-        this.#words.saw(reading);
-        this.#noteEntry(reading);
-      }
+      this.#noteEntry(reading, isNow);
       this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
@@ -122,7 +107,7 @@ export class Runner {
         signals.push(message.retain ? signal : this.#supervised(signal));
       }
     }
-    signals.push(...this.#dangers.take(readings.filter((reading) => !doubtful.has(reading))));
+    signals.push(...this.#dangers.take(readings, isNow));
     // That it ended a silence shows too.
     const isShown = shown.isShown || signals.some(({ kind }) => kind === 'link');
     return { signals, result: resultOf(shown.notes), isShown };
@@ -155,7 +140,6 @@ export class Runner {
   /** The broker is away, and with it the bridge, until the bridge is heard again. */
   brokerLost(reason: string): Signal | undefined {
     this.#listeningMono = undefined;
-    this.#words.lost();
     this.#zones.listening(false);
     this.#silence.listening(false);
     const signal = this.link('bridge', false, reason);
@@ -166,7 +150,6 @@ export class Runner {
   /** The broker is there: what is silent from now on is silent by itself. */
   brokerFound(): void {
     this.#listeningMono = this.#clock.monotonic();
-    this.#words.found();
     this.#zones.listening(true);
     this.#silence.listening(true);
   }
@@ -188,10 +171,9 @@ export class Runner {
     );
   }
 
-  /** Call now and then: what a doubted word about a zone says once its doubt has ended, and retained dangers without a zone. Nothing while the bridge or the panel is away. */
+  /** Call now and then: retained dangers without a zone. Nothing while the bridge or the panel is away. */
   settled(): readonly Signal[] {
-    if (this.bridge === false || this.device === false) return [];
-    return [...this.#words.settled().flatMap((message) => this.take(message)?.signals ?? []), ...this.#dangers.due()];
+    return this.bridge === false || this.device === false ? [] : this.#dangers.due();
   }
 
   /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */
@@ -199,10 +181,11 @@ export class Runner {
     return [this.#neverHeard() ?? this.#gone() ?? [], this.#zones.lost(), this.#entriesOver()].flat();
   }
 
-  #noteEntry(reading: Reading): void {
+  #noteEntry(reading: Reading, isNow: boolean): void {
     if (reading.kind !== 'partition' || reading.context || reading.state === undefined) return;
-    if (reading.state !== 'pending') this.#pending.delete(reading.key);
-    else if (!this.#pending.has(reading.key)) this.#pending.set(reading.key, this.#clock.monotonic());
+    if (reading.state !== 'pending') {
+      if (isNow) this.#pending.delete(reading.key);
+    } else if (!this.#pending.has(reading.key)) this.#pending.set(reading.key, this.#clock.monotonic());
   }
 
   /** The word that ended an entry delay was lost: its partition is what its other topics say. */
@@ -296,16 +279,6 @@ export class Runner {
     }
   }
 
-  /** What is known stays, a partition as not certain, until the panel says something live. */
-  #doubted(message: Message): void {
-    const about = message.topic.slice(0, 200);
-    if (this.#gate.pass(`doubted|${about}`))
-      this.#log.warn(
-        { topic: about },
-        'a retained or queued state is calmer than what is known; it waits for a live one',
-      );
-  }
-
   /** Bridges that name zones by their labels take the old topic back when somebody renames one (panels.md 3.8). */
   #cleared(key: string): void {
     const zone = this.built.mapping.zones.get(key);
@@ -337,9 +310,6 @@ function staleMs({ compiled, options }: BuiltPanel): number | undefined {
   const profileS = compiled.profile.liveness?.stale_after_s;
   return options.stale_after ?? (profileS === undefined ? undefined : profileS * 1000);
 }
-
-const wordOf = (key: string, word: ArmingWord | undefined): [string, ArmingWord][] =>
-  word === undefined || word === 'unknown' ? [] : [[key, word]];
 
 const dropTexts = {
   too_large: 'A message on this topic was larger than 64 KiB and was dropped.',

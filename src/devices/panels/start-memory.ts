@@ -26,7 +26,8 @@ export function startMemory(
     const { state, mode, zones } = known.get(id) ?? { state: 'unknown', mode: null, zones: [] };
     if (state === 'unknown') continue;
     const base: [string, ArmingWord] = [baseSlot, mode === null ? 'unknown' : armedWord[mode]];
-    states.set(key, new Map(state === 'triggered' || state === 'pending' ? [base, [runSlot, state]] : [base]));
+    const lasts = state === 'triggered' || state === 'pending' || state === 'arming';
+    states.set(key, new Map(lasts ? [base, [runSlot, state]] : [base]));
     const named = [...mapping.zones].filter(([, { number }]) => zones.includes(number));
     if (levels.length > 0)
       left.set(key, new Map(named.map(([zone]) => [zone, Object.fromEntries(levels.map((level) => [level, false]))])));

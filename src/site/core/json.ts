@@ -249,6 +249,7 @@ const watch = z.strictObject({
     z.strictObject({ since: deadline, changes: number, changedAt: stamp, active: flag, detail: optional(text) }),
   ),
 });
+const levelDoubt = z.strictObject({ ended: optional(z.literal(true)), queue: optional(number) });
 const typeWish = { securityType: z.literal([1, 2, 3, 4]), by: z.enum(['config', 'cloud', 'cli']) };
 
 const siteState = z
@@ -267,6 +268,9 @@ const siteState = z
     periods: record(period),
     inFlight: record(inFlight),
     silent: record(flag),
+    zoneDoubts: optional(
+      record(z.strictObject({ open: optional(levelDoubt), alarm: optional(levelDoubt), tamper: optional(levelDoubt) })),
+    ),
     seeing: record(list),
     wasClear: optional(z.array(text)),
     sightings: z.array(z.strictObject({ camera: text, detection: z.enum(detectionClasses), at: deadline })),

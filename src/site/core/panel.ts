@@ -10,7 +10,7 @@ import type {
   ZonePlan,
 } from '#site/model/index.ts';
 import { isCalmer, modeOf } from '#site/model/index.ts';
-import { isForGood, raise, sourceOf } from './alarm.ts';
+import { alarming, isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
 import { doubt, isDoubtful, isRetold, noteCalledOff, noteRetold } from './doubt.ts';
@@ -22,7 +22,18 @@ import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
+import {
+  own,
+  partitionOf,
+  partitionPlan,
+  periodOf,
+  setPartition,
+  setPeriod,
+  setZones,
+  type Work,
+  zonePlan,
+} from './work.ts';
+import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
@@ -69,6 +80,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
   if (signal.state !== before.state) mirror(work, plan, signal, reached);
   else if (endDoubted && signal.state === 'triggered') anotherAlarm(work, plan, signal);
   if (endDoubted) setPeriod(work, plan.id, { endDoubted: undefined });
+  if (!signal.replay && signal.waited === undefined) calmDoubted(work, plan);
   prove(work, signal, before);
   if (reached && before.request !== undefined) {
     settle(work, plan.id, before.request.commandId, signal.user === undefined ? 'done' : 'already');
@@ -343,6 +355,16 @@ function name(work: Work, id: PartitionId, zone: ZonePlan): void {
     alarm: { zone: zone.number, kind, ...(group === 'life' && { since: lifeSince(work, id) ?? work.at.wall }) },
     ...(state === 'triggered' ? { memory: named } : {}),
   });
+}
+
+/** Its panel says live that no alarm runs. What a zone was said to be calm of, by a word that may have been older, is over then. */
+function calmDoubted(work: Work, plan: PartitionPlan): void {
+  for (const zone of alarmsDoubted(work, plan)) {
+    if (zone.partitions.some((id) => alarming(partitionOf(work, id).state))) continue;
+    const state = own(work.state.zones, zone.number);
+    if (state !== undefined) setZones(work, [{ ...state, alarm: false, at: work.at.wall }]);
+    panelZoneCalm(work, zone, true);
+  }
 }
 
 /** A mirrored zone is calm: what it was in alarm for is over. */

@@ -62,6 +62,8 @@ export interface SiteState {
   readonly inFlight: Readonly<Record<string, InFlight>>;
   /** Levels of silent hold-up zones: kept apart from `zones`, so that no view and no change list can show them. */
   readonly silent: Readonly<Record<ZoneNumber, boolean>>;
+  /** What of the zones of panels is not certain. */
+  readonly zoneDoubts?: Readonly<Record<ZoneNumber, ZoneDoubts>>;
   /** Detections that last, by camera: `class|item`, at most 32 per camera. */
   readonly seeing: Readonly<Record<DeviceId, readonly string[]>>;
   /** Cameras that were once not covered (`camera:yard|tamper`), and had a picture (`|video_loss`); at most 512. */
@@ -90,6 +92,17 @@ export interface SiteState {
   readonly reports?: readonly ToldReport[];
   /** Which security system handles the site, once that was decided; absent: as the plan derives it. */
   readonly authority?: AuthorityState;
+}
+
+export type ZoneLevel = 'open' | 'alarm' | 'tamper';
+export type ZoneDoubts = { readonly [L in ZoneLevel]?: LevelDoubt };
+
+/** Of a level that holds. */
+export interface LevelDoubt {
+  /** Its end was told by a word that may be older: what is told of it next is another one. */
+  readonly ended?: true;
+  /** A queue of the broker has told it: the moment since which it was filled, wall clock milliseconds; 0 where that is not known. */
+  readonly queue?: number;
 }
 
 export interface ToldReport {

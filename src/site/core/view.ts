@@ -20,6 +20,7 @@ import type { SiteState, WatchState } from './types.ts';
 import { armWaits, unarmedOf } from './unarmed.ts';
 import { missedOf, testOf } from './walk-test.ts';
 import { begin, own, periodOf, type Work } from './work.ts';
+import { isDoubted } from './zone-doubt.ts';
 
 /** What the LAN may see, in the order of the plan. Nothing silent is in it (safety 4). */
 export function siteView(
@@ -52,6 +53,7 @@ export function siteView(
     tests: testsOf(work),
     unarmed: unarmedOf(state),
     armWaits: armWaits(work),
+    doubted: plan.zones.filter((zone) => isDoubted(state, zone)).map(({ number }) => number),
     ...(state.authority !== undefined && { authority: state.authority }),
   };
 }

@@ -4,6 +4,7 @@ import { deviceName } from './events.ts';
 import { isSilentKey, zoneKey } from './reports.ts';
 import type { Decision, Holdable, Input, SiteState } from './types.ts';
 import { zonePlan } from './work.ts';
+import { visibleDoubts } from './zone-doubt.ts';
 import { behaviour } from './zones.ts';
 
 /**
@@ -11,13 +12,14 @@ import { behaviour } from './zones.ts';
  * visible part of an input in the visible part of a state is the visible part of what is decided about both.
  */
 export function visibleState(plan: SitePlan, state: SiteState): SiteState {
-  const { silentIncidents: _, calls: __, reports, ...shown } = state;
+  const { silentIncidents: _, calls: __, reports, zoneDoubts: ___, ...shown } = state;
   const silent = new Set(plan.zones.filter((zone) => behaviour(zone).silent).map(({ number }) => zoneKey(number)));
   const told = reports?.filter(({ about }) => !silent.has(about) && !isSilentKey(about)) ?? [];
   return {
     ...shown,
     ...(told.length > 0 && { reports: told }),
     silent: {},
+    ...visibleDoubts(plan, state),
     held: Object.fromEntries(
       Object.entries(state.held).flatMap(([key, held]) => {
         const shown = isSilent(plan, held) ? withoutLevel(held) : held;

@@ -13,27 +13,30 @@ import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
 import { isTestedAll } from './walk-test.ts';
 import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
+import { judged } from './zone-doubt.ts';
 import { behaviour } from './zones.ts';
 
 export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
 /** What a zone reports about itself. Knowledge that is not new changes nothing (I1). */
-export function zoneSignal(work: Work, signal: ZoneSignal): void {
-  const plan = zonePlan(work.plan, signal.zone);
-  const before = zoneOf(work.state, signal.zone);
-  if (plan === undefined || before === undefined) {
+export function zoneSignal(work: Work, said: ZoneSignal): void {
+  const plan = zonePlan(work.plan, said.zone);
+  if (plan === undefined || zoneOf(work.state, said.zone) === undefined) {
     work.rules.add('zone not in plan');
     return;
   }
-  if (hold(work, signal, zoneKey(signal.zone))) return;
-  if ((signal.alarm === true || signal.tamper === true) && isToldAgain(work, zoneKey(signal.zone), signal)) {
+  if (hold(work, said, zoneKey(said.zone))) return;
+  if ((said.alarm === true || said.tamper === true) && isToldAgain(work, zoneKey(said.zone), said)) {
     work.rules.add('told again');
     return;
   }
-  if (isPastOpening(work, signal)) {
+  if (isPastOpening(work, said)) {
     work.rules.add('I1');
     return;
   }
+  const signal = judged(work, plan, said, behaviour(plan).silent || !isMirrored(work, plan));
+  const before = zoneOf(work.state, said.zone);
+  if (before === undefined) return;
   // Many panels report no end of an alarm or a sabotage: another report of it ends the one before.
   const { alarm = false } = behaviour(plan).silent ? { alarm: own(work.state.silent, plan.number) } : before;
   if (signal.alarm === true && signal.report !== undefined && alarm)
@@ -47,12 +50,14 @@ function applyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSi
   zoneTroubles(work, plan, before, signal);
   if (behaviour(plan).silent) silentZone(work, plan, before, signal);
   else if (behaviour(plan).group === 'key') keyZone(work, plan, before, signal);
-  else if (plan.partitions.length > 0 && plan.partitions.every((id) => decidedByPanel(work, id, plan.source))) {
-    mirrorZone(work, plan, before, signal);
-  } else ownZone(work, plan, before, signal);
+  else if (isMirrored(work, plan)) mirrorZone(work, plan, before, signal);
+  else ownZone(work, plan, before, signal);
   if (behaviour(plan).silent) return;
   if (before.open === false && signal.open === true && !signal.replay) chime(work, plan, sourceOf(plan));
 }
+
+const isMirrored = (work: Work, { partitions, source }: ZonePlan): boolean =>
+  partitions.length > 0 && partitions.every((id) => decidedByPanel(work, id, source));
 
 function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, ownLevels(signal));

@@ -165,6 +165,21 @@ describe('a danger without a zone of its own', () => {
     expect(third.says('zigbee2mqtt/attic', '{"smoke":true}')).toEqual(['fire restored p1 10', 'fire active p1 10']);
   });
 
+  it.each([
+    ['of the panel', {}, '-', []],
+    ['of its zone', { '10': { type: 'fire', key: 'fire' } }, '10', ['fire restored p1 10']],
+  ])('%s, is ended by no retained word, and what begins next is another one', (_, zones, number, restored) => {
+    const one = site({ profile: 'zigbee2mqtt', zones });
+    const said = (smoke: boolean, retain = false) => one.says('zigbee2mqtt/attic', JSON.stringify({ smoke }), retain);
+    const begins = `fire active p1 ${number}`;
+    expect(said(true)).toEqual([begins]);
+    expect(said(false, true)).toEqual([]);
+    expect(said(true).at(-1)).toBe(begins);
+    expect(said(true)).toEqual([]);
+    expect(said(false, true)).toEqual([]);
+    expect(said(false)).toEqual(restored);
+  });
+
   it('is an alarm of its own where its detector is a burglary zone, and none where the site wants none', () => {
     const as = (type: string) => {
       const one = site({ profile: 'zigbee2mqtt', zones: { '2': { type, key: 'attic' } } });

@@ -8,14 +8,14 @@ import { panel, presets } from './helpers.ts';
 
 type Way = 'live' | 'retained' | 'queued';
 
-function rig(given: Record<string, unknown>, known?: ArmingWord, log = pino({ level: 'silent' })) {
+function rig(given: Record<string, unknown>, known?: ArmingWord) {
   const clock = manualClock();
   const { built, problems } = buildPanels([panel({ id: 'main', ...given })], [presets]);
   expect([...problems]).toEqual([]);
   const [one] = built;
   if (one === undefined) throw new Error('the panel was not built');
   const runner = new Runner(one, {
-    ...{ clock, log },
+    ...{ clock, log: pino({ level: 'silent' }) },
     ...(known && { known: new Map([['p1', { state: known, mode: modeOf(known), zones: [] }]]) }),
   });
   const says = (topic: string, payload: string, way: Way = 'live') => {
@@ -26,11 +26,11 @@ function rig(given: Record<string, unknown>, known?: ArmingWord, log = pino({ le
   return { clock, runner, says };
 }
 
-/** A question mark after what is retained of a partition. */
+/** A question mark after what is retained. */
 const shown = (signal: unknown): string[] => {
   const { kind, zone, partition, state, alarm, open, replay } = signal as Record<string, unknown>;
   if (kind === 'partition') return [`${partition} ${state}${replay === true ? '?' : ''}`];
-  if (kind === 'zone' && open !== undefined) return [`${zone} open ${open}`];
+  if (kind === 'zone' && open !== undefined) return [`${zone} open ${open}${replay === true ? '?' : ''}`];
   return kind === 'zone' ? [`${zone} alarm ${alarm}`] : [];
 };
 
@@ -81,34 +81,30 @@ describe('a word that is not live and calmer than what is known', () => {
   });
 });
 
-describe('a retained level of a zone', () => {
-  const pai = { profile: 'pai', zones: { '1': { type: 'perimeter', key: 'Front' } } };
-  const zone = 'paradox/states/zones/Front/open';
-
-  it('that calms what was live is doubted after a loss, and one that does not is taken', () => {
-    const { clock, runner, says } = rig(pai);
-    expect(says(zone, 'True')).toEqual(['1 open true']);
-    runner.brokerLost('gone');
-    clock.advance(5000);
-    says('paradox/interface/availability', 'online', 'retained');
-    runner.brokerFound();
-    expect(says(zone, 'False', 'retained')).toEqual([]);
-    expect(says(zone, 'True', 'retained')).toEqual(['1 open true']);
-    expect(says(zone, 'False', 'retained')).toEqual([]);
-    clock.advance(600_000);
-    expect(runner.settled().flatMap(shown)).toEqual(['1 open false']);
-    expect(says(zone, 'False')).toEqual(['1 open false']);
+describe('what a run before has known', () => {
+  it.each([
+    ['an entry delay and a disarming', 'armed_away', ['True', 'disarmed']],
+    ['a disarming and an entry delay', 'armed_away', ['disarmed', 'True']],
+    ['a disarming in an exit delay', 'arming', ['disarmed', 'True']],
+  ] as const)('is no disarming by what is retained of %s', (_, held, words) => {
+    const { says } = rig({ profile: 'pai', partitions: { p1: 'Area_1' }, zones: {} }, held);
+    const at = (name: string) => `paradox/states/partitions/Area_1/${name}`;
+    for (const word of words) says(at(word === 'True' ? 'entry_delay' : 'current_state'), word, 'retained');
+    expect(says(at('entry_delay'), 'False')).not.toContain('p1 disarmed');
+    expect(says(at('current_state'), 'disarmed')).toEqual(['p1 disarmed']);
   });
+});
 
-  it('leaves the partition in the same message alone', () => {
-    const { clock, runner, says } = rig({ profile: 'visonic2mqtt', zones: { '1': { type: 'perimeter' } } });
-    const said = (state: string, z01: string, way: Way) =>
-      says('visonic2mqtt/state', JSON.stringify({ state, z01 }), way);
-    said('disarmed', 'on', 'live');
-    runner.brokerLost('gone');
-    clock.advance(5000);
-    runner.brokerFound();
-    expect(said('armed_away', 'off', 'retained')).toEqual(['p1 armed_away?']);
+describe('a retained message that disarms', () => {
+  it('is handed on whole, for the site to judge each word', () => {
+    const { says } = rig({
+      profile: 'visonic2mqtt',
+      zones: { '1': { type: 'perimeter' }, '2': { type: 'perimeter' } },
+    });
+    const said = (state: string, z01: string, z02: string, way: Way) =>
+      says('visonic2mqtt/state', JSON.stringify({ state, z01, z02 }), way);
+    said('armed_away', 'on', 'off', 'live');
+    expect(said('disarmed', 'off', 'on', 'retained')).toEqual(['p1 disarmed?', '1 open false?', '2 open true?']);
   });
 });
 
@@ -134,23 +130,5 @@ describe('an entry delay whose end nobody has told', () => {
     const { says } = dsc();
     expect(says('dsc/Get/Partition1', 'triggered')).toEqual(['p1 triggered']);
     expect(says('dsc/Get/Partition1', 'armed_away')).toEqual(['p1 armed_away']);
-  });
-
-  it('names no silent button, and counts nothing of it (safety 4)', () => {
-    const lines: string[] = [];
-    const log = pino({ level: 'trace' }, { write: (line: string) => void lines.push(line) });
-    const zones = { '9': { type: 'panic_silent', key: 'Till' }, '1': { type: 'perimeter', key: 'Front' } };
-    const { runner, says } = rig({ profile: 'pai', zones }, undefined, log);
-    const again = (label: string) => {
-      says(`paradox/states/zones/${label}/alarm`, 'True');
-      runner.brokerLost('gone');
-      runner.brokerFound();
-      const message = { topic: `paradox/states/zones/${label}/alarm`, payload: Buffer.from('False'), retain: true };
-      return runner.take(message);
-    };
-    expect(again('Till')).toMatchObject({ isShown: false });
-    expect(lines.join()).not.toContain('Till');
-    expect(again('Front')).toMatchObject({ isShown: true });
-    expect(lines.join()).toContain('Front');
   });
 });
