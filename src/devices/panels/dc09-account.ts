@@ -73,6 +73,8 @@ export const frameRate = { burst: 200, perSecond: 20 } as const;
 const cipherCap = 256;
 /** So often a frame is refused before it is acknowledged without an effect. */
 const refusals = 2;
+/** So often an opening gets no answer because nobody can judge it; a damaged `bulk.db` may take long to be read back, and alarms wait behind. */
+const patience = 3;
 
 interface Opened {
   readonly content: Content;
@@ -89,6 +91,8 @@ export class Account {
   /** Frames with a key that were taken, and what was refused of them how often; by what was encrypted. */
   readonly #ciphers = new BoundedMap<string, true>(cipherCap);
   readonly #refused = new BoundedMap<string, number>(cipherCap);
+  /** How often an opening came that nobody could judge, whatever time it carried. */
+  readonly #unjudged = new BoundedMap<string, number>(cipherCap);
   readonly #hints;
   readonly #gate;
   readonly #rate;
@@ -177,7 +181,11 @@ export class Account {
 
     const opening = { at: content.at, seq: frame.seq, cipher: frame.rest };
     const verdict = await this.#judge(this.#openings, opening);
-    if (verdict === undefined) return failed(isShown);
+    if (verdict === undefined) {
+      const times = (this.#unjudged.get(name.base) ?? 0) + 1;
+      this.#unjudged.set(name.base, times);
+      return times > patience ? this.#replayed(mapped, name.base, answer) : failed(isShown);
+    }
     if (verdict === 'known') return { result: 'duplicate', answer, isShown };
     if (verdict === 'old') return this.#replayed(mapped, digestOf(frame.rest), answer);
     const done = await this.#act(mapped, name, report, answer);

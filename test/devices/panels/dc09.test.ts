@@ -415,6 +415,22 @@ describe('a recorded frame that is played again', () => {
     expect(await play(rig, sent(rig, 'Nri1/BA002', '0002'))).toBe('ACK');
   });
 
+  it('is acknowledged in the end without an effect where nobody can judge it, so that the alarms behind it come through', async () => {
+    const get = () => Promise.reject(new SitewardError('store_failed', 'it is being read back'));
+    const rig = await receiving({ key, memory: { ...memoryOf(), get } });
+    const answers: (string | undefined)[] = [];
+    for (let n = 0; n < 6; n += 1) {
+      // With the time of the sending, as panels write it.
+      rig.clock.advance(18_000);
+      const answer = await tell(rig.receiver.port ?? 0, sent(rig, 'Nri1/OP7BA002', '0001'), { timeoutMs: 300 });
+      answers.push(answer === undefined ? undefined : nameOf(answer, answer.includes('"*') ? key : undefined));
+    }
+    expect(answers).toEqual([undefined, undefined, undefined, 'NAK', 'NAK', 'ACK']);
+    const states = rig.signals.flatMap((signal) => (signal.kind === 'partition' ? [signal.state] : []));
+    expect(states).not.toContain('disarmed');
+    expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: true });
+  });
+
   it('is never held against a panel whose clock was wrong while siteward did not know the time', async () => {
     const given = { memory: memoryOf(), key };
     const first = await receiving({ ...given, knowsTime: false });
