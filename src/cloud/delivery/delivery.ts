@@ -3,9 +3,9 @@ import type { Registry } from 'prom-client';
 import type { CloudClient } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
-import { sleep, wakeup, withDeadline } from '#lib/wait.ts';
-import { lanes, type TrustedMoment } from '#site/model/index.ts';
-import { fileOf, type OutboxRow, type PendingRow, type Store } from '#site/store/index.ts';
+import { wakeup } from '#lib/wait.ts';
+import type { TrustedMoment } from '#site/model/index.ts';
+import type { OutboxRow, PendingRow, Store } from '#site/store/index.ts';
 import { createAddressBook } from './address-book.ts';
 import { createAttempts } from './attempts.ts';
 import { type Breaker, createBreaker } from './breaker.ts';
@@ -13,11 +13,13 @@ import { createDirect } from './direct.ts';
 import { createEventTimes } from './event-times.ts';
 import { createFeed, type Feed } from './feed.ts';
 import type { MediaFiles } from './files.ts';
+import { newestDelivered } from './known.ts';
 import { createLineWatch } from './line-watch.ts';
 import { createLink, type OnLink } from './link.ts';
+import { createLoop } from './loop.ts';
 import { deliveryMetrics } from './metrics.ts';
 import { placeOf } from './place.ts';
-import { belowAlarms, belowFresh, type Item, Queue } from './queue.ts';
+import { Queue } from './queue.ts';
 import { createRate } from './rate.ts';
 import { createSend } from './send.ts';
 import { createSettler, type Settler } from './settler.ts';
@@ -76,28 +78,18 @@ export interface Delivery extends Part {
   retried(): void;
 }
 
-/**
- * Verdicts that may wait for a file. Above it its backlog rests, since a restart would repeat it all; fresh alarms and
- * what is in memory only still go: on a disk that takes no writes they would wait for ever.
- */
-const unsettledCap = 2_000;
 /** At 80 ms to the cloud, 100 events a second; more would be no gain for a site and a load for the cloud. */
 const defaultSlots = 8;
 /** Uploads side by side: the line is shared with events. */
 const uploadSlots = 2;
-const tickMs = 30_000;
 /** What waited while nothing was accepted for so long is a backlog; of a cloud that asks for pauses, for longer. */
 const backlogMs = 10_000;
 const backlogOfBusyMs = 60_000;
 /** Pictures of events that are younger go before those that waited. */
 const freshMs = 60_000;
-/** Newest events looked through for one that was delivered. */
-const knownAmong = 500;
-const knownDeadlineMs = 3_000;
 const usualHeartbeatMs = 60_000;
 const drainMs = 1_400;
 const flushMs = 500;
-const restartMs = 1_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
   const { clock, log, store, cloud } = options;
@@ -126,7 +118,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   const stopping = new AbortController();
   /** Ends requests and writes that did not finish within the drain. */
   const cut = new AbortController();
-  let loop: Promise<unknown> | undefined;
+  let running: Promise<unknown> | undefined;
 
   const settler: Settler = createSettler({
     store,
@@ -191,7 +183,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     log,
     metrics,
     signal: cut.signal,
-    known: newestDelivered,
+    known: () => newestDelivered(store, cut.signal),
     onAccepted(row, { answer }) {
       if (row.silent !== true) rate.count();
       if (answer !== undefined) book.accepted(row, answer);
@@ -211,98 +203,17 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     onEnded: wakeups.wake,
   });
   const direct = createDirect({ queue, feed, metrics, onRepeat: settleAgain });
+  const loop = createLoop({
+    ...{ queue, feed, settler, attempts, breaker, spread, link, watch, watchdog, wakeups, clock, log },
+    tokens: cloud.eventTokens,
+    signal: stopping.signal,
+  });
 
   /** The row has no verdict although the cloud took the event. */
   function settleAgain(row: PendingRow): void {
     const item = queue.add(row, { direct: false, fresh: false });
     queue.decided(item);
     settler.add(item, { ...placeOf(row), verdict: 'delivered', at: clock.wall(), tries: 1 });
-  }
-
-  /** Sends as much as slots, breaker and order allow. */
-  async function pump(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const isProbe = breaker.state().state !== 'closed';
-      const isPoor = (item: Item) => isProbe && attempts.isPoorProbe(item);
-      const item = queue.next(clock.monotonic(), belowRank(), mayGo, isPoor);
-      if (item === undefined) return;
-      // Older events of its key that rest are not waited for, and one that goes alone knows older ones already.
-      if (!isFull(item) && queue.isFirst(item) && feed.mustLookBefore(item)) await feed.lookBefore(item);
-      else attempts.launch(item);
-    }
-  }
-
-  /** As many verdicts wait for the file of the event as may. */
-  function isFull({ row }: Item): boolean {
-    return settler.size(fileOf(row.lane)) >= unsettledCap;
-  }
-
-  function mayGo(item: Item): boolean {
-    return item.fresh || item.direct || !isFull(item);
-  }
-
-  /** Events of ranks below this may start now; 0 for none. */
-  function belowRank(): number {
-    const more = attempts.size - breaker.limit();
-    if (more < 0) return spread.belowRank();
-    // The slots that alarms, and of these the fresh ones, have to themselves are no second probe.
-    if (breaker.state().state !== 'closed' || more > 1) return 0;
-    return Math.min(spread.belowRank(), more === 0 ? belowAlarms : belowFresh);
-  }
-
-  /** The newest event the cloud is known to have; one whose lane is known by its class. */
-  async function newestDelivered(): Promise<PendingRow | undefined> {
-    const look = async () => {
-      for (const { seq, delivery, event } of await store.events({ limit: knownAmong })) {
-        const lane = lanes.find((one) => one === event.class);
-        if (delivery === 'delivered' && lane !== undefined) return store.row({ seq, lane });
-      }
-      return undefined;
-    };
-    // A disk that hangs keeps no slot.
-    return withDeadline(knownDeadlineMs, cut.signal, look).catch(() => undefined);
-  }
-
-  async function run(): Promise<void> {
-    const { signal } = stopping;
-    feed.markFresh();
-    while (!signal.aborted) {
-      // Asked before looking at what may go: what becomes due meanwhile must not be slept through.
-      const due = nextDueMono();
-      feed.kick();
-      if (queue.waiting('alarm') > 0) {
-        breaker.hurry();
-        cloud.eventTokens.hurry();
-      }
-      await pump();
-      const state = breaker.state();
-      watch.poll(state, signal);
-      watchdog.check({ waiting: queue.undecided > queue.asideCount, maySend: state.state !== 'open' });
-      if (queue.size === 0) link.check(signal, wakeups.wake);
-      await wakeups.wait(Math.max(0, Math.min(due, nextDueMono()) - clock.monotonic()), signal);
-    }
-  }
-
-  /** A programming error in the loop must not end delivery for good: it is logged and the loop begins again. */
-  async function supervise(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        await run();
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        log.error({ err: error }, 'the delivery loop failed and begins again');
-        // Without a pause a loop that fails at once would leave no turn to anything else.
-        await sleep(restartMs, stopping.signal).catch(() => {});
-      }
-    }
-  }
-
-  /** When the breaker or an item set aside is due next; finished requests and new rows wake the loop by themselves. */
-  function nextDueMono(): number {
-    const now = clock.monotonic();
-    const waits = [breaker.waitMs(), queue.nextDueMono() - now, watch.waitMs(breaker.state()), spread.waitMs()];
-    if (queue.size === 0) waits.push(link.waitMs());
-    return now + Math.min(tickMs, ...waits.filter((ms) => ms > 0));
   }
 
   /** The line has just come back: what still waits on the old one would wait for its deadline. */
@@ -349,7 +260,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     name: 'delivery',
     start() {
       times.begin();
-      loop = Promise.all([supervise(), uploader.run(stopping.signal)]);
+      running = Promise.all([loop.run(), uploader.run(stopping.signal)]);
       return Promise.resolve();
     },
     async stop() {
@@ -362,7 +273,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       await Promise.race([attempts.ended(), impatient]);
       await settler.flush(AbortSignal.timeout(flushMs));
       cut.abort(new Error('delivery was stopped'));
-      await Promise.allSettled([attempts.ended(), loop]);
+      await Promise.allSettled([attempts.ended(), running]);
     },
     state,
     health: () => deliveryHealth(state()),
