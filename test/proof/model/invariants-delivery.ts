@@ -194,6 +194,7 @@ export function stopsCleanly(history: History): readonly string[] {
   const { entries } = history;
   const puts = putsOf(history);
   const tries = triesOf(history);
+  const comparisons = comparisonsOf(history);
   const found: string[] = [];
   let isFull = false;
   let life = 0;
@@ -208,7 +209,8 @@ export function stopsCleanly(history: History): readonly string[] {
       const own = tries.get(eventId) ?? [];
       // Of an earlier life's acceptances the verdict may have been lost with it.
       const taken = own.some((one) => one.life === life && one.answer?.taken === true && one.postAt < at);
-      const again = own.find(({ postAt }) => postAt > at);
+      // Another may fail, and be compared with it.
+      const again = own.find(({ postAt }) => postAt > at && !comparisons.has(postAt));
       if (taken && again !== undefined && !media && !isDamagedBetween(entries, at, again.postAt))
         found.push(`put ${token} was accepted before the box stopped, and sent again in life ${again.life}`);
     }

@@ -366,6 +366,11 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
     whole: [
       history([life, numbered(one), post(1, 1), posted(1, { taken: false, status: 503 }), stopped, life, post(1, 1)]),
       history([life, numbered(one), post(1, 1), posted(1), killed, life, stopped, life, post(1, 1)]),
+      // Compared with the failure of another.
+      history([
+        ...[...good(one), stopped, life, numbered(two), acked(2), post(1, 2)],
+        ...[posted(1, { taken: false, status: 500 }), post(2, 1)],
+      ]),
     ],
   },
   20: {
