@@ -11,6 +11,10 @@ export interface AuthLatch {
   /** A request with credentials was refused; true when the latch is closed now. */
   refused(): boolean;
   accepted(): void;
+  /** Goes on where an earlier run was. */
+  resume(refusals: number, leftMs: number): void;
+  /** That count against the next one. */
+  readonly refusals: number;
   /** Closes at once, for instance when the camera wants credentials and none are configured. */
   close(reason: string): void;
   /** A refusal that says nothing about the password: nothing is tried for `ms`, and nothing is counted. `check` then throws `camera_fault`. */
@@ -43,6 +47,13 @@ export function authLatch(clock: Clock, holdMs: number): AuthLatch {
     accepted() {
       refusals = 0;
       until = 0;
+    },
+    resume(count, leftMs) {
+      refusals = Math.max(0, Math.min(count, triesAllowed - 1));
+      until = clock.monotonic() + leftMs;
+    },
+    get refusals() {
+      return refusals;
     },
     close(why) {
       reason = why;

@@ -5,9 +5,11 @@ import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
+import type { MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
 import { type CameraHttp, cameraHttp, type HttpReply, type HttpRequest } from './http.ts';
+import { latchMemory } from './latch-memory.ts';
 import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
 
 export interface SoapCall {
@@ -49,6 +51,8 @@ export interface Device {
   readClock(signal: AbortSignal): Promise<number>;
   /** Undefined until credentials were wanted; then whether they were accepted last. */
   readonly authenticated: boolean | undefined;
+  /** Takes what earlier runs know of refused logins; every call that needs one waits for it. */
+  recall(): Promise<void>;
   close(): void;
 }
 
@@ -71,6 +75,8 @@ export function createDevice(options: {
   pin?: CertificatePin | undefined;
   clock: Clock;
   authHoldMs: number;
+  /** Where refused logins are kept over a restart. */
+  kept?: { readonly id: string; readonly memory: MemoryPort } | undefined;
 }): Device {
   const base = new URL(options.url);
   const http = cameraHttp({ pin: options.pin });
@@ -78,6 +84,16 @@ export function createDevice(options: {
   const latch = authLatch(options.clock, options.authHoldMs);
   const username = options.username;
   const password = options.password?.reveal() ?? '';
+  const refusals =
+    options.kept === undefined || username === undefined
+      ? undefined
+      : latchMemory({
+          ...options.kept,
+          latch,
+          login: { username, password },
+          clock: options.clock,
+          holdMs: options.authHoldMs,
+        });
   const digest = digestMemory();
   // Which proofs this camera asked for so far. Nothing is sent before it asks, so that learning costs no try.
   const wants = { digest: false, token: false };
@@ -181,7 +197,10 @@ export function createDevice(options: {
   }
 
   async function call(request: SoapCall): Promise<SoapReply> {
-    if (request.open !== true) latch.check();
+    if (request.open !== true) {
+      await recall();
+      latch.check();
+    }
     // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned twice.
     let freshNonce = false;
     for (let sends = 0; sends < 7; sends += 1) {
@@ -193,6 +212,7 @@ export function createDevice(options: {
           pardons = pardonsAllowed.ordinary;
           startIsNews = true;
           clock.accepted();
+          await refusals?.accepted();
         }
         return verdict.reply;
       }
@@ -235,7 +255,14 @@ export function createDevice(options: {
     nonces.accepted = '';
     const closed = latch.refused();
     if (wants.token) clock.tryNext();
+    await refusals?.refused();
     if (closed) throw latch.error();
+  }
+
+  async function recall(): Promise<void> {
+    if (refusals === undefined) return;
+    await refusals.recall();
+    if (latch.leftMs > 0) authenticated ??= false;
   }
 
   async function readClock(signal: AbortSignal): Promise<number> {
@@ -246,7 +273,7 @@ export function createDevice(options: {
   }
 
   return {
-    ...{ base, http, clock, latch, username, password, call, readClock },
+    ...{ base, http, clock, latch, username, password, call, readClock, recall },
     get authenticated() {
       return authenticated;
     },

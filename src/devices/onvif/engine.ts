@@ -65,7 +65,10 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   const addresses = entry.addresses ?? 'repaired';
   const { authHoldMs } = timing;
   const pin = certificatePin({ configured: fingerprint, id: source.id, memory, log });
-  const device = createDevice({ url, username, password, pin, clock, authHoldMs });
+  const device = createDevice({
+    ...{ url, username, password, pin, clock, authHoldMs },
+    kept: { id: source.id, memory },
+  });
   const reads = createReads(device, addresses);
   const recent = recentMessages(() => clock.wall());
   const silent = silentInputs(entry.inputs);

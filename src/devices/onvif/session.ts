@@ -150,9 +150,11 @@ export class CameraSession {
 
   /** Takes what earlier runs found out. */
   async #remember(signal: AbortSignal): Promise<void> {
+    const { device } = this.#options;
+    await withDeadline(recallMs, signal, () => device.recall(), 'the memory').catch(() => undefined);
     const { way, time, hold } = await this.#memory.learned(signal);
     if (way !== undefined) this.#point.use(way);
-    if (time !== undefined) this.#options.device.clock.use(time);
+    if (time !== undefined) device.clock.use(time);
     this.#hold.use(hold);
   }
 
@@ -336,6 +338,8 @@ export class CameraSession {
 }
 
 const leastHoldMs = 1000;
+/** More than the recall itself takes; the end of a session does not wait for it. */
+const recallMs = 10_000;
 /** Less than a part of the daemon has for its stop. */
 const endMs = 1800;
 /** So often within this time a pull point that worked is gone: nobody's reboots. */

@@ -4,7 +4,7 @@ import { createReads } from '#devices/onvif/reads.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
 import { digestServer } from './digest-server.ts';
-import { links, morePulls, rig, until } from './harness.ts';
+import { links, memoryPort, morePulls, rig, until } from './harness.ts';
 import { type CameraModel, checkToken, fault, type Reply, type Seen } from './scripted-camera.ts';
 
 /** Numbered cases of ../shared/notes/onvif-bugs.md, section A: time and authentication. */
@@ -162,6 +162,52 @@ describe('section A, time and authentication', () => {
     }
     expect(tries).toBe(4);
     expect(one.device.latch.error().code).toBe('camera_auth');
+  });
+
+  it('bug 9: a restart does not forget the refusals, and a corrected password is tried at once', async () => {
+    const memory = new Map<string, string>();
+    const one = await site.yard(
+      { before: signedBy(Date.now) },
+      { ...login, password: new Secret('wrong') },
+      { memory },
+    );
+    await until(() => one.state() === 'auth_failed', 'the refusal');
+    await one.made.cameras.stop();
+    expect(tokensIn(one.server.seen)).toBe(2);
+    expect(memory.get('onvif/login/yard')).not.toContain('wrong');
+    for (let restarts = 0; restarts < 3; restarts += 1) {
+      const again = await site.run([{ id: 'yard', url: one.server.url, ...login, password: new Secret('wrong') }], {
+        memory,
+      });
+      await until(() => again.cameras.status()[0]?.state === 'auth_failed', 'the refusal that is kept');
+      expect(again.cameras.status()[0]?.authenticated).toBe(false);
+      await again.cameras.stop();
+    }
+    expect(tokensIn(one.server.seen)).toBe(2);
+    const right = await site.run([{ id: 'yard', url: one.server.url, ...login }], { memory });
+    await until(() => links(right.signals).includes(true), 'the link');
+    expect(memory.has('onvif/login/yard')).toBe(false);
+  });
+
+  it.each([
+    ['a wall clock that went back', -86_400_000, 900_000],
+    ['one that goes on', 300_000, 600_000],
+    ['one that jumped ahead', 86_400_000, 0],
+  ])('bug 9: after a restart with %s the pause is never longer than a whole one', async (_, stepMs, leftMs) => {
+    const { server } = await site.camera({ before: signedBy(() => 0) });
+    const kept = { id: 'yard', memory: memoryPort(new Map()) };
+    const clock = manualClock(Date.now());
+    const wrong = { url: server.url, ...login, authHoldMs: 900_000, kept };
+    const first = createDevice({ ...wrong, clock });
+    await expect(createReads(first).deviceInformation(forever)).rejects.toMatchObject({ code: 'camera_auth' });
+    first.close();
+    const second = createDevice({ ...wrong, clock: manualClock(clock.wall() + stepMs) });
+    await second.recall();
+    expect(second.latch.leftMs).toBe(leftMs);
+    const before = tokensIn(server.seen);
+    await expect(createReads(second).deviceInformation(forever)).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tokensIn(server.seen) - before).toBe(leftMs > 0 ? 0 : 1);
+    second.close();
   });
 
   it('bug 3: one that never knew the password gets no such patience', async () => {
