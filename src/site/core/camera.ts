@@ -13,9 +13,9 @@ import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
 import { isSteady } from './link.ts';
 import { conditionChanged, conditionPulsed, holds } from './supervision.ts';
-import { now } from './timers.ts';
+import { isRunning, now } from './timers.ts';
 import { isSet } from './transition.ts';
-import { closed, trip } from './trip.ts';
+import { calmSoon, closed, trip } from './trip.ts';
 import { troubleKey } from './trouble.ts';
 import { own, setZones, type Work, zoneOf } from './work.ts';
 
@@ -103,8 +103,11 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
   const begins = signal.pulse ? edge && !level : level && before.open !== true;
   if (begins && !signal.replay) chime(work, zone, deviceName(zone.source));
   if (begins && counts) {
-    trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion' });
-  } else if (!level && before.open === true) closed(work, zone, true);
+    const again = signal.replay || (before.open === null && !signal.pulse);
+    trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion', pulse: signal.pulse, again });
+  } else if (level) return;
+  else if (before.open === true) closed(work, zone, true);
+  else if (before.alarm && !signal.pulse && !isRunning(work, 'calm', { zone: zone.number })) calmSoon(work, zone);
 }
 
 const lasting = (work: Work, camera: DeviceId, zone: ZonePlan): boolean =>

@@ -13,7 +13,7 @@ import { endOrphans, longestWatchMs, watchLeftMs, watchTimerEnded } from './supe
 import { releaseSwinger, swingerReleaseMs } from './swinger.ts';
 import { after, left, runTimer } from './timers.ts';
 import { isSet } from './transition.ts';
-import { settled } from './trip.ts';
+import { calmed, calmMs, settled } from './trip.ts';
 import type { TimerState } from './types.ts';
 import { endTest, testMinutes } from './walk-test.ts';
 import { own, partitionOf, partitionPlan, setPartition, setZones, type Work, without } from './work.ts';
@@ -36,6 +36,10 @@ export function timerFired(work: Work, id: string): void {
 function end(work: Work, timer: TimerState, late: boolean): void {
   if (timer.trouble !== undefined) {
     watchTimerEnded(work, timer);
+    return;
+  }
+  if (timer.kind === 'calm') {
+    calmed(work, timer.zone);
     return;
   }
   const plan = timer.partition === undefined ? undefined : partitionPlan(work, timer.partition);
@@ -154,6 +158,8 @@ function resumption(work: Work, timer: TimerState): { readonly longestMs: number
       return { longestMs: testMinutes.most * 60_000, unknownMs: 0 };
     case 'settle':
       return { longestMs: settleMs, unknownMs: settleMs };
+    case 'calm':
+      return { longestMs: calmMs, unknownMs: 0 };
     case 'lost':
     case 'steady': {
       const ms = longestWatchMs(work, timer);

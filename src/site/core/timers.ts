@@ -14,6 +14,7 @@ export const timerKinds = [
   'bypass',
   'test',
   'settle',
+  'calm',
   'lost',
   'steady',
 ] as const;
@@ -36,10 +37,11 @@ export const since = (at: Stamp, from: Deadline): number =>
 /** Milliseconds left until a deadline; negative when it has passed. */
 export const left = (at: Stamp, due: Deadline): number => -since(at, due);
 
-/** What a timer runs for: a partition, a zone within one, or a trouble by its key. */
+/** What a timer runs for: a partition, a zone within one, a zone, or a trouble by its key. */
 export type TimerOwner =
   | PartitionId
   | { readonly partition: PartitionId; readonly zone: ZoneNumber }
+  | { readonly zone: ZoneNumber }
   | { readonly trouble: string };
 
 const membersOf = (of: TimerOwner): Partial<Pick<TimerState, 'partition' | 'zone' | 'trouble'>> =>

@@ -7,7 +7,7 @@ import { troubleEvent } from './events.ts';
 import { exitTrip } from './exit.ts';
 import { burglaryAlarm, exitEnded, independentAlarm, noteEntered, startEntry } from './partition.ts';
 import { isShut, shutTrip } from './swinger.ts';
-import { left, setTimer } from './timers.ts';
+import { after, clearTimer, left, setTimer } from './timers.ts';
 import { decidedByPanel, runningLifeAlarm } from './transition.ts';
 import { isTested, isTestedAll, noteWalked } from './walk-test.ts';
 import {
@@ -29,6 +29,10 @@ export interface Trip {
   readonly late: boolean;
   /** The detector saw only motion: it settles after a start of the machine (safety 3). */
   readonly motion: boolean;
+  /** It began and was over at once: nobody will tell its end. */
+  readonly pulse?: boolean;
+  /** Heard after an interruption: it may be the alarm that was told before. */
+  readonly again?: boolean;
 }
 
 /** A zone goes from closed to open, by whatever it reports that. Each of its partitions judges by itself. */
@@ -37,7 +41,7 @@ export function trip(work: Work, zone: ZonePlan, how: Trip): void {
   const late = how.late ? { late: true } : {};
   noteWalked(work, zone, sourceOf(zone));
   if (independent(kind.group)) {
-    if (own(work.state.zones, zone.number)?.alarm === true) return;
+    if (how.again === true && own(work.state.zones, zone.number)?.alarm === true) return;
     // Life safety and hold-up are in no walk test and never left out (safety 1).
     if (kind.group === 'always' && (isTestedAll(work, zone) || isLeftOut(work, zone))) return;
     const [first] = zone.partitions;
@@ -46,6 +50,8 @@ export function trip(work: Work, zone: ZonePlan, how: Trip): void {
       return;
     }
     markAlarm(work, zone);
+    if (how.pulse === true) calmSoon(work, zone);
+    else clearTimer(work, 'calm', { zone: zone.number });
     independentAlarm(work, zone, late);
     return;
   }
@@ -127,6 +133,19 @@ function markAlarm(work: Work, zone: ZonePlan): void {
   if (state !== undefined && !behaviour(zone).silent) setZones(work, [{ ...state, alarm: true, at: work.at.wall }]);
 }
 
+/** How long an alarm is shown whose end nobody tells. */
+export const calmMs = 60_000;
+
+/** A pulse, or what ended while its camera was away: the zone is calm, so its alarm ends by itself, a minute after the last one. */
+export function calmSoon(work: Work, { number }: ZonePlan): void {
+  if (own(work.state.zones, number)?.alarm === true) setTimer(work, 'calm', { zone: number }, after(work.at, calmMs));
+}
+
+export function calmed(work: Work, number: ZoneNumber | undefined): void {
+  const zone = number === undefined ? undefined : zonePlan(work.plan, number);
+  if (zone !== undefined && own(work.state.zones, zone.number)?.open !== true) closed(work, zone, false);
+}
+
 /** A zone that had tripped is calm again: its alarm, if one was raised, is restored. */
 export function closed(work: Work, zone: ZonePlan, wasOpen: boolean): void {
   const state = own(work.state.zones, zone.number);
@@ -136,6 +155,7 @@ export function closed(work: Work, zone: ZonePlan, wasOpen: boolean): void {
   const alarmed = zone.partitions.find((id) => own(work.state.partitions, id)?.memory.includes(zone.number));
   const about = { partition: alarmed ?? zone.partitions[0], zone, source: sourceOf(zone) };
   if (state.alarm) {
+    clearTimer(work, 'calm', { zone: zone.number });
     setZones(work, [{ ...state, alarm: false, at: work.at.wall }]);
     if (independent(group) || alarmed !== undefined) restore(work, { kind, ...about });
     for (const id of zone.partitions) endAlarm(work, id, zone);

@@ -306,7 +306,7 @@ export interface WatchState {
 export interface TimerState {
   readonly id: string;
   readonly kind: TimerKind;
-  /** What it runs for: a partition, a zone within one, or a trouble. */
+  /** What it runs for: a partition, a zone within one, a zone, or a trouble. */
   readonly partition?: PartitionId;
   readonly zone?: ZoneNumber;
   /** The key of a trouble. */
