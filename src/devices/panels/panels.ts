@@ -322,7 +322,7 @@ class PanelPart implements Panels {
 
   #checkSilence(): void {
     if (!this.#listening) return;
-    this.#emit(this.#runners.flatMap((runner) => [...runner.settled(), ...runner.checkSilence()]))?.catch(() => {});
+    this.#emit(this.#runners.flatMap((runner) => [...runner.due(), ...runner.checkSilence()]))?.catch(() => {});
   }
 
   #message(packet: IPublishPacket, waited: boolean): Promise<void> | undefined {

@@ -172,7 +172,7 @@ export class Runner {
   }
 
   /** Call now and then: retained dangers without a zone. Nothing while the bridge or the panel is away. */
-  settled(): readonly Signal[] {
+  due(): readonly Signal[] {
     return this.bridge === false || this.device === false ? [] : this.#dangers.due();
   }
 

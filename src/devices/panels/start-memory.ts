@@ -13,7 +13,8 @@ export interface KnownPartition {
 
 /**
  * What an earlier run has left: the arming an alarm or entry delay began in, since a bridge that retains nothing tells only that
- * it is over, and the zones an alarm has named, which end with it. That a partition was disarmed may have changed meanwhile.
+ * it is over; an exit delay, which no retained word ends; and the zones an alarm has named, which end with it. That a partition was
+ * disarmed may have changed meanwhile.
  */
 export function startMemory(
   { compiled, mapping }: BuiltPanel,

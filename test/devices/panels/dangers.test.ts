@@ -30,7 +30,7 @@ function site(given: Record<string, unknown>) {
     runner,
     says: (topic: string, payload: string, retain = false) =>
       tell(runner.take({ topic, payload: Buffer.from(payload), retain })?.signals ?? []),
-    later: () => tell(runner.settled()),
+    later: () => tell(runner.due()),
     hints: () => runner.hints().flatMap(({ kind, about }) => (kind === 'not_heard' ? [] : [`${kind} ${about}`])),
   };
 }
