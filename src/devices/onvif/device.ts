@@ -178,7 +178,8 @@ export function createDevice(options: {
         wants.digest = true;
         // A nonce that was good may be too old now: many cameras do not say `stale`.
         const known = sent.nonce === nonces.accepted;
-        return sent.digest && !challenge.stale ? { kind: 'refused', known } : { kind: 'asked' };
+        // One that was never good is not too old: some firmware says `stale` to every wrong password.
+        return sent.digest && !(challenge.stale && known) ? { kind: 'refused', known } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }

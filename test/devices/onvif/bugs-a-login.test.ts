@@ -345,12 +345,15 @@ describe('section A, time and authentication', () => {
     expect(one.device.authenticated).toBe(true);
   });
 
-  it.each(['token', 'digest'] as const)(
+  it.each(['token', 'digest', 'digest that is always called stale'] as const)(
     'bug 9: a wrong password (%s) is tried twice, told once, and the account is not locked',
     async (kind) => {
       let tries = 0;
       const locked = () => tries >= 5;
-      const wrong: Reply = { status: 401, headers: { 'www-authenticate': 'Digest realm="x", nonce="n", qop="auth"' } };
+      const wrong = (): Reply => {
+        const stale = kind === 'digest' ? '' : `${tries}", stale="true`;
+        return { status: 401, headers: { 'www-authenticate': `Digest realm="x", nonce="n${stale}", qop="auth"` } };
+      };
       const one = await site.yard(
         {
           before: (request) => {
@@ -358,7 +361,7 @@ describe('section A, time and authentication', () => {
             const proof = request.body.includes('UsernameToken') || request.headers.authorization !== undefined;
             if (proof) tries += 1;
             if (locked()) return fault('NotAuthorized', 'the account is locked');
-            return kind === 'token' ? fault('NotAuthorized', `You still have ${5 - tries} attempt(s)`) : wrong;
+            return kind === 'token' ? fault('NotAuthorized', `You still have ${5 - tries} attempt(s)`) : wrong();
           },
         },
         login,
