@@ -9,7 +9,7 @@ import type { Rings } from './rings.ts';
 
 const clipDeadlineMs = 60_000;
 const frameDeadlineMs = 10_000;
-const maxFrameBytes = 5_000_000;
+export const maxFrameBytes = 5_000_000;
 /** Pictures do not come as evenly as they were taken. */
 const jitterMs = 1000;
 
@@ -49,7 +49,7 @@ export function createClips(options: { rings: Rings; ffmpeg: Ffmpeg; clock: Cloc
 
 const input = ['-f', 'mpegts', '-i', 'pipe:0', '-map', '0:v:0'];
 /** `-q:v`: about the quality of a camera's own. */
-const oneJpeg = ['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', '3', '-f', 'image2', 'pipe:1'];
+export const oneJpeg = ['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', '3', '-f', 'image2', 'pipe:1'];
 
 /** An MP4 that a browser plays before it has it all; Apple knows H.265 by `hvc1` only. */
 function playable(codec: Footage['codec']): readonly string[] {
