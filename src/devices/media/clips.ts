@@ -22,7 +22,7 @@ export function createClips(options: { rings: Rings; ffmpeg: Ffmpeg; clock: Cloc
       const hold = rings.hold(camera, startMono);
       try {
         await sleep(Math.max(0, endMono - clock.monotonic()), signal);
-        const footage = rings.footage(camera, startMono, endMono);
+        const footage = hold.footage(startMono, endMono);
         if (footage === undefined)
           throw hold.failure ?? new SitewardError('stream_failed', 'the stream showed no key frame in that time');
         // Nobody else may read it, from its first byte on.

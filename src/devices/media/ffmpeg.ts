@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { setPriority } from 'node:os';
 import { Readable } from 'node:stream';
 import { SitewardError } from '#errors.ts';
@@ -31,6 +32,8 @@ export interface FfmpegWork {
 const always = ['-nostdin', '-hide_banner', '-loglevel', 'error'];
 /** The daemon's own work goes first. */
 const niceness = 10;
+/** Where memory runs out the kernel ends ffmpeg, not the daemon. */
+const expendable = '500';
 const keptWords = 2048;
 const waitingCap = 64;
 
@@ -90,7 +93,7 @@ function launch(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       words = (words + text).slice(-keptWords);
     });
-    if (child.pid !== undefined) makeNice(child.pid);
+    if (child.pid !== undefined) void standBack(child.pid);
     child.once('error', (cause: NodeJS.ErrnoException) => {
       signal.removeEventListener('abort', kill);
       reject(notStarted(cause));
@@ -104,12 +107,12 @@ function launch(
   });
 }
 
-function makeNice(pid: number): void {
+/** Best effort: it may have ended already, and the sandbox of the service forbids the first. */
+async function standBack(pid: number): Promise<void> {
   try {
+    await writeFile(`/proc/${pid}/oom_score_adj`, expendable);
     setPriority(pid, niceness);
-  } catch {
-    // It has ended already, or the sandbox of the service forbids it.
-  }
+  } catch {}
 }
 
 function notStarted(cause: NodeJS.ErrnoException): SitewardError {

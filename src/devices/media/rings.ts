@@ -18,12 +18,15 @@ export interface Rings extends Part {
    * are recorded already.
    */
   hold(camera: DeviceId, sinceMono: number): Hold;
+  /** See `Ring.between`. */
   footage(camera: DeviceId, startMono: number, endMono: number): Footage | undefined;
   /** Looks anew which cameras may keep a ring. */
   review(): void;
 }
 
 export interface Hold {
+  /** See `Ring.between`; also once recording has been stopped. */
+  footage(startMono: number, endMono: number): Footage | undefined;
   /** Why nothing comes. */
   readonly failure: unknown;
   release(): void;
@@ -43,22 +46,26 @@ const noKeyFrameMs = 60_000;
 /** A wrong password does not get better by trying; it only locks the account. */
 const refusedMs = 15 * 60_000;
 
-export function createRings(options: {
+export interface RingsOptions {
   /** Cameras that have a pre-roll. */
-  preRollMs: ReadonlyMap<DeviceId, number>;
+  readonly preRollMs: ReadonlyMap<DeviceId, number>;
   /** For all cameras together. */
-  budgetBytes: number;
-  /** Whether a picture of now could go out (safety 11). */
-  mayKeep: (camera: DeviceId) => boolean;
-  open: OpenStream;
-  ffmpeg: Ffmpeg;
-  clock: Clock;
-  log: Logger;
-  metrics: Registry;
-}): Rings {
+  readonly budgetBytes: number;
+  /** Cameras of which a picture of now could go out (safety 11). */
+  readonly mayKeep: () => readonly DeviceId[];
+  readonly open: OpenStream;
+  readonly ffmpeg: Ffmpeg;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+export function createRings(options: RingsOptions): Rings {
   const { preRollMs, budgetBytes, mayKeep, clock, log } = options;
   const recorders = new Map<DeviceId, Recorder>();
   const runs = new Set<Promise<void>>();
+  /** Cameras that may keep a ring now. */
+  let keeping: ReadonlySet<DeviceId> = new Set();
   let isStopped = false;
 
   const breaks = new Counter({
@@ -68,9 +75,9 @@ export function createRings(options: {
     registers: [options.metrics],
   });
   gauge('siteward_ring_bytes', 'Memory of a ring', (camera, { ring }) => ring.bytesSince(windowStart(camera, ring)));
-  gauge('siteward_ring_seconds', 'How far back a ring reaches', (_, { ring }) => {
+  gauge('siteward_ring_seconds', 'How far back a ring reaches', (camera, { ring }) => {
     const now = clock.monotonic();
-    return (now - (ring.oldestMono ?? now)) / 1000;
+    return (now - Math.max(ring.oldestMono ?? now, windowStart(camera, ring))) / 1000;
   });
   gauge('siteward_ring_key_frame_seconds', 'Longest time of late from one key frame to the next', (_, { ring }) =>
     ring.keyFrameMs === undefined ? undefined : ring.keyFrameMs / 1000,
@@ -93,8 +100,7 @@ export function createRings(options: {
     });
   }
 
-  const isKept = (camera: DeviceId): boolean => preRollMs.has(camera) && mayKeep(camera);
-  const kept = () => [...recorders].filter(([camera]) => isKept(camera));
+  const kept = () => [...recorders].filter(([camera]) => keeping.has(camera));
 
   /** With room for the key frame before it, and for a decision that took its time. */
   const windowStart = (camera: DeviceId, ring: Ring): number =>
@@ -102,7 +108,7 @@ export function createRings(options: {
 
   function forget(camera: DeviceId, { ring, holds }: Recorder): void {
     const since = [...holds].map(({ sinceMono }) => sinceMono);
-    ring.forget(Math.min(isKept(camera) ? windowStart(camera, ring) : clock.monotonic(), ...since));
+    ring.forget(Math.min(keeping.has(camera) ? windowStart(camera, ring) : clock.monotonic(), ...since));
   }
 
   function makeRoom(): void {
@@ -117,9 +123,14 @@ export function createRings(options: {
     }
   }
 
-  function review(camera: DeviceId): void {
+  function review(): void {
+    keeping = new Set(isStopped ? [] : mayKeep().filter((id) => preRollMs.has(id)));
+    for (const camera of new Set([...preRollMs.keys(), ...recorders.keys()])) settle(camera);
+  }
+
+  function settle(camera: DeviceId): void {
     const found = recorders.get(camera);
-    const isWanted = !isStopped && (isKept(camera) || (found !== undefined && found.holds.size > 0));
+    const isWanted = !isStopped && (keeping.has(camera) || (found !== undefined && found.holds.size > 0));
     if (found === undefined && isWanted) begin(camera);
     else if (found !== undefined && !isWanted) {
       recorders.delete(camera);
@@ -146,7 +157,7 @@ export function createRings(options: {
       } catch (error) {
         if (abort.signal.aborted) return;
         ring.cut();
-        if (isKept(camera)) tellBreak(camera, recorder, error);
+        if (keeping.has(camera)) tellBreak(camera, recorder, error);
         recorder.failure = error;
         await sleep(isCode(error, 'camera_auth') ? refusedMs : wait.next(), abort.signal).catch(() => undefined);
       }
@@ -198,15 +209,12 @@ export function createRings(options: {
     name: 'rings',
 
     async start() {
-      for (const camera of preRollMs.keys()) review(camera);
+      review();
     },
 
     async stop() {
       isStopped = true;
-      for (const camera of [...recorders.keys()]) {
-        recorders.get(camera)?.holds.clear();
-        review(camera);
-      }
+      review();
       await Promise.all(runs);
     },
 
@@ -218,21 +226,20 @@ export function createRings(options: {
       const hold = { sinceMono };
       recorder.holds.add(hold);
       return {
+        footage: recorder.ring.between,
         get failure() {
           return recorder.failure;
         },
         release() {
           recorder.holds.delete(hold);
-          if (recorders.get(camera) === recorder) review(camera);
+          if (recorders.get(camera) === recorder) settle(camera);
         },
       };
     },
 
     footage: (camera, startMono, endMono) => recorders.get(camera)?.ring.between(startMono, endMono),
 
-    review() {
-      for (const camera of preRollMs.keys()) review(camera);
-    },
+    review,
 
     health(): Health {
       const all = kept();

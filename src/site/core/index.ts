@@ -17,6 +17,7 @@ export { decide } from './decide.ts';
 export { signalToStation } from './events.ts';
 export { readState, writeState } from './json.ts';
 export { type DecisionMark, markOf, standingOf, standings } from './mark.ts';
+export { mayKeepPast } from './media.ts';
 export { adoptPlan, initialState } from './plan.ts';
 export { nextRuns, type UpcomingRun } from './schedule/index.ts';
 export type * from './types.ts';

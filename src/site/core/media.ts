@@ -1,4 +1,12 @@
-import type { CameraPlan, DeviceId, MediaItem, PartitionId, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type {
+  CameraPlan,
+  DeviceId,
+  MediaItem,
+  PartitionId,
+  PartitionState,
+  SitePlan,
+  ZonePlan,
+} from '#site/model/index.ts';
 
 /**
  * What an event is for a camera's `pictures` setting (safety 11). The start of an entry delay is an alarm in the
@@ -75,3 +83,14 @@ function camerasOf(plan: SitePlan, about: About): readonly DeviceId[] {
   if (partition === undefined) return [];
   return plan.cameras.filter((camera) => camera.partitions.includes(partition)).map((camera) => camera.id);
 }
+
+/**
+ * Whether a camera may keep its last seconds ahead of an alarm (safety 11): where its pictures go out only with an alarm or
+ * while armed, there is nothing to keep them for while all its partitions are known to be disarmed (safety 2).
+ */
+export const mayKeepPast = (
+  { pictures, partitions }: CameraPlan,
+  all: readonly Pick<PartitionState, 'id' | 'state' | 'stale'>[],
+): boolean =>
+  pictures === 'always' ||
+  all.some(({ id, state, stale }) => partitions.includes(id) && (state !== 'disarmed' || stale));

@@ -52,7 +52,7 @@ async function start(
   const rings = createRings({
     preRollMs: new Map(preRollMs === undefined ? [] : [['yard', preRollMs]]),
     budgetBytes,
-    mayKeep: () => house.mayKeep,
+    mayKeep: () => (house.mayKeep ? ['yard'] : []),
     async open(_, _signal, work) {
       house.asked += 1;
       if (house.refusal !== undefined) throw house.refusal;

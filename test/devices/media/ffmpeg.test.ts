@@ -75,8 +75,9 @@ describe('ffmpeg', () => {
     await soon(running).toHaveLength(1);
     const [pid] = running();
     // Counted behind the name of the program, which ends with the last bracket.
-    const nice = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[16];
-    expect(nice).toBe('10');
+    const nice = () => readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ')[16];
+    await soon(nice).toBe('10');
+    expect(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8')).toBe('500\n');
     await expect(late).rejects.toMatchObject({ code: 'deadline' });
     await soon(running).toEqual([]);
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { mediaPlan, onePicture } from '#site/core/media.ts';
+import { mayKeepPast, mediaPlan, onePicture } from '#site/core/media.ts';
 import type { CameraPlan } from '#site/model/index.ts';
 import { camera, house, zone } from './world.ts';
 
@@ -61,3 +61,22 @@ it('what is no alarm yet announces one picture of each camera, no clip and nothi
     ['snapshot', 0],
   ]);
 });
+
+it.each([
+  ['disarmed', 'alarm', false],
+  ['disarmed', 'armed', false],
+  ['disarmed', 'always', true],
+  ['arming', 'alarm', true],
+  ['armed_away', 'armed', true],
+  ['triggered', 'alarm', true],
+  ['unknown', 'alarm', true],
+] as const)(
+  'in a partition that is %s a camera with pictures: %s keeps its last seconds: %s',
+  (state, pictures, may) => {
+    const inside = yard({ pictures, partitions: ['p1'] });
+    const elsewhere = { id: 'p2', state: 'armed_away', stale: false } as const;
+    expect(mayKeepPast(inside, [{ id: 'p1', state, stale: false }, elsewhere])).toBe(may);
+    // Unknown or stale never counts as disarmed (safety 2).
+    expect(mayKeepPast(inside, [{ id: 'p1', state, stale: true }])).toBe(true);
+  },
+);
