@@ -117,12 +117,17 @@ export function alarmsGiveWayLast(history: History): readonly string[] {
   const postIds = new Map(entriesOf(history, 'post').map(({ eventId, entryAt }) => [eventId, entryAt]));
   const found: string[] = [];
   let before = new Map<string, number>();
+  /** What stood in a file that was damaged comes back when that has been read, and is no new loss. */
+  const aside = new Map<string, number>();
   for (const [at, entry] of entries.entries()) {
+    if (entry.what === 'end' && entry.how === 'corrupt')
+      for (const [name, count] of before) aside.set(name, Math.max(count, aside.get(name) ?? 0));
     if (entry.what !== 'gaps') continue;
     const now = new Map<string, number>();
     for (const { lane, why, count } of entry.gaps) now.set(`${lane} ${why}`, (now.get(`${lane} ${why}`) ?? 0) + count);
     for (const lane of ['alarm', 'arming'] as const) {
-      const grew = (now.get(`${lane} disk_full`) ?? 0) > (before.get(`${lane} disk_full`) ?? 0);
+      const name = `${lane} disk_full`;
+      const grew = (now.get(name) ?? 0) > Math.max(before.get(name) ?? 0, aside.get(name) ?? 0);
       if (!grew) continue;
       // It was on disk before the step in which the alarm went, and was sent only after it.
       const start = entries.findLastIndex((other, place) => other.what === 'step' && place < at);

@@ -233,6 +233,12 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
         { what: 'gaps', gaps: [gap, { ...gap, lane: 'activity', seqFrom: 2, seqTo: 2 }] },
         post(1, 2),
       ]),
+      // Given up before the damage; its record was read later.
+      history([
+        ...[life, numbered(one), acked(1), step(0), { what: 'gaps', gaps: [gap] } as Entry],
+        ...[{ what: 'end', how: 'corrupt', clean: false } as Entry, life, { what: 'gaps', gaps: [] } as Entry],
+        ...[numbered(activity), acked(2), step(1), { what: 'gaps', gaps: [gap] } as Entry, post(1, 2)],
+      ]),
     ],
   },
   6: {
