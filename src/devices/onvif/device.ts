@@ -176,10 +176,9 @@ export function createDevice(options: {
         digest.learn(challenge);
         nonces.known = challenge.nonce;
         wants.digest = true;
-        // A nonce that was good may be too old now: many cameras do not say `stale`.
+        // A nonce that was good may be too old now. `stale` tells nothing: many never say it, some of every wrong password.
         const known = sent.nonce === nonces.accepted;
-        // One that was never good is not too old: some firmware says `stale` to every wrong password.
-        return sent.digest && !(challenge.stale && known) ? { kind: 'refused', known } : { kind: 'asked' };
+        return sent.digest ? { kind: 'refused', known } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }
@@ -284,7 +283,7 @@ export function createDevice(options: {
 
 type Verdict =
   | { readonly kind: 'ok'; readonly reply: SoapReply }
-  /** Credentials of a kind that was not sent are wanted, or a fresh nonce. */
+  /** Credentials of a kind that was not sent are wanted. */
   | { readonly kind: 'asked' }
   | {
       readonly kind: 'refused';

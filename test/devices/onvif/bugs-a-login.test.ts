@@ -345,6 +345,25 @@ describe('section A, time and authentication', () => {
     expect(one.device.authenticated).toBe(true);
   });
 
+  it('bug 9: a camera whose nonce never changes and is called stale with each refusal gets a changed password thrice at most', async () => {
+    let tries = 0;
+    let isChanged = false;
+    const one = await device({
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime') return undefined;
+        if (request.headers.authorization !== undefined) {
+          if (!isChanged) return undefined;
+          tries += 1;
+        }
+        return { status: 401, headers: { 'www-authenticate': 'Digest realm="x", nonce="n", qop="auth", stale=true' } };
+      },
+    });
+    await one.ask();
+    isChanged = true;
+    for (let n = 0; n < 3; n += 1) await expect(one.ask()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tries).toBeLessThanOrEqual(3);
+  });
+
   it.each(['token', 'digest', 'digest that is always called stale'] as const)(
     'bug 9: a wrong password (%s) is tried twice, told once, and the account is not locked',
     async (kind) => {
