@@ -214,7 +214,11 @@ export function delivering(
   const delivery = createDelivery({
     store,
     cloud: { ...cloud, api: { ...cloud.api, postEvent } },
-    files: { open: () => Promise.reject(new Error('there are no files')), discard: async () => undefined },
+    files: {
+      open: () => Promise.reject(new Error('there are no files')),
+      discard: async () => undefined,
+      keep: async () => undefined,
+    },
     clock,
     log,
     metrics: new Registry(),

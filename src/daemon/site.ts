@@ -173,11 +173,13 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'media',
-      wants: ({ media, store }) => [media.budget, store],
+      wants: ({ media, store }) => [media.budget, media.keep, media.short_clip, media.event_clip, store],
       ...placed(house, 'media', ({ media, store }, metrics) =>
         createMedia({
           dir: join(store.dir, 'spool'),
           budgetBytes: media.budget,
+          keepMs: media.keep,
+          clips: { short_mp4: media.short_clip, event_mp4: media.event_clip },
           pictures: { snapshot: (camera, signal) => must(house.cameras, 'cameras').snapshot(camera, signal) },
           table: {
             update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
@@ -201,6 +203,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           spool: {
             path: (file) => must(house.media, 'media').path(file),
             discard: (file) => must(house.media, 'media').discard(file),
+            keep: (file) => must(house.media, 'media').keep(file),
           },
           emit,
           onUp(up) {

@@ -51,6 +51,26 @@ export async function writeDurably(
   }
 }
 
+/**
+ * As `writeDurably`, for a file that another program has written as `part`, in the same folder. Throws what the system
+ * throws and leaves the part behind.
+ */
+export async function takeDurably(path: string, part: string): Promise<void> {
+  const file = await open(part, 'r+');
+  try {
+    await file.chmod(0o600);
+    crashPoint('clip.part');
+    await file.sync();
+    crashPoint('clip.synced');
+  } finally {
+    await file.close();
+  }
+  await rename(part, path);
+  crashPoint('clip.renamed');
+  await syncFolder(dirname(path));
+  crashPoint('clip.dirsynced');
+}
+
 /** Only root may give a file away, and only then is it needed. */
 async function own(file: FileHandle, { uid, gid }: Owner): Promise<void> {
   const now = await file.stat();

@@ -145,9 +145,8 @@ export async function harness(options: HarnessOptions = {}): Promise<Harness> {
         if (bytes === undefined) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
         return { bytes: bytes.length, stream: (from = 0) => Readable.from([bytes.subarray(from)]) };
       },
-      async discard(file) {
-        files.delete(file);
-      },
+      discard: async (file) => void files.delete(file),
+      keep: async (file) => void files.delete(file),
     },
     ...options.delivery,
   });

@@ -600,7 +600,11 @@ it('stops in the middle of work, loses nothing, and a new start sends the rest',
     metrics: new Registry(),
     ...{ allowLoopbackHttp: true, uploadResume: 'off' },
     onLink: () => undefined,
-    files: { open: () => Promise.reject(new Error('none')), discard: async () => undefined },
+    files: {
+      open: () => Promise.reject(new Error('none')),
+      discard: async () => undefined,
+      keep: async () => undefined,
+    },
   });
   await again.start(new AbortController().signal);
   await until('the outbox is empty', empty);

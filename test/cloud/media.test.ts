@@ -82,6 +82,24 @@ describe('pictures and clips', () => {
     expect(h.posts).toHaveLength(1);
   });
 
+  it('may be kept once they are uploaded; of silent events nothing stays', async () => {
+    const gone: string[] = [];
+    await setUp({
+      delivery: {
+        files: {
+          discard: async (file) => void gone.push(`discard ${file}`),
+          keep: async (file) => void gone.push(`keep ${file}`),
+          open: async () => ({ bytes: 9, stream: () => Readable.from([Buffer.from('a picture')]) }),
+        },
+      },
+    });
+    const media = plan.slice(0, 1);
+    await h.commit([rowOf(h.clock, 1, { media }), { ...rowOf(h.clock, 2, { media }), silent: true as const }]);
+    for (const seq of [1, 2]) await ready(seq, [0], 'alarm', Buffer.from('a picture'));
+    await h.passTime('both have left', () => gone.length === 2, 10_000);
+    expect(gone.sort().map((one) => one.split(' ')[0])).toEqual(['discard', 'keep']);
+  });
+
   it('that meet a fault of ours are logged once each and seen in the health, those of silent events never', async () => {
     const lines: string[] = [];
     let tries = 0;
@@ -91,6 +109,7 @@ describe('pictures and clips', () => {
         log: pino({ level: 'error' }, { write: (line) => void lines.push(line) }),
         files: {
           discard: async () => undefined,
+          keep: async () => undefined,
           async open() {
             let read = 0;
             const stream = () => {
@@ -128,6 +147,7 @@ describe('pictures and clips', () => {
       delivery: {
         files: {
           discard: async (file) => void discarded.push(file),
+          keep: async (file) => void discarded.push(file),
           async open() {
             opens += 1;
             if (opens <= 2) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' });
@@ -375,6 +395,7 @@ describe('pictures and clips', () => {
       files: {
         open: async () => ({ bytes: 11, stream: () => Readable.from([Buffer.from('picture 1/0')]) }),
         discard: async () => undefined,
+        keep: async () => undefined,
       },
     });
     await again.start(new AbortController().signal);

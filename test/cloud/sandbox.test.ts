@@ -38,7 +38,11 @@ it('events and pictures reach the strict sandbox in order, once, through a revok
     allowLoopbackHttp: true,
     uploadResume: 'off',
     onLink: () => undefined,
-    files: mediaFilesOf({ path: (file) => join(spool, file), discard: async () => undefined }),
+    files: mediaFilesOf({
+      path: (file) => join(spool, file),
+      discard: async () => undefined,
+      keep: async () => undefined,
+    }),
   });
   try {
     await delivery.start(new AbortController().signal);

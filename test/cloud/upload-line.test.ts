@@ -90,6 +90,7 @@ async function cutUpload(resume: { server: UploadResume; bridge: UploadResume })
     onLink: () => undefined,
     files: {
       discard: async () => undefined,
+      keep: async () => undefined,
       open: async () => ({
         bytes: clip.length,
         stream: (from = 0) => Readable.from(slices(clip.subarray(from))),

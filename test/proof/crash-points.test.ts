@@ -12,7 +12,9 @@ const salvage = ['salvage.aside', 'salvage.begun', 'salvage.slice'] as const sat
 const parked = ['park.decided', 'retry.rows'] as const satisfies readonly CrashPoint[];
 /** In `test/proof/verification.test.ts`. */
 const answers: readonly CrashPoint[] = ['answer.before', 'answer.after'];
-const elsewhere: ReadonlySet<CrashPoint> = new Set([...salvage, ...parked, ...answers]);
+/** In `spool-crash.test.ts`. */
+const clips: readonly CrashPoint[] = ['clip.part', 'clip.synced', 'clip.renamed', 'clip.dirsynced'];
+const elsewhere: ReadonlySet<CrashPoint> = new Set([...salvage, ...parked, ...answers, ...clips]);
 /** The first file a start writes is the last good configuration; the second is a picture. */
 const nth = (name: CrashPoint): number => (name.startsWith('file.') ? 2 : 1);
 

@@ -9,8 +9,10 @@ import type { Contents } from './upload-answer.ts';
 export interface MediaFiles {
   /** Size and contents of a file; rejects with `ENOENT` when it is gone. */
   open(file: string): Promise<MediaFile>;
-  /** It is of no more use: the cloud has it, or will never take it. */
+  /** The cloud will never take it, or nobody may see that it was there. */
   discard(file: string): Promise<void>;
+  /** The cloud has it. */
+  keep(file: string): Promise<void>;
 }
 
 export interface MediaFile {
@@ -25,7 +27,7 @@ const chunkBytes = 8 * 1024;
 const gone = 'the file is gone';
 
 /** Files of a spool that tells the path of a name. */
-export function mediaFilesOf(spool: { path(file: string): string; discard(file: string): Promise<void> }): MediaFiles {
+export function mediaFilesOf(spool: Pick<MediaFiles, 'discard' | 'keep'> & { path(file: string): string }): MediaFiles {
   return {
     async open(file) {
       const path = spool.path(file);
@@ -36,6 +38,7 @@ export function mediaFilesOf(spool: { path(file: string): string; discard(file: 
       };
     },
     discard: (file) => spool.discard(file),
+    keep: (file) => spool.keep(file),
   };
 }
 

@@ -270,7 +270,10 @@ export function createUploader(options: UploaderOptions): Uploader {
     await store.updateMedia([fate]);
     unrecorded.delete(keyOf(row));
     if (fate.state === 'uploaded') crashPoint('media.unlink');
-    await options.files.discard(row.file ?? '');
+    if (row.file === undefined) return false;
+    // Nothing stays that tells of a silent event (safety 4).
+    if (fate.state === 'uploaded' && row.silent !== true) await options.files.keep(row.file);
+    else await options.files.discard(row.file);
     return false;
   }
 

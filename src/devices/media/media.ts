@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
-import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
-import { sleep, unlessAborted, withDeadline } from '#lib/wait.ts';
+import { sleep, unlessAborted } from '#lib/wait.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
 import type { Shelved } from './budget.ts';
-import type { MediaOutcome, MediaTable, PictureSource, PlannedMedia } from './ports.ts';
+import { createMake, type MakeOptions } from './make.ts';
+import { mediaMetrics } from './metrics.ts';
+import type { MediaOutcome, MediaTable, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
 import { settleOrphans, sweep } from './sweep.ts';
 
@@ -23,78 +24,58 @@ export interface CaptureJob {
 }
 
 export interface Media extends Part {
-  /** Takes the pictures of one event, beginning at once. Never throws, never waits. */
+  /** Makes the pictures and clips of one event, beginning at once. Never throws, never waits. */
   capture(job: CaptureJob): void;
-  /** The file's bytes are safe in the cloud; the picture leaves the disk. */
+  /** It leaves the disk: the cloud will never take it. */
   discard(file: string): Promise<void>;
+  /** The file's bytes are safe in the cloud: it stays as long as `keepMs` says. */
+  keep(file: string): Promise<void>;
   /** They, or their events, were given up: they leave the disk in the background. Never throws. */
   forget(files: readonly string[]): void;
   path(file: string): string;
 }
 
-const snapshotDeadlineMs = 10_000;
-const retryAfterMs = 1000;
-/** Longer than stopping takes: then the picture stays planned, and the next start takes it. */
-const camerasStoppedMs = 5000;
 /** A picture taken later than this after its event shows something else. */
 const lateMs = 30_000;
-const jobCap = 128;
+const pictureCap = 128;
+/** What they show is in memory until they are done. */
+const clipCap = 16;
+const expireEveryMs = 60_000;
 
 /**
- * Takes the pictures that events announced and keeps them on disk until the cloud has them. Cameras are asked side by
- * side, one camera's pictures one after the other. What cannot be made is recorded with its reason.
+ * Makes the pictures and clips that events announced and keeps them on disk until the cloud has them. Cameras are asked side
+ * by side, one camera's pictures one after the other; what comes from streams waits for nobody. What cannot be made is
+ * recorded with its reason.
  */
-export function createMedia(options: {
-  dir: string;
-  budgetBytes: number;
-  pictures: PictureSource;
-  table: MediaTable;
-  /** A picture is ready to be uploaded. */
-  onReady: () => void;
-  /** A camera gave a usable picture; never told of a silent event's (safety 4). */
-  onTaken?: (camera: string, wall: number) => void;
-  clock: Clock;
-  log: Logger;
-  metrics: Registry;
-}): Media {
-  const { pictures, table, clock, log, onReady } = options;
-  const spool = createSpool({ dir: options.dir, budgetBytes: options.budgetBytes });
+export function createMedia(
+  options: Omit<MakeOptions, 'spool'> & {
+    dir: string;
+    budgetBytes: number;
+    /** How long they stay after the cloud has them. */
+    keepMs: number;
+    table: MediaTable;
+    /** A picture or clip is ready to be uploaded. */
+    onReady: () => void;
+    log: Logger;
+    metrics: Registry;
+  },
+): Media {
+  const { table, clock, log, onReady, clips } = options;
+  const spool = createSpool({ ...options, wall: clock.wall });
+  const make = createMake({ ...options, spool });
+  const metrics = mediaMetrics(options.metrics, () => spool.shownBytes);
   const abort = new AbortController();
   /** Work under way, and whether it may be known of. */
   const jobs = new Map<Promise<void>, boolean>();
+  let clipsUnderWay = 0;
   /** The end of each camera's line of pictures. */
   const lines = new Map<string, Promise<void>>();
-  let problem: string | undefined;
+  /** Of the last picture, and of the last clip. */
+  const problems = new Map<'picture' | 'clip', string>();
   /** What lay in the folder at the start has been counted. */
   let measured: Promise<void> = Promise.resolve();
   /** Events of this run until the tidying is over: their planned pictures are not left over from a former run. */
   let fresh: Set<number> | undefined;
-
-  const captures = new Counter({
-    name: 'siteward_media_captures_total',
-    help: 'Pictures taken, by result',
-    labelNames: ['result'],
-    registers: [options.metrics],
-  });
-  const givenUp = new Counter({
-    name: 'siteward_media_given_up_total',
-    help: 'Pictures that gave way to others because the media budget was used up',
-    registers: [options.metrics],
-  });
-  const latency = new Histogram({
-    name: 'siteward_media_capture_seconds',
-    help: 'Time from the planned moment to the picture on disk',
-    buckets: [0.1, 0.25, 0.5, 1, 2, 5, 10],
-    registers: [options.metrics],
-  });
-  new Gauge({
-    name: 'siteward_media_spool_bytes',
-    help: 'Bytes of pictures on disk; those of silent events stand in no figure',
-    registers: [options.metrics],
-    collect() {
-      this.set(spool.shownBytes);
-    },
-  });
 
   function run(work: Promise<void>, silent = false): void {
     const tracked = work.catch((error: unknown) => {
@@ -104,10 +85,17 @@ export function createMedia(options: {
     void tracked.finally(() => jobs.delete(tracked));
   }
 
-  /** Queues one picture behind the others of its camera. */
-  function enqueue(job: CaptureJob, item: MediaItem, startedMono: number): Promise<void> {
+  /** Queues a picture behind the others of its camera; what comes from its stream waits for nothing. */
+  function enqueue(job: CaptureJob, item: MediaItem, eventMono: number): Promise<void> {
+    if (isClip(item)) {
+      clipsUnderWay += 1;
+      return take(job, item, eventMono).finally(() => {
+        clipsUnderWay -= 1;
+      });
+    }
+    if (item.offsetMs < 0) return take(job, item, eventMono);
     const before = lines.get(item.camera) ?? Promise.resolve();
-    const mine = before.then(() => take(job, item, startedMono));
+    const mine = before.then(() => take(job, item, eventMono));
     const settled = mine.catch(() => undefined);
     lines.set(item.camera, settled);
     void settled.then(() => {
@@ -116,14 +104,15 @@ export function createMedia(options: {
     return mine;
   }
 
-  async function take(job: CaptureJob, item: MediaItem, startedMono: number): Promise<void> {
-    const dueMono = startedMono + item.offsetMs;
+  async function take(job: CaptureJob, item: MediaItem, eventMono: number): Promise<void> {
+    const dueMono = eventMono + item.offsetMs;
     await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
-    const outcome = await picture(job, item);
+    const outcome = await made(job, item, eventMono);
     if (job.silent !== true) {
-      latency.observe(Math.max(0, clock.monotonic() - dueMono) / 1000);
-      captures.inc({ result: outcome.state });
-      problem = outcome.state === 'failed' ? `${item.camera}: ${outcome.reason}` : undefined;
+      if (!isClip(item)) metrics.took(Math.max(0, clock.monotonic() - Math.max(dueMono, eventMono)));
+      metrics.captured(item.kind, outcome.state);
+      if (outcome.state === 'failed') problems.set(what(item), `${item.camera}: ${outcome.reason}`);
+      else problems.delete(what(item));
     }
     await onDisk(job.committed);
     await record(outcome);
@@ -131,20 +120,19 @@ export function createMedia(options: {
     if (outcome.state === 'ready') onReady();
   }
 
-  async function picture(job: CaptureJob, item: MediaItem): Promise<MediaOutcome> {
-    const base = placeOf(job, item);
-    if (item.kind !== 'snapshot')
-      return { ...base, at: clock.wall(), state: 'failed', reason: 'clips are not available' };
+  async function made(job: CaptureJob, item: MediaItem, eventMono: number): Promise<MediaOutcome> {
+    const place = placeOf(job, item);
     try {
-      const bytes = await snapshotWithRetry(item.camera);
-      if (job.silent !== true) options.onTaken?.(item.camera, clock.wall());
-      const { gone, ...stored } = await spool.write(base, bytes);
+      const { gone, ...stored } = await make({ ...item, ...place }, eventMono, abort.signal);
       for (const one of gone) run(giveUp(one));
-      return { ...base, at: clock.wall(), state: 'ready', ...stored, mime: 'image/jpeg' };
+      return { ...place, at: clock.wall(), state: 'ready', ...stored };
     } catch (error) {
       abort.signal.throwIfAborted();
-      if (job.silent !== true) log.warn({ camera: item.camera, err: error }, 'no picture');
-      return { ...base, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
+      if (job.silent !== true) {
+        metrics.failed(error instanceof SitewardError ? error.code : 'other');
+        log.warn({ camera: item.camera, err: error }, `no ${what(item)}`);
+      }
+      return { ...place, at: clock.wall(), state: 'failed', reason: describe(error).slice(0, 300) };
     }
   }
 
@@ -152,24 +140,10 @@ export function createMedia(options: {
   async function giveUp({ seq, index, lane, file }: Shelved): Promise<void> {
     // Nobody is known to want it, nor whether its event may be known of (safety 4).
     if (lane === undefined) return;
-    givenUp.inc();
+    metrics.gaveWay();
     const reason = 'given up: the media budget was used up';
-    log.warn({ file, lane }, `a picture that waited for the cloud was ${reason}`);
+    log.warn({ file, lane }, `a picture or clip that waited for the cloud was ${reason}`);
     await record({ seq, index, lane, at: clock.wall(), state: 'failed', reason });
-  }
-
-  async function snapshotWithRetry(camera: string): Promise<Uint8Array> {
-    const once = () =>
-      withDeadline(snapshotDeadlineMs, abort.signal, (signal) => pictures.snapshot(camera, signal), 'the picture');
-    try {
-      return (await once()).bytes;
-    } catch (error) {
-      // A wrong password does not get better by trying; it only locks the account.
-      if (error instanceof SitewardError && error.code === 'camera_auth') throw error;
-      const stopped = error instanceof SitewardError && error.code === 'stopped';
-      await sleep(stopped ? camerasStoppedMs : retryAfterMs, abort.signal);
-      return (await once()).bytes;
-    }
   }
 
   /** As `committed`, but no longer than media runs: an event may wait for a full disk for days. */
@@ -188,7 +162,7 @@ export function createMedia(options: {
     }
   }
 
-  /** After a restart. Pictures that are still worth it are taken, the others are given up with the reason. */
+  /** After a restart. What is still worth it is made, the rest is given up with the reason. */
   async function tidy(names: readonly string[]): Promise<void> {
     const options = { spool, table, signal: abort.signal, names, wall: clock.wall, record, retake, onReady };
     const orphans = await sweep(options).finally(() => {
@@ -203,10 +177,21 @@ export function createMedia(options: {
     // A second picture would take the place of the first, whose size and hash are on record.
     if (fresh?.has(row.seq) === true) return true;
     const age = clock.wall() - row.eventWall;
-    if (age < 0 || age >= lateMs) return false;
+    if (age < 0 || age >= (row.kind === 'snapshot' ? lateMs : clips[row.kind] / 2)) return false;
     const job = { ...row, items: [row], committed: Promise.resolve() };
-    run(enqueue(job, { ...row, offsetMs: 0 }, clock.monotonic()), row.silent);
+    const now = clock.monotonic();
+    // A picture is of now; a clip of what is still to come of it, the greater part.
+    const work = isClip(row) ? enqueue(job, row, now - age) : enqueue(job, { ...row, offsetMs: 0 }, now);
+    run(work, row.silent);
     return true;
+  }
+
+  /** What the cloud has and was kept long enough. */
+  async function expire(): Promise<void> {
+    for (;;) {
+      await spool.expire().catch((error: unknown) => log.warn({ err: error }, 'old pictures could not be removed'));
+      await sleep(expireEveryMs, abort.signal);
+    }
   }
 
   return {
@@ -217,6 +202,7 @@ export function createMedia(options: {
       const names = await spool.open();
       measured = spool.measure(names);
       run(measured.then(() => tidy(names)));
+      void expire().catch(() => undefined);
     },
 
     async stop() {
@@ -228,12 +214,14 @@ export function createMedia(options: {
       const started = clock.monotonic();
       if (job.items.length > 0) fresh?.add(job.seq);
       for (const item of job.items) {
-        if (jobs.size < jobCap) run(enqueue(job, item, started), job.silent);
+        const isFull = isClip(item) ? clipsUnderWay >= clipCap : jobs.size - clipsUnderWay >= pictureCap;
+        if (!isFull) run(enqueue(job, item, started), job.silent);
         else run(refuse(job, item), job.silent);
       }
     },
 
     discard: (file) => spool.remove(file),
+    keep: (file) => spool.keep(file),
     forget: (files) =>
       run(
         // A file that goes while it is counted would be counted for ever.
@@ -248,19 +236,22 @@ export function createMedia(options: {
     health(): Health {
       const waiting = [...jobs.values()].filter((isShown) => isShown).length;
       const facts = { spoolBytes: spool.shownBytes, waiting };
-      return problem === undefined
-        ? ok(facts)
-        : { state: 'degraded', reason: `last picture failed: ${problem}`, facts };
+      const [problem] = problems;
+      if (problem === undefined) return ok(facts);
+      return { state: 'degraded', reason: `last ${problem[0]} failed: ${problem[1]}`, facts };
     },
   };
 
   async function refuse(job: CaptureJob, item: MediaItem): Promise<void> {
-    if (job.silent !== true) captures.inc({ result: 'refused' });
+    if (job.silent !== true) metrics.captured(item.kind, 'refused');
     await onDisk(job.committed);
-    const reason = 'too many pictures were asked for at once';
+    const reason = `too many ${what(item)}s were asked for at once`;
     await record({ ...placeOf(job, item), at: clock.wall(), state: 'failed', reason });
   }
 }
+
+const what = ({ kind }: MediaItem) => (kind === 'snapshot' ? 'picture' : 'clip');
+const isClip = (item: MediaItem): boolean => what(item) === 'clip';
 
 const placeOf = ({ seq, lane, silent }: CaptureJob, { index }: MediaItem) => ({
   ...{ seq, lane, index },

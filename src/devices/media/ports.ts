@@ -1,6 +1,9 @@
 import type { DeviceId, Lane, MediaItem } from '#site/model/index.ts';
 
-/** What the media room needs of others; `daemon.ts` fills it in. */
+/**
+ * What the media room needs of others; `daemon.ts` fills it in. Nobody counts or logs what is asked of them: it may be for a
+ * silent event (safety 4).
+ */
 
 export interface Picture {
   readonly bytes: Uint8Array;
@@ -76,6 +79,8 @@ export type MediaOutcome = {
       readonly bytes: number;
       readonly sha256: string;
       readonly mime: string;
+      /** What is to be known of it, in words, such as when it begins. */
+      readonly note?: string;
     }
   | { readonly state: 'failed'; readonly reason: string }
 );

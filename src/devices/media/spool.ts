@@ -3,33 +3,45 @@ import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { syncFolder, writeDurably } from '#lib/durable-file.ts';
-import type { Lane } from '#site/model/index.ts';
+import { syncFolder, takeDurably, writeDurably } from '#lib/durable-file.ts';
+import type { Lane, MediaItem } from '#site/model/index.ts';
 import { givingWay, type Shelved } from './budget.ts';
+import { createKept } from './kept.ts';
 
 export interface StoredFile {
   /** Name inside the spool folder; never a path. */
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string;
+  readonly mime: string;
 }
 
+/** `gone`: what gave way for it, removed already. */
+export type Stored = StoredFile & { readonly gone: readonly Shelved[] };
+
 /**
- * Pictures on disk between camera and cloud. A file is complete or absent: it is written as `.part`, synced, renamed,
+ * Pictures and clips on disk between camera and cloud. A file is complete or absent: it is written as `.part`, synced, renamed,
  * and the folder synced, before anything refers to it. The folder holds at most `budgetBytes`, once what lay in it at
- * the start is measured.
+ * the start is measured; clips that are just being written come on top. What the cloud has stays for `keepMs` as far as
+ * there is room.
  */
 export interface Spool {
-  /** Makes the folder. Resolves with all names in it. */
+  /** Makes the folder. Resolves with the names of all that waits in it. */
   open(): Promise<readonly string[]>;
   /** Counts the pictures among the names; removes what is none, such as the half-written file of a crash. */
   measure(names: readonly string[]): Promise<void>;
   /**
-   * The picture of an event. On a full budget others give way for it, see `givingWay`: `gone` are removed already. Rejects with
-   * `queue_full` where that is not enough.
+   * The picture of an event. On a full budget others give way for it, see `givingWay`. Rejects with `queue_full` where that
+   * is not enough.
    */
-  write(of: Place, bytes: Uint8Array): Promise<StoredFile & { readonly gone: readonly Shelved[] }>;
+  write(of: Place, bytes: Uint8Array): Promise<Stored>;
+  /** Lends the path of a part file while `work` writes a clip there, and takes it in as `write` does. */
+  take(of: Place, work: (part: string) => Promise<void>): Promise<Stored>;
   remove(file: string): Promise<void>;
+  /** The cloud has it. */
+  keep(file: string): Promise<void>;
+  /** What was kept long enough goes. */
+  expire(): Promise<void>;
   /** Whether a name is that of a picture or clip. */
   isOne(name: string): boolean;
   /** Bytes; undefined when there is no such file. */
@@ -50,13 +62,23 @@ export interface Place {
   readonly seq: number;
   readonly index: number;
   readonly lane: Lane;
+  readonly kind: MediaItem['kind'];
   readonly silent?: true;
 }
 
 const namePattern = /^[0-9]+-[0-9]+\.(jpg|mp4)$/;
+/** Of a folder in the spool; no file has this name. */
+const keptName = 'kept';
 
-export function createSpool(options: { dir: string; budgetBytes: number }): Spool {
-  const { dir, budgetBytes } = options;
+/** The name its file has or would have. */
+export const nameOf = ({ seq, index, kind, file }: Pick<Place, 'seq' | 'index' | 'kind'> & { file?: string }): string =>
+  file ?? `${seq}-${index}.${kind === 'snapshot' ? 'jpg' : 'mp4'}`;
+
+const mimeOf = (file: string): string => (file.endsWith('.mp4') ? 'video/mp4' : 'image/jpeg');
+
+export function createSpool(options: { dir: string; budgetBytes: number; keepMs: number; wall: () => number }): Spool {
+  const { dir, budgetBytes, keepMs, wall } = options;
+  const kept = createKept({ dir: join(dir, keptName), keepMs, wall });
   let used = 0;
   /** By name; never more entries than files in the folder. */
   const shelf = new Map<string, Shelved>();
@@ -87,6 +109,7 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
 
   /** Takes nothing away yet: what gives way is only no longer there for others. */
   function makeRoom(of: Place, bytes: number): readonly Shelved[] {
+    // Without what is only kept: all of that goes before anything else.
     const over = used + bytes - budgetBytes;
     const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over });
     if (gone !== undefined) {
@@ -95,9 +118,38 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
     }
     throw new SitewardError(
       'queue_full',
-      'the picture was not kept: the media budget is used up by pictures that wait for the cloud',
+      'it was not kept: the media budget is used up by pictures that wait for the cloud',
       { facts: { budgetBytes, usedBytes: used } },
     );
+  }
+
+  /** `settle` puts it in its place for good. */
+  async function put(of: Place, bytes: number, settle: (path: string) => Promise<void>): Promise<readonly Shelved[]> {
+    const { seq, index, lane, silent } = of;
+    const file = nameOf(of);
+    const gone = makeRoom(of, bytes);
+    used += bytes;
+    try {
+      await kept.shrinkTo(Math.max(0, budgetBytes - used));
+      // Of numbers that were given before, when the database was another.
+      await kept.remove(file);
+      await settle(join(dir, file));
+    } catch (error) {
+      used -= bytes;
+      for (const one of gone) shelf.set(one.file, one);
+      throw error;
+    }
+    shelf.set(file, { file, bytes, seq, index, lane, ...(silent === true && { silent }) });
+    for (const one of gone) await removeName(one.file);
+    return gone;
+  }
+
+  async function inspect(name: string): Promise<Pick<StoredFile, 'bytes' | 'sha256'> | undefined> {
+    const bytes = await sizeOf(name);
+    if (bytes === undefined || bytes === 0) return undefined;
+    const hash = createHash('sha256');
+    for await (const chunk of createReadStream(join(dir, name)) as AsyncIterable<Buffer>) hash.update(chunk);
+    return { bytes, sha256: hash.digest('hex') };
   }
 
   return {
@@ -111,7 +163,8 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       await syncFolder(dirname(dir));
       used = 0;
       shelf.clear();
-      return readdir(dir);
+      await kept.open();
+      return (await readdir(dir)).filter((name) => name !== keptName);
     },
 
     async measure(names) {
@@ -122,47 +175,61 @@ export function createSpool(options: { dir: string; budgetBytes: number }): Spoo
       }
     },
 
-    async write({ seq, index, lane, silent }, bytes) {
-      const name = `${seq}-${index}.jpg`;
-      const { length } = bytes;
-      const gone = makeRoom({ seq, index, lane }, length);
-      used += length;
-      try {
-        await writeDurably(join(dir, name), bytes);
-      } catch (error) {
-        used -= length;
-        for (const one of gone) shelf.set(one.file, one);
-        throw error;
-      }
-      shelf.set(name, { file: name, bytes: length, seq, index, lane, ...(silent === true && { silent }) });
-      for (const { file } of gone) await removeName(file);
-      return { file: name, bytes: length, sha256: createHash('sha256').update(bytes).digest('hex'), gone };
+    async write(of, bytes) {
+      const gone = await put(of, bytes.length, (path) => writeDurably(path, bytes));
+      const [file, sha256] = [nameOf(of), createHash('sha256').update(bytes).digest('hex')];
+      return { file, bytes: bytes.length, sha256, mime: mimeOf(file), gone };
     },
 
-    remove: removeName,
+    async take(of, work) {
+      const file = nameOf(of);
+      const part = `${file}.part`;
+      try {
+        await work(join(dir, part));
+        const found = await inspect(part);
+        if (found === undefined) throw new SitewardError('stream_failed', 'the clip is empty');
+        const gone = await put(of, found.bytes, (path) => takeDurably(path, join(dir, part)));
+        return { file, ...found, mime: mimeOf(file), gone };
+      } finally {
+        await discard(part);
+      }
+    },
+
+    remove: (file) => (kept.has(file) ? kept.remove(file) : removeName(file)),
+
+    async keep(file) {
+      const bytes = await sizeOf(file);
+      if (keepMs === 0 || bytes === undefined) return removeName(file);
+      try {
+        await kept.add(file, join(dir, file));
+        used = Math.max(0, used - bytes);
+        shelf.delete(file);
+      } catch {
+        await removeName(file);
+      }
+    },
+
+    expire: () => kept.expire(),
 
     isOne: (name) => namePattern.test(name),
     size: sizeOf,
 
     async inspect(file) {
-      const bytes = await sizeOf(file);
-      if (bytes === undefined || bytes === 0) return undefined;
-      const hash = createHash('sha256');
-      for await (const chunk of createReadStream(join(dir, file)) as AsyncIterable<Buffer>) hash.update(chunk);
-      return { file, bytes, sha256: hash.digest('hex') };
+      const found = await inspect(file);
+      return found && { file, ...found, mime: mimeOf(file) };
     },
 
-    path: (file) => join(dir, file),
+    path: (file) => (kept.has(file) ? kept.path(file) : join(dir, file)),
 
     shelve: (picture) => void shelf.set(picture.file, picture),
 
     get usedBytes() {
-      return used;
+      return used + kept.bytes;
     },
 
     get shownBytes() {
       const isShown = ({ lane, silent }: Shelved) => lane !== undefined && silent !== true;
-      return [...shelf.values()].filter(isShown).reduce((sum, { bytes }) => sum + bytes, 0);
+      return [...shelf.values()].filter(isShown).reduce((sum, { bytes }) => sum + bytes, kept.bytes);
     },
   };
 }

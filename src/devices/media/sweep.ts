@@ -1,6 +1,6 @@
 import { sleep } from '#lib/wait.ts';
 import type { MediaOutcome, MediaTable, PlannedMedia } from './ports.ts';
-import type { Spool } from './spool.ts';
+import { nameOf, type Spool } from './spool.ts';
 
 export interface SweepOptions {
   readonly spool: Spool;
@@ -9,7 +9,7 @@ export interface SweepOptions {
   readonly names: readonly string[];
   readonly wall: () => number;
   readonly record: (outcome: MediaOutcome) => Promise<void>;
-  /** A picture that was planned, has no file, and is still worth taking. False when it is too late for it. */
+  /** One that was planned, has no file, and is still worth making. False when it is too late for it. */
   readonly retake: (row: PlannedMedia) => boolean;
   readonly onReady: () => void;
   readonly signal: AbortSignal;
@@ -32,7 +32,12 @@ export async function sweep(options: SweepOptions): Promise<readonly string[]> {
     signal.throwIfAborted();
     if (row.state === 'ready') await check(row, options);
     else if (there.has(nameOf(row))) await adopt(row, options);
-    else if (!options.retake(row)) await fail(row, 'siteward was not running when the picture was due', options);
+    else if (!options.retake(row))
+      await fail(
+        row,
+        `siteward was not running when the ${row.kind === 'snapshot' ? 'picture' : 'clip'} was due`,
+        options,
+      );
   }
   // With more rows than were looked at, nobody knows which file has none.
   if (rows.length >= rowCap) return [];
@@ -72,8 +77,6 @@ export async function settleOrphans(orphans: readonly string[], options: SweepOp
   }
 }
 
-const nameOf = (row: PlannedMedia): string => row.file ?? `${row.seq}-${row.index}.jpg`;
-
 async function check(row: PlannedMedia, options: SweepOptions): Promise<void> {
   const bytes = await options.spool.size(nameOf(row));
   if (bytes === undefined) await fail(row, 'lost: the file is gone', options);
@@ -88,7 +91,7 @@ async function adopt(row: PlannedMedia, options: SweepOptions): Promise<void> {
   const found = await options.spool.inspect(nameOf(row));
   if (found === undefined) return fail(row, 'lost: the file is empty or gone', options);
   show(row, found.bytes, options);
-  await options.record({ ...place(row), at: options.wall(), state: 'ready', ...found, mime: 'image/jpeg' });
+  await options.record({ ...place(row), at: options.wall(), state: 'ready', ...found });
   options.onReady();
 }
 

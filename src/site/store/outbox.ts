@@ -101,8 +101,8 @@ export class Outbox {
     const { seq, index, at } = update;
     const state = mediaStates.indexOf(update.state);
     if (update.state === 'ready') {
-      const { file, bytes, sha256, mime } = update;
-      const { changes } = this.#sql.mediaReady.run(state, at, file, bytes, sha256, mime, seq, index);
+      const { file, bytes, sha256, mime, note = null } = update;
+      const { changes } = this.#sql.mediaReady.run(state, at, file, bytes, sha256, mime, note, seq, index);
       // Its event was given up while it was being taken.
       if (changes === 0 && this.gaps.of(seq) !== undefined) this.#forgotten.push(file);
     } else {
@@ -220,17 +220,17 @@ function prepare(db: Database) {
       `INSERT INTO media(seq, idx, kind, camera, offset_ms, state) VALUES(?, ?, ?, ?, ?, 0) ON CONFLICT DO NOTHING`,
     ),
     mediaReady: db.prepare(
-      `UPDATE media SET state = ?, at = ?, file = ?, bytes = ?, sha256 = ?, mime = ?, reason = NULL
+      `UPDATE media SET state = ?, at = ?, file = ?, bytes = ?, sha256 = ?, mime = ?, reason = ?
        WHERE seq = ? AND idx = ? AND state <> 2`,
     ),
     mediaState: db.prepare(
-      `UPDATE media SET state = @state, at = @at, reason = @reason
+      `UPDATE media SET state = @state, at = @at, reason = coalesce(@reason, reason)
        WHERE seq = @seq AND idx = @index AND state NOT IN (2, @state)`,
     ),
     // One that was on disk when a run ended and is not on record has the name the spool gives it.
     picturesOf: pluck<[number], string>(
       db,
-      `SELECT coalesce(file, seq || '-' || idx || '.jpg') FROM media WHERE seq = ?`,
+      `SELECT coalesce(file, seq || '-' || idx || iif(kind = 'snapshot', '.jpg', '.mp4')) FROM media WHERE seq = ?`,
     ),
     readyPictures: db.prepare<[number, number], { seq: number; index: number; file: string; silent: number }>(
       `SELECT seq, idx AS "index", file, silent FROM media JOIN ev USING(seq)

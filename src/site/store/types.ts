@@ -131,6 +131,7 @@ export interface MediaRow {
   readonly bytes?: number;
   readonly sha256?: string;
   readonly mime?: string;
+  /** Why it failed; of others what is to be known of it. */
   readonly reason?: string;
   /** Its upload shows in no metric or log line (safety 4). */
   readonly silent?: true;
@@ -150,6 +151,8 @@ export type MediaUpdate = {
       readonly bytes: number;
       readonly sha256: string;
       readonly mime: string;
+      /** What is to be known of it, in words; it takes the place of a reason. */
+      readonly note?: string;
     }
   | { readonly state: 'uploaded' }
   | { readonly state: 'failed'; readonly reason: string }

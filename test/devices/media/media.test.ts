@@ -53,6 +53,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
   media = createMedia({
     dir,
     budgetBytes,
+    ...{ keepMs: 0, clips: { short_mp4: 10_000, event_mp4: 30_000 } },
     pictures: { snapshot: async (camera, signal) => ({ bytes: await snapshot(camera, signal), mime: 'image/jpeg' }) },
     table: {
       update: async (list) => void outcomes.push(...list),
@@ -443,9 +444,9 @@ describe('after a restart', () => {
     writeFileSync(
       script,
       `import { createSpool } from ${JSON.stringify(spool)};
-const spool = createSpool({ dir: ${place}, budgetBytes: 1000 });
+const spool = createSpool({ dir: ${place}, budgetBytes: 1000, keepMs: 0, wall: Date.now });
 await spool.open();
-await spool.write({ seq: 1, index: 0, lane: 'alarm' }, new Uint8Array(9));
+await spool.write({ seq: 1, index: 0, lane: 'alarm', kind: 'snapshot' }, new Uint8Array(9));
 process.stderr.write('REFERRED');`,
     );
     const trace = join(dir, 'trace');

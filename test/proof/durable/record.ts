@@ -64,6 +64,7 @@ export interface Broken {
 
 interface MediaReady {
   readonly seq: number;
+  readonly idx: number;
   readonly file: string;
   readonly sha256: string;
 }
@@ -73,13 +74,15 @@ export function brokenIn(dir: string, promises: Promises): Broken {
   const [site, bulk] = ['site.db', 'bulk.db'].map((name) => read(join(dir, name)));
   if (site === undefined || bulk === undefined) throw new Error('two files were expected');
   const of = (lane: 'alarm' | 'activity') => (lane === 'alarm' ? site : bulk);
-  const ready = new Map([...site.media, ...bulk.media].map((one) => [one.seq, one]));
+  const ready = new Map([...site.media, ...bulk.media].map((one) => [`${one.seq}-${one.idx}`, one]));
   const eids = [...site.ids, ...bulk.ids];
   const isWhole = ({ file, sha256 }: { file: string; sha256: string }) => hashOf(join(dir, 'spool', file)) === sha256;
   return {
     events: [...promises.events.values()].filter((one) => of(one.lane).events.get(one.seq) !== one.eventId).map(seqOf),
     settled: promises.settled.filter(({ lane, seq }) => !of(lane).done.has(seq)).map(seqOf),
-    pictures: promises.pictures.filter((one) => ready.get(one.seq)?.sha256 !== one.sha256 || !isWhole(one)).map(seqOf),
+    pictures: promises.pictures
+      .filter((one) => ready.get(`${one.seq}-${one.index}`)?.sha256 !== one.sha256 || !isWhole(one))
+      .map(seqOf),
     doubled: eids.length === new Set(eids).size ? [] : eids.filter((id, at) => eids.indexOf(id) !== at),
     dangling: [...ready.values()].filter((one) => !isWhole(one)).map(({ file }) => file),
   };
@@ -97,7 +100,7 @@ function read(path: string) {
       events: new Map(rows.map(({ seq, eid }) => [seq, eid])),
       ids: rows.map(({ eid }) => eid),
       done: new Set(db.prepare<[], number>('SELECT seq FROM done').pluck().all()),
-      media: db.prepare<[], MediaReady>('SELECT seq, file, sha256 FROM media WHERE state = 1').all(),
+      media: db.prepare<[], MediaReady>('SELECT seq, idx, file, sha256 FROM media WHERE state = 1').all(),
     };
   } finally {
     db.close();

@@ -9,4 +9,10 @@ export type Said =
       readonly eventId: string;
     }
   | { readonly what: 'settled'; readonly lane: 'alarm' | 'activity'; readonly seq: number }
-  | { readonly what: 'picture'; readonly seq: number; readonly file: string; readonly sha256: string };
+  | {
+      readonly what: 'picture';
+      readonly seq: number;
+      readonly index: number;
+      readonly file: string;
+      readonly sha256: string;
+    };

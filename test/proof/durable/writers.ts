@@ -1,10 +1,12 @@
 import { writeSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createSpool } from '#devices/media/spool.ts';
 import { systemClock } from '#lib/clock.ts';
+import type { MediaItem } from '#site/model/index.ts';
 import { openStore } from '#site/store/index.ts';
 import { commitOf, row, settled } from '../../site/store/rows.ts';
 import type { Said } from './said.ts';
@@ -20,7 +22,10 @@ const say = (said: Said): void => void writeSync(1, `${JSON.stringify(said)}\n`)
 const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
 const store = openStore({ dir, clock: systemClock(), log, metrics: new Registry() });
 await store.start(new AbortController().signal);
-const spool = createSpool({ dir: join(dir, 'spool'), budgetBytes: 64 * 1024 ** 2 });
+const spool = createSpool({
+  ...{ dir: join(dir, 'spool'), budgetBytes: 64 * 1024 ** 2 },
+  ...{ keepMs: 0, wall: systemClock().wall },
+});
 await spool.open();
 const { storeId, epoch, nextSeq } = store.recovery();
 let next = nextSeq;
@@ -38,21 +43,18 @@ async function confirmed(work: () => Promise<void>): Promise<void> {
   }
 }
 
-function numbered(lane: 'alarm' | 'activity', pictures: number) {
+function numbered(lane: 'alarm' | 'activity', kinds: readonly MediaItem['kind'][]) {
   const seq = next;
   next += 1;
   const eventId = `${storeId}/${epoch}/${seq}`;
-  const media = Array.from({ length: pictures }, (_, index) => ({
-    ...{ index, kind: 'snapshot' as const },
-    ...{ camera: 'yard', offsetMs: 0 },
-  }));
+  const media = kinds.map((kind, index) => ({ index, kind, camera: 'yard', offsetMs: 0 }));
   const body = JSON.stringify({ event_id: eventId, text: 'x'.repeat(Number(bodyLength)) });
   return row(seq, { lane, eventId, body, media });
 }
 
 async function events(lane: 'alarm' | 'activity'): Promise<never> {
   for (let count = 0; ; count += 1) {
-    const event = numbered(lane, 0);
+    const event = numbered(lane, []);
     const { seq, eventId } = event;
     const commit = commitOf([event], { state: JSON.stringify({ seq }) });
     await confirmed(() => store.commit(commit));
@@ -65,19 +67,25 @@ async function events(lane: 'alarm' | 'activity'): Promise<never> {
   }
 }
 
+/** A picture and a clip with each event, one after the other. */
 async function pictures(): Promise<never> {
   for (;;) {
-    const event = numbered('alarm', 1);
+    const event = numbered('alarm', ['snapshot', 'short_mp4']);
     const { seq, eventId } = event;
     const commit = commitOf([event]);
     await confirmed(() => store.commit(commit));
     say({ what: 'event', lane: 'alarm', seq, eventId });
-    const bytes = Buffer.alloc(20_000, seq % 251);
-    await confirmed(async () => {
-      const { gone: _none, ...stored } = await spool.write({ seq, index: 0, lane: 'alarm' }, bytes);
-      await store.updateMedia([{ seq, lane: 'alarm', index: 0, at: 1, state: 'ready', ...stored, mime: 'image/jpeg' }]);
-      say({ what: 'picture', seq, file: stored.file, sha256: stored.sha256 });
-    });
+    for (const { index, kind } of event.media) {
+      const of = { seq, index, kind, lane: 'alarm' as const };
+      const bytes = Buffer.alloc(20_000, (seq + index) % 251);
+      await confirmed(async () => {
+        // A clip is written by another program, which syncs nothing.
+        const { gone: _none, ...stored } =
+          kind === 'snapshot' ? await spool.write(of, bytes) : await spool.take(of, (part) => writeFile(part, bytes));
+        await store.updateMedia([{ seq, index, lane: 'alarm', at: 1, state: 'ready', ...stored }]);
+        say({ what: 'picture', seq, index, file: stored.file, sha256: stored.sha256 });
+      });
+    }
     await pause(Number(pauseMs) * 20);
   }
 }

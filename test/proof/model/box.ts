@@ -75,7 +75,7 @@ const cloud = createCloudClient({
 });
 const media = createMedia({
   dir: join(options.dir, 'spool'),
-  budgetBytes: 4_000_000,
+  ...{ budgetBytes: 4_000_000, keepMs: 0, clips: { short_mp4: 10_000, event_mp4: 30_000 } },
   pictures: { snapshot: async (camera) => ({ bytes: pictureOf(tokenOf(camera)), mime: 'image/jpeg' }) },
   table: {
     update: (outcomes) => store.updateMedia(outcomes),

@@ -280,6 +280,22 @@ describe('media rows', () => {
       { index: 1, kind: 'snapshot', camera: 'gate', state: 'failed', reason: 'camera away' },
     ]);
   });
+
+  it('keep what is to be known of a file when it was uploaded, and say instead why one was lost', async () => {
+    const store = await startStore(temporaryDir());
+    await store.commit(commitOf([row(1, { media: plan })]));
+    const file = { file: '1-0.mp4', bytes: 3, sha256: 'ab', mime: 'video/mp4', note: 'begins 2.0 s before the event' };
+    for (const index of [0, 1])
+      await store.updateMedia([{ seq: 1, lane: 'alarm', index, at: 9, state: 'ready', ...file }]);
+    await store.updateMedia([
+      { seq: 1, lane: 'alarm', index: 0, at: 10, state: 'uploaded' },
+      { seq: 1, lane: 'alarm', index: 1, at: 10, state: 'failed', reason: 'lost' },
+    ]);
+    expect((await store.events({ limit: 1 }))[0]?.media).toMatchObject([
+      { state: 'uploaded', reason: file.note },
+      { state: 'failed', reason: 'lost' },
+    ]);
+  });
 });
 
 describe('the memory port', () => {
@@ -380,15 +396,21 @@ describe('bounds', () => {
     const forgotten: string[] = [];
     const onForgotten = (files: readonly string[]) => void forgotten.push(...files);
     const store = await startStore(temporaryDir(), { limits: { siteHistory: 1 }, onForgotten });
-    const media: MediaItem[] = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }];
+    const of = { camera: 'yard', offsetMs: 0 };
+    const media: MediaItem[] = [
+      { index: 0, kind: 'snapshot', ...of },
+      { index: 1, kind: 'event_mp4', ...of },
+    ];
     await store.commit(commitOf([row(1, { media }), row(2), row(3)]));
     const picture = { seq: 1, lane: 'alarm', index: 0, at: 1 } as const;
     const file = { file: '1-0.jpg', bytes: 3, sha256: 'ab', mime: 'image/jpeg' };
     await store.updateMedia([{ ...picture, state: 'ready', ...file }]);
     await store.updateMedia([{ ...picture, state: 'uploaded' }]);
+    await store.updateMedia([{ ...picture, index: 1, state: 'failed', reason: 'no row was written of it' }]);
     await store.settle([settled(1), settled(2), settled(3)]);
     await store.settle([settled(1000)]);
-    await until(() => forgotten.includes('1-0.jpg'));
+    await until(() => forgotten.length === 2);
+    expect(forgotten).toEqual(['1-0.jpg', '1-1.mp4']);
     expect(seqs(await store.events({ limit: 9 }))).toEqual([3]);
   });
 
