@@ -133,6 +133,8 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       await kept.shrinkTo(Math.max(0, budgetBytes - used));
       // Of numbers that were given before, when the database was another.
       await kept.remove(file);
+      // Somebody may have removed it.
+      await mkdir(dir, { recursive: true, mode: 0o700 });
       await settle(join(dir, file));
     } catch (error) {
       used -= bytes;
@@ -185,6 +187,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       const file = nameOf(of);
       const part = `${file}.part`;
       try {
+        await mkdir(dir, { recursive: true, mode: 0o700 });
         await work(join(dir, part));
         const found = await inspect(part);
         if (found === undefined) throw new SitewardError('stream_failed', 'the clip is empty');

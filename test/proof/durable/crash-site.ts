@@ -110,7 +110,8 @@ function doings(site: Site, program: string): Omit<CrashSite, keyof Site> {
           .map(({ event }) => event.event_id),
       );
       const due = record.filter(({ body }) => body.upload_snapshot_count > 0).map(({ event_id }) => event_id);
-      expect(due.filter((id) => !uploads.has(id) && !missed.has(id))).toEqual([]);
+      const lost = due.filter((id) => !uploads.has(id) && !missed.has(id));
+      expect(lost.map((id) => [id, history.find(({ event }) => event.event_id === id)?.media])).toEqual([]);
     },
   };
 }
