@@ -99,6 +99,7 @@ function publicEvent(draft: EventDraft, number: { seq: number; epoch: number; at
       ...(draft.incident !== undefined && { incident_id: `${number.epoch}-${draft.incident}` }),
       ...(draft.zoneName !== undefined && { zone_name: draft.zoneName }),
       ...(draft.zoneType !== undefined && { zone_type: draft.zoneType }),
+      ...(draft.additionalZones !== undefined && { additional_zone_numbers: draft.additionalZones.join(',') }),
       ...(draft.evidence !== undefined &&
         draft.evidence.length > 0 && { evidence: draft.evidence.map((item) => ({ ...item })) }),
       ...(draft.detail !== undefined && { detail: draft.detail }),

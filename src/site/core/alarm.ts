@@ -1,4 +1,11 @@
-import { type ArmingWord, type DeviceId, isoTime, type PartitionId, type ZonePlan } from '#site/model/index.ts';
+import {
+  type ArmingWord,
+  type DeviceId,
+  isoTime,
+  type PartitionId,
+  type ZoneNumber,
+  type ZonePlan,
+} from '#site/model/index.ts';
 import { inCancelWindow, noteTold, takeWaiting, wait, waits } from './abort.ts';
 import { cancel } from './alarm-end.ts';
 import { confirm } from './confirmation.ts';
@@ -24,11 +31,14 @@ export interface Alarm {
   /** The arming is not known or not current; the alarm says so (safety 2). */
   readonly flagged?: boolean;
   readonly detail?: string;
+  /** Of the same alarm, and told by no event of their own. */
+  readonly additionalZones?: readonly ZoneNumber[];
   /** What the rule that let it through knows. */
   readonly evidence?: readonly Evidence[];
 }
 
 const evidenceCap = 16;
+const additionalCap = 24;
 const evidenceMs = 60_000;
 const earlierCap = 4;
 const recentCloseMs = 120_000;
@@ -89,6 +99,9 @@ function tell(
     incident,
     evidence: isHeld ? [...evidence.slice(0, evidenceCap - 1), { type: 'abort_window' }] : evidence,
     ...(alarm.detail === undefined ? {} : { detail: alarm.detail }),
+    ...(alarm.additionalZones === undefined || alarm.additionalZones.length === 0
+      ? {}
+      : { additionalZones: alarm.additionalZones.slice(0, additionalCap) }),
   });
 }
 

@@ -18,21 +18,12 @@ import { deviceName, emit, place } from './events.ts';
 import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
+import { suspect, suspects, withIt, zonesOf } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import {
-  own,
-  partitionOf,
-  partitionPlan,
-  periodOf,
-  setPartition,
-  setPeriod,
-  setZones,
-  type Work,
-  zonePlan,
-} from './work.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
@@ -240,9 +231,6 @@ function modeAfter(before: PartitionState, state: ArmingWord): ArmMode | null {
   return target === undefined || target === 'disarmed' ? null : target;
 }
 
-const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
-  work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);
-
 function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
   return zonesOf(work, plan).find(
     (zone) => behaviour(zone).group === 'entry' && own(work.state.zones, zone.number)?.open === true,
@@ -271,35 +259,19 @@ function triggered(
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
   setPeriod(work, plan.id, { expected: isIn ? undefined : zone.number });
-  raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan), ...(late ? { late } : {}) });
+  const additionalZones = isIn && zone !== undefined ? withIt(work, plan, zone) : [];
+  raise(work, {
+    kind,
+    partition: plan.id,
+    zone,
+    source: sourceOfPanel(plan),
+    additionalZones,
+    ...(late ? { late } : {}),
+  });
 }
 
 const sourceOfPanel = ({ panel }: PartitionPlan): string =>
   panel === undefined ? 'panel' : deviceName({ kind: 'panel', id: panel });
-
-const suspects = (work: Work, plan: PartitionPlan): ZonePlan[] =>
-  zonesOf(work, plan).filter((zone) => !['none', 'key'].includes(behaviour(zone).group));
-
-/**
- * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. Fire and the like that
- * are in alarm were told by themselves: while armed, a burglary is another matter.
- */
-function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): ZonePlan | undefined {
-  const zones = suspects(work, plan);
-  const state = (zone: ZonePlan) => own(work.state.zones, zone.number);
-  const entry = partitionOf(work, plan.id).alarm?.zone;
-  const began = entry === undefined ? undefined : zonePlan(work.plan, entry);
-  const isOther = (zone: ZonePlan) => !wasDisarmed && independent(behaviour(zone).group) && state(zone)?.alarm === true;
-  return (
-    zones.find((zone) => state(zone)?.alarm === true && !isOther(zone)) ??
-    (began === undefined || isOther(began) ? undefined : began) ??
-    zones.find((zone) => {
-      // What another panel sees is not why this one has triggered.
-      const isOwn = zone.source.kind === 'panel' && zone.source.id === plan.panel;
-      return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true && !isOther(zone);
-    })
-  );
-}
 
 /**
  * A zone in alarm, by the word of its panel. It is raised at once; `triggered`, when it comes, is then the same

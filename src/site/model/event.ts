@@ -70,6 +70,8 @@ export const siteEvent = z.strictObject({
     incident_id: z.string().optional(),
     zone_name: z.string().optional(),
     zone_type: z.string().optional(),
+    /** Further zones of the one alarm, separated by commas as the service writes them. */
+    additional_zone_numbers: z.string().max(512).optional(),
     /** What was seen, for the person who scores the alarm; names and numbers only. */
     evidence: z
       .array(z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])))
@@ -148,6 +150,8 @@ export interface EventDraft {
   readonly incident?: string;
   readonly zoneName?: string;
   readonly zoneType?: string;
+  /** Further zones of the one alarm; at most 24. */
+  readonly additionalZones?: readonly ZoneNumber[];
   readonly evidence?: readonly Readonly<Record<string, string | number | boolean>>[];
   readonly arming?: { readonly state: z.infer<typeof armingWord>; readonly seq: number };
   readonly detail?: string;

@@ -110,3 +110,26 @@ describe('an alarm whose kind its panel says', () => {
     }
   });
 });
+
+describe('several zones of one alarm', () => {
+  it('that waited for the verdict of their panel stand in its one event', () => {
+    const site = world(panelHouse());
+    const inAlarm = (number: string): Signal => ({ kind: 'zone', source, zone: number, alarm: true, replay: false });
+    tell(site, link, isIn('disarmed'));
+    expect(tell(site, inAlarm('2'), inAlarm('3'), inAlarm('10'))).toEqual(['fire active 10']);
+    tell(site, { kind: 'zone', source, zone: '10', alarm: false, replay: false });
+    const [event] = site.events(site.signal(isIn('triggered'))).filter(({ class: about }) => about === 'alarm');
+    expect(event).toMatchObject({ zone: '2', additionalZones: ['3'] });
+    // Those that were told by an event of their own do not stand in another.
+    tell(
+      site,
+      isIn('disarmed'),
+      alarm(false),
+      { ...inAlarm('3'), alarm: false } as Signal,
+      isIn('armed_away'),
+      inAlarm('2'),
+    );
+    expect(site.events(site.signal(inAlarm('3')))).toMatchObject([{ zone: '3' }]);
+    expect(tell(site, isIn('triggered'))).toEqual([]);
+  });
+});
