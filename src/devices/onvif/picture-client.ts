@@ -41,7 +41,7 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
       const reply = await device.http.request(request);
       const next = redirectTarget(reply, url);
       if (next !== undefined) url = next;
-      else if (reply.status === 401) answerChallenge(reply.challenges, proof !== undefined);
+      else if (reply.status === 401) answerChallenge(reply.challenges, proof !== undefined, sends === 0);
       else {
         if (proof !== undefined) latch.accepted();
         return checked(reply.status, reply.body, takenAt);
@@ -57,8 +57,11 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     return digest.authorize('GET', `${url.pathname}${url.search}`, username, password);
   }
 
-  /** Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else. */
-  function answerChallenge(headers: readonly string[], proofSent: boolean): void {
+  /**
+   * Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else.
+   * Only a nonce of an earlier picture can be too old: some firmware says `stale` of every wrong password.
+   */
+  function answerChallenge(headers: readonly string[], proofSent: boolean, isEarlier: boolean): void {
     const challenges = parseChallenges(headers);
     const challenge = pickDigest(challenges);
     if (device.username === undefined || (challenge === undefined && !offersBasic(challenges))) {
@@ -67,7 +70,8 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
         'The camera wants credentials for its pictures that siteward does not have',
       );
     }
-    if (proofSent && challenge?.stale !== true && latch.refused()) throw latch.error();
+    const isOld = isEarlier && challenge?.stale === true;
+    if (proofSent && !isOld && latch.refused()) throw latch.error();
     if (challenge !== undefined) digest.learn(challenge);
     scheme = challenge !== undefined ? 'digest' : 'basic';
   }

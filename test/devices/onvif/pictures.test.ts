@@ -92,6 +92,37 @@ describe('a picture', () => {
     expect(pictures().map((one) => one.headers.authorization !== undefined)).toEqual([false, true]);
   });
 
+  it('with a wrong password that the camera always calls stale is tried twice', async () => {
+    let tries = 0;
+    const { take } = await yard({
+      before: pictured((request) => {
+        if (request.headers.authorization !== undefined) tries += 1;
+        const challenge = `Digest realm="pics", nonce="n${tries}", qop="auth", stale=true`;
+        return { status: 401, headers: { 'www-authenticate': challenge } };
+      }),
+    });
+    for (let n = 0; n < 3; n += 1) await expect(take()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tries).toBe(2);
+  });
+
+  it('whose nonce serves once is taken again and again', async () => {
+    let nonce = 0;
+    const { take } = await yard({
+      before: pictured((request) => {
+        const expected = { user: 'u', password: 'secret-word', realm: 'pics', nonce: `n${nonce}` };
+        const wrong = checkDigest(request, expected);
+        nonce += 1;
+        if (wrong === undefined) return undefined;
+        const stale = request.headers.authorization === undefined ? '' : ', stale=true';
+        return {
+          status: 401,
+          headers: { 'www-authenticate': `Digest realm="pics", nonce="n${nonce}", qop="auth"${stale}` },
+        };
+      }),
+    });
+    for (let n = 0; n < 4; n += 1) expect((await take()).bytes.length).toBeGreaterThan(0);
+  });
+
   it('with a wrong password is tried twice, then not at all, and the events go on', async () => {
     const { take, pictures, made } = await yard({
       before: pictured(() => ({
