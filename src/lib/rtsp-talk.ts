@@ -105,11 +105,14 @@ export function rtspTalk(options: {
     toReader(encodeRtsp(withHeader(answer, 'cseq', own && `CSeq: ${own}`)));
   }
 
-  /** Whether another try makes sense: after the first question, and when the nonce was too old, which not all cameras say. */
+  /**
+   * Whether another try makes sense: after the first question, and when the nonce has grown old. That is taken from the
+   * password's having been right before: some cameras do not call it stale, and some call every wrong password so.
+   */
   function learn(answer: RtspMessage, asked: Asked): boolean {
     const challenges = parseChallenges(headersNamed(answer, 'www-authenticate'));
     const challenge = pickDigest(challenges);
-    const isOld = challenge !== undefined && (challenge.stale || isAccepted);
+    const isOld = challenge !== undefined && isAccepted;
     if (camera.username === undefined || asked.sends >= sendsCap || (asked.proven && !isOld)) return false;
     if (challenge !== undefined) digest.learn(challenge);
     // The password in clear is sent only to who offers nothing else.

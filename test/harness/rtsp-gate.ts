@@ -12,7 +12,7 @@ export interface RtspGate {
 
 /**
  * Stands before the test server and asks for passwords in ways that GStreamer does not: digest with SHA-256, nonces that
- * grow old without a word, Basic. Reads one request per chunk, as clients send them.
+ * grow old, Basic. Whatever it refuses it calls stale, as some cameras do. Reads one request per chunk, as clients send them.
  */
 export async function startRtspGate(options: {
   before: string;
@@ -26,14 +26,18 @@ export async function startRtspGate(options: {
   const target = new URL(options.before);
   const requests: string[] = [];
   const sockets = new Set<Socket>();
+  let tried = false;
   let uses = 0;
   let nonce = 0;
 
   const challenge = () =>
-    scheme === 'basic' ? 'Basic realm="cam"' : `Digest realm="cam", nonce="n${nonce}", algorithm=SHA-256, qop="auth"`;
+    scheme === 'basic'
+      ? 'Basic realm="cam"'
+      : `Digest realm="cam", nonce="n${nonce}", algorithm=SHA-256, qop="auth", stale=${tried}`;
 
   function isGood(request: string): boolean {
     const given = /^Authorization: (.*)\r$/im.exec(request)?.[1];
+    tried = given !== undefined;
     if (given === undefined) return false;
     if (scheme === 'basic') return given === `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
     uses += 1;

@@ -74,7 +74,7 @@ test.each(['sha-256', 'basic'] as const)('ffmpeg reads a stream of a camera that
   }),
 );
 
-test('a nonce that grew old without a word is no wrong password', () =>
+test('a nonce that grew old is no wrong password', () =>
   using(async (keep) => {
     const server = keep(await startRtspServer());
     const gate = keep(await startRtspGate({ before: server.url, ...user, scheme: 'sha-256', nonceUses: 2 }));
