@@ -15,10 +15,18 @@ export interface PictureSource {
   snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
 }
 
+export interface StreamSource {
+  /**
+   * Runs `work` with an rtsp address of this machine at which the camera's stream can be read, once and without a
+   * password, until `work` settles. Where the camera is to blame rejects with `camera_unreachable`, `camera_auth`,
+   * `camera_certificate`, `camera_fault`, `camera_bad_answer` or `deadline`, otherwise as `work` does.
+   */
+  read<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
+}
+
 /**
- * Runs `work` with an rtsp address of this machine at which the camera's stream can be read, once, by TCP and without a
- * password, until `work` settles. Where the camera is to blame rejects with `camera_unreachable`, `camera_auth`,
- * `camera_certificate`, `camera_fault`, `camera_bad_answer` or `deadline`, otherwise as `work` does.
+ * Lends the address under which ffmpeg may read a camera's stream, one reader, while `work` lasts. Rejects as `stream`, or
+ * as `work`.
  */
 export type OpenStream = <T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>) => Promise<T>;
 
@@ -35,7 +43,7 @@ export interface ClipOrder {
 export interface ClipSource {
   /**
    * Writes an MP4 that begins with a key frame and resolves with the moment of that frame, which may be before or after
-   * the one asked for. Rejects as `OpenStream` does; what it has written then may be left behind.
+   * the one asked for. Rejects as `StreamSource.read` does; what it has written then may be left behind.
    */
   clip(order: ClipOrder, signal: AbortSignal): Promise<{ readonly startedMono: number }>;
 }

@@ -5,7 +5,7 @@ import { readJpeg } from '#lib/jpeg.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { maxFrameBytes, oneJpeg } from './clips.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
-import type { OpenStream, Picture, PictureSource } from './ports.ts';
+import type { Picture, PictureSource, StreamSource } from './ports.ts';
 
 /** A camera that shows no picture by then leaves time for one from its stream (bug 56). */
 const patienceMs = 5000;
@@ -29,16 +29,16 @@ const passing: ReadonlySet<string> = new Set([
  */
 export function createStills(options: {
   pictures: PictureSource;
-  open: OpenStream;
+  streams: StreamSource;
   ffmpeg: Ffmpeg;
   clock: Clock;
 }): PictureSource {
-  const { pictures, open, ffmpeg, clock } = options;
+  const { pictures, streams, ffmpeg, clock } = options;
   /** Until when the stream of a camera is asked first. */
   const streamFirst = new BoundedMap<string, number>(camerasCap);
 
   async function ofStream(camera: string, signal: AbortSignal): Promise<Picture> {
-    const bytes = await open(camera, signal, (url) => {
+    const bytes = await streams.read(camera, signal, (url) => {
       const args = [...nextKeyFrame(url), ...oneJpeg];
       return ffmpeg.run({ kind: 'frame', args, deadlineMs: frameDeadlineMs, maxBytes: maxFrameBytes }, signal);
     });

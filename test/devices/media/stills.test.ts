@@ -26,10 +26,12 @@ async function yard(options: { stream?: RtspServerOptions | ErrorCode; program?:
         return house.answer(signal);
       },
     },
-    async open(_camera, _signal, work) {
-      asked.push('stream');
-      if (server === undefined) throw failure(stream as ErrorCode);
-      return work(server.url);
+    streams: {
+      async read(_camera, _signal, work) {
+        asked.push('stream');
+        if (server === undefined) throw failure(stream as ErrorCode);
+        return work(server.url);
+      },
     },
     ffmpeg: createFfmpeg({ processes: 1, program }),
     clock,
