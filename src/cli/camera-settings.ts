@@ -31,7 +31,15 @@ export function configuredDevice(text: string, file: string): ConfiguredDevice |
     id: text,
     device(withPassword) {
       if (withPassword) mustBeReadable(file, path);
-      const { url, username, password, tls_fingerprint: fingerprint, addresses, topics } = entry;
+      const {
+        url,
+        username,
+        password,
+        tls_fingerprint: fingerprint,
+        addresses,
+        topics,
+        basic_login: basicLogin,
+      } = entry;
       return {
         url,
         username,
@@ -39,6 +47,7 @@ export function configuredDevice(text: string, file: string): ConfiguredDevice |
         fingerprint,
         addresses,
         topics,
+        basicLogin,
         snapshotUrl: found.snapshotUrl,
         discreet: true,
       };

@@ -13,6 +13,8 @@ export interface RtspCamera {
   readonly judge?: (shown: { readonly fingerprint: string; readonly vouched: boolean }, host: string) => Promise<void>;
   /** Told once per connection that wants the password whether it was accepted. */
   readonly judged?: (isAccepted: boolean) => void;
+  /** Throws where the password must not be sent in clear. */
+  readonly basic?: () => void;
 }
 
 /** A request the camera has not answered. */
@@ -117,6 +119,7 @@ export function rtspTalk(options: {
     if (challenge !== undefined) digest.learn(challenge);
     // The password in clear is sent only to who offers nothing else.
     scheme = challenge !== undefined ? 'digest' : offersBasic(challenges) ? 'basic' : 'none';
+    if (scheme === 'basic') camera.basic?.();
     return scheme !== 'none';
   }
 

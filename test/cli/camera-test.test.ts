@@ -121,6 +121,23 @@ describe('siteward camera test', () => {
     expect({ made: model.made, live: model.live.size }).toEqual({ made: 1, live: 0 });
   });
 
+  it('gives a camera of the site no password in clear, which the daemon may know to be wrong', async () => {
+    const basic = (request: Seen): Reply | undefined =>
+      request.operation === '' && request.headers.authorization === undefined
+        ? { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } }
+        : undefined;
+    const { url, seen } = await camera({ before: basic });
+    const about = `id: yard, url: "${url}", username: ${user}, password: { file: ${secret()} }`;
+    const shut = configuration(`cameras: [ { ${about} } ]`);
+    const { document } = await tested(['yard', '--config', shut]);
+    const picture = () => document.steps.find(({ step }) => step === 'picture');
+    expect(picture()).toMatchObject({ result: 'failed', text: expect.stringContaining('basic_login') });
+    expect(seen.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
+    const open = configuration(`cameras: [ { ${about}, basic_login: true } ]`);
+    const again = await tested(['yard', '--config', open]);
+    expect(again.document.steps.find(({ step }) => step === 'picture')).toMatchObject({ result: 'ok' });
+  });
+
   it('stops after two refusals of the password, and says what may be wrong', async () => {
     const { url, seen } = await camera({ before: locked });
     const { code, document, out } = await tested([url, '--user', user, '--password-stdin'], 'wrong-one\n');

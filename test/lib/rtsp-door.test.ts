@@ -103,6 +103,18 @@ test.each(['sha-256', 'basic'] as const)('a wrong password costs one try (%s)', 
   }),
 );
 
+test('a camera that must not have the password in clear does not get it', () =>
+  using(async (keep) => {
+    const server = keep(await startRtspServer());
+    const gate = keep(await startRtspGate({ before: server.url, ...user, scheme: 'basic' }));
+    const never = new SitewardError('camera_auth', 'not in clear');
+    const basic = () => {
+      throw never;
+    };
+    await expect(lendRtsp({ url: gate.url, ...user, password, basic }, onePicture)).rejects.toBe(never);
+    expect(gate.tries).toBe(0);
+  }));
+
 test('a stream that wants a password where none is configured', () =>
   using(async (keep) => {
     const server = keep(await startRtspServer({ user }));

@@ -24,9 +24,9 @@ export interface UnknownTopic {
 
 /**
  * `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken; `mute`: it
- * answers, but sends nothing where it did before.
+ * answers, but sends nothing where it did before; `basic_asked`: it asks for the password in clear, and is not given it.
  */
-export type CameraWarningCode = 'taken_over' | 'event_flood' | 'mute';
+export type CameraWarningCode = 'taken_over' | 'event_flood' | 'mute' | 'basic_asked';
 
 /** What a technician should know though events arrive. */
 export interface CameraWarning {

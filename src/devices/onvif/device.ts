@@ -7,6 +7,7 @@ import type { XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
 import type { MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
+import { type ClearLogin, clearLogin } from './clear-login.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
 import { type CameraHttp, cameraHttp, type HttpReply, type HttpRequest } from './http.ts';
 import { latchMemory } from './latch-memory.ts';
@@ -40,6 +41,7 @@ export interface Device {
   readonly http: CameraHttp;
   readonly clock: DeviceClock;
   readonly latch: AuthLatch;
+  readonly clear: ClearLogin;
   readonly username: string | undefined;
   readonly password: string;
   /**
@@ -77,11 +79,14 @@ export function createDevice(options: {
   authHoldMs: number;
   /** Where refused logins are kept over a restart. */
   kept?: { readonly id: string; readonly memory: MemoryPort } | undefined;
+  /** Whether it may have the password in clear; `unless_better`: as long as it never took a better proof. */
+  basicLogin?: boolean | 'unless_better' | undefined;
 }): Device {
   const base = new URL(options.url);
   const http = cameraHttp({ pin: options.pin });
   const clock = deviceClock(options.clock);
   const latch = authLatch(options.clock, options.authHoldMs);
+  const clear = clearLogin({ kept: options.kept, basicLogin: options.basicLogin });
   const username = options.username;
   const password = options.password?.reveal() ?? '';
   const refusals =
@@ -213,6 +218,7 @@ export function createDevice(options: {
           startIsNews = true;
           clock.accepted();
           await refusals?.accepted();
+          await clear.better();
         }
         return verdict.reply;
       }
@@ -273,7 +279,7 @@ export function createDevice(options: {
   }
 
   return {
-    ...{ base, http, clock, latch, username, password, call, readClock, recall },
+    ...{ base, http, clock, latch, clear, username, password, call, readClock, recall },
     get authenticated() {
       return authenticated;
     },

@@ -68,6 +68,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   const device = createDevice({
     ...{ url, username, password, pin, clock, authHoldMs },
     kept: { id: source.id, memory },
+    basicLogin: entry.basic_login === true || 'unless_better',
   });
   const reads = createReads(device, addresses);
   const recent = recentMessages(() => clock.wall());

@@ -41,6 +41,12 @@ const device = {
     .enum(['repaired', 'as_reported'])
     .default('repaired')
     .describe('Whether host and port that the device reports are replaced by those of url'),
+  basic_login: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether the device may have the password in clear (HTTP Basic) for pictures and streams, though it takes a better proof for events',
+    ),
   topics: topicMappings,
 };
 

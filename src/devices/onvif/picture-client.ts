@@ -27,7 +27,7 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     let url = start;
     for (let sends = 0; sends < maxSends; sends += 1) {
       const takenAt = clock.wall();
-      const proof = authorization(url);
+      const proof = await authorization(url);
       const headers: Record<string, string> = proof === undefined ? {} : { authorization: proof };
       const request = {
         url,
@@ -41,27 +41,42 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
       const reply = await device.http.request(request);
       const next = redirectTarget(reply, url);
       if (next !== undefined) url = next;
-      else if (reply.status === 401) answerChallenge(reply.challenges, proof !== undefined, sends === 0);
+      else if (reply.status === 401)
+        answerChallenge(reply.challenges, { url, proofSent: proof !== undefined, isEarlier: sends === 0 });
       else {
-        if (proof !== undefined) latch.accepted();
+        if (proof !== undefined) await accepted();
+        device.clear.answered();
         return checked(reply.status, reply.body, takenAt);
       }
     }
     throw new SitewardError('camera_bad_answer', 'The camera asks for credentials or redirects again and again');
   }
 
-  function authorization(url: URL): string | undefined {
-    const { username, password } = device;
-    if (username === undefined || scheme === 'none') return undefined;
+  async function accepted(): Promise<void> {
+    latch.accepted();
+    if (scheme === 'digest') await device.clear.better();
+  }
+
+  async function authorization(url: URL): Promise<string | undefined> {
+    const { username, password, clear } = device;
+    if (username === undefined) return undefined;
+    await clear.recall();
+    // What was right may not be any more: it has to ask again.
+    if (scheme === 'basic' && !clear.allows(url)) scheme = 'none';
+    if (scheme === 'none') return undefined;
     if (scheme === 'basic') return basicAuthorization(username, password);
     return digest.authorize('GET', `${url.pathname}${url.search}`, username, password);
   }
 
   /**
-   * Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else.
+   * Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else,
+   * now and ever.
    * Only a nonce of an earlier picture can be too old: some firmware says `stale` of every wrong password.
    */
-  function answerChallenge(headers: readonly string[], proofSent: boolean, isEarlier: boolean): void {
+  function answerChallenge(
+    headers: readonly string[],
+    { url, proofSent, isEarlier }: { url: URL; proofSent: boolean; isEarlier: boolean },
+  ): void {
     const challenges = parseChallenges(headers);
     const challenge = pickDigest(challenges);
     if (device.username === undefined || (challenge === undefined && !offersBasic(challenges))) {
@@ -72,7 +87,8 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     }
     const isOld = isEarlier && challenge?.stale === true;
     if (proofSent && !isOld && latch.refused()) throw latch.error();
-    if (challenge !== undefined) digest.learn(challenge);
+    if (challenge === undefined) device.clear.check(url);
+    else digest.learn(challenge);
     scheme = challenge !== undefined ? 'digest' : 'basic';
   }
 

@@ -18,7 +18,7 @@ export function placeMemory(
     const before = await memory.get(addressKey);
     isKnown = before === origin;
     if (isKnown || before === undefined) return;
-    for (const what of ['pin', 'subscription', 'learned', 'login']) await memory.delete(`onvif/${what}/${id}`);
+    for (const what of ['pin', 'subscription', 'learned', 'login', 'proof']) await memory.delete(`onvif/${what}/${id}`);
   }
 
   /** Once; a memory that failed is tried again with the next question. */

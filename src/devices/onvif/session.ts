@@ -133,7 +133,11 @@ export class CameraSession {
       reachable: this.#reachable,
       ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
       flowing,
-      warnings: [...this.#warnings.active(now), ...(this.up && flowing === 'no' ? [mute] : [])],
+      warnings: [
+        ...this.#warnings.active(now),
+        ...(this.up && flowing === 'no' ? [mute] : []),
+        ...(device.clear.warning === undefined ? [] : [{ code: 'basic_asked' as const, text: device.clear.warning }]),
+      ],
       ...(rebootSeenAt !== undefined && { rebootSeenAt }),
       ...(lastEventAt !== undefined && { lastEventAt }),
       ...(this.#lastPullAt !== undefined && { lastPullAt: this.#lastPullAt }),

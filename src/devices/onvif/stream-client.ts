@@ -19,14 +19,17 @@ export function createStreamClient(options: {
   authHoldMs: number;
 }): StreamClient {
   const { device, password, pin } = options;
+  const { clear } = device;
   // As with pictures: streams may have users of their own, whose refusal must not end the events.
   const latch = authLatch(options.clock, options.authHoldMs);
   return {
     async lend(url, work) {
       device.latch.check();
       latch.check();
+      await clear.recall();
+      const basic = () => clear.check(new URL(url));
       const judged = (isAccepted: boolean) => (isAccepted ? latch.accepted() : void latch.refused());
-      return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged }, work);
+      return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged, basic }, work);
     },
   };
 }

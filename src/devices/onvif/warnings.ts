@@ -1,7 +1,7 @@
 import type { CameraWarning, CameraWarningCode } from './camera.ts';
 
-/** Those that are noted at a sign; `mute` is looked up when it is asked for. */
-type Noted = Exclude<CameraWarningCode, 'mute'>;
+/** Those that are noted at a sign; the others are looked up when they are asked for. */
+type Noted = Exclude<CameraWarningCode, 'mute' | 'basic_asked'>;
 
 /** What a technician should know though events arrive. A warning ends when its sign was not seen for `holdMs`. */
 export interface Warnings {

@@ -123,6 +123,60 @@ describe('a picture', () => {
     for (let n = 0; n < 4; n += 1) expect((await take()).bytes.length).toBeGreaterThan(0);
   });
 
+  it('never gets the password in clear from who took a digest before, also after a restart, and is told', async () => {
+    let isReal = true;
+    const expected = { user: 'u', password: 'secret-word', realm: 'pics', nonce: 'n1' };
+    const before = pictured((request) => {
+      if (isReal && checkDigest(request, expected) === undefined) return undefined;
+      const wanted = isReal ? 'Digest realm="pics", nonce="n1", qop="auth"' : 'Basic realm="pics"';
+      return { status: 401, headers: { 'www-authenticate': wanted } };
+    });
+    const { model, server, take, pictures, made } = await yard({ before });
+    await take();
+    isReal = false;
+    await expect(take()).rejects.toMatchObject({
+      code: 'camera_auth',
+      message: expect.stringContaining('basic_login'),
+    });
+    expect(made.cameras.status()[0]?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+    await made.cameras.stop();
+    const again = harness([{ id: 'yard', url: server.url, ...login }], { memory: made.memory });
+    opened.push(again.cameras);
+    await again.cameras.start(forever);
+    await until(() => links(again.signals).includes(true), 'the link again');
+    await expect(again.cameras.snapshot('yard', forever)).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(pictures().filter((one) => String(one.headers.authorization).startsWith('Basic'))).toEqual([]);
+    isReal = true;
+    await again.cameras.snapshot('yard', forever);
+    expect(again.cameras.status()[0]?.warnings).toEqual([]);
+    expect(model.made).toBeGreaterThan(1);
+  });
+
+  it.each([false, true])(
+    'in clear goes to a device that takes a token for its events only if basic_login: %s',
+    async (basic_login) => {
+      const right = `Basic ${Buffer.from('u:secret-word').toString('base64')}`;
+      const { take, pictures } = await yard(
+        {
+          before: (request) => {
+            if (request.operation === '')
+              return request.headers.authorization === right
+                ? undefined
+                : { status: 401, headers: { 'www-authenticate': 'Basic realm="x"' } };
+            if (request.operation === 'GetSystemDateAndTime') return undefined;
+            const refusal = checkToken(request.body, 'u', 'secret-word', Date.now());
+            return refusal === undefined ? undefined : fault('NotAuthorized');
+          },
+        },
+        { basic_login },
+      );
+      const outcome = await take().catch((error) => error.code);
+      if (basic_login) expect(outcome).toMatchObject({ mime: 'image/jpeg' });
+      else expect(outcome).toBe('camera_auth');
+      expect(pictures().some((one) => one.headers.authorization === right)).toBe(basic_login);
+    },
+  );
+
   it('with a wrong password is tried twice, then not at all, and the events go on', async () => {
     const { take, pictures, made } = await yard({
       before: pictured(() => ({

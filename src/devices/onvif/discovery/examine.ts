@@ -23,6 +23,8 @@ export interface Examined {
   readonly fingerprint?: string | undefined;
   readonly addresses?: AddressMode | undefined;
   readonly snapshotUrl?: string | undefined;
+  /** See `basic_login`; a camera of the site has it false, since what it took before is not known here. */
+  readonly basicLogin?: boolean | undefined;
   /** The installer's own meaning of topics. */
   readonly topics?: readonly TopicMapping[] | undefined;
   /** A camera of the site: what it says meanwhile is not told, since a silent call may be among it (safety 4). */
@@ -58,7 +60,8 @@ export async function examine(options: ExamineOptions): Promise<void> {
   if (fingerprint === 'refused') return;
   const { username, password, addresses: mode = 'repaired' } = device;
   const pin = certificatePin({ configured: fingerprint });
-  const camera = createDevice({ url: device.url, username, password, pin, clock, authHoldMs: 15 * 60_000 });
+  const { basicLogin } = device;
+  const camera = createDevice({ url: device.url, username, password, pin, clock, basicLogin, authHoldMs: 15 * 60_000 });
   const all: Examination = { ...options, camera, reads: createReads(camera, mode), mode };
   try {
     if (!(await speaks(all))) return;
