@@ -1,5 +1,5 @@
 import type { Settings } from '#config/index.ts';
-import type { CameraStatus, Cameras, ChannelStatus } from '#devices/onvif/index.ts';
+import type { CameraStatus, ChannelStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
@@ -12,10 +12,12 @@ import { viewOf } from './site-port.ts';
 export function camerasPort({
   house,
   settings,
+  wall,
   note,
 }: {
   house: House;
   settings: () => Settings;
+  wall: () => number;
   note: Note;
 }): CamerasPort {
   const camera = (id: string): CameraPlan => {
@@ -58,7 +60,7 @@ export function camerasPort({
       const device = deviceOf(id);
       if (isSilent(viewOf(house), id))
         throw refused(`the messages of ${id} are not shown: a zone for silent calls hangs on it`);
-      const found = running(house).recent(device, after);
+      const found = part(house.cameras).recent(device, after);
       if (found === undefined) throw unknown(id);
       return {
         last: found.last,
@@ -83,14 +85,14 @@ export function camerasPort({
         throw refused(forbidden);
       }
       said();
-      const { bytes, takenAt } = await running(house).snapshot(id, signal);
-      house.lastPictures?.set(id, takenAt);
+      const { bytes } = await part(house.streams).snapshot(id, signal);
+      house.lastPictures?.set(id, wall());
       return bytes;
     },
 
     async trust(id) {
       const device = deviceOf(id);
-      const fingerprint = await running(house).trust(device);
+      const fingerprint = await part(house.cameras).trust(device);
       void note(auditNotes.certificate(device, fingerprint));
       return { trusted: device, fingerprint };
     },
@@ -102,10 +104,9 @@ const unknown = (id: string) =>
 
 const refused = (message: string) => new SitewardError('camera_refused', message);
 
-function running(house: House): Cameras {
-  if (house.cameras === undefined)
-    throw new SitewardError('stopped', 'the cameras are not running; try again in a moment');
-  return house.cameras;
+function part<T>(found: T | undefined): T {
+  if (found === undefined) throw new SitewardError('stopped', 'the cameras are not running; try again in a moment');
+  return found;
 }
 
 /** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */

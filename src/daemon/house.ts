@@ -1,6 +1,6 @@
 import type { Delivery } from '#cloud/delivery/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
-import type { Media } from '#devices/media/index.ts';
+import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels, Receiver } from '#devices/panels/index.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
@@ -28,6 +28,7 @@ export interface House {
   panels?: Panels | undefined;
   receiver?: Receiver | undefined;
   cameras?: Cameras | undefined;
+  streams?: Streams | undefined;
   /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
   readonly lastPictures?: BoundedMap<string, number>;
   cloudUp?: boolean | undefined;

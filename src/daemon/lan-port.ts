@@ -135,7 +135,7 @@ export function lanPort(options: {
 
     verifications: verificationsPort(house),
     securityType: securityTypePort({ house, clock: options.clock }),
-    cameras: camerasPort({ house, settings: options.settings, note }),
+    cameras: camerasPort({ house, settings: options.settings, wall: options.clock.wall, note }),
 
     outbox: outboxPort({
       house,

@@ -33,6 +33,7 @@ import type { House } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
+import { siteStreams, streamsOf, streamWants } from './streams.ts';
 import { answerSender, siteVerifications, verificationWants } from './verification.ts';
 
 /** Namespace of the ids siteward makes; the bridge's own namespace lies below it. */
@@ -110,6 +111,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
               state(view, changes) {
                 house.lan?.publishState(view, changes);
                 house.arming?.siteChanged(view);
+                house.streams?.review();
               },
               event: (event) => house.lan?.publishEvent(event),
             },
@@ -180,7 +182,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           budgetBytes: media.budget,
           keepMs: media.keep,
           clips: { short_mp4: media.short_clip, event_mp4: media.event_clip },
-          pictures: { snapshot: (camera, signal) => must(house.cameras, 'cameras').snapshot(camera, signal) },
+          pictures: streamsOf(house),
+          streams: streamsOf(house),
           table: {
             update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
             list: (states, limit) => must(house.store, 'store').media(states, limit),
@@ -324,6 +327,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           emit,
         }),
       ),
+    },
+    {
+      // Stops before the cameras whose streams it reads.
+      name: 'streams',
+      wants: streamWants,
+      ...placed(house, 'streams', (next, metrics) => siteStreams(next, metrics, surroundings)),
     },
     {
       name: 'control',

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Settings } from '#config/index.ts';
+import type { Streams } from '#devices/media/index.ts';
 import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
 import { controlApp, lanApp } from '#lan/http/app.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
@@ -46,18 +47,20 @@ function rig(view: SiteView) {
       taken.push(id);
       return 'AA:BB';
     },
+  } as unknown as Cameras;
+  const streams = {
     async snapshot(id: string) {
       taken.push(id);
-      return { bytes: Uint8Array.of(0xff, 0xd8), mime: 'image/jpeg', takenAt: 0 };
+      return { bytes: Uint8Array.of(0xff, 0xd8), mime: 'image/jpeg' };
     },
-  } as unknown as Cameras;
+  } as unknown as Streams;
   const settings = () =>
     ({
       cameras: [{ id: 'yard', url: 'http://192.0.2.10/onvif/device_service', name: 'Yard' }],
       nvrs: [],
     }) as unknown as Settings;
-  const house = { cameras, controller: { view: () => view } as unknown as Controller };
-  const port = camerasPort({ house, settings, note: async (entry) => void audit.push(entry) });
+  const house = { cameras, streams, controller: { view: () => view } as unknown as Controller };
+  const port = camerasPort({ house, settings, wall: () => 0, note: async (entry) => void audit.push(entry) });
   const app = controlApp(fakeLanPort(0, { cameras: port }), quiet);
   return {
     audit,

@@ -24,12 +24,6 @@ export interface StreamSource {
   read<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
 }
 
-/**
- * Lends the address under which ffmpeg may read a camera's stream, one reader, while `work` lasts. Rejects as `stream`, or
- * as `work`.
- */
-export type OpenStream = <T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>) => Promise<T>;
-
 export interface ClipOrder {
   readonly camera: DeviceId;
   /** Monotonic, from when to when; what lies before now comes from the camera's ring, if it keeps one. */

@@ -8,7 +8,7 @@ import { createStreamCutter, type StreamTables } from '#lib/transport-stream.ts'
 import { sleep } from '#lib/wait.ts';
 import type { DeviceId } from '#site/model/index.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
-import type { OpenStream } from './ports.ts';
+import type { StreamSource } from './ports.ts';
 import { createRing, type Footage, type Ring } from './ring.ts';
 
 /** Records streams in memory: all the time where a camera has a pre-roll and its pictures may go out, else for a clip alone. */
@@ -53,7 +53,7 @@ export interface RingsOptions {
   readonly budgetBytes: number;
   /** Cameras of which a picture of now could go out (safety 11). */
   readonly mayKeep: () => readonly DeviceId[];
-  readonly open: OpenStream;
+  readonly streams: StreamSource;
   readonly ffmpeg: Ffmpeg;
   readonly clock: Clock;
   readonly log: Logger;
@@ -152,7 +152,7 @@ export function createRings(options: RingsOptions): Rings {
     const wait = backoff({ baseMs: 1000, capMs: 60_000 });
     while (!abort.signal.aborted) {
       try {
-        await options.open(camera, abort.signal, (url) => follow(camera, recorder, url, wait.reset));
+        await options.streams.read(camera, abort.signal, (url) => follow(camera, recorder, url, wait.reset));
         throw new SitewardError('stream_failed', 'the stream ended');
       } catch (error) {
         if (abort.signal.aborted) return;

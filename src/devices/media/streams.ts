@@ -1,18 +1,26 @@
 import type { Part } from '#lib/health.ts';
 import { createClips } from './clips.ts';
-import { createFfmpeg, type Ffmpeg } from './ffmpeg.ts';
-import type { ClipSource, FrameSource } from './ports.ts';
+import { createFfmpeg } from './ffmpeg.ts';
+import type { ClipSource, FrameSource, PictureSource } from './ports.ts';
 import { createRings, type Rings, type RingsOptions } from './rings.ts';
+import { createStills } from './stills.ts';
 
-/** All that is made of streams: rings, the clips and pictures of them, and ffmpeg for what else wants it. */
-export interface Streams extends Part, ClipSource, FrameSource, Pick<Rings, 'review'> {
-  readonly ffmpeg: Ffmpeg;
-}
+/** All that is made of streams, with one ffmpeg: clips, pictures of what is past, and of now where a camera serves none. */
+export interface Streams extends Part, PictureSource, ClipSource, FrameSource, Pick<Rings, 'review'> {}
 
-export function createStreams(options: Omit<RingsOptions, 'ffmpeg'> & { processes: number }): Streams {
+export function createStreams(
+  options: Omit<RingsOptions, 'ffmpeg'> & {
+    readonly processes: number;
+    /** The cameras' own. */
+    readonly pictures: PictureSource;
+  },
+): Streams {
   const ffmpeg = createFfmpeg(options);
   const rings = createRings({ ...options, ffmpeg });
-  const { clip, frame } = createClips({ rings, ffmpeg, clock: options.clock });
   const { start, stop, health, review } = rings;
-  return { name: 'streams', start, stop, health, review, clip, frame, ffmpeg };
+  return {
+    ...{ name: 'streams', start, stop, health, review },
+    ...createStills({ ...options, ffmpeg }),
+    ...createClips({ ...options, rings, ffmpeg }),
+  };
 }

@@ -53,10 +53,12 @@ async function start(
     preRollMs: new Map(preRollMs === undefined ? [] : [['yard', preRollMs]]),
     budgetBytes,
     mayKeep: () => (house.mayKeep ? ['yard'] : []),
-    async open(_, _signal, work) {
-      house.asked += 1;
-      if (house.refusal !== undefined) throw house.refusal;
-      return work(camera.url);
+    streams: {
+      async read(_, _signal, work) {
+        house.asked += 1;
+        if (house.refusal !== undefined) throw house.refusal;
+        return work(camera.url);
+      },
     },
     ffmpeg,
     clock,

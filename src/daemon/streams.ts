@@ -1,0 +1,65 @@
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { type Settings, views } from '#config/index.ts';
+import {
+  type ClipSource,
+  createStreams,
+  type FrameSource,
+  type PictureSource,
+  type Streams,
+} from '#devices/media/index.ts';
+import type { Cameras } from '#devices/onvif/index.ts';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { mayKeepPast } from '#site/core/index.ts';
+import type { DeviceId } from '#site/model/index.ts';
+import type { House } from './house.ts';
+
+export const streamWants = (settings: Settings): unknown => [
+  settings.media.processes,
+  settings.media.ring_budget,
+  [...preRolls(settings)],
+];
+
+/** Pictures and clips of the cameras. */
+export function siteStreams(
+  settings: Settings,
+  metrics: Registry,
+  { house, clock, log }: { house: House; clock: Clock; log: (part: string) => Logger },
+): Streams {
+  const cameras = (): Cameras => {
+    if (house.cameras === undefined) throw new SitewardError('stopped', 'cameras is not running');
+    return house.cameras;
+  };
+  return createStreams({
+    preRollMs: preRolls(settings),
+    processes: settings.media.processes,
+    budgetBytes: settings.media.ring_budget,
+    mayKeep() {
+      const view = house.controller?.view();
+      const may = view?.plan.cameras.filter((camera) => mayKeepPast(camera, view.partitions)) ?? [];
+      return may.map(({ id }) => id);
+    },
+    streams: { read: async (...of) => cameras().readStream(...of) },
+    pictures: { snapshot: async (...of) => cameras().snapshot(...of) },
+    clock,
+    log: log('streams'),
+    metrics,
+  });
+}
+
+/** Whichever part runs when they are asked for. */
+export function streamsOf(house: House): PictureSource & ClipSource & FrameSource {
+  const running = (): Streams => {
+    if (house.streams === undefined) throw new SitewardError('stopped', 'streams is not running');
+    return house.streams;
+  };
+  return {
+    snapshot: async (...of) => running().snapshot(...of),
+    clip: async (...of) => running().clip(...of),
+    frame: async (...of) => running().frame(...of),
+  };
+}
+
+const preRolls = (settings: Settings): ReadonlyMap<DeviceId, number> =>
+  new Map(views(settings).flatMap(({ id, pre_roll }) => (pre_roll > 0 ? [[id, pre_roll] as const] : [])));
