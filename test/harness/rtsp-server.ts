@@ -62,7 +62,9 @@ async function firstLine(child: ChildProcess): Promise<string> {
 
 /** The numbers in the pictures of a file, or of a stream's first `frames` pictures, decoded by ffmpeg. */
 export async function pictureNumbers(input: string, frames?: number): Promise<readonly number[]> {
-  const transport = input.startsWith('rtsp') ? ['-rtsp_transport', 'tcp'] : [];
+  // Without the last two it looks at a stream for seconds before it begins.
+  const live = ['-rtsp_transport', 'tcp', '-analyzeduration', '500000', '-fpsprobesize', '0'];
+  const transport = input.startsWith('rtsp') ? live : [];
   const count = frames === undefined ? [] : ['-frames:v', String(frames)];
   // One pixel of the scaled picture is the mean of one block.
   const scaled = ['-vf', 'scale=4:4:flags=area', '-pix_fmt', 'gray', '-fps_mode', 'passthrough', '-f', 'rawvideo'];

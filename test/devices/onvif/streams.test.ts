@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { streamAddress } from '#devices/onvif/address.ts';
-import type { CameraOptions } from '#devices/onvif/index.ts';
+import { type CameraOptions, cameraOptions } from '#devices/onvif/index.ts';
 import { streamProfile } from '#devices/onvif/topology.ts';
 import { Secret } from '#lib/secret.ts';
 import { startRtspGate } from '../../harness/rtsp-gate.ts';
@@ -64,8 +64,8 @@ describe('the stream of a camera', () => {
   it('is learned again when it failed', async () => {
     const rtsp = keep(await startRtspServer());
     let address = `${rtsp.url}/old`;
-    const { read, asked } = await yard(() => address);
-    await until(() => asked.length > 0, 'the stream address');
+    const { read, asked, status } = await yard(() => address);
+    await until(() => status()?.stream !== undefined, 'the stream address');
     address = rtsp.url;
     await expect(read()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 404 } });
     expect(await read()).toHaveLength(1);
@@ -173,5 +173,21 @@ describe('an address of a stream that a camera reports', () => {
 
   it.each(['', 'http://10.0.0.9/live', '/live'])('%j is none', (text) => {
     expect(() => streamAddress(text, base, 'repaired')).toThrow('set stream_url');
+  });
+});
+
+describe('stream_url', () => {
+  const said = (stream_url: string) =>
+    cameraOptions
+      .safeParse({ id: 'yard', url: 'http://10.0.0.9/', stream_url })
+      .error?.issues.map((one) => one.message);
+
+  it.each(['rtsp://10.0.0.9:8554/live?x=1', 'rtsps://cam.example/'])('may be %s', (url) => {
+    expect(said(url)).toBe(undefined);
+  });
+
+  it('is no web address, and holds no password', () => {
+    expect(said('http://10.0.0.9/live')).toEqual([expect.stringContaining('rtsp://')]);
+    expect(said('rtsp://u:p@10.0.0.9/live')).toEqual([expect.stringContaining('use username and password')]);
   });
 });
