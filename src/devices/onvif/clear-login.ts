@@ -7,8 +7,8 @@ import type { MemoryPort } from './camera.ts';
  * what was at its place before, took a digest or a token. Who takes its address would else have it for the asking.
  */
 export interface ClearLogin {
-  /** It took a better proof. Kept over a restart. */
-  better(): Promise<void>;
+  /** It took a better proof. Kept over a restart; nobody waits for that. */
+  better(): void;
   /** Takes what earlier runs know. What cannot be read counts as a better proof, and is read again next time. */
   recall(): Promise<void>;
   allows(url: URL): boolean;
@@ -30,7 +30,8 @@ export function clearLogin(options: {
   const { basicLogin = 'unless_better', kept } = options;
   let state: 'unknown' | 'may' | 'must_not' = kept === undefined ? 'may' : 'unknown';
   if (basicLogin === false) state = 'must_not';
-  let isKept = false;
+  let isKept = kept === undefined;
+  let isWriting = false;
   let isAsked = false;
   const key = `onvif/proof/${kept?.id}`;
 
@@ -42,12 +43,15 @@ export function clearLogin(options: {
   const allows = (url: URL): boolean => basicLogin === true || state === 'may' || /^(https|rtsps):$/.test(url.protocol);
 
   return {
-    async better() {
+    better() {
       state = 'must_not';
-      if (isKept) return;
-      await attempt(async (memory) => {
+      if (isKept || isWriting) return;
+      isWriting = true;
+      void attempt(async (memory) => {
         if ((await memory.get(key)) !== 'better') await memory.set(key, 'better');
         isKept = true;
+      }).finally(() => {
+        isWriting = false;
       });
     },
     async recall() {

@@ -218,7 +218,7 @@ export function createDevice(options: {
           startIsNews = true;
           clock.accepted();
           await refusals?.accepted();
-          await clear.better();
+          clear.better();
         }
         return verdict.reply;
       }

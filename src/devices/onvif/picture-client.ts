@@ -44,7 +44,7 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
       else if (reply.status === 401)
         answerChallenge(reply.challenges, { url, proofSent: proof !== undefined, isEarlier: sends === 0 });
       else {
-        if (proof !== undefined) await accepted();
+        if (proof !== undefined) accepted();
         device.clear.answered();
         return checked(reply.status, reply.body, takenAt);
       }
@@ -52,9 +52,9 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     throw new SitewardError('camera_bad_answer', 'The camera asks for credentials or redirects again and again');
   }
 
-  async function accepted(): Promise<void> {
+  function accepted(): void {
     latch.accepted();
-    if (scheme === 'digest') await device.clear.better();
+    if (scheme === 'digest') device.clear.better();
   }
 
   async function authorization(url: URL): Promise<string | undefined> {
@@ -70,8 +70,7 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
 
   /**
    * Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else,
-   * now and ever.
-   * Only a nonce of an earlier picture can be too old: some firmware says `stale` of every wrong password.
+   * now and ever. Only a nonce of an earlier picture can be too old: some firmware says `stale` of every wrong password.
    */
   function answerChallenge(
     headers: readonly string[],

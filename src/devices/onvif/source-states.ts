@@ -41,6 +41,8 @@ interface Group {
   message: Notification;
   /** What is told later is how things stand, not an edge. */
   replay: boolean;
+  /** The message that began what the cap held back, until it is told or over. */
+  heldBack: Notification | undefined;
 }
 
 /** What is on at one camera or channel. */
@@ -61,6 +63,8 @@ export interface SourceStates {
 const entryCap = 500;
 const groupCap = 200;
 const signalsPerSecond = 50;
+/** What a class has beside that: motion without end must not hide the person in it. */
+const ofItsOwn = { most: 10, perSecond: 2 };
 /** How things stand is told at once after each connection, however much there is of it: it is no flood. */
 const greeting = { most: groupCap, perSecond: groupCap / 60 };
 
@@ -70,9 +74,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   const lastValues = new BoundedMap<string, string>(groupCap);
   /** Given up as unknown: the device's present states tell nothing of them until it has told something new. */
   const givenUp = new BoundedMap<string, true>(groupCap);
-  /** Pulses a flood held back, the last of each kind. */
+  /** What a flood held back and is over, the last of each kind. */
   const late = new BoundedMap<string, DetectionSignal>(groupCap);
   const bucket = tokenBucket({ most: signalsPerSecond, perSecond: signalsPerSecond });
+  const owns = new Map<DetectionClass, TokenBucket>();
   const greetings = tokenBucket(greeting);
 
   function pulse({ row, message, reading, present, now }: Heard, signals: Signal[]): 'done' | 'flood' {
@@ -143,6 +148,7 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
       told: undefined,
       message,
       replay: true,
+      heldBack: undefined,
     };
     groups.set(id, made);
     return made;
@@ -166,17 +172,36 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   /** Tells a group's state if it differs from what was told last. Over the cap only inputs are told until there is room again. */
   function settle(group: Group, now: number, signals: Signal[]): 'done' | 'flood' {
     const on = group.shownBy.size > 0;
+    if (!on) over(group);
     if (on === group.told) return 'done';
     const isRoom = (group.replay && greetings.take(now, 0)) || mayTell(group.detection, now);
-    if (!isRoom && !neverWaits(group.detection)) return 'flood';
+    if (!isRoom && !neverWaits(group.detection)) {
+      if (on && !group.replay && isSighting(group.detection)) group.heldBack ??= group.message;
+      return 'flood';
+    }
+    group.heldBack = undefined;
     group.told = on;
     signals.push(signalOf(group, group.message, { active: on, pulse: false, replay: group.replay }));
     return isRoom ? 'done' : 'flood';
   }
 
-  /** What nobody has to act on leaves half of the room to the rest. */
+  /** Nobody was told that it began: told as a pulse when there is room. */
+  function over(group: Group): void {
+    const { heldBack, detection, item } = group;
+    if (heldBack === undefined) return;
+    group.heldBack = undefined;
+    late.set(`${detection}|${item ?? ''}`, signalOf(group, heldBack, { active: true, pulse: true, replay: false }));
+  }
+
+  /** What nobody has to act on leaves half of the common room to the rest. */
   const mayTell = (detection: DetectionClass, now: number): boolean =>
-    bucket.take(now, isSighting(detection) ? 0 : signalsPerSecond / 2);
+    bucket.take(now, isSighting(detection) ? 0 : signalsPerSecond / 2) || ownOf(detection).take(now, 0);
+
+  function ownOf(detection: DetectionClass): TokenBucket {
+    const own = owns.get(detection) ?? tokenBucket(ofItsOwn);
+    owns.set(detection, own);
+    return own;
+  }
 
   function signalOf(
     { detection, item, token }: Pick<Group, 'detection' | 'item' | 'token'>,
@@ -223,7 +248,8 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
       }
       // What was given up has ended, and what the cap held back is told.
       for (const group of groups.values()) {
-        if (group.told !== undefined || group.shownBy.size > 0) settle(group, now, signals);
+        const isNews = group.told !== undefined || group.shownBy.size > 0 || group.heldBack !== undefined;
+        if (isNews) settle(group, now, signals);
       }
       return signals;
     },
@@ -280,6 +306,8 @@ function itemOf(row: TopicRow, message: Notification, detection: DetectionClass)
 /** Object ids stay apart (one field, several people); everything else that names the source, too. */
 const entryId = (message: Notification, part: string) =>
   [message.topic, JSON.stringify(message.source), JSON.stringify(message.key), part].join('|');
+
+type TokenBucket = ReturnType<typeof tokenBucket>;
 
 function tokenBucket({ most, perSecond }: { most: number; perSecond: number }) {
   let tokens = most;
