@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CrashPoint, crashPoints } from '#lib/crash-point.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { type CrashSite, startCrashSite } from './durable/crash-site.ts';
+import { uploadedIn } from './durable/record.ts';
 
 /** Issue 4, proof: the daemon ends at every step of its durable work, once at each. */
 const salvage = ['salvage.aside', 'salvage.begun', 'salvage.slice'] as const satisfies readonly CrashPoint[];
@@ -35,11 +36,16 @@ describe('a daemon that ends', () => {
     await site.daemon.restart();
     await site.burglary();
     await site.nothingIsLost();
-    const uploads = (await site.cloud.uploads()).length;
+    const uploads = await site.cloud.uploads();
     process.stdout.write(
-      `${site.lan.events.length} events shown, ${(await site.cloud.events()).length} in the cloud, ${uploads} pictures\n`,
+      `${site.lan.events.length} events shown, ${(await site.cloud.events()).length} in the cloud, ${uploads.length} pictures\n`,
     );
-    expect(uploads).toBeGreaterThan(3);
+    expect(uploads.length).toBeGreaterThan(3);
+    await site.daemon.stop();
+    const contents = uploads.map(({ event_id, sha256 }) => `${event_id} ${sha256}`);
+    const onRecord = uploadedIn(join(site.folder, 'state'));
+    expect(onRecord.length).toBeGreaterThan(0);
+    expect(onRecord.filter((one) => !contents.includes(one))).toEqual([]);
   });
 
   it.each(salvage)('at %s still brings back what a damaged file held', { timeout: 90_000 }, async (name) => {

@@ -437,16 +437,21 @@ describe('after a restart', () => {
     expect(media?.health().facts).toMatchObject({ spoolBytes: 2 });
   });
 
-  it('syncs the file, its name and the folder, in this order, before anything refers to it', () => {
+  it.each([
+    ['of a picture', '1-0.jpg', "write({ ...of, kind: 'snapshot' }, new Uint8Array(9))"],
+    ['of a clip', '1-0.mp4', "take({ ...of, kind: 'short_mp4' }, (part) => writeFile(part, new Uint8Array(9)))"],
+  ])('%s syncs the file, its name and the folder, in this order, before anything refers to it', (_what, name, call) => {
     const spool = join(import.meta.dirname, '..', '..', '..', 'src', 'devices', 'media', 'spool.ts');
     const script = join(dir, 'write.ts');
     const place = JSON.stringify(join(dir, 'state', 'spool'));
     writeFileSync(
       script,
-      `import { createSpool } from ${JSON.stringify(spool)};
+      `import { writeFile } from 'node:fs/promises';
+import { createSpool } from ${JSON.stringify(spool)};
 const spool = createSpool({ dir: ${place}, budgetBytes: 1000, keepMs: 0, wall: Date.now });
 await spool.open();
-await spool.write({ seq: 1, index: 0, lane: 'alarm', kind: 'snapshot' }, new Uint8Array(9));
+const of = { seq: 1, index: 0, lane: 'alarm' };
+await spool.${call};
 process.stderr.write('REFERRED');`,
     );
     const trace = join(dir, 'trace');
@@ -459,9 +464,9 @@ process.stderr.write('REFERRED');`,
     const last = (pattern: RegExp) => lines.findLastIndex((line) => pattern.test(line));
     const order = [
       at(/fsync\(\d+<[^>]*\/state>/),
-      at(/write\(\d+<[^>]*1-0\.jpg\.part>/),
-      at(/fsync\(\d+<[^>]*1-0\.jpg\.part>/),
-      at(/rename\("[^"]*1-0\.jpg\.part"/),
+      at(new RegExp(`write\\(\\d+<[^>]*${name}\\.part>`)),
+      at(new RegExp(`fsync\\(\\d+<[^>]*${name}\\.part>`)),
+      at(new RegExp(`rename\\("[^"]*${name}\\.part"`)),
       last(/fsync\(\d+<[^>]*\/state\/spool>/),
       at(/REFERRED/),
     ];

@@ -109,3 +109,14 @@ function read(path: string) {
 
 const hashOf = (path: string): string =>
   existsSync(path) ? createHash('sha256').update(readFileSync(path)).digest('hex') : '';
+
+/** Event and hash of each picture that `site.db` has on record as uploaded. */
+export function uploadedIn(dir: string): readonly string[] {
+  const db = new Sqlite(join(dir, 'site.db'), { readonly: true });
+  try {
+    const uploaded = "SELECT eid || ' ' || sha256 FROM media JOIN ev USING(seq) WHERE media.state = 2";
+    return db.prepare<[], string>(uploaded).pluck().all();
+  } finally {
+    db.close();
+  }
+}
