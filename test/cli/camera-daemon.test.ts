@@ -6,20 +6,24 @@ import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { makeCertificate } from '../devices/onvif/make-certificate.ts';
 import { cameraModel, motion, type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';
+import { pictureNumbers, type RtspServer, startRtspServer } from '../harness/rtsp-server.ts';
 import { camera, code, type Site, startSite } from '../harness/site.ts';
 import { siteward } from './run-cli.ts';
 
 let site: Site;
+let stream: RtspServer;
 beforeAll(async () => {
+  stream = await startRtspServer({ user: { username: 'siteward', password: 'harness-camera-password' } });
   site = await startSite({
     broker: 'embedded',
-    cameras: ['yard', 'lobby'],
+    cameras: ['yard', 'lobby', 'hall'],
     yaml: ({ cameras }) => `
 partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
 cameras:
   # Looks at the yard.
 ${camera('yard', cameras.yard, 'name: Yard, zone: "21", pictures: armed')}
 ${camera('lobby', cameras.lobby, 'inputs: { "1": { zone: "22", zone_type: panic_silent } }')}
+${camera('hall', cameras.hall, `pictures: always, snapshot_url: "${stream.url.replace('rtsp', 'http')}", stream_url: "${stream.url}"`)}
 `,
   });
   await eventually(
@@ -30,7 +34,10 @@ ${camera('lobby', cameras.lobby, 'inputs: { "1": { zone: "22", zone_type: panic_
     },
   );
 }, 120_000);
-afterAll(() => site?.close());
+afterAll(async () => {
+  await site?.close();
+  await stream?.stop();
+});
 
 const opened: ScriptedCamera[] = [];
 afterEach(async () => {
@@ -106,6 +113,14 @@ test('a picture is taken where the setting allows one, and each is in the audit 
   await siteward(['disarm', 'p1', '--code-stdin', '--socket', site.socket], {}, code);
   const { out } = await siteward(['audit', 'show', '--json', '--socket', site.socket]);
   expect(out).toContain('"camera yard"');
+}, 60_000);
+
+test('of a camera that serves no picture one of its stream is taken', async () => {
+  const file = join(site.folder, 'hall.jpg');
+  const before = stream.numberNow();
+  expect(await run(['snapshot', 'hall', '--out', file])).toMatchObject({ code: 0, err: '' });
+  const [number = 0] = await pictureNumbers(file);
+  expect(number).toBeGreaterThanOrEqual(before);
 }, 60_000);
 
 test('a camera is added, replaced and removed while siteward runs, and is the one it was', async () => {
@@ -205,7 +220,7 @@ test('a file that siteward does not take is told with --reload', async () => {
   const ran = await run(['add', plain.url, '--id', 'late', '--config', site.config, '--reload']);
   expect(ran.code).toBe(78);
   expect(ran.err).toContain('the change is written, but siteward does not take it: bridge.external_id cannot change');
-  expect(parse(readFileSync(site.config, 'utf8')).cameras).toHaveLength(3);
+  expect(parse(readFileSync(site.config, 'utf8')).cameras).toHaveLength(4);
   writeFileSync(site.config, before);
   site.daemon.reload();
 }, 60_000);
