@@ -107,7 +107,7 @@ function launch(
   });
 }
 
-/** Best effort: it may have ended already, and the sandbox of the service forbids the first. */
+/** Best effort: it may have ended already, and the sandbox of the service forbids to make it nice. */
 async function standBack(pid: number): Promise<void> {
   try {
     await writeFile(`/proc/${pid}/oom_score_adj`, expendable);
