@@ -7,8 +7,8 @@ export interface Ring {
   cut(): void;
   /** What was over before that moment is no longer needed. */
   forget(beforeMono: number): void;
-  /** Makes room; true while there was something to give. */
-  dropOldest(): boolean;
+  /** Makes room. */
+  dropOldest(): void;
   /** Of that time, from the key frame before it on; from the first one in it where there is none. */
   between(startMono: number, endMono: number): Footage | undefined;
   readonly bytes: number;
@@ -81,10 +81,7 @@ export function createRing(): Ring {
       for (let first = groups[0]; first !== undefined && first.endMono < beforeMono; first = groups[0]) shift();
     },
 
-    dropOldest() {
-      shift();
-      return groups.length > 0;
-    },
+    dropOldest: shift,
 
     between(startMono, endMono) {
       const wanted = groups.filter((group) => group.endMono >= startMono && group.startMono <= endMono);
