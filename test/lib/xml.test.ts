@@ -100,6 +100,25 @@ describe('an XML document', () => {
     expect(parseXml('<a><a/></a>', limits({ maxDepth: 2, maxNodes: 2 })).children.length).toBe(1);
   });
 
+  const attributes = (count: number, prefix = '') =>
+    Array.from({ length: count }, (_, n) => ` ${prefix}a${n}="1"`).join('');
+
+  it.each([
+    ['attributes of one element', `<a${attributes(1001)}/>`],
+    ['declarations of one element', `<a${attributes(1001, 'xmlns:')}/>`],
+    ['attributes and elements', `<a>${`<b${attributes(999)}/>`.repeat(60)}</a>`],
+    ['elements', `<a>${'<b/>'.repeat(60_000)}</a>`],
+    ['prefixes nobody declared', `<a>${'<x:b/>'.repeat(15_001)}</a>`],
+  ])('is refused where it has more %s than any device sends, as each costs everybody else time', (_, text) => {
+    expect(() => parseXml(text)).toThrow(expect.objectContaining({ code: 'xml_invalid' }));
+  });
+
+  it('may be what the largest recorder sends', () => {
+    const profile = `<Profiles token="1">${`<x${attributes(1)}>1</x>`.repeat(105)}</Profiles>`;
+    expect(parseXml(`<a>${profile.repeat(256)}</a>`).children).toHaveLength(256);
+    expect(Object.keys(parseXml(`<a${attributes(1000)}/>`).attributes)).toHaveLength(1000);
+  });
+
   it('never makes anything but a tree or a typed error of any text', () => {
     const bits = fc.constantFrom(
       '<',

@@ -1,4 +1,4 @@
-import { childrenNamed, descend, everyNamed, namespaceOf, textOf, type XmlElement } from '#lib/xml.ts';
+import { childrenNamed, descend, namespaceOf, textOf, type XmlElement } from '#lib/xml.ts';
 import { ns } from './soap.ts';
 
 export type Items = Readonly<Record<string, string>>;
@@ -20,9 +20,20 @@ export interface Notification {
   readonly elementWords: readonly string[];
 }
 
-/** All notifications of an answer or a metadata document, in order. Total: odd messages come out empty, none throws. */
-export function readNotifications(body: XmlElement): readonly Notification[] {
-  return [...everyNamed(body, 'NotificationMessage')].map(readNotification);
+/** The notifications of an answer, in order, the first `most` of them. Total: odd messages come out empty, none throws. */
+export function readNotifications(body: XmlElement, most = Number.POSITIVE_INFINITY): readonly Notification[] {
+  const read: Notification[] = [];
+  for (const message of messagesIn(body)) {
+    if (read.length >= most) break;
+    read.push(readNotification(message));
+  }
+  return read;
+}
+
+/** What stands within a message is its content, whatever it is called. */
+function* messagesIn(element: XmlElement): Generator<XmlElement> {
+  if (element.name === 'NotificationMessage') yield element;
+  else for (const child of element.children) yield* messagesIn(child);
 }
 
 function readNotification(element: XmlElement): Notification {
@@ -30,7 +41,7 @@ function readNotification(element: XmlElement): Notification {
   const message = descend(element, 'Message', 'Message') ?? descend(element, 'Message');
   const operation = message?.attributes.PropertyOperation;
   const utcTime = message?.attributes.UtcTime;
-  const elements = childrenNamed(descend(message, 'Data'), 'ElementItem');
+  const elements = childrenNamed(descend(message, 'Data'), 'ElementItem').slice(0, maxItems);
   return {
     topic: topic === undefined ? '' : normaliseTopic(topic),
     rawTopic: printable(textOf(topic), 300),
@@ -40,7 +51,7 @@ function readNotification(element: XmlElement): Notification {
     key: items(descend(message, 'Key')),
     data: items(descend(message, 'Data')),
     elements: elements.map((item) => item.attributes.Name ?? ''),
-    elementWords: elements.flatMap(valuesIn).slice(0, maxItems),
+    elementWords: wordsIn(elements).slice(0, maxItems),
   };
 }
 
@@ -58,10 +69,15 @@ function items(parent: XmlElement | undefined): Items {
   return result;
 }
 
-/** Texts and attribute values of an element and all it holds. */
-function valuesIn(element: XmlElement): readonly string[] {
-  const own = Object.entries(element.attributes).flatMap(([name, value]) => (name === 'Name' ? [] : [value]));
-  return [textOf(element), ...own, ...element.children.flatMap(valuesIn)].map((text) => text.trim().slice(0, 200));
+/** Texts and attribute values of elements and all they hold, the first of them. */
+function wordsIn(elements: readonly XmlElement[], words: string[] = []): readonly string[] {
+  for (const { text, attributes, children } of elements) {
+    if (words.length >= maxItems) break;
+    const { Name: _, ...own } = attributes;
+    words.push(...[text, ...Object.values(own)].map((word) => word.trim().slice(0, 200)));
+    wordsIn(children, words);
+  }
+  return words;
 }
 
 /** As a person may see it on a terminal. */

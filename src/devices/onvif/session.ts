@@ -233,7 +233,7 @@ export class CameraSession {
   async #pullOnce(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const { clock, timing, sense } = this.#options;
     const began = clock.monotonic();
-    const { messages, wasCut } = await this.#pullWithPatience(timeoutMs, signal);
+    const { messages, wasCut, isPart } = await this.#pullWithPatience(timeoutMs, signal);
     this.#lastPullAt = clock.wall();
     const { heard, signals, eager } = this.#intake.take(messages);
     await this.#flows(signal);
@@ -241,10 +241,10 @@ export class CameraSession {
     // What the device tells of its start comes with the first pulls.
     const news = this.#point.pulls === 2 ? this.#news.restart() : [];
     await this.#emit(sense.refine([...signals, ...news], clock.monotonic()));
-    // What was in the answer that was cut comes no more: the states it told are asked for.
-    if (wasCut) await this.#synchronise(signal);
+    // What was in the answer that was cut, or beyond what is taken of one, comes no more: the states it told are asked for.
+    if (wasCut || isPart) await this.#synchronise(signal);
     // Firmware that ignores the timeout must not make this a hot loop (bug 37), nor one that floods (bug 49).
-    await sleep((eager ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
+    await sleep((eager && !isPart ? timing.fullPullMs : timing.emptyPullMs) - (clock.monotonic() - began), signal);
   }
 
   /** A pull was answered. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { SitewardError } from '#errors.ts';
-import { descend, escapeXml, firstNamed, parseXml, textOf, type XmlElement } from '#lib/xml.ts';
+import { descend, escapeXml, firstNamed, parseXml, textOf, type XmlElement, xmlLimits } from '#lib/xml.ts';
 
 export const ns = {
   soap: 'http://www.w3.org/2003/05/soap-envelope',
@@ -73,7 +73,7 @@ export type Answer = { readonly body: XmlElement } | { readonly fault: Fault };
 export function readAnswer(status: number, bytes: Uint8Array, maxBytes: number, contentType = ''): Answer {
   let root: XmlElement;
   try {
-    root = parseXml(bytes, { maxBytes, maxDepth: 64, maxNodes: 100_000 }, charsetOf(contentType));
+    root = parseXml(bytes, { ...xmlLimits, maxBytes }, charsetOf(contentType));
   } catch (cause) {
     throw badAnswer(status, bytes.length === 0 ? 'an empty answer' : 'something that is not ONVIF', cause);
   }

@@ -38,10 +38,14 @@ export const styles: readonly Style[] = [
 
 export interface Pulled {
   readonly messages: readonly Notification[];
+  /** The answer had more than is taken of one. */
+  readonly isPart: boolean;
 }
 
 const lifeMs = 180_000;
 const messageLimit = 30;
+/** Many cameras send more than they were asked for; beyond this all others would wait for them. */
+const mostMessages = 1000;
 /** A little less than the time the daemon gives a part to stop. */
 const unsubscribeMs = 1500;
 
@@ -110,7 +114,8 @@ export function pullPoint(
         lane: 'pull',
       });
       expect(answer, 'PullMessagesResponse');
-      return { messages: readNotifications(answer) };
+      const messages = readNotifications(answer, mostMessages + 1);
+      return { messages: messages.slice(0, mostMessages), isPart: messages.length > mostMessages };
     },
     async renew(subscription, style, signal) {
       const body = `<n:Renew xmlns:n="${ns.wsnt}"><n:TerminationTime>${end(style)}</n:TerminationTime></n:Renew>`;

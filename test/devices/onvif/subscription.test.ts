@@ -42,7 +42,7 @@ describe('a pull point', () => {
         : { body: soap('<tev:PullMessagesResponse/>') },
     );
     const subscription = await made.create(base, style, forever);
-    expect(await made.pull(subscription, style, 1000, forever)).toEqual({ messages: [] });
+    expect(await made.pull(subscription, style, 1000, forever)).toEqual({ messages: [], isPart: false });
     expect(server.seen.at(-1)?.body).toMatch(
       /<p:SubscriptionId xmlns:p="http:\/\/www.axis.com\/2009\/event" [^>]*IsReferenceParameter="true">7 &#38; 8</,
     );
