@@ -11,7 +11,11 @@ beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'siteward-ffmpeg-'));
 });
 
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => {
+  // Of a test that failed.
+  for (const pid of running()) process.kill(pid, 'SIGKILL');
+  rmSync(dir, { recursive: true, force: true });
+});
 
 /** The machine may be busy with other tests. */
 const soon = <T>(look: () => T) => expect.poll(look, { timeout: 20_000 });
