@@ -1,11 +1,38 @@
-import { trustedAnswer } from '#lan/http/index.ts';
+import { certificateAnswer, trustedAnswer } from '#lan/http/index.ts';
+import { agreed } from './api-consent.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
-/** `siteward camera trust ID`: the certificate the camera shows now is its own. */
-export async function trust(id: string, options: { json: boolean; socket: string }): Promise<ExitCode> {
+export interface TrustOptions {
+  readonly fingerprint?: string;
+  readonly json: boolean;
+  readonly socket: string;
+}
+
+/** `siteward camera trust ID`: the certificate a person has compared is the camera's own, and no other it may show by now. */
+export async function trust(id: string, options: TrustOptions): Promise<ExitCode> {
   await using control = openControl(options.socket);
-  const { json } = answered(await control.client.trustCamera({ params: { id }, signal: AbortSignal.timeout(15_000) }));
+  const { client } = control;
+  const seen = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
+  const { trusted, shown } = certificateAnswer.parse(seen.json);
+  console.error(`trusted until now: ${trusted ?? 'none'}`);
+  console.error(`shown now:         ${shown ?? trusted ?? 'none'}`);
+  const fingerprint = options.fingerprint ?? shown ?? trusted;
+  if (options.fingerprint === undefined && shown !== undefined) {
+    const answer = await agreed(`Does the page of ${id} itself, or who set it up, name ${shown}?`);
+    if (answer !== 'yes') {
+      const nobody = 'nobody is there to be asked; say --fingerprint with the one that was compared';
+      console.error(`siteward: ${answer === 'no' ? 'nothing was changed' : nobody}`);
+      return answer === 'no' ? exitCodes.failure : exitCodes.usage;
+    }
+  }
+  if (fingerprint === undefined) {
+    console.error(`siteward: no certificate of ${id} was refused or remembered`);
+    return exitCodes.refused;
+  }
+  const { json } = answered(
+    await client.trustCamera({ params: { id }, body: { fingerprint }, signal: AbortSignal.timeout(15_000) }),
+  );
   const answer = trustedAnswer.parse(json);
   if (options.json) console.log(JSON.stringify(answer));
   else console.log(`the certificate of ${answer.trusted} is ${answer.fingerprint}; no other is accepted from now on`);

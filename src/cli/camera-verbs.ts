@@ -87,6 +87,7 @@ export function addManaged(camera: Command, { socket, done }: CameraVerbs): void
     .command('trust')
     .description('accept the certificate a camera shows now, after it was changed')
     .argument('<id>', 'id of the camera or recorder')
+    .option('--fingerprint <sha256>', 'the one that was compared; without it siteward asks')
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (name: string, options) => done(await (await import('./camera-trust.ts')).trust(name, options)));

@@ -90,9 +90,15 @@ export function camerasPort({
       return bytes;
     },
 
-    async trust(id) {
+    async certificate(id) {
+      const { trusted, shown } = await part(house.cameras).certificate(deviceOf(id));
+      return given({ trusted, shown });
+    },
+
+    async trust(id, named) {
+      const fingerprint = named.toUpperCase();
       const device = deviceOf(id);
-      const fingerprint = await part(house.cameras).trust(device);
+      await part(house.cameras).trust(device, fingerprint);
       void note(auditNotes.certificate(device, fingerprint));
       return { trusted: device, fingerprint };
     },

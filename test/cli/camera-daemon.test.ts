@@ -199,7 +199,14 @@ test('a certificate that changed is refused until a person accepts it', async ()
   );
   expect(refused.reason).toContain('siteward camera trust pinned');
   expect(second.seen).toEqual([]);
-  const trusted = await run(['trust', 'pinned', '--json']);
+  const nobody = await run(['trust', 'pinned']);
+  expect([nobody.code, nobody.out]).toEqual([2, '']);
+  for (const at of [0, 1]) expect(nobody.err).toContain(certificates[at]?.fingerprint);
+  expect(await run(['trust', 'pinned', '--fingerprint', `${certificates[0]?.fingerprint}`])).toMatchObject({
+    code: 65,
+  });
+  expect(second.seen).toEqual([]);
+  const trusted = await run(['trust', 'pinned', '--json', '--fingerprint', `${certificates[1]?.fingerprint}`]);
   expect(JSON.parse(trusted.out)).toEqual({ trusted: 'pinned', fingerprint: certificates[1]?.fingerprint });
   await eventually('its events again', async () => ((await one('pinned'))?.events === true ? true : undefined), {
     timeoutMs: 60_000,

@@ -43,9 +43,9 @@ function rig(view: SiteView) {
   const cameras = {
     status: () => [status],
     recent: (_: string, after: number) => ({ items: after < 7 ? [message] : [], last: 7 }),
-    async trust(id: string) {
-      taken.push(id);
-      return 'AA:BB';
+    certificate: async () => ({ trusted: 'AA:BB', shown: undefined }),
+    async trust(id: string, fingerprint: string) {
+      taken.push(id, fingerprint);
     },
   } as unknown as Cameras;
   const streams = {
@@ -65,7 +65,11 @@ function rig(view: SiteView) {
   return {
     audit,
     taken,
-    ask: async (path: string, method = 'GET') => app.request(`/api/v1/cameras${path}`, { method }),
+    ask: async (path: string, method = 'GET', body?: object) =>
+      app.request(`/api/v1/cameras${path}`, {
+        method,
+        ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      }),
   };
 }
 
@@ -102,15 +106,22 @@ test('messages are given from a number on', async () => {
   expect((await ask('/yard/events?after=-1')).status).toBe(400);
 });
 
-test('the certificate a camera shows now is accepted, and told', async () => {
+const fingerprint = Array(32).fill('AB').join(':');
+
+test('the certificate that is named is accepted, and told', async () => {
   const { ask, taken, audit } = rig(viewWith());
-  expect(await (await ask('/yard/trust', 'POST')).json()).toEqual({ trusted: 'yard', fingerprint: 'AA:BB' });
-  expect(taken).toEqual(['yard']);
-  expect(audit).toMatchObject([{ action: 'certificate_trusted', target: 'camera yard', after: 'AA:BB' }]);
+  expect((await ask('/yard/trust', 'POST')).status).toBe(400);
+  expect((await ask('/yard/trust', 'POST', { fingerprint: 'AA:BB' })).status).toBe(400);
+  const answer = await ask('/yard/trust', 'POST', { fingerprint: fingerprint.toLowerCase() });
+  expect(await answer.json()).toEqual({ trusted: 'yard', fingerprint });
+  expect(taken).toEqual(['yard', fingerprint]);
+  expect(audit).toMatchObject([{ action: 'certificate_trusted', target: 'camera yard', after: fingerprint }]);
+  expect(await (await ask('/yard/certificate')).json()).toEqual({ trusted: 'AA:BB' });
 });
 
 test.each(['/gone/events', '/gone/snapshot', '/gone/trust'])('%s: there is no such camera', async (path) => {
-  const answer = await rig(viewWith()).ask(path, path.endsWith('events') ? 'GET' : 'POST');
+  const { ask } = rig(viewWith());
+  const answer = await (path.endsWith('events') ? ask(path) : ask(path, 'POST', { fingerprint }));
   expect([answer.status, await answer.json()]).toMatchObject([404, { code: 'camera_unknown' }]);
 });
 

@@ -109,6 +109,14 @@ export interface Camera {
   status(): CameraStatus;
 }
 
+/** SHA-256 fingerprints of an https device. */
+export interface Certificates {
+  /** The one that counts; undefined while there is none. */
+  readonly trusted: string | undefined;
+  /** Another one, which was refused last. */
+  readonly shown: string | undefined;
+}
+
 /** A small durable store for what must be known after a restart; keys begin with the room's name. */
 export interface MemoryPort {
   get(key: string): Promise<string | undefined>;

@@ -4,7 +4,7 @@ import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
-import type { Camera, CameraStatus, MemoryPort, Snapshot } from './camera.ts';
+import type { Camera, CameraStatus, Certificates, MemoryPort, Snapshot } from './camera.ts';
 import type { Counts } from './engine.ts';
 import { forgetRemoved } from './forget-removed.ts';
 import { createNvrUnit } from './nvr.ts';
@@ -25,11 +25,10 @@ export interface Cameras extends Part {
   status(): readonly CameraStatus[];
   /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
   recent(camera: DeviceId, after: number): RecentMessages | undefined;
-  /**
-   * Accepts the certificate an https camera shows now instead of the remembered one; returns its fingerprint. Throws
-   * `camera_certificate`, and `camera_unreachable` for a camera that is not configured.
-   */
-  trust(camera: DeviceId): Promise<string>;
+  /** Throws `camera_unreachable` for a camera that is not configured, as `trust`. */
+  certificate(camera: DeviceId): Promise<Certificates>;
+  /** Accepts the certificate of this fingerprint, which an https camera shows now instead of the remembered one. Throws `camera_certificate`. */
+  trust(camera: DeviceId, fingerprint: string): Promise<void>;
 }
 
 export interface CamerasOptions {
@@ -55,6 +54,12 @@ export function createCameras(options: CamerasOptions): Cameras {
   const cameras = units.flatMap((unit) => unit.cameras);
   const lifetime = new AbortController();
   const byId = new Map(units.map((unit) => [unit.id, unit]));
+
+  function unitOf(id: DeviceId): Unit {
+    const unit = byId.get(id);
+    if (unit === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
+    return unit;
+  }
 
   function cameraOf(id: DeviceId): Camera {
     const camera = cameras.find((one) => one.id === id);
@@ -82,11 +87,8 @@ export function createCameras(options: CamerasOptions): Cameras {
     readStream: async (id, signal, work) => cameraOf(id).readStream(signal, work),
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),
-    async trust(id) {
-      const unit = byId.get(id);
-      if (unit === undefined) throw new SitewardError('camera_unreachable', `No camera ${id} is configured`);
-      return unit.trust();
-    },
+    certificate: async (id) => unitOf(id).certificate(),
+    trust: async (id, fingerprint) => unitOf(id).trust(fingerprint),
   };
 }
 

@@ -19,10 +19,12 @@ export interface CertificatePin {
   /** Throws `camera_certificate` when it must not be talked to. */
   judge(shown: ShownCertificate, host: string): Promise<void>;
   /**
-   * Accepts the certificate that was refused last and returns the fingerprint that counts now. Throws
-   * `camera_certificate` when the configuration names one, or when none was seen yet.
+   * Accepts the certificate of this fingerprint, if it is the one that was refused last, or counts already: a person has
+   * compared it. Throws `camera_certificate` otherwise, when the configuration names one, and when none was seen yet.
    */
-  trust(): Promise<string>;
+  trust(fingerprint: string): Promise<void>;
+  /** The one that counts, where one is remembered or configured. */
+  trusted(): Promise<string | undefined>;
   /** The certificate that was refused last; undefined when the present one is good. */
   readonly refused: string | undefined;
 }
@@ -112,7 +114,7 @@ export function certificatePin(options: {
       }
       refused = undefined;
     },
-    async trust() {
+    async trust(fingerprint) {
       if (configured !== undefined) {
         throw new SitewardError(
           'camera_certificate',
@@ -120,16 +122,26 @@ export function certificatePin(options: {
         );
       }
       await read();
-      if (refused !== undefined) {
-        pinned = refused;
-        // A person decided, whatever is remembered.
-        kept ??= { value: undefined };
-        await keep();
-      }
-      refused = undefined;
-      if (pinned === undefined) {
+      const shown = refused ?? pinned;
+      if (shown === undefined) {
         throw new SitewardError('camera_certificate', 'No certificate of this camera was refused or remembered');
       }
+      // Who shows it by now may be another than the one it was compared with.
+      if (shown !== fingerprint.toUpperCase()) {
+        throw new SitewardError(
+          'camera_certificate',
+          `The camera shows ${shown}, not ${fingerprint}; compare it again`,
+        );
+      }
+      pinned = shown;
+      refused = undefined;
+      // A person decided, whatever is remembered.
+      kept ??= { value: undefined };
+      await keep();
+    },
+    async trusted() {
+      if (configured !== undefined) return configured;
+      await read();
       return pinned;
     },
     get refused() {

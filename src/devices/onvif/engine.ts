@@ -3,7 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
 import type { AddressMode } from './address.ts';
-import type { MemoryPort } from './camera.ts';
+import type { Certificates, MemoryPort } from './camera.ts';
 import { certificatePin } from './certificate-pin.ts';
 import { createDevice, type Device } from './device.ts';
 import type { Outcome } from './normalise.ts';
@@ -41,8 +41,9 @@ export interface Engine {
   readonly lifetime: AbortSignal;
   session(how: How): CameraSession;
   recent(after: number): RecentMessages;
-  /** See `Cameras.trust`. */
-  trust(): Promise<string>;
+  /** See `Cameras`. */
+  certificate(): Promise<Certificates>;
+  trust(fingerprint: string): Promise<void>;
   start(): void;
   /** Runs beside the session, as long as it. */
   beside(work: (signal: AbortSignal) => Promise<void>): void;
@@ -103,10 +104,12 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
       return made;
     },
     recent: (after) => recent.after(after),
-    async trust() {
-      const trusted = await pin.trust();
+    async certificate() {
+      return { trusted: await pin.trusted(), shown: pin.refused };
+    },
+    async trust(fingerprint) {
+      await pin.trust(fingerprint);
       made?.retryNow();
-      return trusted;
     },
     start() {
       const all = [made?.run(lifetime.signal), ...besides.map((work) => work(lifetime.signal).catch(() => undefined))];

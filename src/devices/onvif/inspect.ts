@@ -72,7 +72,8 @@ function noted(pin: CertificatePin): CertificatePin & { readonly shown: ShownCer
       shown ??= certificate;
       await pin.judge(certificate, host);
     },
-    trust: () => pin.trust(),
+    trust: (fingerprint) => pin.trust(fingerprint),
+    trusted: () => pin.trusted(),
     get refused() {
       return pin.refused;
     },

@@ -72,6 +72,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
     },
     status,
     recent: engine.recent,
+    certificate: engine.certificate,
     trust: engine.trust,
     start: engine.start,
     async stop() {

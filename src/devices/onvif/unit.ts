@@ -1,5 +1,5 @@
 import type { DeviceId, DeviceRef } from '#site/model/index.ts';
-import type { Camera, CameraStatus } from './camera.ts';
+import type { Camera, CameraStatus, Certificates } from './camera.ts';
 import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { CameraOptions } from './options.ts';
 import { cameraPlace } from './picture-places.ts';
@@ -17,7 +17,8 @@ export interface Unit {
   readonly up: boolean;
   status(): CameraStatus;
   recent(after: number): RecentMessages;
-  trust(): Promise<string>;
+  certificate(): Promise<Certificates>;
+  trust(fingerprint: string): Promise<void>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -46,6 +47,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
     },
     status,
     recent: engine.recent,
+    certificate: engine.certificate,
     trust: engine.trust,
     start: engine.start,
     async stop() {

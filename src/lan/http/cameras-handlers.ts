@@ -1,6 +1,6 @@
 import type { Handlers, Reply } from '#lib/contract/server.ts';
 import type { cameraOperations } from './cameras-operations.ts';
-import type { CameraEntry, CameraMessages, TrustedAnswer } from './cameras-schemas.ts';
+import type { CameraEntry, CameraMessages, CertificateAnswer, TrustedAnswer } from './cameras-schemas.ts';
 
 /** The cameras as a technician sees them. Calls reject with `camera_unknown`, `camera_refused` and what a camera makes them fail with. */
 export interface CamerasPort {
@@ -8,7 +8,8 @@ export interface CamerasPort {
   events(id: string, after: number): CameraMessages;
   /** A JPEG. */
   snapshot(id: string, signal: AbortSignal): Promise<Uint8Array>;
-  trust(id: string, signal: AbortSignal): Promise<TrustedAnswer>;
+  certificate(id: string): Promise<CertificateAnswer>;
+  trust(id: string, fingerprint: string): Promise<TrustedAnswer>;
 }
 
 export function cameraHandlers(
@@ -23,6 +24,7 @@ export function cameraHandlers(
       body: await port.snapshot(id, signal),
       headers: { 'content-type': 'image/jpeg', 'cache-control': 'no-store' },
     }),
-    trustCamera: async ({ params: { id }, signal }) => json(await port.trust(id, signal)),
+    cameraCertificate: async ({ params: { id } }) => json(await port.certificate(id)),
+    trustCamera: async ({ params: { id }, body }) => json(await port.trust(id, body.fingerprint)),
   };
 }

@@ -1,5 +1,13 @@
 import { defineOperation } from '#lib/contract/operation.ts';
-import { cameraEventsQuery, cameraList, cameraMessages, cameraParams, trustedAnswer } from './cameras-schemas.ts';
+import {
+  cameraEventsQuery,
+  cameraList,
+  cameraMessages,
+  cameraParams,
+  certificateAnswer,
+  trustBody,
+  trustedAnswer,
+} from './cameras-schemas.ts';
 import { problem } from './schemas.ts';
 
 const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
@@ -54,17 +62,35 @@ export const cameraSnapshot = defineOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
+export const cameraCertificate = defineOperation({
+  ...shared,
+  id: 'cameraCertificate',
+  method: 'GET',
+  path: '/api/v1/cameras/{id}/certificate',
+  summary: 'The certificate of a camera that counts, and the other one it shows',
+  params: cameraParams,
+  responses: {
+    200: { description: 'Their fingerprints', media: 'application/json', schema: certificateAnswer },
+    404: unknown,
+    503: unusable,
+  },
+  repeatable: 'yes',
+  rules: [],
+});
+
 export const trustCamera = defineOperation({
   ...shared,
   id: 'trustCamera',
   method: 'POST',
   path: '/api/v1/cameras/{id}/trust',
-  summary: 'Take the certificate the camera shows next for its own, after it was changed',
+  summary: 'Take the certificate of this fingerprint, which the camera shows now, for its own, after it was changed',
   params: cameraParams,
+  body: { media: 'application/json', schema: trustBody },
   responses: {
     200: { description: 'It is asked anew', media: 'application/json', schema: trustedAnswer },
+    400: problemResponse('The fingerprint is none'),
     404: unknown,
-    409: problemResponse('The configuration names the certificate, or the camera has none'),
+    409: problemResponse('The configuration names the certificate, or the camera has none, or shows another'),
     503: unusable,
   },
   repeatable: 'yes',
@@ -72,4 +98,4 @@ export const trustCamera = defineOperation({
 });
 
 /** Served on the control socket alone, never on the network. */
-export const cameraOperations = { listCameras, cameraEvents, cameraSnapshot, trustCamera } as const;
+export const cameraOperations = { listCameras, cameraEvents, cameraSnapshot, cameraCertificate, trustCamera } as const;

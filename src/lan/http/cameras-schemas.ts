@@ -91,5 +91,19 @@ export const cameraMessages = z.object({
 });
 export type CameraMessages = z.output<typeof cameraMessages>;
 
-export const trustedAnswer = z.object({ trusted: deviceId, fingerprint: z.string().optional() });
+export const certificateAnswer = z.object({
+  /** The fingerprint that counts; absent while there is none. */
+  trusted: z.string().optional(),
+  /** Of another certificate, which the camera shows and which is refused. */
+  shown: z.string().optional(),
+});
+export type CertificateAnswer = z.output<typeof certificateAnswer>;
+
+export const trustBody = z.strictObject({
+  fingerprint: z
+    .string()
+    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
+    .describe('The one that was compared with what the page of the camera says'),
+});
+export const trustedAnswer = z.object({ trusted: deviceId, fingerprint: z.string() });
 export type TrustedAnswer = z.output<typeof trustedAnswer>;

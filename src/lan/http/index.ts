@@ -16,6 +16,7 @@ export {
   type CameraMessage,
   cameraList,
   cameraMessages,
+  certificateAnswer,
   trustedAnswer,
 } from './cameras-schemas.ts';
 export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';

@@ -234,6 +234,7 @@ const noCameras: CamerasPort = {
     throw noCamera(id);
   },
   snapshot: async (id) => Promise.reject(noCamera(id)),
+  certificate: async (id) => Promise.reject(noCamera(id)),
   trust: async (id) => Promise.reject(noCamera(id)),
 };
 

@@ -97,7 +97,8 @@ describe('the certificate of an https camera that made its own', () => {
     expect(memory.get(key)).toBe(own.fingerprint);
     await opened.splice(0, 1)[0]?.stop();
     const server = await camera(other, port);
-    expect(await made.cameras.trust('yard')).toBe(other.fingerprint);
+    expect(await made.cameras.certificate('yard')).toEqual({ trusted: own.fingerprint, shown: other.fingerprint });
+    await made.cameras.trust('yard', other.fingerprint);
     await until(() => links(made.signals).includes(true), 'the link');
     expect(memory.get(key)).toBe(other.fingerprint);
     expect(server.seen.some((one) => one.body.includes('UsernameToken'))).toBe(true);
@@ -113,8 +114,24 @@ describe('the certificate of an https camera that made its own', () => {
     await made.cameras.start(forever);
     opened.push(made.cameras);
     await until(() => made.cameras.status()[0]?.state === 'backoff', 'the wait');
-    await made.cameras.trust('yard');
+    await made.cameras.trust('yard', other.fingerprint);
     await until(() => links(made.signals).includes(true), 'the link');
+  });
+
+  it('that was compared is accepted, and none that somebody shows meanwhile', async () => {
+    const [a, b, c] = [own, other, makeCertificate()].map(({ fingerprint }) => fingerprint) as [string, string, string];
+    const memory = new Map([[key, a]]);
+    const pin = certificatePin({ id: 'yard', memory: memoryPort(memory) });
+    const shows = (fingerprint: string) => pin.judge({ fingerprint, vouched: false }, 'yard');
+    await expect(shows(b)).rejects.toMatchObject({ code: 'camera_certificate' });
+    await expect(shows(c)).rejects.toMatchObject({ code: 'camera_certificate' });
+    await expect(pin.trust(b)).rejects.toMatchObject({ code: 'camera_certificate' });
+    await expect(shows(c)).rejects.toMatchObject({ code: 'camera_certificate' });
+    expect(memory.get(key)).toBe(a);
+    await expect(shows(b)).rejects.toMatchObject({ code: 'camera_certificate' });
+    await pin.trust(b.toLowerCase());
+    expect(memory.get(key)).toBe(b);
+    await shows(b);
   });
 
   it('is one for all who connect first at the same time', async () => {
@@ -198,7 +215,7 @@ describe('the certificate of an https camera that made its own', () => {
       });
       expect(read()).toBe(0);
     }
-    await expect(pin.trust()).rejects.toMatchObject({ code: 'camera_certificate' });
+    await expect(pin.trust(other.fingerprint)).rejects.toMatchObject({ code: 'camera_certificate' });
   });
 
   it('is not believed where nothing judges it', async () => {
@@ -208,9 +225,11 @@ describe('the certificate of an https camera that made its own', () => {
   });
 
   it('cannot be accepted before one was seen, nor for a camera that is not there', async () => {
-    await expect(certificatePin({ id: 'yard' }).trust()).rejects.toMatchObject({ code: 'camera_certificate' });
+    await expect(certificatePin({ id: 'yard' }).trust(own.fingerprint)).rejects.toMatchObject({
+      code: 'camera_certificate',
+    });
     const made = harness([]);
-    await expect(made.cameras.trust('yard')).rejects.toMatchObject({ code: 'camera_unreachable' });
+    await expect(made.cameras.trust('yard', own.fingerprint)).rejects.toMatchObject({ code: 'camera_unreachable' });
   });
 
   it('that never comes ends as no connection', async () => {
