@@ -27,6 +27,7 @@ import { claimStateDir } from './daemon/lock.ts';
 import { outboxCount } from './daemon/outbox-count.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { processMetrics } from './daemon/process-metrics.ts';
+import { clearSecretFolders } from './daemon/secret-folders.ts';
 import { siteSlots } from './daemon/site.ts';
 import { createSlots, type PartReport, type Slots } from './daemon/slots.ts';
 
@@ -108,6 +109,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   process.on('SIGHUP', reloads.request);
   try {
     claimStateDir(loaded.settings.store.dir);
+    void clearSecretFolders(loaded);
     await slots.start(loaded.settings);
     // The newest transition on record: a box without a battery-backed clock may have woken up before it.
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);

@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import { changeEntry, type Members } from '#config/index.ts';
+import { changeEntry, type Members, removeSecretLeftovers } from '#config/index.ts';
 import type { Inspected } from '#devices/onvif/index.ts';
 import {
   type ChangeOptions,
@@ -49,8 +49,9 @@ export async function replace(id: string, address: string, options: ChangeOption
     username: options.user,
     password: secretFile === undefined ? undefined : { file: secretFile },
     tls_fingerprint: fingerprintOf(found).tls_fingerprint,
-    // An address of the old device.
+    // Of the old device.
     snapshot_url: undefined,
+    basic_login: undefined,
     ...withoutPictures(before, place),
   });
   await keep({ site, text, password, secretFile, options });
@@ -99,5 +100,6 @@ export async function removeSecret(password: unknown, text: string, folder: stri
   const { file } = password;
   if (typeof file !== 'string' || !file.startsWith(`${folder}/`) || secretFiles(text).includes(file)) return undefined;
   await rm(file, { force: true });
+  await removeSecretLeftovers(folder).catch(() => undefined);
   return file;
 }

@@ -25,17 +25,33 @@ export async function replaceConfigText(file: string, before: string, after: str
 /** Writes a secret, or another one in its place, that only `owner` may read. Throws what the system throws. */
 export async function writeSecretFile(path: string, text: string, owner: Owner): Promise<void> {
   await removeLeftovers(path);
+  await removeSecretLeftovers(dirname(path));
   await writeDurably(path, `${text}\n`, { owner, part: partOf(path) });
 }
+
+const writingMs = 10 * 60_000;
 
 const partOf = (path: string): string => `${path}.${process.pid}.part`;
 
 /** What processes left behind that were killed at it. */
 async function removeLeftovers(path: string): Promise<void> {
-  const folder = dirname(path);
+  await removeParts(dirname(path), (name) => name.startsWith(`${basename(path)}.`));
+}
+
+/** The same for the passwords of cameras in a folder, whichever camera it was. Throws what the system throws. */
+export async function removeSecretLeftovers(folder: string): Promise<void> {
+  await removeParts(folder, (name) => /^camera-[a-z0-9][a-z0-9_-]*\.\d+\.part$/.test(name));
+}
+
+async function removeParts(folder: string, isOurs: (name: string) => boolean): Promise<void> {
   for (const name of await readdir(folder)) {
-    const [, pid] = /\.(\d+)\.part$/.exec(name.startsWith(`${basename(path)}.`) ? name : '') ?? [];
-    if (pid !== undefined && !isAlive(Number(pid))) await rm(join(folder, name), { force: true });
+    const [, pid] = /\.(\d+)\.part$/.exec(isOurs(name) ? name : '') ?? [];
+    if (pid === undefined) continue;
+    const path = join(folder, name);
+    const about = await stat(path).catch(() => undefined);
+    // A number is given out again after a restart; nobody writes a few bytes for so long.
+    const isOld = about === undefined || Date.now() - about.mtimeMs > writingMs;
+    if (isOld || !isAlive(Number(pid))) await rm(path, { force: true });
   }
 }
 

@@ -105,6 +105,19 @@ export function camerasPort({
   };
 }
 
+/** The core keeps the reason a link went down for; what the session says by now is what to look at. */
+export function withReasons(
+  view: SiteView,
+  statuses: readonly Pick<CameraStatus, 'kind' | 'id' | 'reason'>[],
+): SiteView {
+  const links = view.links.map((link) => {
+    const { kind, id } = link.source;
+    const reason = statuses.find((status) => status.kind === kind && status.id === id)?.reason;
+    return link.up === false && reason !== undefined ? { ...link, reason } : link;
+  });
+  return { ...view, links };
+}
+
 const unknown = (id: string) =>
   new SitewardError('camera_unknown', `the configuration has no camera ${id}; "siteward camera list" lists them`);
 

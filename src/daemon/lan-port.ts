@@ -11,7 +11,7 @@ import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
 import { callForHelp } from './call-for-help.ts';
-import { camerasPort, isSilent } from './cameras-port.ts';
+import { camerasPort, isSilent, withReasons } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
@@ -78,7 +78,7 @@ export function lanPort(options: {
         uptimeMs: options.uptimeMs(),
         ready: reasons().length === 0,
         parts: slots.health().map(({ name, ...health }) => ({ name, health })),
-        view: viewOf(house),
+        view: withReasons(viewOf(house), house.cameras?.status() ?? []),
         links: [
           cloudLink(options.hasCloud() ? (house.cloudUp ?? null) : undefined),
           {

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { replaceConfigText, writeSecretFile } from '#config/index.ts';
+import { removeSecretLeftovers, replaceConfigText, writeSecretFile } from '#config/index.ts';
 import { folder, put } from './fixture.ts';
 
 const mine = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
@@ -34,6 +34,24 @@ test('a secret is for its owner alone, also in the place of one that was not', a
   await writeSecretFile(file, 'Geheim-ü', mine);
   expect(readFileSync(file, 'utf8')).toBe('Geheim-ü\n');
   expect(statSync(file).mode & 0o777).toBe(0o600);
+});
+
+test('what killed processes left of passwords goes with the next one, whichever camera it was of', async () => {
+  const place = folder();
+  const gone = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  await once(gone, 'exit');
+  const put = (name: string) => writeFileSync(join(place, name), 'secret');
+  const others = ['camera-yard', `camera-alive.${process.pid}.part`, `other.${gone.pid}.part`];
+  const left = () => {
+    for (const name of [...others, `camera-gate.${gone.pid}.part`, `camera-old.${process.pid}.part`]) put(name);
+    utimesSync(join(place, `camera-old.${process.pid}.part`), 0, 0);
+  };
+  left();
+  await writeSecretFile(join(place, 'camera-yard'), 'x', mine);
+  expect(readdirSync(place).sort()).toEqual(others.toSorted());
+  left();
+  await removeSecretLeftovers(place);
+  expect(readdirSync(place).sort()).toEqual(others.toSorted());
 });
 
 test.skipIf(mine.uid !== 0)('root writes for whom the file belongs to', async () => {

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import type { Settings } from '#config/index.ts';
+import type { Cameras } from '#devices/onvif/index.ts';
 import { createPanels } from '#devices/panels/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import type { Controller } from '#site/controller.ts';
@@ -30,6 +31,24 @@ function portOf(house: House) {
 
 it('says that the store is not running rather than that there were no events', async () => {
   await expect(portOf({}).events({ limit: 10 })).rejects.toMatchObject({ code: 'store_unavailable' });
+});
+
+it('gives the reason why a camera is away now, not the one it went away for', async () => {
+  const source = (id: string) => ({ kind: 'camera', id });
+  const plan = { securityType: 3, partitions: [], cameras: [{ id: 'yard' }, { id: 'gate' }], zones: [] };
+  const links = [
+    { source: source('yard'), up: false, reason: 'ECONNREFUSED' },
+    { source: source('gate'), up: false, reason: 'EHOSTUNREACH' },
+  ];
+  const controller = {
+    view: () => ({ plan, partitions: [], zones: [], troubles: [], links, clock: 'ok', at: 0, ready: {} }),
+  } as unknown as Controller;
+  const status = { ...source('yard'), reason: 'Correct username and password', warnings: [], unknownTopics: [] };
+  const cameras = { status: () => [status] } as unknown as Cameras;
+  expect((await portOf({ cameras, controller }).status()).cameras).toEqual([
+    { kind: 'camera', id: 'yard', up: false, reason: 'Correct username and password' },
+    { kind: 'camera', id: 'gate', up: false, reason: 'EHOSTUNREACH' },
+  ]);
 });
 
 it('gives the reason why a panel is not read beside the panel, not only among the hints', async () => {

@@ -64,13 +64,14 @@ const withoutZone = (address: string) => address.replace(/^(\w+:\/\/\[[^\]%]*)%[
 const isUnspecified = (host: string) => host === '0.0.0.0' || host === '[::]';
 
 /**
- * A reported address as people may see it: without the user before its host, and without the values of what looks like a
- * login in its path or query (`/user=admin_password=x_channel=1.sdp`). Rather a part too much than half a password.
+ * A reported address as people may see it: scheme, host, port and path, without the user before the host. Nobody needs the
+ * query, and where a path holds what looks like a value (`/user=admin_password=x_channel=1.sdp`) the rest of it may be a login.
  */
-export const shownAddress = (address: string): string =>
-  address
-    .replace(/^([a-z][\w+.-]*:\/\/).*@/i, '$1')
-    .replaceAll(/((?:use|usr|pas|psw|pwd|auth|token|secret|key)\w*=)(?:(?!_[a-z]+=)[^&])*/gi, '$1...');
+export function shownAddress(address: string): string {
+  const [, place, path = ''] =
+    /^([a-z][\w+.-]*:\/\/[^/?#]*)([^?#]*)/i.exec(address.replace(/^([^/]*\/\/).*@/s, '$1')) ?? [];
+  return place === undefined ? '...' : place + path.replace(/(?:[=:;&]|%3[abd]|%26).*$/is, '...');
+}
 
 /** Name and password inside an address would end up in logs. */
 function withoutUser(url: URL): URL {

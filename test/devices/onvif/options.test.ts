@@ -8,6 +8,7 @@ describe('one entry of cameras', () => {
   it('needs only a name and an address, and has safe defaults', () => {
     expect(cameraOptions.parse(base)).toEqual({
       ...base,
+      basic_login: false,
       chime: false,
       confirms: true,
       pictures: 'alarm',
@@ -90,14 +91,18 @@ describe('an address a camera reports', () => {
 
 describe('an address of a camera as it is shown', () => {
   it.each([
-    ['rtsp://10.0.0.9:554/live/1?channel=2&subtype=0', 'rtsp://10.0.0.9:554/live/1?channel=2&subtype=0'],
+    ['rtsp://10.0.0.9:554/live/1?channel=2&subtype=0', 'rtsp://10.0.0.9:554/live/1'],
+    ['rtsp://[fe80::1]:554/live', 'rtsp://[fe80::1]:554/live'],
     ['rtsp://u:p@10.0.0.9/live', 'rtsp://10.0.0.9/live'],
     ['rtsp://u:s/e@cr?et@10.0.0.9/live', 'rtsp://10.0.0.9/live'],
-    ['rtsp://10.0.0.9/live?loginuse=u&loginpas=s/e_cret&x=1', 'rtsp://10.0.0.9/live?loginuse=...&loginpas=...&x=1'],
-    [
-      'rtsp://10.0.0.9/user=u_password=s_ec/ret_channel=1_stream=0.sdp',
-      'rtsp://10.0.0.9/user=..._password=..._channel=1_stream=0.sdp',
-    ],
+    ['rtsp://10.0.0.9/live?u=u&p=s/e_cret&x=1', 'rtsp://10.0.0.9/live'],
+    ['rtsp://10.0.0.9?pw=secret', 'rtsp://10.0.0.9'],
+    ['rtsp://10.0.0.9/live#secret', 'rtsp://10.0.0.9/live'],
+    ['rtsp://10.0.0.9/user=u_password=s_ec/ret_channel=1_stream=0.sdp', 'rtsp://10.0.0.9/user...'],
+    ['rtsp://10.0.0.9/live;pwd:secret', 'rtsp://10.0.0.9/live...'],
+    ['rtsp://10.0.0.9/admin:secret/ch1', 'rtsp://10.0.0.9/admin...'],
+    ['rtsp://10.0.0.9/pa%73sword%3Dsecret/1', 'rtsp://10.0.0.9/pa%73sword...'],
+    ['secret', '...'],
   ])('has no part of a password: %s', (address, shown) => {
     expect(shownAddress(address)).toBe(shown);
   });
