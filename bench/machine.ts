@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, statfsSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, release, tmpdir, totalmem } from 'node:os';
 
 /** The machine in general words: nothing that names it. */
@@ -64,6 +64,24 @@ export function memoryOf(pid: number): { rss: number; anonymous: number } {
   const text = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mib = (name: string) => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(text)?.[1] ?? Number.NaN) / 1024;
   return { rss: mib('VmRSS'), anonymous: mib('RssAnon') };
+}
+
+/** Memory of a process in MiB, in which what it shares with others counts in parts. */
+export function shareOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+  return Number(/^Pss:\s+(\d+) kB/m.exec(text)?.[1] ?? Number.NaN) / 1024;
+}
+
+/** The processes a process has started and that still run. */
+export function childrenOf(parent: number): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return pids.map(Number).filter((pid) => {
+    try {
+      return new RegExp(`^PPid:\\s+${parent}$`, 'm').test(readFileSync(`/proc/${pid}/status`, 'utf8'));
+    } catch {
+      return false;
+    }
+  });
 }
 
 /** Processor time a process has used, milliseconds; the kernel counts in steps of 10. */

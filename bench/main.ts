@@ -7,6 +7,7 @@ import { drain } from './drain.ts';
 import type { Measurement } from './figure.ts';
 import { latency } from './latency.ts';
 import { describeMachine, load } from './machine.ts';
+import { media } from './media.ts';
 import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { onvif } from './onvif.ts';
@@ -35,6 +36,7 @@ const measurements: readonly Measurement[] = [
   codes,
   panels,
   onvif,
+  media,
 ];
 
 const { values: options } = parseArgs({

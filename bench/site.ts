@@ -6,12 +6,14 @@ import { freePort, member, type Running, startProcess } from '#sandbox/demo/proc
 
 const root = join(import.meta.dirname, '..');
 const sources = join(root, 'src', 'cli', 'main.ts');
-const cameraPassword = 'bench-camera-password';
+export const cameraPassword = 'bench-camera-password';
 
 /** A folder with a configuration, and the processes that run in it. Nothing stands between daemon and sandbox. */
 export interface BenchSite {
   readonly mqttUrl: string;
   readonly cloudUrl: string;
+  /** Device services of the simulated cameras. */
+  readonly cameraUrls: readonly string[];
   /** The daemon's control socket. */
   readonly socket: string;
   /** Starts the daemon; resolves with it and the milliseconds from exec to its line `ready`. */
@@ -24,6 +26,10 @@ export interface BenchSite {
 export async function openSite(options: {
   /** Simulated cameras, all in one process of their own. */
   cameras?: number;
+  /** How long each of them takes for a picture. */
+  pictureMs?: number;
+  /** Further members of each camera's line, as YAML. */
+  camera?: string;
   /** Sections `panels` and others, as YAML. */
   yaml?: string;
   /** The program to run; the sources by default. */
@@ -47,15 +53,18 @@ export async function openSite(options: {
     const sandbox = launch('sandbox', [sources, 'sandbox', '--control', '--json', '--client', `bridge-1=${keyFile}`]);
     const cloudUrl = await sandbox.until((line) => member(line, 'listen'), 'start');
     const cameras =
-      options.cameras === undefined || options.cameras === 0 ? undefined : startCameras(launch, options.cameras);
+      options.cameras === undefined || options.cameras === 0
+        ? undefined
+        : startCameras(launch, options.cameras, options.pictureMs ?? 0);
     const cameraUrls = (await cameras?.urls) ?? [];
     const mqttPort = await freePort();
     mkdirSync(join(folder, 'state'), { mode: 0o700 });
     const config = join(folder, 'siteward.yaml');
-    writeFileSync(config, configuration({ folder, cloudUrl, keyFile, mqttPort, cameraUrls, more: options.yaml ?? '' }));
+    writeFileSync(config, configuration({ ...options, folder, cloudUrl, keyFile, mqttPort, cameraUrls }));
     return {
       mqttUrl: `mqtt://127.0.0.1:${mqttPort}`,
       cloudUrl,
+      cameraUrls,
       socket: join(folder, 'control.sock'),
       async daemon() {
         const began = performance.now();
@@ -72,8 +81,9 @@ export async function openSite(options: {
   }
 }
 
-function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number) {
-  const running = launch('cameras', [join(import.meta.dirname, 'cameras.ts'), String(count)]);
+function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number, pictureMs: number) {
+  const script = join(import.meta.dirname, 'cameras.ts');
+  const running = launch('cameras', [script, String(count), String(pictureMs)]);
   const urls = running.until((line) => (line.startsWith('[') ? (JSON.parse(line) as string[]) : undefined), 'start');
   const countOf = (line: string) => /^requests (\d+)$/.exec(line)?.[1];
   return { urls, requests: async () => Number(await running.ask('requests', countOf, 'requests')) };
@@ -85,12 +95,13 @@ function configuration(of: {
   keyFile: string;
   mqttPort: number;
   cameraUrls: readonly string[];
-  more: string;
+  camera?: string;
+  yaml?: string;
 }): string {
-  const login = 'username: siteward, password: { env: CAMERA_PASSWORD }';
-  const cameras = of.cameraUrls.map(
-    (url, index) => `  - { id: cam${index + 1}, url: "${url}", ${login}, partition: p1 }`,
-  );
+  const members = ['username: siteward, password: { env: CAMERA_PASSWORD }, partition: p1', of.camera ?? []]
+    .flat()
+    .join(', ');
+  const cameras = of.cameraUrls.map((url, index) => `  - { id: cam${index + 1}, url: "${url}", ${members} }`);
   return `site:   { id: "4711", external_id: bench, timezone: Europe/Berlin }
 bridge: { external_id: sw-bench }
 cloud:
@@ -101,5 +112,5 @@ mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort} }
 http:  { control_socket: ${of.folder}/control.sock }
 store: { dir: ${of.folder}/state }
 partitions: [ { id: p1, name: House } ]
-${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.more}`;
+${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.yaml ?? ''}`;
 }

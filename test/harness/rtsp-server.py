@@ -4,6 +4,7 @@ Takes its settings as JSON in the first argument, writes its port to stdout, and
 carries a number of 16 bits, as 4 x 4 black or white blocks: the count of picture times since `zero` (CLOCK_MONOTONIC).
 """
 import json
+import os
 import sys
 import time
 
@@ -16,11 +17,12 @@ from gi.repository import GLib, Gst, GstRtsp, GstRtspServer  # noqa: E402
 
 settings = json.loads(sys.argv[1])
 fps, gap = settings['fps'], settings['keyFrameEvery']
+rate = f' bitrate={settings["kbps"]}' if 'kbps' in settings else ''
 width, height = 320, 240
 encoders = {
-    'h264': f'x264enc tune=zerolatency speed-preset=ultrafast key-int-max={gap} option-string=scenecut=0'
+    'h264': f'x264enc tune=zerolatency speed-preset=ultrafast{rate} key-int-max={gap} option-string=scenecut=0'
     ' ! video/x-h264,stream-format=avc ! rtph264pay name=pay0 pt=96 config-interval=-1',
-    'h265': f'x265enc tune=zerolatency speed-preset=ultrafast key-int-max={gap} option-string=scenecut=0'
+    'h265': f'x265enc tune=zerolatency speed-preset=ultrafast{rate} key-int-max={gap} option-string=scenecut=0'
     ' ! h265parse ! rtph265pay name=pay0 pt=96 config-interval=-1',
 }
 live = 'is-live=true do-timestamp=true format=time'
@@ -33,7 +35,9 @@ def picture(number):
         bits = (number >> (4 * row)) & 15
         line = b''.join((b'\xeb' if bits >> column & 1 else b'\x10') * (width // 4) for column in range(4))
         rows += line * (height // 4)
-    return rows + b'\x80' * (width * height // 2)
+    colours = width * height // 2
+    # Noise, of which the encoder keeps as much as the rate allows.
+    return rows + (os.urandom(colours) if rate else b'\x80' * colours)
 
 
 def push(pictures, sound):

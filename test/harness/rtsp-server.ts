@@ -11,6 +11,8 @@ export interface RtspServerOptions {
   /** False: the stream has none at all. */
   readonly keyFrames?: boolean;
   readonly audio?: boolean;
+  /** So many kbit/s; without it as few as the picture needs. */
+  readonly kbps?: number;
   /** Who may see it, by digest. */
   readonly user?: { readonly username: string; readonly password: string };
 }

@@ -22,6 +22,8 @@ export interface CameraOptions {
   readonly subscriptionLimit?: number;
   /** Pads pictures to this size. */
   readonly pictureBytes?: number;
+  /** How long it takes to make a picture, milliseconds. */
+  readonly pictureMs?: number;
   readonly clock?: Clock;
 }
 
@@ -59,6 +61,7 @@ export async function startCamera(options: CameraOptions): Promise<SimCamera> {
     clockSkewMs: options.clockSkewMs ?? 0,
     subscriptionLimit: options.subscriptionLimit ?? 4,
     pictureBytes: options.pictureBytes ?? 0,
+    pictureMs: options.pictureMs ?? 0,
   });
   const planned = new Map<string, PlannedAnswer[]>();
   const closing = new AbortController();

@@ -33,7 +33,7 @@ const soapType = 'application/soap+xml; charset=utf-8';
 /** One HTTP request to the camera. `signal` aborts when the client goes away; the promise then rejects. */
 export async function answerHttp(context: Context, request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
   const path = (request.url ?? '/').split('?')[0] ?? '/';
-  if (path.startsWith('/snapshot/')) return answerPicture(context, request);
+  if (path.startsWith('/snapshot/')) return answerPicture(context, request, signal);
   const match = /^\/onvif\/(?:device_service|media_service|event_service|pullpoint\/(\w+))$/.exec(path);
   if (match === null) return plain(404, 'not found');
   if (request.method !== 'POST') return plain(405, 'use POST', { allow: 'POST' });
@@ -85,14 +85,14 @@ function refuse({ state, auth }: Context, verdict: Verdict): HttpAnswer {
   return { status: 401, ...answer, headers: { 'www-authenticate': state.auth.challenge(verdict === 'stale') } };
 }
 
-function answerPicture(context: Context, request: IncomingMessage): HttpAnswer {
+async function answerPicture(context: Context, request: IncomingMessage, signal: AbortSignal): Promise<HttpAnswer> {
   const { state, auth } = context;
   state.count('snapshot');
   const planned = plannedFor(context, 'snapshot');
   if (planned !== undefined) return planned;
   if (request.method !== 'GET') return plain(405, 'use GET', { allow: 'GET' });
   const verdict = auth === 'none' ? 'yes' : digestVerdict(state, request);
-  if (verdict === 'yes') return { status: 200, type: 'image/jpeg', body: state.picture() };
+  if (verdict === 'yes') return { status: 200, type: 'image/jpeg', body: await state.picture(signal) };
   state.count('refused');
   return plain(401, 'unauthorized', { 'www-authenticate': state.auth.challenge(verdict === 'stale') });
 }

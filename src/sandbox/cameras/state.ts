@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '#lib/clock.ts';
+import { sleep } from '#lib/wait.ts';
 import { Authenticator } from './auth.ts';
 import { type Scene, takePicture } from './picture.ts';
 import { Subscriptions } from './subscriptions.ts';
@@ -17,6 +18,7 @@ export class CameraState {
   readonly #on = new Set<PropertyName>();
   readonly #requests = new Map<string, number>();
   readonly #pictureBytes: number;
+  readonly #pictureMs: number;
   readonly #clock: Clock;
   #clockSkewMs: number;
   #pictures = 0;
@@ -29,11 +31,13 @@ export class CameraState {
     clockSkewMs: number;
     subscriptionLimit: number;
     pictureBytes: number;
+    pictureMs: number;
   }) {
     this.id = options.id;
     this.#clock = options.clock;
     this.#clockSkewMs = options.clockSkewMs;
     this.#pictureBytes = options.pictureBytes;
+    this.#pictureMs = options.pictureMs;
     const digest = createHash('sha256').update(options.id).digest('hex');
     this.serial = digest.slice(0, 12).toUpperCase();
     // 02: locally administered.
@@ -65,7 +69,9 @@ export class CameraState {
     return propertyNames.flatMap((name) => this.#messages(name, 'Initialized'));
   }
 
-  picture(): Buffer {
+  /** Rejects when the signal aborts. */
+  async picture(signal: AbortSignal): Promise<Buffer> {
+    if (this.#pictureMs > 0) await sleep(this.#pictureMs, signal);
     this.#pictures += 1;
     const scene: Scene = {
       id: this.id,
