@@ -42,6 +42,7 @@ export interface AddOptions extends ChangeOptions {
 
 /** Clock, information, services and profiles of a slow camera. */
 const inspectMs = 45_000;
+const progressMs = 5000;
 
 /** `siteward camera add ADDRESS`. */
 export async function add(address: string, options: AddOptions): Promise<ExitCode> {
@@ -120,8 +121,23 @@ function channelsOf(id: string, { sources }: Inspected): readonly Members[] {
 
 export const refused = (message: string) => new SitewardError('camera_refused', message);
 
-export const look = (about: { url: string; username?: string | undefined; password: Secret | undefined }) =>
-  inspectDevice({ ...about, clock: systemClock(), signal: AbortSignal.timeout(inspectMs) });
+/** Asks the device what it is, and says so: it may take a while. */
+export async function look(about: {
+  url: string;
+  username?: string | undefined;
+  password: Secret | undefined;
+}): Promise<Inspected> {
+  const place = printable(hostAndPort(about.url));
+  console.error(`asking ${place} what it is`);
+  const seconds = inspectMs / 1000;
+  const waiting = `${place} has not told all of it yet; siteward waits ${seconds} s at most, Ctrl-C ends it`;
+  const progress = setInterval(() => console.error(waiting), progressMs);
+  try {
+    return await inspectDevice({ ...about, clock: systemClock(), signal: AbortSignal.timeout(inspectMs) });
+  } finally {
+    clearInterval(progress);
+  }
+}
 
 /** Only a certificate that nobody vouches for must be named. */
 export const fingerprintOf = ({ certificate }: Inspected): { readonly tls_fingerprint?: string } =>

@@ -22,3 +22,6 @@ export function siteward(args: readonly string[], env: Record<string, string> = 
     if (input !== undefined) child.stdin?.end(input);
   });
 }
+
+/** What `camera add` and `camera replace` say when all goes well. */
+export const askedOnly = /^asking \S+ what it is\n(\S+ has not told .*\n)*$/;
