@@ -2,9 +2,11 @@ import { certificateAnswer, trustedAnswer } from '#lan/http/index.ts';
 import { agreed } from './api-consent.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { printable } from './table.ts';
 
 export interface TrustOptions {
   readonly fingerprint?: string;
+  readonly device?: string;
   readonly json: boolean;
   readonly socket: string;
 }
@@ -14,7 +16,13 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   await using control = openControl(options.socket);
   const { client } = control;
   const seen = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
-  const { trusted, shown } = certificateAnswer.parse(seen.json);
+  const { trusted, shown, device } = certificateAnswer.parse(seen.json);
+  if (
+    options.device !== undefined ||
+    (device !== undefined && shown === undefined && options.fingerprint === undefined)
+  ) {
+    return await trustDevice(client, id, device, options);
+  }
   console.error(`trusted until now: ${trusted ?? 'none'}`);
   console.error(`shown now:         ${shown ?? trusted ?? 'none'}`);
   const fingerprint = options.fingerprint ?? shown ?? trusted;
@@ -36,5 +44,33 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   const answer = trustedAnswer.parse(json);
   if (options.json) console.log(JSON.stringify(answer));
   else console.log(`the certificate of ${answer.trusted} is ${answer.fingerprint}; no other is accepted from now on`);
+  return exitCodes.ok;
+}
+
+/** The device a person has looked at, and no other that may answer by now. */
+async function trustDevice(
+  client: ReturnType<typeof openControl>['client'],
+  id: string,
+  seen: { readonly was: string; readonly is: string } | undefined,
+  options: TrustOptions,
+): Promise<ExitCode> {
+  console.error(`was: ${printable(seen?.was ?? 'what it is')}`);
+  console.error(`is:  ${printable(seen?.is ?? 'the same')}`);
+  const device = options.device ?? seen?.is;
+  if (device === undefined) return exitCodes.refused;
+  if (options.device === undefined) {
+    const answer = await agreed(`Is ${printable(device)} the device that is meant at ${id}?`);
+    if (answer !== 'yes') {
+      const nobody = 'nobody is there to be asked; say --device with the name it has now';
+      console.error(`siteward: ${answer === 'no' ? 'nothing was changed' : nobody}`);
+      return answer === 'no' ? exitCodes.failure : exitCodes.usage;
+    }
+  }
+  const signal = AbortSignal.timeout(15_000);
+  const answer = trustedAnswer.parse(
+    answered(await client.trustCamera({ params: { id }, body: { device }, signal })).json,
+  );
+  if (options.json) console.log(JSON.stringify(answer));
+  else console.log(`${answer.trusted} is ${printable(device)} from now on`);
   return exitCodes.ok;
 }

@@ -85,9 +85,10 @@ export function addManaged(camera: Command, { socket, done }: CameraVerbs): void
     );
   camera
     .command('trust')
-    .description('accept the certificate a camera shows now, after it was changed')
+    .description('accept the certificate a camera shows now, or the device that answers, after it was changed')
     .argument('<id>', 'id of the camera or recorder')
     .option('--fingerprint <sha256>', 'the one that was compared; without it siteward asks')
+    .option('--device <name>', 'the device that answers now, as it was shown; without it siteward asks')
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (name: string, options) => done(await (await import('./camera-trust.ts')).trust(name, options)));

@@ -91,13 +91,18 @@ export function camerasPort({
     },
 
     async certificate(id) {
-      const { trusted, shown } = await part(house.cameras).certificate(deviceOf(id));
-      return given({ trusted, shown });
+      const { trusted, shown, device } = await part(house.cameras).certificate(deviceOf(id));
+      return given({ trusted, shown, device });
     },
 
     async trust(id, named) {
-      const fingerprint = named.toUpperCase();
       const device = deviceOf(id);
+      if (named.device !== undefined) {
+        await part(house.cameras).trustDevice(device, named.device);
+        void note(auditNotes.deviceTrusted(device, named.device));
+        return { trusted: device, device: named.device };
+      }
+      const fingerprint = (named.fingerprint ?? '').toUpperCase();
       await part(house.cameras).trust(device, fingerprint);
       void note(auditNotes.certificate(device, fingerprint));
       return { trusted: device, fingerprint };

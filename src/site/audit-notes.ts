@@ -98,6 +98,16 @@ export const auditNotes = {
     after: fingerprint,
   }),
 
+  /** Another device at the place of a camera or recorder was accepted. */
+  deviceTrusted: (device: string, name: string): AuditDraft => ({
+    ...local,
+    kind: 'config',
+    target: `camera ${device}`,
+    action: 'device_trusted',
+    outcome: 'done',
+    after: name,
+  }),
+
   login: (actor: string): AuditDraft => ({
     ...local,
     kind: 'login',

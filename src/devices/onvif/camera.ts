@@ -26,7 +26,7 @@ export interface UnknownTopic {
  * `taken_over`: its event subscription vanishes again and again; `event_flood`: it sends more than is taken; `mute`: it
  * answers, but sends nothing where it did before; `basic_asked`: it asks for the password in clear, and is not given it.
  */
-export type CameraWarningCode = 'taken_over' | 'event_flood' | 'mute' | 'basic_asked';
+export type CameraWarningCode = 'taken_over' | 'event_flood' | 'mute' | 'basic_asked' | 'other_device' | 'no_password';
 
 /** What a technician should know though events arrive. */
 export interface CameraWarning {
@@ -109,12 +109,19 @@ export interface Camera {
   status(): CameraStatus;
 }
 
+/** A device is not who it was. */
+export interface OtherDevice {
+  readonly was: string;
+  readonly is: string;
+}
+
 /** SHA-256 fingerprints of an https device. */
 export interface Certificates {
   /** The one that counts; undefined while there is none. */
   readonly trusted: string | undefined;
   /** Another one, which was refused last. */
   readonly shown: string | undefined;
+  readonly device: OtherDevice | undefined;
 }
 
 /** A small durable store for what must be known after a restart; keys begin with the room's name. */

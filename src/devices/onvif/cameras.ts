@@ -29,6 +29,8 @@ export interface Cameras extends Part {
   certificate(camera: DeviceId): Promise<Certificates>;
   /** Accepts the certificate of this fingerprint, which an https camera shows now instead of the remembered one. Throws `camera_certificate`. */
   trust(camera: DeviceId, fingerprint: string): Promise<void>;
+  /** Accepts the device of this name, which answers now in place of another. Throws `camera_refused`. */
+  trustDevice(camera: DeviceId, name: string): Promise<void>;
 }
 
 export interface CamerasOptions {
@@ -89,6 +91,7 @@ export function createCameras(options: CamerasOptions): Cameras {
     recent: (id, after) => byId.get(id)?.recent(after),
     certificate: async (id) => unitOf(id).certificate(),
     trust: async (id, fingerprint) => unitOf(id).trust(fingerprint),
+    trustDevice: async (id, name) => unitOf(id).trustDevice(name),
   };
 }
 

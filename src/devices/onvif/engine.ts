@@ -44,6 +44,7 @@ export interface Engine {
   /** See `Cameras`. */
   certificate(): Promise<Certificates>;
   trust(fingerprint: string): Promise<void>;
+  trustDevice(name: string): Promise<void>;
   start(): void;
   /** Runs beside the session, as long as it. */
   beside(work: (signal: AbortSignal) => Promise<void>): void;
@@ -105,12 +106,13 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     },
     recent: (after) => recent.after(after),
     async certificate() {
-      return { trusted: await pin.trusted(), shown: pin.refused };
+      return { trusted: await pin.trusted(), shown: pin.refused, device: made?.doubted };
     },
     async trust(fingerprint) {
       await pin.trust(fingerprint);
       made?.retryNow();
     },
+    trustDevice: async (name) => made?.trustDevice(name, lifetime.signal),
     start() {
       const all = [made?.run(lifetime.signal), ...besides.map((work) => work(lifetime.signal).catch(() => undefined))];
       running ??= Promise.all(all);

@@ -74,6 +74,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
     recent: engine.recent,
     certificate: engine.certificate,
     trust: engine.trust,
+    trustDevice: engine.trustDevice,
     start: engine.start,
     async stop() {
       for (const { view } of channels) view.close();

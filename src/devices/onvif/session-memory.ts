@@ -1,6 +1,7 @@
 import { withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
 import { isTimeSource, type TimeSource } from './device-clock.ts';
+import type { Known } from './occupant.ts';
 import type { Subscription } from './subscription.ts';
 
 /** What was found out about a camera by trying, so that a restart need not find it out again. */
@@ -11,6 +12,8 @@ export interface Learned {
   readonly time?: TimeSource;
   /** How long it can hold a pull, and when that was found (wall clock): forgotten after a week, firmware changes. */
   readonly hold?: { readonly ms: number; readonly at: number };
+  /** The device, as it names itself. */
+  readonly device?: Known;
 }
 
 /** One session's place in the memory port. Best effort: a memory that hangs or fails must not keep a camera from being watched. */
@@ -70,12 +73,19 @@ function parseSubscription(text: string | undefined): Subscription | undefined {
 }
 
 function parseLearned(text: string | undefined, now: number): Learned {
-  const { way, time, hold } = parseObject(text) as { way?: Learned['way']; time?: unknown; hold?: Learned['hold'] };
+  const { way, time, hold, device } = parseObject(text) as {
+    way?: Learned['way'];
+    time?: unknown;
+    hold?: Learned['hold'];
+    device?: Partial<Known>;
+  };
+  const isNamed = [device?.maker, device?.model, device?.serial].every((part) => typeof part === 'string');
   const age = typeof hold?.at === 'number' ? now - hold.at : Number.NaN;
   return {
     ...(typeof way?.path === 'string' && way.path.startsWith('/') && Number.isInteger(way.style) && { way }),
     ...(isTimeSource(time) && { time }),
     ...(hold !== undefined && Number.isFinite(hold.ms) && age >= 0 && age < holdKeptMs && { hold }),
+    ...(isNamed && { device: device as Known }),
   };
 }
 

@@ -4,7 +4,7 @@ import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { never, sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
-import type { CameraStatus, CameraWarning, MemoryPort } from './camera.ts';
+import type { CameraStatus, CameraWarning, MemoryPort, OtherDevice } from './camera.ts';
 import type { Device } from './device.ts';
 import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
@@ -13,6 +13,7 @@ import { longestPullMs } from './lease.ts';
 import { Link } from './link.ts';
 import type { Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
+import { createOccupant, type Occupant } from './occupant.ts';
 import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
 import type { Sense, SilentInputs } from './sense.ts';
@@ -68,6 +69,7 @@ export class CameraSession {
   readonly #link: Link;
   readonly #news: DeviceNews;
   readonly #memory: SessionMemory;
+  readonly #occupant: Occupant;
   readonly #retry: Backoff;
   readonly #hold: HoldTime;
   readonly #warnings = createWarnings();
@@ -93,6 +95,7 @@ export class CameraSession {
     this.#intake = new Intake({ sense, silent, topics, clock, log, timing, warnings: this.#warnings, events });
     this.#link = new Link({ source, wall, log, emit: (signals) => this.#emit(signals) });
     this.#news = deviceNews(source, wall);
+    this.#occupant = createOccupant(source, device);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
   }
@@ -137,6 +140,7 @@ export class CameraSession {
         ...this.#warnings.active(now),
         ...(this.up && flowing === 'no' ? [mute] : []),
         ...(device.clear.warning === undefined ? [] : [{ code: 'basic_asked' as const, text: device.clear.warning }]),
+        ...this.#occupant.warnings(),
       ],
       ...(rebootSeenAt !== undefined && { rebootSeenAt }),
       ...(lastEventAt !== undefined && { lastEventAt }),
@@ -156,7 +160,8 @@ export class CameraSession {
   async #remember(signal: AbortSignal): Promise<void> {
     const { device } = this.#options;
     await withDeadline(recallMs, signal, () => device.recall(), 'the memory').catch(() => undefined);
-    const { way, time, hold } = await this.#memory.learned(signal);
+    const { way, time, hold, device: known } = await this.#memory.learned(signal);
+    this.#occupant.use(known);
     if (way !== undefined) this.#point.use(way);
     if (time !== undefined) device.clock.use(time);
     this.#hold.use(hold);
@@ -170,7 +175,13 @@ export class CameraSession {
     await device.readClock(signal).catch(otherwise(0, ['camera_fault', 'camera_bad_answer']));
     this.#reachable = true;
     this.#clockReadAt = clock.monotonic();
-    this.#information = await reads.deviceInformation(signal).catch(otherwise(this.#information, mild));
+    const before = device.authenticated;
+    const information = await reads.deviceInformation(signal).catch(otherwise(undefined, mild));
+    if (information !== undefined) {
+      this.#information = information;
+      await this.#occupant.named(information, { before, wasAway: this.#away }, signal);
+      if (this.#occupant.other !== undefined) await this.#emit(this.#occupant.news());
+    }
     this.#eventService = await reads.services(signal).catch(otherwise(undefined, mild));
     await this.#options.sense.learn(signal).catch(otherwise(undefined, mild));
     // A pull point that is gone before its time, after the camera was away: it has started anew.
@@ -256,17 +267,30 @@ export class CameraSession {
     this.#repairing = false;
     if (this.#point.pulls !== 1) return;
     await this.#learn(signal);
-    await this.#emit(this.#news.clockRead(this.#options.device.clock));
+    await this.#emit([...this.#news.clockRead(this.#options.device.clock), ...this.#occupant.news()]);
+  }
+
+  /** The device of this name, which answers now, is meant. Throws `camera_refused` where another one answers. */
+  async trustDevice(name: string, signal: AbortSignal): Promise<void> {
+    this.#occupant.trust(name);
+    await this.#learn(signal);
+    await this.#emit(this.#occupant.news());
+  }
+
+  get doubted(): OtherDevice | undefined {
+    return this.#occupant.doubted;
   }
 
   async #learn(signal: AbortSignal): Promise<void> {
     const time = this.#options.device.clock.source;
     const hold = this.#hold.found;
     const { way } = this.#point;
+    const device = this.#occupant.known;
     const learned = {
       ...(way !== undefined && { way }),
       ...(time !== 'utc' && { time }),
       ...(hold !== undefined && { hold }),
+      ...(device !== undefined && { device }),
     };
     await this.#memory.keepLearned(learned, signal);
   }

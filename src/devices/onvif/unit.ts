@@ -19,6 +19,7 @@ export interface Unit {
   recent(after: number): RecentMessages;
   certificate(): Promise<Certificates>;
   trust(fingerprint: string): Promise<void>;
+  trustDevice(name: string): Promise<void>;
   start(): void;
   stop(): Promise<void>;
 }
@@ -49,6 +50,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
     recent: engine.recent,
     certificate: engine.certificate,
     trust: engine.trust,
+    trustDevice: engine.trustDevice,
     start: engine.start,
     async stop() {
       view.close();

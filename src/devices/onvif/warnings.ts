@@ -1,7 +1,7 @@
-import type { CameraWarning, CameraWarningCode } from './camera.ts';
+import type { CameraWarning } from './camera.ts';
 
 /** Those that are noted at a sign; the others are looked up when they are asked for. */
-type Noted = Exclude<CameraWarningCode, 'mute' | 'basic_asked'>;
+type Noted = 'taken_over' | 'event_flood';
 
 /** What a technician should know though events arrive. A warning ends when its sign was not seen for `holdMs`. */
 export interface Warnings {

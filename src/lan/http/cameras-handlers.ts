@@ -1,6 +1,6 @@
 import type { Handlers, Reply } from '#lib/contract/server.ts';
 import type { cameraOperations } from './cameras-operations.ts';
-import type { CameraEntry, CameraMessages, CertificateAnswer, TrustedAnswer } from './cameras-schemas.ts';
+import type { CameraEntry, CameraMessages, CertificateAnswer, TrustBody, TrustedAnswer } from './cameras-schemas.ts';
 
 /** The cameras as a technician sees them. Calls reject with `camera_unknown`, `camera_refused` and what a camera makes them fail with. */
 export interface CamerasPort {
@@ -9,7 +9,7 @@ export interface CamerasPort {
   /** A JPEG. */
   snapshot(id: string, signal: AbortSignal): Promise<Uint8Array>;
   certificate(id: string): Promise<CertificateAnswer>;
-  trust(id: string, fingerprint: string): Promise<TrustedAnswer>;
+  trust(id: string, what: TrustBody): Promise<TrustedAnswer>;
 }
 
 export function cameraHandlers(
@@ -25,6 +25,6 @@ export function cameraHandlers(
       headers: { 'content-type': 'image/jpeg', 'cache-control': 'no-store' },
     }),
     cameraCertificate: async ({ params: { id } }) => json(await port.certificate(id)),
-    trustCamera: async ({ params: { id }, body }) => json(await port.trust(id, body.fingerprint)),
+    trustCamera: async ({ params: { id }, body }) => json(await port.trust(id, body)),
   };
 }

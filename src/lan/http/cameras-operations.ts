@@ -83,14 +83,17 @@ export const trustCamera = defineOperation({
   id: 'trustCamera',
   method: 'POST',
   path: '/api/v1/cameras/{id}/trust',
-  summary: 'Take the certificate of this fingerprint, which the camera shows now, for its own, after it was changed',
+  summary:
+    'Take the certificate of this fingerprint, or the device of this name, for the right one, after it was changed',
   params: cameraParams,
   body: { media: 'application/json', schema: trustBody },
   responses: {
     200: { description: 'It is asked anew', media: 'application/json', schema: trustedAnswer },
-    400: problemResponse('The fingerprint is none'),
+    400: problemResponse('The fingerprint is none, or there is nothing to take'),
     404: unknown,
-    409: problemResponse('The configuration names the certificate, or the camera has none, or shows another'),
+    409: problemResponse(
+      'The configuration names the certificate, or the camera has none, or shows another; or another device answers',
+    ),
     503: unusable,
   },
   repeatable: 'yes',

@@ -96,14 +96,33 @@ export const certificateAnswer = z.object({
   trusted: z.string().optional(),
   /** Of another certificate, which the camera shows and which is refused. */
   shown: z.string().optional(),
+  /** Another device than before answers, or one that takes no password any more. */
+  device: z.object({ was: z.string(), is: z.string() }).optional(),
 });
 export type CertificateAnswer = z.output<typeof certificateAnswer>;
 
-export const trustBody = z.strictObject({
-  fingerprint: z
-    .string()
-    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
-    .describe('The one that was compared with what the page of the camera says'),
+export const trustBody = z
+  .strictObject({
+    fingerprint: z
+      .string()
+      .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
+      .describe('The one that was compared with what the page of the camera says')
+      .optional(),
+    device: z
+      .string()
+      .min(1)
+      .max(300)
+      .optional()
+      .describe('The name of the device that answers in place of another, as it was shown'),
+  })
+  .refine(
+    ({ fingerprint, device }) => (fingerprint === undefined) !== (device === undefined),
+    'one of "fingerprint" and "device"',
+  );
+export type TrustBody = z.output<typeof trustBody>;
+export const trustedAnswer = z.object({
+  trusted: deviceId,
+  fingerprint: z.string().optional(),
+  device: z.string().optional(),
 });
-export const trustedAnswer = z.object({ trusted: deviceId, fingerprint: z.string() });
 export type TrustedAnswer = z.output<typeof trustedAnswer>;

@@ -140,7 +140,7 @@ describe('a session', () => {
       { memory },
     );
     await until(() => one.server.seen.some((request) => /PT4S/.test(request.body)), 'a shorter pull');
-    await until(() => memory.has('onvif/learned/yard'), 'it to be remembered');
+    await until(() => memory.get('onvif/learned/yard')?.includes('hold') === true, 'it to be remembered');
     await one.made.cameras.stop();
     one.server.seen.length = 0;
     const again = await site.run([{ id: 'yard', url: one.server.url }], { memory });

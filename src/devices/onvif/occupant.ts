@@ -1,0 +1,145 @@
+import { SitewardError } from '#errors.ts';
+import type { DeviceRef, Signal } from '#site/model/index.ts';
+import type { CameraWarning, OtherDevice } from './camera.ts';
+import type { Device } from './device.ts';
+import type { DeviceInformation } from './reads.ts';
+import { ns } from './soap.ts';
+
+/** The device of a place, as it names itself. */
+export interface Known {
+  readonly maker: string;
+  readonly model: string;
+  readonly serial: string;
+  /** It wanted a password before it told this. */
+  readonly guarded?: true;
+}
+
+/**
+ * Notices that another device answers at the address of one. No proof of which it is: whoever wants to can name himself the
+ * same, and some makers give all devices one serial number; what proves it is the certificate of an https camera.
+ */
+export interface Occupant {
+  use(known: Known | undefined): void;
+  /** It has named itself. `before`: `Device.authenticated` before it was asked; `wasAway`: since it last did. */
+  named(
+    information: DeviceInformation,
+    how: { readonly before: boolean | undefined; readonly wasAway: boolean },
+    signal: AbortSignal,
+  ): Promise<void>;
+  readonly known: Known | undefined;
+  /** Another device answers, in words. */
+  readonly other: string | undefined;
+  warnings(): readonly CameraWarning[];
+  /** The trouble, or its end; told again with each connection, since the site may have been told by an earlier run. */
+  news(): readonly Signal[];
+  /** The device that answers, while it is not who it was, or takes no password any more. */
+  readonly doubted: OtherDevice | undefined;
+  /** A person says that the device of this name is meant. Throws `camera_refused` when it is not the one that answers. */
+  trust(name: string): void;
+}
+
+export function createOccupant(source: DeviceRef, device: Device): Occupant {
+  let known: Known | undefined;
+  let present: Known | undefined;
+  let isOther = false;
+  let isOpen = false;
+  const words = (): string | undefined =>
+    isOther && known !== undefined && present !== undefined
+      ? `another device answers here: was ${nameOf(known)}, is ${nameOf(present)}; "siteward camera trust ${source.id}" if that is meant, "siteward camera replace ${source.id} ADDRESS" if the right one has another address now`
+      : undefined;
+
+  /** Only of a device that did not before: a question without a password costs no try. */
+  async function tellsAnybody(signal: AbortSignal): Promise<boolean> {
+    const name = 'GetDeviceInformation';
+    const body = `<d:${name} xmlns:d="${ns.device}"/>`;
+    const call = { name, action: `${ns.device}/${name}`, body, timeoutMs: 10_000, open: true, signal };
+    return device.call(call).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  function take(one: Known): void {
+    const { guarded } = one;
+    known = {
+      maker: one.maker || (known?.maker ?? ''),
+      model: one.model || (known?.model ?? ''),
+      serial: one.serial || (known?.serial ?? ''),
+      ...((guarded ?? known?.guarded) && { guarded: true }),
+    };
+  }
+
+  return {
+    use(found) {
+      known ??= found;
+    },
+    async named({ manufacturer, model, serial }, { before, wasAway }, signal) {
+      const one: Known = { maker: plain(manufacturer), model: plain(model), serial: plain(serial) };
+      if (nameOf(one) === '') return;
+      isOther = known !== undefined && differ(known, one);
+      const isFirst = before === undefined;
+      const wantsNone = isFirst
+        ? device.authenticated === undefined
+        : known?.guarded === true && (isOther || wasAway || isOpen) && (await tellsAnybody(signal));
+      isOpen = known?.guarded === true && wantsNone;
+      present = { ...one, ...(isFirst && device.authenticated === true && { guarded: true }) };
+      if (!isOther) take(present);
+    },
+    get known() {
+      return known;
+    },
+    get other() {
+      return words();
+    },
+    warnings() {
+      const other = words();
+      return [
+        ...(other === undefined ? [] : [{ code: 'other_device' as const, text: other }]),
+        ...(isOpen ? [{ code: 'no_password' as const, text: openText }] : []),
+      ];
+    },
+    news() {
+      if (present === undefined) return [];
+      const detail = words();
+      const about = { kind: 'trouble', source, trouble: 'tamper', replay: false } as const;
+      return [{ ...about, active: isOther, ...(detail !== undefined && { detail }) }];
+    },
+    get doubted() {
+      if (known === undefined || present === undefined || (!isOther && !isOpen)) return undefined;
+      return { was: nameOf(known), is: nameOf(present) };
+    },
+    trust(name) {
+      if (present === undefined || nameOf(present) !== name) {
+        const is = present === undefined ? 'no device' : nameOf(present);
+        throw new SitewardError('camera_refused', `What answers at ${source.id} is ${is}, not ${name}; look again`);
+      }
+      known = present;
+      isOther = false;
+      isOpen = false;
+    },
+  };
+}
+
+const openText =
+  'It tells everything without a password, and wanted one before: perhaps another device, or one that was reset. Give it a user and password; "siteward camera trust" if that is meant';
+
+const nameOf = ({ maker, model, serial }: Known): string =>
+  [maker, model, serial && `serial ${serial}`].filter((part) => part !== '').join(' ');
+
+const plain = (text: string): string =>
+  text
+    .replace(/\p{C}+/gu, ' ')
+    .trim()
+    .slice(0, 60);
+
+/** What says nothing is no difference. Firmware changes the name of a model, but not that of the maker with it. */
+function differ(one: Known, other: Known): boolean {
+  const unlike = (key: 'maker' | 'model') =>
+    one[key] !== '' && other[key] !== '' && one[key].toLowerCase() !== other[key].toLowerCase();
+  if (!tells(one.serial) || !tells(other.serial)) return unlike('maker') || unlike('model');
+  return one.serial !== other.serial || (unlike('maker') && unlike('model'));
+}
+
+/** Not what stands in every device of a maker who cares for none. */
+const tells = (serial: string): boolean =>
+  serial.length >= 4 && !/^([0\W_]*|0*123456\d*|none|null|unknown|default|n\/a)$/i.test(serial);

@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { Secret } from '#lib/secret.ts';
+import type { Signal } from '#site/model/index.ts';
+import { type Harness, links, rig, until } from './harness.ts';
+import { type CameraModel, checkDigest, type Reply, type Seen, soap } from './scripted-camera.ts';
+
+const site = rig(afterEach);
+const login = { username: 'u', password: new Secret('pass') };
+
+interface Named {
+  serial?: string;
+  maker?: string;
+  model?: string;
+}
+
+const names = ({ serial = 'REAL-0001', maker = 'Example', model = 'M7' }: Named): Reply => ({
+  body: soap(
+    `<tds:GetDeviceInformationResponse><tds:Manufacturer>${maker}</tds:Manufacturer><tds:Model>${model}</tds:Model><tds:FirmwareVersion>1</tds:FirmwareVersion><tds:SerialNumber>${serial}</tds:SerialNumber><tds:HardwareId>1</tds:HardwareId></tds:GetDeviceInformationResponse>`,
+  ),
+});
+const device =
+  (named: Named, guarded = false): NonNullable<CameraModel['before']> =>
+  (request: Seen) => {
+    const challenge = { 'www-authenticate': 'Digest realm="x", nonce="n", qop="auth"' };
+    const wrong = checkDigest(request, { user: 'u', password: 'pass', realm: 'x', nonce: 'n' });
+    if (guarded && request.operation !== 'GetSystemDateAndTime' && wrong !== undefined)
+      return { status: 401, headers: challenge };
+    return request.operation === 'GetDeviceInformation' ? names(named) : undefined;
+  };
+
+const tampers = (signals: readonly Signal[]) =>
+  signals.flatMap((signal) => (signal.kind === 'trouble' && signal.trouble === 'tamper' ? [signal] : []));
+const codes = (made: Harness) => made.cameras.status()[0]?.warnings.map(({ code }) => code);
+
+/** Events have arrived of one device; then it is gone, and the other one answers at its address. */
+async function swapped(first: NonNullable<CameraModel['before']>, second: NonNullable<CameraModel['before']>) {
+  const one = await site.yard({ before: first }, login);
+  await one.linked();
+  const become = async (other: NonNullable<CameraModel['before']>) => {
+    one.model.before = () => ({ reset: true });
+    await until(() => links(one.signals).at(-1) === false, 'the loss');
+    one.model.before = other;
+    await one.linked();
+  };
+  await become(second);
+  return { ...one, become, last: () => tampers(one.signals).at(-1) };
+}
+
+describe('another device at the address of a camera', () => {
+  it('is a trouble that names both, until the right one is back', async () => {
+    const one = await swapped(device({}), device({ serial: 'THIEF-666', model: 'Copy' }));
+    expect(one.last()).toMatchObject({ active: true, source: { kind: 'camera', id: 'yard' } });
+    const text = 'another device answers here: was Example M7 serial REAL-0001, is Example Copy serial THIEF-666';
+    expect(one.last()?.detail).toContain(text);
+    expect(one.last()?.detail).toContain('siteward camera trust yard');
+    expect(one.status()?.warnings).toMatchObject([{ code: 'other_device' }]);
+    await one.become(device({}));
+    expect(one.last()).toMatchObject({ active: false });
+    expect(one.status()?.warnings).toEqual([]);
+  });
+
+  it('is one after a restart as well, and until a person says that it is meant', async () => {
+    const memory = new Map<string, string>();
+    const one = await site.yard({ before: device({}) }, login, { memory });
+    await one.linked();
+    await one.made.cameras.stop();
+    one.model.before = device({ serial: 'NEW-00002' });
+    const again = await site.run([{ id: 'yard', url: one.server.url, ...login }], { memory });
+    await until(() => links(again.signals).includes(true), 'the link');
+    expect(tampers(again.signals).at(-1)).toMatchObject({ active: true });
+    expect((await again.cameras.certificate('yard')).device?.is).toBe('Example M7 serial NEW-00002');
+    const trust = (name: string) => again.cameras.trustDevice('yard', name);
+    await expect(trust('Example M7 serial REAL-0001')).rejects.toMatchObject({ code: 'camera_refused' });
+    expect(codes(again)).toEqual(['other_device']);
+    await trust('Example M7 serial NEW-00002');
+    expect(tampers(again.signals).at(-1)).toMatchObject({ active: false });
+    expect(codes(again)).toEqual([]);
+    await again.cameras.stop();
+    const third = await site.run([{ id: 'yard', url: one.server.url, ...login }], { memory });
+    await until(() => links(third.signals).includes(true), 'the link');
+    expect(tampers(third.signals).map(({ active }) => active)).toEqual([false]);
+  });
+
+  it.each<[string, Named, Named, boolean]>([
+    ['another serial number', {}, { serial: 'REAL-0002' }, true],
+    ['a model that a firmware calls otherwise', {}, { model: 'M7 v2' }, false],
+    ['one serial number for all, of another maker', {}, { maker: 'Other', model: 'X' }, true],
+    ['no serial number, another model', { serial: '' }, { serial: '', model: 'X' }, true],
+    ['no serial number, the same model', { serial: '' }, { serial: '' }, false],
+    ['zeros for a serial number, another maker', { serial: '00000000' }, { serial: '00000000', maker: 'Other' }, true],
+    ['a serial number it did not tell before', { serial: '' }, {}, false],
+    ['nothing at all', {}, { serial: '', maker: '', model: '' }, false],
+  ])('%s', async (_, first, second, isOther) => {
+    const one = await swapped(device(first), device(second));
+    expect(one.last()?.active).toBe(isOther);
+  });
+
+  it('that takes no password, where one was wanted, is told, also where it calls itself the same', async () => {
+    const one = await swapped(device({}, true), device({}));
+    expect(codes(one.made)).toEqual(['no_password']);
+    expect(one.last()?.active).toBe(false);
+    await one.become(device({}, true));
+    expect(codes(one.made)).toEqual([]);
+  });
+
+  it('a device that never wanted a password for its name is not doubted for that', async () => {
+    const one = await swapped(device({}), device({}));
+    expect(codes(one.made)).toEqual([]);
+  });
+});
