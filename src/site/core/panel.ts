@@ -18,6 +18,7 @@ import { deviceName, emit, place } from './events.ts';
 import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
+import { partitionOvertakes } from './overtaken.ts';
 import { suspect, suspects, withIt, zonesOf } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
@@ -43,6 +44,7 @@ export function observe(work: Work, signal: PartitionSignal): void {
     work.rules.add('not the authority');
     return;
   }
+  if (!signal.replay && signal.state === 'triggered') partitionOvertakes(work, plan.id);
   if (hold(work, signal, `partition:${plan.id}`)) return;
   work.rules.add('I6');
   const about = signal.state === 'triggered' ? `triggered:${plan.id}` : armingKey(plan.id);
@@ -291,6 +293,7 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): voi
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
+  if (late.late !== true) partitionOvertakes(work, id);
   const { state, stale, alarm } = partitionOf(work, id);
   const unproven = state === 'disarmed' && late.late !== true && periodOf(work.state, id).unproven === true;
   const flagged = state === 'unknown' || stale || unproven;

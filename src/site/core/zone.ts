@@ -5,6 +5,7 @@ import { chime } from './chime.ts';
 import { openedInAlarm } from './further-zone.ts';
 import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
+import { zoneOvertakes } from './overtaken.ts';
 import { isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, zoneKey } from './reports.ts';
@@ -25,6 +26,8 @@ export function zoneSignal(work: Work, said: ZoneSignal): void {
     work.rules.add('zone not in plan');
     return;
   }
+  const isOne = behaviour(plan).silent || !isMirrored(work, plan);
+  zoneOvertakes(work, plan, said, isOne);
   if (hold(work, said, zoneKey(said.zone))) return;
   if ((said.alarm === true || said.tamper === true) && isToldAgain(work, zoneKey(said.zone), said)) {
     work.rules.add('told again');
@@ -34,7 +37,7 @@ export function zoneSignal(work: Work, said: ZoneSignal): void {
     work.rules.add('I1');
     return;
   }
-  const signal = judged(work, plan, said, behaviour(plan).silent || !isMirrored(work, plan));
+  const signal = judged(work, plan, said, isOne);
   const before = zoneOf(work.state, said.zone);
   if (before === undefined) return;
   // Many panels report no end of an alarm or a sabotage: another report of it ends the one before.
