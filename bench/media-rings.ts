@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { Client } from 'undici';
 import { sleep } from '#lib/wait.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
@@ -25,6 +25,8 @@ interface Cost {
 
 /** What it costs to keep the last seconds of every camera. */
 export async function ringFigures(program: string, tell: (progress: string) => void): Promise<Figure[]> {
+  const why = missing();
+  if (why !== undefined) return [{ name: `rings skipped, ${why}`, value: 0, unit: '' }];
   const source = await startRtspServer({ fps: 25, keyFrameEvery: 25, kbps });
   try {
     tell(`${cameras} cameras without rings`);
@@ -57,6 +59,14 @@ export async function ringFigures(program: string, tell: (progress: string) => v
   } finally {
     await source.stop();
   }
+}
+
+/** What the rings or their source need and this machine has not. */
+function missing(): string | undefined {
+  const runs = (program: string, ...args: string[]) => spawnSync(program, args, { stdio: 'ignore' }).status === 0;
+  const load = "import gi; gi.require_version('GstRtspServer', '1.0')";
+  if (!runs('/usr/bin/python3', '-c', load)) return "GStreamer's RTSP server is not installed";
+  return runs('ffmpeg', '-version') ? undefined : 'ffmpeg is not installed';
 }
 
 async function costOf(program: string, camera: string, rings: number): Promise<Cost> {
