@@ -1,8 +1,7 @@
 import type { PartitionPlan, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
-import { isForGood } from './alarm.ts';
 import type { LevelDoubt, SiteState, ZoneDoubts, ZoneLevel } from './types.ts';
-import { change, own, setZones, type Work, without, zonePlan } from './work.ts';
-import { behaviour } from './zones.ts';
+import { change, enginePlan, own, setZones, type Work, without, zonePlan } from './work.ts';
+import { behaviour, independent } from './zones.ts';
 
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
@@ -47,11 +46,26 @@ function judge(work: Work, plan: ZonePlan, signal: ZoneSignal, group: readonly Z
   const kept = held.flatMap((level) => (before[level] === undefined ? [] : [[level, before[level]] as const]));
   if (held.length === 0 || !ends(signal, group, held)) return { doubted: [], anew: [], doubts: kept };
   const isLive = !signal.replay && queue === undefined;
-  if (isLive || held.every(isOfQueue)) return { doubted: [], anew: [], doubts: [] };
+  if (isLive || held.every(isOfQueue) || (group.some((level) => level === 'open') && isOnWayOut(work, plan, signal)))
+    return { doubted: [], anew: [], doubts: [] };
   // Nobody may see that a silent button is held (safety 4).
   if (!behaviour(plan).silent || group.includes('tamper')) work.rules.add('safety 2');
   const doubted = group.filter((level) => signal[level] === false);
-  return { doubted, anew: [], doubts: held.map((level) => [level, { ended: true }] as const) };
+  return { doubted, anew: [], doubts: held.map((level) => [level, { ...before[level], ended: true }] as const) };
+}
+
+/**
+ * Whether a door was closed behind somebody who leaves: opened within the exit delay, and not heard since, until this. Else the line lost for a
+ * moment makes an exit error of each leaving. Only a broker that comes back with an old queue within this minute could tell it wrongly.
+ */
+function isOnWayOut(work: Work, plan: ZonePlan, { replay, waited }: ZoneSignal): boolean {
+  const { at } = own(work.state.zones, plan.number) ?? {};
+  if (replay || waited?.since === undefined || at === undefined || waited.since < at) return false;
+  if (independent(behaviour(plan).group)) return false;
+  return plan.partitions.some((id) => {
+    const partition = own(work.state.partitions, id);
+    return partition?.state === 'arming' && enginePlan(work, id) !== undefined && at >= partition.at;
+  });
 }
 
 /** While a detector is open, that it is in no alarm is not its end. */
@@ -101,12 +115,18 @@ export function visibleDoubts(plan: SitePlan, { zoneDoubts }: SiteState): Pick<S
 }
 
 /** Zones of a panel's partition whose alarm was said to be over by such a word; life safety ends with its cause alone (safety 1). */
-export const alarmsDoubted = (work: Work, { id, panel }: PartitionPlan): readonly ZonePlan[] =>
-  work.plan.zones.filter(
+export function alarmsDoubted({ plan, state }: Work, { id, panel }: PartitionPlan): readonly ZonePlan[] {
+  // Hardly ever is anything doubted, and a panel may repeat its state all day.
+  const doubts = Object.entries(state.zoneDoubts ?? {});
+  const doubted = new Set(doubts.flatMap(([number, { alarm }]) => (alarm?.ended === true ? [number] : [])));
+  if (doubted.size === 0) return [];
+  return plan.zones.filter(
     (zone) =>
+      doubted.has(zone.number) &&
       zone.source.kind === 'panel' &&
       zone.source.id === panel &&
       zone.partitions.includes(id) &&
-      !isForGood(work, zone.number) &&
-      isEndDoubted(work.state, zone, 'alarm'),
+      !['life', 'holdup'].includes(behaviour(zone).group) &&
+      isEndDoubted(state, zone, 'alarm'),
   );
+}
