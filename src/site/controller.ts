@@ -27,6 +27,7 @@ import {
 } from './core/index.ts';
 import { type NumberedEvent, numberEvents } from './events.ts';
 import { inputLog } from './input-log.ts';
+import { inputMetrics } from './input-metrics.ts';
 import type {
   AuditDraft,
   AuditRecord,
@@ -111,12 +112,7 @@ export function createController(options: {
     isFailing: () => queue().failing,
   });
 
-  const inputs = new Counter({
-    name: 'siteward_inputs_total',
-    help: 'Inputs of the core by kind',
-    labelNames: ['kind'],
-    registers: [options.metrics],
-  });
+  const countInput = inputMetrics(options.metrics);
   const events = new Counter({
     name: 'siteward_events_total',
     help: 'Site events by class',
@@ -140,7 +136,7 @@ export function createController(options: {
     state = decision.state;
     const seen = visibleDecision(plan, before, { input, decision });
     // Calls for help and silent buttons show in no metric (safety 4).
-    if (seen !== undefined) inputs.inc({ kind: input.kind });
+    if (seen !== undefined) countInput(input.kind, decision);
     // Most ticks find nothing to do.
     if (seen !== undefined && (input.kind !== 'tick' || decision.state !== before)) history.add(plan, before, seen);
     for (const effect of decision.effects) {

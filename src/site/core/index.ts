@@ -20,6 +20,7 @@ export { type DecisionMark, markOf, standingOf, standings } from './mark.ts';
 export { mayKeepPast } from './media.ts';
 export { adoptPlan, initialState } from './plan.ts';
 export { nextRuns, type UpcomingRun } from './schedule/index.ts';
+export { givenWay, manyTogether } from './supervision.ts';
 export type * from './types.ts';
 export { changesBetween, siteView } from './view.ts';
 export { type Seen, visibleDecision, visibleInput, visibleState } from './visible.ts';

@@ -1,6 +1,6 @@
 import type { EventDraft, ReportedCode, Signal } from '#site/model/index.ts';
 import { deviceName, reportedAs } from './events.ts';
-import { conditionChanged, conditionPulsed, endKept } from './supervision.ts';
+import { conditionChanged, conditionPulsed, endKept, givenWay } from './supervision.ts';
 import type { TroubleState } from './types.ts';
 import type { Work } from './work.ts';
 
@@ -13,15 +13,17 @@ const apartCap = 64;
 export function troubleSignal(work: Work, signal: TroubleSignal): void {
   const { code, trouble: kind, apart, active } = signal;
   const trouble = { ...signal, kind, reported: code };
-  if (signal.pulse === true) conditionPulsed(work, { ...trouble, ended: code });
-  else if (apart === undefined || code === undefined) conditionChanged(work, { ...trouble, ended: code });
+  if (signal.pulse === true) {
+    conditionPulsed(work, { ...trouble, ended: code });
+    makeRoom(work, signal);
+  } else if (apart === undefined || code === undefined) conditionChanged(work, { ...trouble, ended: code });
   else if (active) {
     conditionChanged(work, trouble);
     makeRoom(work, signal);
   } else {
     for (const held of heldOf(work, signal).filter((one) => isEnded(one, signal, code))) {
-      const { reported, apart: isApart } = held;
-      conditionChanged(work, { ...trouble, reported, apart: isApart, ended: code });
+      const { reported, zone, apart: isApart } = held;
+      conditionChanged(work, { ...trouble, reported, zone, apart: isApart, ended: code });
     }
   }
 }
@@ -30,8 +32,11 @@ const heldOf = (work: Work, { source }: TroubleSignal): readonly TroubleState[] 
   Object.values(work.state.troubles).filter((one) => deviceName(one.source) === deviceName(source));
 
 /** Panels are careless with the number of an end. */
-function isEnded({ trouble, zone, reported }: TroubleState, signal: TroubleSignal, { number }: ReportedCode): boolean {
-  if (trouble !== signal.trouble || zone !== signal.zone) return false;
+function isEnded(held: TroubleState, signal: TroubleSignal, { number }: ReportedCode): boolean {
+  const { trouble, zone, reported, apart } = held;
+  // An end without a number names no zone either, and a zone may have been configured meanwhile.
+  const isOfZone = zone === signal.zone || (apart === true && (zone === undefined || signal.zone === undefined));
+  if (trouble !== signal.trouble || !isOfZone) return false;
   // An earlier version did not keep what it was.
   if (reported === undefined) return true;
   const isOfCode = signal.ends === undefined || signal.ends === reported.code;
@@ -44,8 +49,9 @@ function makeRoom(work: Work, signal: TroubleSignal): void {
     ([, one]) => one.apart === true && deviceName(one.source) === deviceName(source),
   );
   const [oldest] = apart;
-  if (apart.length > apartCap && oldest !== undefined)
-    endKept(work, ...oldest, `no longer followed: the panel has told more than ${apartCap} troubles without their end`);
+  if (apart.length <= apartCap || oldest === undefined) return;
+  work.rules.add(givenWay);
+  endKept(work, ...oldest, `no longer followed: the panel has told more than ${apartCap} troubles without their end`);
 }
 
 /** What a panel has reported stands in the events it has caused, with its own code. */

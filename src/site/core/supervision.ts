@@ -8,15 +8,29 @@ import {
 } from '#site/model/index.ts';
 import { deviceName, localEvent } from './events.ts';
 import { after, clearTimer, now, setTimer, since } from './timers.ts';
-import { keptTrouble, keyOf, setTrouble, showTrouble, type Trouble, tellTrouble } from './trouble.ts';
+import {
+  isApartKey,
+  keptTrouble,
+  keyOf,
+  setTrouble,
+  showTrouble,
+  type Trouble,
+  tellTrouble,
+  togetherKey,
+} from './trouble.ts';
 import type { Evidence, TimerState, TroubleState, WatchState } from './types.ts';
 import { change, own, type Work, without } from './work.ts';
 
 /** What stands for a plan that says nothing: three losses within ten minutes, over after ten quiet ones. */
 const usual = { changes: 3, windowMs: 600_000, quietMs: 600_000 };
 const nobody: WatchState = { begins: [] };
-/** Watches of conditions that are over are forgotten beyond this number, once they are older than the window. */
+/**
+ * Watches of conditions that are over are forgotten beyond this number, once they are older than the window. Those of a panel's own
+ * numbers, which no plan bounds, are never more: the oldest gives way.
+ */
 const watchCap = 128;
+/** A panel's troubles of one kind within the window that are told one by one; beyond it they are a storm, and told together. */
+const togetherFrom = 32;
 /** After a start nothing from before it is reported for this long: how the links are now is heard meanwhile. */
 const startGraceMs = 10_000;
 
@@ -24,6 +38,10 @@ const startGraceMs = 10_000;
 const beginsCap = 20;
 /** The battery of a detector hovers around its limit for weeks: it is reported once a day (alarm-domain 6). */
 const oncePerMs = (kind: TroubleKind): number => (kind === 'sensor_battery' ? 86_400_000 : 0);
+
+/** Rules of what a bound has done; they are counted. */
+export const manyTogether = 'troubles together';
+export const givenWay = 'trouble given way';
 
 const unstableRule = (plan: SitePlan) => plan.supervision?.unstable ?? usual;
 
@@ -51,7 +69,8 @@ export function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceR
  * the window is reported once as unstable, and its end after a quiet time; until then it is only counted. Repeats
  * change nothing (I1). Alarms never come this way.
  */
-export function conditionChanged(work: Work, trouble: Trouble & { readonly urgent?: boolean | undefined }): void {
+export function conditionChanged(work: Work, said: Change): void {
+  const trouble = holds(work, keyOf(said)) ? said : together(work, said);
   const key = keyOf(trouble);
   const watch = watchOf(work, key);
   if (holds(work, key) === trouble.active) {
@@ -61,19 +80,41 @@ export function conditionChanged(work: Work, trouble: Trouble & { readonly urgen
   else ends(work, key, watch, trouble);
 }
 
+interface Change extends Trouble {
+  readonly urgent?: boolean | undefined;
+  /** It is one of many, which began then. */
+  readonly storm?: WatchState['begins'] | undefined;
+}
+
+/**
+ * The number of a panel's trouble is the panel's own, and without a key anybody's: beyond `togetherFrom` within the window those of one
+ * kind are one unstable trouble without a number, until they are quiet. A zone is one of the plan, and there are not many codes.
+ */
+function together(work: Work, trouble: Change): Change {
+  if (trouble.apart === undefined || trouble.zone !== undefined) return trouble;
+  const { windowMs } = unstableRule(work.plan);
+  const key = togetherKey(trouble);
+  const known = watchOf(work, key).begins.filter((from) => isWithin(since(work.at, from), windowMs));
+  if (trouble.active) setWatch(work, key, { begins: [...known, now(work.at)].slice(-togetherFrom) });
+  if (known.length < togetherFrom) return trouble;
+  work.rules.add(manyTogether);
+  const detail = `more than ${togetherFrom} of this kind, no longer told one by one`;
+  return { ...trouble, reported: undefined, apart: undefined, storm: known, detail };
+}
+
 /** A condition whose end nobody tells: it begins and ends at once. One that holds already goes on, whatever else began it. */
 export function conditionPulsed(work: Work, trouble: Trouble): void {
   if (holds(work, keyOf(trouble))) return;
   for (const active of [true, false]) conditionChanged(work, { ...trouble, active });
 }
 
-function begins(work: Work, key: string, watch: WatchState, trouble: Trouble & { urgent?: boolean | undefined }): void {
+function begins(work: Work, key: string, watch: WatchState, trouble: Change): void {
   const { changes, windowMs } = unstableRule(work.plan);
   const keptMs = Math.max(windowMs, oncePerMs(trouble.kind));
   const all = [...watch.begins.filter((from) => isWithin(since(work.at, from), keptMs)), now(work.at)].slice(
     -beginsCap,
   );
-  const recent = all.filter((from) => isWithin(since(work.at, from), windowMs));
+  const recent = trouble.storm ?? all.filter((from) => isWithin(since(work.at, from), windowMs));
   if (recent.length >= changes) {
     becomesUnstable(work, key, recent, trouble);
     return;
@@ -237,17 +278,23 @@ function setWatch(work: Work, key: string, watch: WatchState): void {
     return;
   }
   const kept = Object.keys(watches).length < watchCap ? watches : withoutOld(work, watches);
-  work.state = { ...work.state, watches: { ...kept, [key]: watch } };
+  // The one that changed last stands last.
+  work.state = { ...work.state, watches: { ...without(kept, key), [key]: watch } };
 }
 
 function withoutOld(work: Work, watches: Readonly<Record<string, WatchState>>): Readonly<Record<string, WatchState>> {
-  const windowMs = Math.max(unstableRule(work.plan).windowMs, oncePerMs('sensor_battery'));
-  const isOpen = ([key, { begins, unstable, waiting }]: [string, WatchState]) =>
-    unstable !== undefined ||
-    waiting !== undefined ||
-    own(work.state.troubles, key) !== undefined ||
-    begins.some((from) => isWithin(since(work.at, from), windowMs));
-  return Object.fromEntries(Object.entries(watches).filter(isOpen));
+  const { windowMs } = unstableRule(work.plan);
+  const isOpen = ([key, { unstable, waiting }]: [string, WatchState]) =>
+    unstable !== undefined || waiting !== undefined || own(work.state.troubles, key) !== undefined;
+  const isRecent = ([key, { begins }]: [string, WatchState]) => {
+    const keptMs = key.startsWith('sensor_battery|') ? Math.max(windowMs, oncePerMs('sensor_battery')) : windowMs;
+    return begins.some((from) => isWithin(since(work.at, from), keptMs));
+  };
+  const kept = Object.entries(watches).filter((one) => isOpen(one) || isRecent(one));
+  const over = kept.filter((one) => isApartKey(one[0]) && !isOpen(one)).map(([key]) => key);
+  const gone = new Set(over.slice(0, Math.max(0, over.length - watchCap + 1)));
+  if (gone.size > 0) work.rules.add(givenWay);
+  return Object.fromEntries(kept.filter(([key]) => !gone.has(key)));
 }
 
 /** A beginning that seems to be ahead belongs to a clock that was set back; it does not count. */

@@ -21,6 +21,12 @@ export function keyOf({ kind, source, zone, reported, apart }: Omit<Trouble, 'ac
   return apart === undefined || reported === undefined ? key : `${key}|${reported.code}.${reported.number ?? ''}`;
 }
 
+/** Of all troubles of a kind that a panel tells by their numbers, which are no trouble by this key. */
+export const togetherKey = ({ kind, source }: Omit<Trouble, 'active'>): string => `${troubleKey(kind, source)}|*`;
+
+/** Whether a number that a panel has told is in a key, or stands for all of them. */
+export const isApartKey = (key: string): boolean => key.split('|').length > 3;
+
 /** A trouble as it is kept, to be told once more or ended. */
 export const keptTrouble = ({ trouble, source, zone, reported, apart }: TroubleState): Omit<Trouble, 'active'> => ({
   ...{ kind: trouble, source, zone, reported, apart },
