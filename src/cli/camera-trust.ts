@@ -54,8 +54,7 @@ async function trustDevice(
   seen: { readonly was: string; readonly is: string } | undefined,
   options: TrustOptions,
 ): Promise<ExitCode> {
-  console.error(`was: ${printable(seen?.was ?? 'what it is')}`);
-  console.error(`is:  ${printable(seen?.is ?? 'the same')}`);
+  if (seen !== undefined) console.error(`was: ${printable(seen.was)}\nis:  ${printable(seen.is)}`);
   const device = options.device ?? seen?.is;
   if (device === undefined) return exitCodes.refused;
   if (options.device === undefined) {

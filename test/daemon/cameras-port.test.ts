@@ -47,6 +47,9 @@ function rig(view: SiteView) {
     async trust(id: string, fingerprint: string) {
       taken.push(id, fingerprint);
     },
+    async trustDevice(id: string, name: string) {
+      taken.push(id, name);
+    },
   } as unknown as Cameras;
   const streams = {
     async snapshot(id: string) {
@@ -117,6 +120,15 @@ test('the certificate that is named is accepted, and told', async () => {
   expect(taken).toEqual(['yard', fingerprint]);
   expect(audit).toMatchObject([{ action: 'certificate_trusted', target: 'camera yard', after: fingerprint }]);
   expect(await (await ask('/yard/certificate')).json()).toEqual({ trusted: 'AA:BB' });
+});
+
+test('the device that is named is accepted in place of another, and told', async () => {
+  const { ask, taken, audit } = rig(viewWith());
+  const device = 'Example M7 serial 2';
+  expect((await ask('/yard/trust', 'POST', { device, fingerprint })).status).toBe(400);
+  expect(await (await ask('/yard/trust', 'POST', { device })).json()).toEqual({ trusted: 'yard', device });
+  expect(taken).toEqual(['yard', device]);
+  expect(audit).toMatchObject([{ action: 'device_trusted', target: 'camera yard', after: device }]);
 });
 
 test.each(['/gone/events', '/gone/snapshot', '/gone/trust'])('%s: there is no such camera', async (path) => {
