@@ -42,6 +42,8 @@ const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   config_unreadable: configuration,
   control_unreachable: unreachable,
   last_owner: refused,
+  media_gone: notFound,
+  media_unknown: notFound,
   mqtt_unauthorized: unauthorized,
   mqtt_unreachable: unreachable,
   no_terminal: usage,

@@ -7,6 +7,7 @@ import { addCamera } from './camera.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
 import { exitCodes, exitOfError } from './exit-codes.ts';
+import { addMedia } from './media.ts';
 import { addOutbox } from './outbox.ts';
 import { addPanel } from './panel.ts';
 import { addReplay } from './replay-verbs.ts';
@@ -101,6 +102,7 @@ function buildProgram(done: (code: number) => void): Command {
       done(await (await import('./security-type.ts')).securityType(Number(type) as 1 | 2 | 3 | 4, options));
     });
   addOutbox(program, { socket, done });
+  addMedia(program, { socket, done });
   addSchedule(program, { socket, done });
   addUser(program, { socket, done });
   addAudit(program, { socket, done });

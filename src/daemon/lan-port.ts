@@ -17,6 +17,7 @@ import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
 import type { House } from './house.ts';
 import { inputsPort } from './inputs-port.ts';
+import { mediaPort } from './media-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { outboxPort, storeOf } from './outbox-port.ts';
 import { schedulesPort } from './schedules-port.ts';
@@ -136,6 +137,7 @@ export function lanPort(options: {
     verifications: verificationsPort(house),
     securityType: securityTypePort({ house, clock: options.clock }),
     cameras: camerasPort({ house, settings: options.settings, wall: options.clock.wall, note }),
+    media: mediaPort({ house, clock: options.clock, note }),
 
     outbox: outboxPort({
       house,
@@ -181,6 +183,9 @@ function entryOf(record: EventRecord): EventEntry {
     ...(record.deliveredAt !== undefined && { delivered_at: isoTime(record.deliveredAt) }),
     ...(record.tries !== undefined && { tries: record.tries }),
     ...(record.reason !== undefined && { reason: record.reason }),
-    media: record.media.map((item) => ({ ...item })),
+    media: record.media.map(({ index, kind, camera, state, reason }) => ({
+      ...{ index, kind, camera, state },
+      ...(reason !== undefined && { reason }),
+    })),
   };
 }

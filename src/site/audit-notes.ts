@@ -88,6 +88,26 @@ export const auditNotes = {
     ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
   }),
 
+  /** So many of an event's pictures and clips were given out (safety 11). */
+  mediaExported: (event: number, count: number, of: number): AuditDraft => ({
+    ...local,
+    kind: 'export',
+    target: `media of event ${event}`,
+    action: 'export',
+    outcome: 'done',
+    after: `${count} of ${of}`,
+  }),
+
+  /** None was given out; `reason` is the code of the error. */
+  mediaRefused: (event: number, reason: string): AuditDraft => ({
+    ...local,
+    kind: 'refusal',
+    target: `media of event ${event}`,
+    action: 'export',
+    outcome: 'refused',
+    reason,
+  }),
+
   /** Another certificate of a camera or recorder was accepted; the log says which. */
   certificate: (device: string, fingerprint: string): AuditDraft => ({
     ...local,

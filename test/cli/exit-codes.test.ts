@@ -40,6 +40,7 @@ describe('what is not there is 66', () => {
     ['a user for a code', ['user', 'code', 'nobody', '--code-stdin'], 'user_unknown', '73910264'],
     ['a parked event', ['outbox', 'retry', '4711'], 'not_parked'],
     ['a parked event to explain', ['outbox', 'parked', '4711'], 'not_parked'],
+    ['pictures to show', ['media', 'show', '4711'], 'media_unknown'],
     ['a parked event to drop', ['outbox', 'drop', '4711', '--yes'], 'not_parked'],
   ])('%s: %j', async (_what, args, said, input) => {
     const { code: ended, out, err } = await run(args, input);

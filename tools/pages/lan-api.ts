@@ -10,7 +10,7 @@ export function lanApi(): string {
       title: 'siteward control socket',
       version,
       description:
-        'What "siteward status", "siteward events", "siteward outbox", "siteward schedule" and "siteward user" ask. Members may be added within version 1; readers ignore what they do not know.',
+        'What "siteward status", "siteward events", "siteward outbox", "siteward media", "siteward schedule" and "siteward user" ask. Members may be added within version 1; readers ignore what they do not know.',
     },
     servers: [{ url: 'http://localhost', description: 'Over the unix socket of http.control_socket; no TCP port' }],
     operations: Object.values(controlOperations),

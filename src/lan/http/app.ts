@@ -7,6 +7,7 @@ import { withDeadline } from '#lib/wait.ts';
 import { auditHandlers } from './audit-handlers.ts';
 import { cameraHandlers } from './cameras-handlers.ts';
 import { commandHandlers } from './commands-handlers.ts';
+import { mediaHandlers } from './media-handlers.ts';
 import { controlOperations, lanOperations } from './operations.ts';
 import { outboxHandlers } from './outbox-handlers.ts';
 import type { LanPort } from './port.ts';
@@ -39,6 +40,7 @@ export function controlApp(port: LanPort, log: Logger): Hono {
   const authority = securityTypeHandlers(port.securityType, { deadlineMs: answerDeadlineMs, json });
   const zones = zoneHandlers(port.zones, { json });
   const cameras = cameraHandlers(port.cameras, { json });
+  const media = mediaHandlers(port.media, { deadlineMs: answerDeadlineMs, json });
   const lan = handlers(port);
   const all = {
     ...lan,
@@ -50,6 +52,7 @@ export function controlApp(port: LanPort, log: Logger): Hono {
     ...authority,
     ...zones,
     ...cameras,
+    ...media,
   };
   return appOf(controlOperations, all, log);
 }
@@ -126,6 +129,8 @@ const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
   config_fixed: 409,
   deadline: 503,
   last_owner: 409,
+  media_gone: 404,
+  media_unknown: 404,
   not_parked: 404,
   picture_invalid: 503,
   postpone_refused: 409,

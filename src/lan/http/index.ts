@@ -21,6 +21,17 @@ export {
 } from './cameras-schemas.ts';
 export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';
 export { createControlSocket } from './control-socket.ts';
+export type { MediaPort } from './media-handlers.ts';
+export {
+  type MediaDetail,
+  type MediaEntry,
+  type MediaExport,
+  type MediaFile,
+  mediaDetail,
+  mediaExport,
+  mediaList,
+  pieceBytes,
+} from './media-schemas.ts';
 export { controlOperations, lanOperations } from './operations.ts';
 export {
   droppedAnswer,

@@ -4,6 +4,7 @@ import { activityOperations } from './activity-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { cameraOperations } from './cameras-operations.ts';
 import { commandOperations } from './commands-operations.ts';
+import { mediaOperations } from './media-operations.ts';
 import { outboxOperations } from './outbox-operations.ts';
 import { scheduleOperations } from './schedules-operations.ts';
 import { eventList, eventsQuery, problem, readiness, statusDocument } from './schemas.ts';
@@ -107,4 +108,5 @@ export const controlOperations = {
   ...securityTypeOperations,
   ...zoneOperations,
   ...cameraOperations,
+  ...mediaOperations,
 } as const;

@@ -2,6 +2,7 @@ import { SitewardError } from '#errors.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { fakeAudit, fakeInputs } from './audit-port.fake.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
+import type { MediaPort } from './media-handlers.ts';
 import type { GapEntry, OutboxDocument, ParkedDetail } from './outbox-schemas.ts';
 import type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
 import type { EventEntry, StatusDocument } from './schemas.ts';
@@ -238,6 +239,14 @@ const noCameras: CamerasPort = {
   trust: async (id) => Promise.reject(noCamera(id)),
 };
 
+/** No event announced anything. */
+const noMedia: MediaPort = {
+  list: async () => [],
+  show: async (seq) => Promise.reject(new SitewardError('media_unknown', `no event ${seq} announced any`)),
+  export: async (seq) => Promise.reject(new SitewardError('media_unknown', `no event ${seq} announced any`)),
+  read: async () => Promise.reject(new SitewardError('media_gone', 'no export is known')),
+};
+
 /** A port with `count` events, seq 1 to `count`; members can be replaced. */
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
@@ -258,6 +267,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     activity: { cloud: async () => ({ state: 'none', items: [] }) },
     verifications: noVerifications,
     cameras: noCameras,
+    media: noMedia,
     securityType: { change: async ({ security_type }) => ({ security_type }) },
     ...replaced,
   };

@@ -3,6 +3,7 @@ import type { ActivityPort } from './activity-operations.ts';
 import type { AuditPort, InputsPort } from './audit-port.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
 import type { CommandAnswer, CommandBody } from './commands-schemas.ts';
+import type { MediaPort } from './media-handlers.ts';
 import type {
   GapEntry,
   OutboxDocument,
@@ -38,6 +39,7 @@ export interface LanPort {
   readonly verifications: VerificationsPort;
   readonly securityType: SecurityTypePort;
   readonly cameras: CamerasPort;
+  readonly media: MediaPort;
 }
 
 /** Parked events to be changed, and who asked for it; the port logs both once it is done. */

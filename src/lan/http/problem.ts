@@ -22,6 +22,8 @@ const titleOf: Readonly<Record<string, string>> = {
   code_refused: 'The code is not taken',
   config_fixed: 'The configuration says otherwise',
   last_owner: 'The last owner stays',
+  media_gone: 'Not here any more',
+  media_unknown: 'No pictures or clips',
   not_parked: 'No such parked event',
   postpone_refused: 'The arming is not put off',
   schedule_unknown: 'No such schedule',

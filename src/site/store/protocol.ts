@@ -12,6 +12,7 @@ import type {
   GapMark,
   MediaRow,
   MediaState,
+  MediaTrail,
   MediaUpdate,
   NewGap,
   ParkedRecord,
@@ -72,6 +73,8 @@ export interface EventsQuery {
   readonly partition: string | null;
   readonly eventClass: string | null;
   readonly withSilent: boolean;
+  /** Only events with such pictures or clips. */
+  readonly media: { readonly state: MediaState | null; readonly camera: string | null } | null;
 }
 
 export type StoreRequest = { readonly id: number } & (
@@ -122,7 +125,7 @@ export interface WireRecord extends StoredEvent {
   readonly at: number | null;
   readonly tries: number | null;
   readonly reason: string | null;
-  readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
+  readonly media: readonly MediaTrail[];
 }
 
 /** As `ParkedRecord`, the public event as it is stored. */

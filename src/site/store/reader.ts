@@ -7,7 +7,7 @@ import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
 import type { StoredEvent } from './public-event.ts';
 import { isSilentGap, silentGapFrom } from './silent-gap.ts';
 import { pluck } from './sqlite.ts';
-import type { Gap, GapReason, MediaRow, MediaState, PendingRow } from './types.ts';
+import type { Gap, GapReason, MediaRow, MediaState, MediaTrail, PendingRow } from './types.ts';
 import type { Stamp } from './waited.ts';
 
 const takeBytes = 256 * 1024;
@@ -31,7 +31,7 @@ interface EventRow {
   body: string;
   silent: number;
 }
-interface MediaLine {
+interface MediaCells {
   seq: number;
   idx: number;
   kind: MediaItem['kind'];
@@ -43,6 +43,8 @@ interface MediaLine {
   sha256: string | null;
   mime: string | null;
   reason: string | null;
+}
+interface MediaLine extends MediaCells {
   lane: number;
   eid: string;
   wall: number;
@@ -59,6 +61,15 @@ interface TrailRow extends StoredEvent {
   parked_tries: number | null;
   done_tries: number | null;
   done_at: number | null;
+}
+
+interface EventsAsked {
+  below: number;
+  floor: number;
+  part: string | null;
+  class: string | null;
+  silent: number;
+  limit: number;
 }
 
 interface ParkedLine extends StoredEvent {
@@ -127,7 +138,7 @@ export class Reader {
   }
 
   media(states: readonly MediaState[], limit: number): MediaRow[] {
-    const rows = states.flatMap((state) => this.#sql.media.all(mediaStates.indexOf(state), limit));
+    const rows = states.flatMap((state) => this.#sql.media.all(stateAt(state), limit));
     return rows
       .sort((a, b) => a.seq - b.seq || a.idx - b.idx)
       .slice(0, limit)
@@ -136,18 +147,20 @@ export class Reader {
 
   /** One slice, newest first; every event with a seq of at least `floor` was looked at (0: all). */
   events(query: EventsQuery): { records: WireRecord[]; floor: number } {
-    const filtered = query.partition !== null || query.eventClass !== null;
+    const { partition: part, eventClass, media } = query;
+    const filtered = part !== null || eventClass !== null || media !== null;
     const window = filtered ? Math.max(sliceRows, query.limit) : query.limit;
-    const floor = this.#sql.floor.get(query.beforeSeq, window - 1) ?? 0;
-    const { partition: part, eventClass } = query;
-    const rows = this.#sql.events.all({
-      below: query.beforeSeq,
-      floor,
-      part,
-      class: eventClass,
-      silent: Number(query.withSilent),
-      limit: query.limit,
-    });
+    // Most events have no pictures: those are gone past without a look.
+    const floors = media === null ? this.#sql.floor : this.#sql.mediaFloor;
+    const floor = floors.get(query.beforeSeq, window - 1) ?? 0;
+    const asked = {
+      ...{ below: query.beforeSeq, floor, part, class: eventClass },
+      ...{ silent: Number(query.withSilent), limit: query.limit },
+    };
+    const rows =
+      media === null
+        ? this.#sql.events.all(asked)
+        : this.#sql.mediaEvents.all({ ...asked, camera: media.camera, state: media.state && stateAt(media.state) });
     const full = rows.length === query.limit ? (rows.at(-1)?.seq ?? floor) : floor;
     return { records: rows.map((row) => this.#record(row)), floor: Math.max(full, floor) };
   }
@@ -195,13 +208,7 @@ export class Reader {
   }
 
   #record(row: TrailRow): WireRecord {
-    const media = this.#sql.mediaOf.all(row.seq).map((line) => ({
-      index: line.idx,
-      kind: line.kind,
-      camera: line.camera,
-      state: mediaStates[line.state] ?? 'failed',
-      ...(line.reason === null ? {} : { reason: line.reason }),
-    }));
+    const media = this.#sql.mediaOf.all(row.seq).map(mediaTrail);
     const { seq, event, eventId, eventClass, partition, wall, clock } = row;
     return { seq, event, eventId, eventClass, partition, wall, clock, media, ...trail(row) };
   }
@@ -227,20 +234,38 @@ function mediaRow(row: MediaLine): MediaRow {
     seq: row.seq,
     lane: laneAt(row.lane),
     eventId: row.eid,
+    eventWall: row.wall,
+    ...mediaTrail(row),
+    ...(row.silent === 1 && { silent: true as const }),
+  };
+}
+
+function mediaTrail(row: MediaCells): MediaTrail {
+  return {
     index: row.idx,
     kind: row.kind,
     camera: row.camera,
     offsetMs: row.offset_ms,
-    eventWall: row.wall,
     state: mediaStates[row.state] ?? 'failed',
     ...(row.file === null ? {} : { file: row.file }),
     ...(row.bytes === null ? {} : { bytes: row.bytes }),
     ...(row.sha256 === null ? {} : { sha256: row.sha256 }),
     ...(row.mime === null ? {} : { mime: row.mime }),
     ...(row.reason === null ? {} : { reason: row.reason }),
-    ...(row.silent === 1 && { silent: true as const }),
   };
 }
+
+const stateAt = (state: MediaState): number => mediaStates.indexOf(state);
+
+/** Events of a source, with what became of each. */
+const trails = (from: string): string =>
+  `SELECT ${storedColumns}, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
+     parked.tries AS parked_tries, done.tries AS done_tries, done.at AS done_at
+   FROM ${from} LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
+     LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
+   WHERE ev.seq < @below AND ev.seq >= @floor AND (@part IS NULL OR ev.part = @part)
+     AND (@class IS NULL OR ev.class = @class) AND (@silent OR NOT ev.silent)
+   ORDER BY ev.seq DESC LIMIT @limit`;
 
 function prepare(db: Database) {
   const columns = 'ev.seq, ev.lane, eid, ev.okey, mono, wall, boot, clock, crc, body, ev.silent';
@@ -266,19 +291,18 @@ function prepare(db: Database) {
       `SELECT media.*, ev.lane, ev.eid, ev.wall, ev.silent FROM media JOIN ev USING(seq)
        WHERE media.state = ? ORDER BY media.seq, media.idx LIMIT ?`,
     ),
-    mediaOf: db.prepare<[number], MediaLine>('SELECT * FROM media WHERE seq = ? ORDER BY idx'),
+    mediaOf: db.prepare<[number], MediaCells>('SELECT * FROM media WHERE seq = ? ORDER BY idx'),
     floor: pluck<[number, number], number>(db, 'SELECT seq FROM ev WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?'),
-    events: db.prepare<
-      [{ below: number; floor: number; part: string | null; class: string | null; silent: number; limit: number }],
-      TrailRow
-    >(
-      `SELECT ${storedColumns}, pend.seq AS waiting, parked.reason AS parked_reason, parked.at AS parked_at,
-         parked.tries AS parked_tries, done.tries AS done_tries, done.at AS done_at
-       FROM ev LEFT JOIN pend ON pend.lane = ev.lane AND pend.seq = ev.seq
-         LEFT JOIN parked ON parked.seq = ev.seq LEFT JOIN done ON done.seq = ev.seq
-       WHERE ev.seq < @below AND ev.seq >= @floor AND (@part IS NULL OR ev.part = @part)
-         AND (@class IS NULL OR ev.class = @class) AND (@silent OR NOT ev.silent)
-       ORDER BY ev.seq DESC LIMIT @limit`,
+    mediaFloor: pluck<[number, number], number>(
+      db,
+      'SELECT seq FROM media WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?',
+    ),
+    events: db.prepare<[EventsAsked], TrailRow>(trails('ev')),
+    // The rows of pictures lead to their events, never the other way round.
+    mediaEvents: db.prepare<[EventsAsked & { camera: string | null; state: number | null }], TrailRow>(
+      trails(`(SELECT DISTINCT seq FROM media WHERE seq < @below AND seq >= @floor
+         AND (@state IS NULL OR state = @state) AND (@camera IS NULL OR camera = @camera)) AS found
+       CROSS JOIN ev ON ev.seq = found.seq`),
     ),
     countParked: db.prepare<[], { lane: number; n: number }>(
       'SELECT ev.lane, count(*) AS n FROM parked CROSS JOIN ev USING(seq) WHERE NOT silent GROUP BY ev.lane',

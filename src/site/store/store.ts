@@ -231,10 +231,11 @@ export class WorkerStore implements Store {
     const records: EventRecord[] = [];
     let beforeSeq = query.beforeSeq ?? Number.MAX_SAFE_INTEGER;
     while (records.length < limit && beforeSeq > 0) {
-      const { partition = null, class: eventClass = null, withSilent = false } = query;
-      const slice = { limit: limit - records.length, beforeSeq, partition, eventClass, withSilent };
-      const { records: found, next } = await this.#ask({ op: 'events', query: slice });
-      records.push(...(await withNumbers(found.map(eventRecord), this)));
+      const { partition = null, class: eventClass = null, withSilent = false, media: found } = query;
+      const media = found === undefined ? null : { state: found.state ?? null, camera: found.camera ?? null };
+      const slice = { limit: limit - records.length, beforeSeq, partition, eventClass, withSilent, media };
+      const { records: rows, next } = await this.#ask({ op: 'events', query: slice });
+      records.push(...(await withNumbers(rows.map(eventRecord), this)));
       beforeSeq = next;
     }
     return records;

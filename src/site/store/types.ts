@@ -224,6 +224,8 @@ export interface Anchor {
   readonly source: string;
 }
 
+export type MediaTrail = Omit<MediaRow, 'seq' | 'lane' | 'eventId' | 'eventWall' | 'silent'>;
+
 /** An event with its delivery trail, for people. */
 export interface EventRecord {
   readonly seq: number;
@@ -232,7 +234,7 @@ export interface EventRecord {
   readonly deliveredAt?: number;
   readonly tries?: number;
   readonly reason?: string;
-  readonly media: readonly { index: number; kind: string; camera: string; state: MediaState; reason?: string }[];
+  readonly media: readonly MediaTrail[];
 }
 
 /** What of one lane is not delivered. */
@@ -345,6 +347,8 @@ export interface HistoryStore {
     partition?: PartitionId;
     class?: string;
     withSilent?: boolean;
+    /** Only events with such pictures or clips. */
+    media?: { state?: MediaState; camera?: string };
   }): Promise<EventRecord[]>;
   /** Newest first. */
   arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;

@@ -221,6 +221,34 @@ describe('events', () => {
     expect(await store.events({ limit: 100 })).toHaveLength(40);
   });
 
+  it('finds those with pictures of a state and camera behind thousands without, never silent ones', async () => {
+    const store = await startStore(temporaryDir());
+    const picture = (index: number, camera: string): MediaItem => ({ index, kind: 'snapshot', camera, offsetMs: 500 });
+    const media = [picture(0, 'yard'), picture(1, 'hall')];
+    await store.commit(
+      commitOf([
+        row(1, { media }),
+        row(2, { lane: 'activity', class: 'camera', media: [picture(0, 'yard')] }),
+        row(3, { media, silent: true }),
+        ...Array.from({ length: 4500 }, (_, index) => row(index + 4)),
+        row(5000, { media: [picture(0, 'hall')] }),
+      ]),
+    );
+    const file = { file: '1-1.jpg', bytes: 7, sha256: 'ab', mime: 'image/jpeg' };
+    await store.updateMedia([{ seq: 1, lane: 'alarm', index: 1, at: 9, state: 'ready', ...file }]);
+    await store.updateMedia([{ seq: 2, lane: 'activity', index: 0, at: 9, state: 'failed', reason: 'no camera' }]);
+    expect(seqs(await store.events({ limit: 10, media: {} }))).toEqual([5000, 2, 1]);
+    expect(seqs(await store.events({ limit: 10, media: {}, withSilent: true }))).toEqual([5000, 3, 2, 1]);
+    expect(seqs(await store.events({ limit: 1, media: {} }))).toEqual([5000]);
+    expect(seqs(await store.events({ limit: 10, beforeSeq: 5000, media: { camera: 'hall' } }))).toEqual([1]);
+    expect(seqs(await store.events({ limit: 10, media: { camera: 'yard', state: 'failed' } }))).toEqual([2]);
+    const [ready] = await store.events({ limit: 10, media: { state: 'ready' } });
+    expect(ready?.media).toEqual([
+      { ...picture(0, 'yard'), state: 'planned' },
+      { ...picture(1, 'hall'), state: 'ready', ...file },
+    ]);
+  });
+
   it('finds a rare event behind thousands of others', async () => {
     const store = await startStore(temporaryDir());
     const rows = Array.from({ length: 6001 }, (_, index) =>
@@ -275,7 +303,7 @@ describe('media rows', () => {
       { index: 0, state: 'uploaded', file: 'spool/2-0.jpg' },
       { index: 1, state: 'failed', reason: 'camera away' },
     ]);
-    expect((await store.events({ limit: 1 }))[0]?.media).toEqual([
+    expect((await store.events({ limit: 1 }))[0]?.media).toMatchObject([
       { index: 0, kind: 'snapshot', camera: 'yard', state: 'uploaded' },
       { index: 1, kind: 'snapshot', camera: 'gate', state: 'failed', reason: 'camera away' },
     ]);

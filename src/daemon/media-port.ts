@@ -1,0 +1,163 @@
+import { randomBytes } from 'node:crypto';
+import { open, stat } from 'node:fs/promises';
+import { SitewardError } from '#errors.ts';
+import type { MediaDetail, MediaEntry, MediaFile, MediaPort } from '#lan/http/index.ts';
+import { pieceBytes } from '#lan/http/index.ts';
+import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import { auditNotes } from '#site/audit-notes.ts';
+import type { AuditDraft } from '#site/model/index.ts';
+import type { EventRecord, MediaTrail } from '#site/store/index.ts';
+import type { Note } from './audit-wiring.ts';
+import type { House } from './house.ts';
+import { storeOf } from './outbox-port.ts';
+
+/** Exports under way, and how long their files may be read. */
+const exportCap = 8;
+const exportMs = 15 * 60_000;
+
+/**
+ * Pictures and clips as the control socket shows them. What an event announced, its cameras' `pictures` settings allowed,
+ * so that it may be taken along; no more than that (safety 11). Silent events are never found (safety 4).
+ */
+export function mediaPort({ house, clock, note }: { house: House; clock: Clock; note: Note }): MediaPort {
+  /** Names of files by export, and by index. */
+  const exports = new BoundedMap<string, { readonly files: ReadonlyMap<number, string>; readonly untilMono: number }>(
+    exportCap,
+  );
+
+  /** Undefined where no event of this number announced anything. */
+  async function recordOf(number: number): Promise<EventRecord | undefined> {
+    const store = storeOf(house);
+    // A silent event that shares the number comes after it.
+    const row = await store.rowOf(number);
+    const [record] = await store.events({ limit: 1, beforeSeq: row + 1 });
+    return record?.seq === row && record.event.seq === number && record.media.length > 0 ? record : undefined;
+  }
+
+  async function detailOf(record: EventRecord): Promise<MediaDetail> {
+    const items: MediaFile[] = [];
+    for (const one of record.media) {
+      const missing = await missingOf(one);
+      items.push({ ...itemOf(one), here: missing === undefined, ...(missing !== undefined && { missing }) });
+    }
+    return { ...entryOf(record), items };
+  }
+
+  /** Why its file is not here. */
+  async function missingOf({ state, file, bytes, reason }: MediaTrail): Promise<string | undefined> {
+    const found = file === undefined ? undefined : await sizeOf(pathOf(file));
+    if (found !== undefined && found === bytes) return undefined;
+    if (state === 'failed') return reason ?? 'failed';
+    if (state === 'planned') return 'not made yet';
+    if (found !== undefined) return `the file has ${found} bytes, not the ${bytes} that were recorded`;
+    return state === 'uploaded' ? 'the cloud has it, and it is no longer kept here' : 'the file is gone';
+  }
+
+  /** Before the first byte leaves: without its entry there is no export. */
+  async function log(entry: AuditDraft): Promise<void> {
+    if (house.controller === undefined) throw new SitewardError('stopped', 'nothing can be logged at the moment');
+    await house.controller.audit([entry]);
+  }
+
+  function pathOf(file: string): string {
+    if (house.media === undefined) throw new SitewardError('stopped', 'media is not running; try again in a moment');
+    return house.media.path(file);
+  }
+
+  return {
+    async list({ limit, before, state, camera, event }) {
+      const fits = (item: MediaTrail) =>
+        (state === undefined || item.state === state) && (camera === undefined || item.camera === camera);
+      const shown = (record: EventRecord) => ({ ...entryOf(record), items: record.media.filter(fits).map(itemOf) });
+      if (event !== undefined) {
+        const record = before === undefined || event < before ? await recordOf(event) : undefined;
+        return record === undefined || !record.media.some(fits) ? [] : [shown(record)];
+      }
+      const store = storeOf(house);
+      const records = await store.events({
+        limit,
+        ...(before !== undefined && { beforeSeq: await store.rowOf(before) }),
+        media: { ...(state !== undefined && { state }), ...(camera !== undefined && { camera }) },
+      });
+      return records.map(shown);
+    },
+
+    async show(number) {
+      const record = await recordOf(number);
+      if (record === undefined) throw unknown(number);
+      return detailOf(record);
+    },
+
+    async export(number) {
+      const record = await recordOf(number);
+      if (record === undefined) {
+        await note(auditNotes.mediaRefused(number, 'media_unknown'));
+        throw unknown(number);
+      }
+      const detail = await detailOf(record);
+      const here = detail.items.filter((item) => item.here);
+      if (here.length === 0) {
+        await note(auditNotes.mediaRefused(number, 'media_gone'));
+        return { ...detail, export: null };
+      }
+      await log(auditNotes.mediaExported(number, here.length, detail.items.length));
+      const token = randomBytes(24).toString('base64url');
+      const names = new Map(record.media.map(({ index, file = '' }) => [index, file]));
+      const files = new Map(here.map(({ index }) => [index, names.get(index) ?? '']));
+      exports.set(token, { files, untilMono: clock.monotonic() + exportMs });
+      return { ...detail, export: token };
+    },
+
+    async read({ export: token, index, offset }) {
+      const found = exports.get(token);
+      if (found === undefined || found.untilMono <= clock.monotonic())
+        throw gone('this export is no longer known; begin anew');
+      const file = found.files.get(index);
+      if (file === undefined) throw gone('it is not part of this export');
+      return pieceOf(pathOf(file), offset);
+    },
+  };
+}
+
+const unknown = (number: number) =>
+  new SitewardError(
+    'media_unknown',
+    `no event ${number} announced pictures or clips; "siteward media list" lists those that did`,
+  );
+const gone = (message: string) => new SitewardError('media_gone', message);
+
+const sizeOf = (path: string): Promise<number | undefined> =>
+  stat(path).then(
+    (found) => (found.isFile() ? found.size : undefined),
+    () => undefined,
+  );
+
+/** It is opened for each piece: an export that is broken off leaves nothing open. */
+async function pieceOf(path: string, offset: number): Promise<Uint8Array> {
+  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') throw gone('its file is gone by now');
+    throw error;
+  });
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(pieceBytes), 0, pieceBytes, offset);
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+function entryOf({ event }: EventRecord): Omit<MediaEntry, 'items'> {
+  const { seq, event_id, at, kind, partition } = event;
+  return { ...{ seq, event_id, at, event: kind }, ...(partition !== undefined && { partition }) };
+}
+
+function itemOf({ index, kind, camera, offsetMs, state, bytes, sha256, mime, reason }: MediaTrail) {
+  return {
+    ...{ index, kind, camera, offset_ms: offsetMs, state },
+    ...(bytes !== undefined && { bytes }),
+    ...(sha256 !== undefined && { sha256 }),
+    ...(mime !== undefined && { mime }),
+    ...(reason !== undefined && { reason }),
+  };
+}
