@@ -11,8 +11,8 @@ export interface RtspCamera {
   readonly password?: Secret | undefined;
   /** Throws when an rtsps camera must not be talked to; without it only a certificate that a CA vouches for is good. */
   readonly judge?: (shown: { readonly fingerprint: string; readonly vouched: boolean }, host: string) => Promise<void>;
-  /** Told once per connection that wants the password whether it was accepted. */
-  readonly judged?: (isAccepted: boolean) => void;
+  /** Told once per connection that wants the password whether it was accepted, and whether it went in clear. */
+  readonly judged?: (isAccepted: boolean, inClear: boolean) => void;
   /** Throws where the password must not be sent in clear. */
   readonly basic?: () => void;
 }
@@ -98,7 +98,7 @@ export function rtspTalk(options: {
     }
     if (asked.proven && !isAccepted) {
       isAccepted = status !== 401;
-      camera.judged?.(isAccepted);
+      camera.judged?.(isAccepted, scheme === 'basic');
     }
     // Who sees the stream already is not stopped by a camera that does not know a reader's sign of life.
     if (!isPlaying && status >= 300) throw refusal(host, status, asked);

@@ -28,7 +28,14 @@ export function createStreamClient(options: {
       latch.check();
       await clear.recall();
       const basic = () => clear.check(new URL(url));
-      const judged = (isAccepted: boolean) => (isAccepted ? latch.accepted() : void latch.refused());
+      const judged = (isAccepted: boolean, inClear: boolean) => {
+        if (!isAccepted) latch.refused();
+        else {
+          latch.accepted();
+          if (!inClear) clear.better();
+          clear.answered();
+        }
+      };
       return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged, basic }, work);
     },
   };

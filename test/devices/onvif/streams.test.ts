@@ -90,6 +90,28 @@ describe('the stream of a camera', () => {
     expect(await made.cameras.snapshot('yard', forever)).toBeDefined();
   });
 
+  it('never gets the password in clear from who took a digest before', async () => {
+    const rtsp = keep(await startRtspServer());
+    const real = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
+    const thief = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'basic' }));
+    let address = real.url;
+    const { read, status } = await yard(() => address);
+    expect(await read()).toHaveLength(1);
+    address = thief.url;
+    await real.stop();
+    const failure = async () =>
+      read().then(
+        () => 'a picture',
+        (error) => String(error.message),
+      );
+    let said: string | undefined;
+    // Learned again after the first failure.
+    for (let time = 0; time < 2; time += 1) said = await failure();
+    expect(said).toContain('basic_login');
+    expect(thief.tries).toBe(0);
+    expect(status()?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+  });
+
   it('is not tried while the camera refuses the password for its events', async () => {
     const rtsp = keep(await startRtspServer());
     const gate = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
