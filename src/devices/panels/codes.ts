@@ -90,6 +90,10 @@ export function dangerApart(
   return settled.has(zone.type) || isHoldUp || (dangers.has(zone.type) && fits(role, zone)) ? undefined : role;
 }
 
+/** Its alarm depends on no arming. */
+export const watchesAlways = ({ type }: { readonly type: ZoneType }): boolean =>
+  dangers.has(type) || type === '24h_burglary' || type === 'tamper_24h';
+
 export const alarmOf = (role: Role): PanelAlarm => (role === 'duress' ? 'panic_silent' : role);
 
 const roles: ReadonlySet<string> = new Set<Role>(['fire', 'co', 'gas', 'water', 'medical', 'panic', 'duress']);

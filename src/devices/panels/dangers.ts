@@ -78,7 +78,9 @@ export class Dangers {
       const { partition } = danger;
       const at = partition === undefined ? {} : { partition };
       // After a restart it may be told twice: the end of the one before may never have been heard.
-      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...(replay && { replay }) }];
+      const { opensOnly } = this.#mapping;
+      const how = { ...(replay && { replay }), ...(opensOnly === true && { opensOnly }) };
+      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...how }];
     }
     // A second one at the same zone is a second alarm, and the end of one before this run may never have been heard.
     const levels = isMore || !replay ? [false, true] : [true];

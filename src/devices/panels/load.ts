@@ -113,7 +113,22 @@ function buildPanel(options: PanelOptions, directories: readonly string[]): Buil
     partitions: [...mapping.partitions.keys()],
     aliases: mapping.aliases,
   });
-  return { options, compiled, mapping };
+  return { options, compiled, mapping: { ...mapping, opensOnly: !readsAlarms(compiled) } };
+}
+
+/** Whether a panel can tell the alarm of a zone: by a flag, or in a report. */
+function readsAlarms({ profile }: Compiled): boolean {
+  const says = (outcome: unknown) => typeof outcome === 'object' && outcome !== null && 'alarm' in outcome;
+  const reads = profile.in.flatMap(({ read }) => read);
+  return reads.some(({ for: about, set, map, first = [], other }) => {
+    if (about === 'report') return true;
+    const outcomes = [
+      other,
+      ...first.map(({ value }) => value),
+      ...(typeof map === 'object' ? Object.values(map) : []),
+    ];
+    return about === 'zone' && (set === 'alarm' || outcomes.some(says));
+  });
 }
 
 /** Two panels that read the same topics would take each other's doors for their own. */

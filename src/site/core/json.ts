@@ -163,6 +163,7 @@ const held = z.discriminatedUnion('kind', [
     lowBattery: optional(flag),
     online: optional(flag),
     opening: optional(text),
+    opensOnly: optional(z.literal(true)),
     ...heldSince,
   }),
   z.strictObject({

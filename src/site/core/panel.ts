@@ -240,7 +240,7 @@ function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
 }
 
 /** A fire and the `triggered` that it causes come together (milliseconds). */
-const togetherMs = 60_000;
+export const togetherMs = 60_000;
 
 /** One incident, one alarm event: a zone's own alarm that came first was the event already. */
 function triggered(
@@ -284,7 +284,13 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): voi
   const expected = forgetExpected(work, zone);
   if (independent(behaviour(zone).group)) {
     if (expected) return;
+    const unnamed = zone.type === '24h_burglary' ? zone.partitions.find((id) => isUnnamed(work, id)) : undefined;
     for (const id of zone.partitions) name(work, id, zone);
+    // A burglary that its panel tells of a disarmed partition is that of such a zone.
+    if (unnamed !== undefined) {
+      furtherZone(work, unnamed, zone, late);
+      return;
+    }
     independentAlarm(work, zone, late);
     return;
   }
@@ -311,6 +317,12 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
   if (late.late === true) noteRetold(work, id, 'zone');
   else if (endDoubted) setPeriod(work, id, { endDoubted: undefined });
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
+}
+
+/** Its burglary was told, and of which zone it is was not known. */
+function isUnnamed(work: Work, id: PartitionId): boolean {
+  const { state, alarm } = partitionOf(work, id);
+  return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined;
 }
 
 /** True when `triggered` has named this zone before it reported its alarm: the event was raised already. */
