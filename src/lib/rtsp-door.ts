@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket, connect as tcpConnect } fr
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { SitewardError } from '#errors.ts';
 import { type RtspCamera, rtspTalk } from './rtsp-talk.ts';
+import { never } from './wait.ts';
 
 const connectTimeoutMs = 8000;
 /** A camera that sends nothing for so long is gone; a connection that was dropped on the way tells nobody. */
@@ -14,15 +15,24 @@ const strangerMs = 5000;
  * Lends the stream of a camera to a program that shall not know its password, such as ffmpeg: `work` gets an address of
  * this machine which nobody can guess and which serves one reader, by TCP only. Where the camera was to blame rejects with
  * `camera_unreachable`, `camera_auth`, `camera_bad_answer` or what `judge` threw, otherwise as `work` does. The door is shut
- * when `work` settles.
+ * when `work` settles, and with `signal`, whose reason a `work` that fails for it then has.
  */
-export async function lendRtsp<T>(camera: RtspCamera, work: (url: string) => Promise<T>): Promise<T> {
+export async function lendRtsp<T>(
+  camera: RtspCamera,
+  work: (url: string) => Promise<T>,
+  signal: AbortSignal = never(),
+): Promise<T> {
+  signal.throwIfAborted();
   const door = await openDoor(camera);
+  signal.addEventListener('abort', door.shut, { once: true });
   try {
+    signal.throwIfAborted();
     return await work(door.url);
   } catch (error) {
+    signal.throwIfAborted();
     throw door.failure() ?? error;
   } finally {
+    signal.removeEventListener('abort', door.shut);
     door.shut();
   }
 }

@@ -84,7 +84,11 @@ function launch(
       stdio: 'pipe',
       env: { PATH },
     });
-    const kill = () => child.pid !== undefined && process.kill(-child.pid, 'SIGKILL');
+    child.once('error', (cause: NodeJS.ErrnoException) => reject(notStarted(cause)));
+    // Where it was not started; with no file left it has no pipes either.
+    const { pid } = child;
+    if (pid === undefined) return;
+    const kill = () => killGroup(pid);
     let words = '';
     signal.addEventListener('abort', kill, { once: true });
     // Where it ends before it has read all, its exit code says why.
@@ -93,11 +97,7 @@ function launch(
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       words = (words + text).slice(-keptWords);
     });
-    if (child.pid !== undefined) void standBack(child.pid);
-    child.once('error', (cause: NodeJS.ErrnoException) => {
-      signal.removeEventListener('abort', kill);
-      reject(notStarted(cause));
-    });
+    void standBack(pid);
     child.once('exit', () => signal.removeEventListener('abort', kill));
     child.once('close', (code, killedBy) => {
       if (signal.aborted) reject(signal.reason);
@@ -105,6 +105,13 @@ function launch(
       else reject(failed(words, killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`));
     });
   });
+}
+
+/** It may be gone already. */
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {}
 }
 
 /** Best effort: it may have ended already, and the sandbox of the service forbids to make it nice. */

@@ -106,9 +106,14 @@ export function createRings(options: RingsOptions): Rings {
   const windowStart = (camera: DeviceId, ring: Ring): number =>
     clock.monotonic() - (preRollMs.get(camera) ?? 0) - 2 * Math.max(1000, ring.keyFrameMs ?? 0);
 
-  function forget(camera: DeviceId, { ring, holds }: Recorder): void {
-    const since = [...holds].map(({ sinceMono }) => sinceMono);
-    ring.forget(Math.min(keeping.has(camera) ? windowStart(camera, ring) : clock.monotonic(), ...since));
+  /** What clips need; all of now where there are none. */
+  const heldSince = ({ holds }: Recorder): number =>
+    Math.min(Number.POSITIVE_INFINITY, ...[...holds].map(({ sinceMono }) => sinceMono));
+
+  function forget(camera: DeviceId, recorder: Recorder): void {
+    const { ring } = recorder;
+    const wanted = keeping.has(camera) ? windowStart(camera, ring) : clock.monotonic();
+    ring.forget(Math.min(wanted, heldSince(recorder)));
   }
 
   function makeRoom(): void {
@@ -152,11 +157,15 @@ export function createRings(options: RingsOptions): Rings {
     const wait = backoff({ baseMs: 1000, capMs: 60_000 });
     while (!abort.signal.aborted) {
       try {
-        await options.streams.read(camera, abort.signal, (url) => follow(camera, recorder, url, wait.reset));
-        throw new SitewardError('stream_failed', 'the stream ended');
+        await options.streams.read(camera, abort.signal, async (url) => {
+          await follow(camera, recorder, url, wait.reset);
+          throw new SitewardError('stream_failed', 'the stream ended');
+        });
       } catch (error) {
         if (abort.signal.aborted) return;
         ring.cut();
+        // With other settings it may be another camera: what it shows must not be taken for the past of this one.
+        if (isCode(error, 'stopped')) ring.forget(heldSince(recorder));
         if (keeping.has(camera)) tellBreak(camera, recorder, error);
         recorder.failure = error;
         await sleep(isCode(error, 'camera_auth') ? refusedMs : wait.next(), abort.signal).catch(() => undefined);

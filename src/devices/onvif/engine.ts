@@ -85,7 +85,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     reads,
     addresses,
     pictures: createPictureClient({ device, clock, authHoldMs }),
-    streams: createStreamClient({ device, password, pin, clock, authHoldMs }),
+    streams: createStreamClient({ device, password, pin, clock, authHoldMs, lifetime: lifetime.signal }),
     host: new URL(url).hostname,
     lifetime: lifetime.signal,
     session({ sense, counts, heard, online }) {

@@ -17,8 +17,10 @@ export function createStreamClient(options: {
   pin: CertificatePin;
   clock: Clock;
   authHoldMs: number;
+  /** Whoever reads on after it would see what may be another camera by then. */
+  lifetime: AbortSignal;
 }): StreamClient {
-  const { device, password, pin } = options;
+  const { device, password, pin, lifetime } = options;
   const { clear } = device;
   // As with pictures: streams may have users of their own, whose refusal must not end the events.
   const latch = authLatch(options.clock, options.authHoldMs);
@@ -36,7 +38,7 @@ export function createStreamClient(options: {
           clear.answered();
         }
       };
-      return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged, basic }, work);
+      return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged, basic }, work, lifetime);
     },
   };
 }

@@ -272,6 +272,14 @@ describe.concurrent('a ring', () => {
     expect(text).toMatch(/siteward_ring_key_frame_seconds\{camera="yard"\} [01]\.\d/);
   });
 
+  it('shows nothing of the camera that was read before other settings', async (test) => {
+    const house = await start(test, { preRollMs: 20_000 });
+    await house.soon(house.reach).toBeGreaterThan(1000);
+    house.refusal = new SitewardError('stopped', 'the cameras are stopped');
+    for (const pid of house.readers()) process.kill(pid, 'SIGKILL');
+    await house.soon(house.reach).toBe(0);
+  });
+
   it('gives the picture of a moment that is past', async (test) => {
     const house = await start(test, { preRollMs: 2000, keyFrameEvery: 40 });
     await house.soon(house.reach).toBeGreaterThan(2000);

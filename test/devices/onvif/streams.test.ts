@@ -80,6 +80,22 @@ describe('the stream of a camera', () => {
     expect(status()?.stream).toBe(rtsp.url);
   });
 
+  it('ends with the part that lends it: with other settings it may be that of another camera', async () => {
+    const rtsp = keep(await startRtspServer());
+    const gate = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'basic' }));
+    const { made } = await yard(() => '', { stream_url: gate.url, basic_login: true });
+    const read = made.cameras
+      .readStream('yard', forever, async (url) => {
+        await pictureNumbers(url, 10_000);
+        throw new Error('the stream ended');
+      })
+      .catch((error: unknown) => error);
+    await until(() => gate.requests.some((request) => request.startsWith('PLAY')), 'the stream');
+    await made.cameras.stop();
+    expect(await read).toMatchObject({ code: 'stopped' });
+    await expect(made.cameras.readStream('yard', forever, onePicture)).rejects.toMatchObject({ code: 'stopped' });
+  });
+
   it('is left alone after two refusals, and its events go on', async () => {
     const rtsp = keep(await startRtspServer());
     const gate = keep(await startRtspGate({ before: rtsp.url, ...user, password: 'another', scheme: 'sha-256' }));
