@@ -60,9 +60,11 @@ export function createKept(options: { dir: string; keepMs: number; wall: () => n
     async add(file, from) {
       const at = wall();
       await mkdir(dir, { recursive: true, mode: 0o700 });
+      const { size } = await stat(from);
       await rename(from, path(file));
-      await utimes(path(file), at / 1000, at / 1000);
-      enter(file, { bytes: (await stat(path(file))).size, at });
+      enter(file, { bytes: size, at });
+      // Without it a start takes it for older, no more.
+      await utimes(path(file), at / 1000, at / 1000).catch(() => undefined);
     },
 
     remove: (file) => removeAll(files.has(file) ? [file] : []),

@@ -22,7 +22,7 @@ export type Stored = StoredFile & { readonly gone: readonly Shelved[] };
 /**
  * Pictures and clips on disk between camera and cloud. A file is complete or absent: it is written as `.part`, synced, renamed,
  * and the folder synced, before anything refers to it. The folder holds at most `budgetBytes`, once what lay in it at
- * the start is measured; clips that are just being written come on top. What the cloud has stays for `keepMs` as far as
+ * the start is measured; what is just being written comes on top. What the cloud has stays for `keepMs` as far as
  * there is room.
  */
 export interface Spool {
@@ -82,7 +82,10 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   let used = 0;
   /** By name; never more entries than files in the folder. */
   const shelf = new Map<string, Shelved>();
-  const removals = new Map<string, Promise<void>>();
+  /** Names whose bytes count no more, of files that give way and are not gone yet. */
+  const leaving = new Set<string>();
+  /** The end of each name's line of moves and removals. */
+  const turns = new Map<string, Promise<void>>();
 
   const sizeOf = (name: string): Promise<number | undefined> =>
     stat(join(dir, name)).then(
@@ -93,27 +96,48 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   /** A folder too, by whoever made it: nothing in here is anybody's but ours. */
   const discard = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true });
 
-  /** Several may want to be rid of the same one; it counts once. */
-  function removeName(name: string): Promise<void> {
-    const going = removals.get(name) ?? removeNow(name).finally(() => removals.delete(name));
-    removals.set(name, going);
-    return going;
+  /** Several may want to be rid of the same one, or to keep it; it counts once. */
+  function inTurn(name: string, work: () => Promise<void>): Promise<void> {
+    const mine = (turns.get(name) ?? Promise.resolve()).then(work);
+    const settled = mine.catch(() => undefined);
+    turns.set(name, settled);
+    void settled.then(() => {
+      if (turns.get(name) === settled) turns.delete(name);
+    });
+    return mine;
   }
 
   async function removeNow(name: string): Promise<void> {
-    const size = (await sizeOf(name)) ?? 0;
+    const bytes = (await sizeOf(name)) ?? 0;
     await discard(name);
-    used = Math.max(0, used - size);
+    countOff(name, bytes);
+  }
+
+  function countOff(name: string, bytes: number): void {
+    if (!leaving.delete(name)) used = Math.max(0, used - bytes);
     shelf.delete(name);
   }
 
-  /** Takes nothing away yet: what gives way is only no longer there for others. */
+  const remove = (name: string): Promise<void> =>
+    inTurn(name, () => (kept.has(name) ? kept.remove(name) : removeNow(name)));
+
+  /** It does not give way after all, unless it is gone for another reason. */
+  function stay(one: Shelved): void {
+    if (!leaving.delete(one.file)) return;
+    used += one.bytes;
+    shelf.set(one.file, one);
+  }
+
+  /** Takes nothing away yet: what gives way only counts no more, nor is it there for others. */
   function makeRoom(of: Place, bytes: number): readonly Shelved[] {
     // Without what is only kept: all of that goes before anything else.
     const over = used + bytes - budgetBytes;
     const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over });
     if (gone !== undefined) {
-      for (const { file } of gone) shelf.delete(file);
+      for (const { file, bytes } of gone) {
+        countOff(file, bytes);
+        leaving.add(file);
+      }
       return gone;
     }
     throw new SitewardError(
@@ -138,11 +162,11 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       await settle(join(dir, file));
     } catch (error) {
       used -= bytes;
-      for (const one of gone) shelf.set(one.file, one);
+      gone.forEach(stay);
       throw error;
     }
     shelf.set(file, { file, bytes, seq, index, lane, ...(silent === true && { silent }) });
-    for (const one of gone) await removeName(one.file);
+    for (const one of gone) await remove(one.file).catch(() => stay(one));
     return gone;
   }
 
@@ -198,19 +222,19 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       }
     },
 
-    remove: (file) => (kept.has(file) ? kept.remove(file) : removeName(file)),
+    remove,
 
-    async keep(file) {
-      const bytes = await sizeOf(file);
-      if (keepMs === 0 || bytes === undefined) return removeName(file);
-      try {
-        await kept.add(file, join(dir, file));
-        used = Math.max(0, used - bytes);
-        shelf.delete(file);
-      } catch {
-        await removeName(file);
-      }
-    },
+    keep: (file) =>
+      inTurn(file, async () => {
+        const bytes = await sizeOf(file);
+        if (keepMs === 0 || bytes === undefined || leaving.has(file)) return removeNow(file);
+        try {
+          await kept.add(file, join(dir, file));
+          countOff(file, bytes);
+        } catch {
+          await removeNow(file);
+        }
+      }),
 
     expire: () => kept.expire(),
 
