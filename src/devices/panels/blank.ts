@@ -6,12 +6,13 @@ const secretName = /token|passw|pwd|secret|kennwort/i;
 const codeName = /code|pin|key|kennzahl|eingabe|entered/i;
 /** Name, sign and value within a text that is no JSON, such as a template of Home Assistant. */
 const member = /(?<![\w-])([\w-]+)(\\*["']?\s*[:=]\s*\\*["']?)(?![\\"'\s{[])([^\\"',;}\s]+)/g;
-/** What people type on a keypad. Longer rows are times and serial numbers. */
-const typed = /(?<!\d)\d{4,12}(?!\d)/g;
+/** What people type on a keypad. Longer rows are times and serial numbers; a Contact ID by that name is no code of anybody. */
+const typed = /(?<!\d)(?!(?<=CID_)[136]\d{3}(?!\d))\d{4,12}(?!\d)/g;
 const blank = '***';
-/** The same in a message of a profile whose codes do not travel: dates, decimals, addresses and long identifiers stay. */
+/** The same in a message of a profile whose codes do not travel: dates and long identifiers stay. `1:4711` may be a user and a code. */
 const word = /[\w.:-]+/g;
-const harmless = /^(0x)?[\da-f]{9,}$|^[a-z]?\d+([.:-]\d+)+/i;
+const harmless =
+  /^(0x)?[\da-f]{9,}$|^\d{4}-\d\d-\d\d([T_]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?$|^\d\d?[.-]\d\d?[.-](19|20)\d\d$/i;
 const code = /(?<!\d)\d{4,8}(?!\d)/g;
 const depthCap = 16;
 

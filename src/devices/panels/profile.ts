@@ -58,11 +58,13 @@ const outcome = z.union([value, z.record(z.string().max(32), value)]);
 /** `null` holds where nothing stands. */
 const wanted = z.union([scalar, z.null()]);
 const condition = z.record(pointer, z.union([wanted, z.array(wanted).min(1).max(32)]));
+const endsSoonRule =
+  'must not repeat a group, nor have more than two parts of any length (one where it does not begin with ^), nor 64 choices';
 const regex = z
   .string()
   .max(200)
   .refine((text) => compilesTo(text), 'must be a regular expression')
-  .refine((text) => endsSoon(text), 'must not repeat a group, nor have more than two parts of any length');
+  .refine((text) => endsSoon(text), endsSoonRule);
 
 const read = z.strictObject({
   for: z.enum(targets),
@@ -194,12 +196,27 @@ export type Outcome = z.infer<typeof outcome>;
 export type Condition = z.infer<typeof condition>;
 export type Out = z.infer<typeof out>;
 
-/** Payloads come from anywhere: an expression that tries again and again must not hold up the alarms behind it. */
+/**
+ * Payloads come from anywhere: an expression that tries again and again must not hold up the alarms behind it. Where it does not begin with
+ * `^` it begins at each character, which is a part of any length too; `?` and `|` multiply the ways to read a text.
+ */
 function endsSoon(text: string): boolean {
   const plain = text.replaceAll(/\\./gu, 'x').replaceAll(/\[[^\]]*\]/gu, 'x');
-  const parts = plain.match(/[*+]|\{\d+,\d*\}/gu) ?? [];
-  return !/\)[*+{]/u.test(plain) && parts.length <= 2;
+  if (/\)[*+{]/u.test(plain)) return false;
+  let choices = 2 ** (plain.match(/(?<![*+?}(])\?/gu) ?? []).length;
+  let whole = plain;
+  for (let group = innermost.exec(whole); group !== null; group = innermost.exec(whole)) {
+    choices *= (group[1] ?? '').split('|').length;
+    whole = whole.replace(innermost, 'x');
+  }
+  choices *= whole.split('|').length;
+  const begins = whole.startsWith('^') && !whole.includes('|') ? 0 : 1;
+  const parts = plain.match(/[*+]|\{(?:\d{3,}|\d+,\d*)\}/gu) ?? [];
+  return begins + parts.length <= 2 && choices <= 64;
 }
+
+/** Without what may stand behind its `(?`. */
+const innermost = /\((?:\?(?:<?[:=!]|<[^>()]*>))?([^()]*)\)/u;
 
 function compilesTo(text: string): boolean {
   try {

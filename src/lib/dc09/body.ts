@@ -38,8 +38,8 @@ function contactId(text: string): readonly Report[] | undefined {
 
 const modifier = /^\/?([a-z]{2})([0-9:.\-,]*)/;
 const event = /^\/?([A-Z][A-Z])(\d{0,8})/;
-/** Free text between two carets, after which events go on; an open one takes all that is left. */
-const caretText = /^\^[^^]*(?:\^(?=\/?(?:[a-z]{2}|[A-Z]{2})\d)|$)/;
+/** Free text from a caret to one behind which events go on, whatever carets stand in it; an open one takes all that is left. */
+const caretText = /^\^[^^]*(?:\^(?!\/?(?:[a-z]{2}|[A-Z]{2})\d)[^^]*)*(?:\^(?=\/?(?:[a-z]{2}|[A-Z]{2})\d)|$)/;
 /** After text only what has its number counts, so that no word is taken for an opening. */
 const isFurther = /^[NO]\/?(?:[a-z]{2}|[A-Z]{2})\d/;
 const isBlock = /^[NO](?=\/?(?:[a-z]{2}|[A-Z]{2}))/;

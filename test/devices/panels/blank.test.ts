@@ -51,14 +51,20 @@ describe('a payload for people', () => {
     ['user entered 4711', 'user entered ***'],
     ['#4711*', '#****'],
     ['pin=ab12 ok', 'pin=*** ok'],
+    ['1:4711', '1:***'],
+    ['user 1:4711 disarm', 'user 1:*** disarm'],
+    ['p1-4711', 'p1-***'],
+    ['1.4711', '1.***'],
+    ['2026-03-03T4711', '***-03-03T***'],
+    ['{"action":"1:4711"}', '{"action":"1:***"}'],
     // What is shown to the letter.
     ['{"code":"BA","code_arm_required":false}', '{"code":"BA","code_arm_required":false}'],
     [
-      '{"ts":"2026-03-03T10:00:00Z","v":"1.2024","voltage":2995}',
-      '{"ts":"2026-03-03T10:00:00Z","v":"1.2024","voltage":2995}',
+      '{"ts":"2026-03-03T10:00:00.123456Z","v":"1.202","voltage":2995,"on":["2026-03-03","03.03.2026","10:20:30"]}',
+      '{"ts":"2026-03-03T10:00:00.123456Z","v":"1.202","voltage":2995,"on":["2026-03-03","03.03.2026","10:20:30"]}',
     ],
     ['{"ieee":"0x00158d0001234567"}', '{"ieee":"0x00158d0001234567"}'],
-    ['192.168.1000', '192.168.1000'],
+    ['192.168.100.1', '192.168.100.1'],
   ])('with code mode none %s is shown as %s', (given, shown) => {
     for (const mode of ['none', 'in-bridge']) {
       expect(blanked(withMode(mode), /^[{]/.test(given) ? 'x/json' : 'x/text', bytes(given))).toBe(shown);
@@ -80,6 +86,14 @@ describe('a payload for people', () => {
     expect(blanked(withMode(mode), 'x/text', bytes('keys 48271#'))).toBe('keys ***#');
     expect(blanked(withMode(mode), 'x/json', bytes('{"state":"disarmed","last":"4827 by A","n":48271}'))).toBe(
       '{"state":"disarmed","last":"*** by A","n":"***"}',
+    );
+  });
+
+  it('keeps a Contact ID, so that a recording can be tried', () => {
+    const text = '{"event_message":"!LRR:005,1,CID_1301,ff"}';
+    expect(blanked(withMode('in-payload'), 'x/json', bytes(text))).toBe(text);
+    expect(blanked(withMode('in-payload'), 'x/json', bytes('{"m":"CID_4711 CID_13014711"}'))).toBe(
+      '{"m":"CID_*** CID_***"}',
     );
   });
 

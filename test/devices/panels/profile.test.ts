@@ -89,7 +89,12 @@ describe('checking a profile', () => {
       profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match: '(' })] }),
       'in[0].read[0].match: ',
     ],
-    ...['(a+)+$', '(?:a|a)*b', '(ab){9}', '.*.*.*x'].map((match): [string, Json, string] => [
+    ...[
+      ...['(a+)+$', '(?:a|a)*b', '(ab){9}', '.*.*.*x', '^.*.*.*x'],
+      // It begins anew at each character.
+      ...['.*:.*(open)', '\\w+[ _]\\w+ is (on|off)', 'a*a*(b)', '(^a*|b)c*d', '^a*b|c*(d)', '^.*a{900}b{9,}'],
+      ...[`^${'a?'.repeat(30)}${'a'.repeat(30)}`, `^${'(a|a)'.repeat(20)}b`, `^${'(?:a|(?:b|a))'.repeat(6)}`],
+    ].map((match): [string, Json, string] => [
       `the expression ${match}, which may try for ever`,
       profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match })] }),
       'in[0].read[0].match: must not repeat a group',
@@ -101,6 +106,20 @@ describe('checking a profile', () => {
     ],
   ])('refuses %s and names the place', (_, json, words) => {
     expect(problemOf(json)).toContain(words);
+  });
+
+  it.each([
+    '^Zone (\\d+) is (?:open|closed|in alarm|tampered)$',
+    'zone (\\d+)',
+    '^(.*): ?(.*)$',
+    '^\\d{2}:\\d{2}:\\d{2} (\\w+)$',
+    '^user (\\w+)(?: |_)(?:armed|disarmed)$',
+    '(?<who>\\w+) armed|disarmed',
+    '"token": ?"([^"]+)"',
+  ])('accepts the expression %s', (match) => {
+    expect(problemOf(profile({ in: [rule('$b/{zone}', { for: 'zone', set: 'open', match, map: 'bool' })] }))).toBe(
+      'valid',
+    );
   });
 
   it('names several places at once', () => {

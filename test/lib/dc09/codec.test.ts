@@ -328,6 +328,14 @@ describe('reports', () => {
         { sia: 'FA', number: '009', area: '2' },
       ],
     ],
+    [
+      '#1234|Nri1/BA2^a^b^/FA3',
+      [
+        { sia: 'BA', number: '2', area: '1' },
+        { sia: 'FA', number: '3', area: '1' },
+      ],
+    ],
+    ['#1234|Nri1/BA2^a^b^OPEN^c', [{ sia: 'BA', number: '2', area: '1' }]],
     // No word is an opening.
     ['#1234|Nri1/BA001^Door^OPEN^', [{ sia: 'BA', number: '001', area: '1' }]],
     ['#1234|Nri1/BA001|NOPEN|OOPS|NOT OP7', [{ sia: 'BA', number: '001', area: '1' }]],
