@@ -56,10 +56,11 @@ const channelStates: Readonly<Record<string, string>> = {
   doubtful: 'MAY BE ANOTHER ONE',
 };
 
-function stateOf({ kind, state = '', reachable, authenticated, events }: CameraEntry): string {
+function stateOf({ kind, state = '', reachable, authenticated, events, ...more }: CameraEntry): string {
   const own = kind === 'channel' ? channelStates[state] : undefined;
   if (own !== undefined) return own;
   if (authenticated === false) return 'PASSWORD REFUSED';
+  if (more.certificate_refused === true) return 'OTHER CERTIFICATE';
   if (reachable === false) return 'NOT REACHED';
   if (events === false) return 'NO EVENTS';
   if (events === true) return 'events arrive';

@@ -18,7 +18,7 @@ export const howToReload = 'siteward takes it with: systemctl reload siteward';
 export async function reloadDaemon(options: {
   readonly stateDir: string;
   readonly socket: string;
-  readonly as: (cameras: readonly CameraEntry[]) => boolean;
+  readonly as: (cameras: readonly CameraEntry[]) => boolean | Promise<boolean>;
 }): Promise<void> {
   await using control = openControl(options.socket);
   const signal = () => AbortSignal.timeout(10_000);
@@ -48,7 +48,7 @@ export async function reloadDaemon(options: {
     const [error, sinceMs] = [await errorNow(), performance.now() - begun];
     if (error !== undefined && (error !== before || sinceMs > staleMs))
       throw new SitewardError('config_invalid', `the change is written, but siteward does not take it: ${error}`);
-    if (options.as(await camerasOf(options.socket))) return;
+    if (await options.as(await camerasOf(options.socket))) return;
     if (sinceMs > waitMs)
       throw new SitewardError(
         'deadline',

@@ -1,5 +1,9 @@
+import { changeEntry } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
 import { certificateAnswer, trustedAnswer } from '#lan/http/index.ts';
 import { agreed } from './api-consent.ts';
+import { finish, refused } from './camera-add.ts';
+import { openSiteFile, placesOf, writeSiteFile } from './camera-config.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { printable } from './table.ts';
@@ -7,6 +11,8 @@ import { printable } from './table.ts';
 export interface TrustOptions {
   readonly fingerprint?: string;
   readonly device?: string;
+  readonly config: string;
+  readonly reload: boolean;
   readonly json: boolean;
   readonly socket: string;
 }
@@ -16,7 +22,7 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   await using control = openControl(options.socket);
   const { client } = control;
   const seen = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
-  const { trusted, shown, device } = certificateAnswer.parse(seen.json);
+  const { trusted, shown, configured, device } = certificateAnswer.parse(seen.json);
   if (
     options.device !== undefined ||
     (device !== undefined && shown === undefined && options.fingerprint === undefined)
@@ -38,6 +44,11 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
     console.error(`siteward: no certificate of ${id} was refused or remembered`);
     return exitCodes.refused;
   }
+  if (configured) {
+    if (fingerprint.toUpperCase() !== (shown ?? trusted))
+      throw refused(`${id} shows ${shown ?? trusted}, not ${printable(fingerprint)}; compare it again`);
+    return await writeFingerprint(id, fingerprint.toUpperCase(), client, options);
+  }
   const { json } = answered(
     await client.trustCamera({ params: { id }, body: { fingerprint }, signal: AbortSignal.timeout(15_000) }),
   );
@@ -47,9 +58,35 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   return exitCodes.ok;
 }
 
+/** Where the configuration names the certificate, that is the place to name the new one: a reload must not bring the old back. */
+async function writeFingerprint(
+  id: string,
+  fingerprint: string,
+  client: Client,
+  options: TrustOptions,
+): Promise<ExitCode> {
+  const site = openSiteFile(options.config);
+  const place = placesOf(site.settings).find((one) => one.id === id);
+  if (place === undefined)
+    throw new SitewardError(
+      'camera_unknown',
+      `${site.file} has no camera or recorder ${id}; name the file siteward runs with by --config`,
+    );
+  await writeSiteFile(site, changeEntry(site.text, place.section, place.index, { tls_fingerprint: fingerprint }));
+  const trusted = place.nvr ?? id;
+  if (options.json) console.log(JSON.stringify({ trusted, fingerprint, written: true }));
+  const done = `tls_fingerprint of ${trusted} is ${fingerprint} in ${site.file}`;
+  return await finish(site, { ...options, dryRun: false }, done, async () => {
+    const now = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
+    return certificateAnswer.parse(now.json).trusted === fingerprint;
+  });
+}
+
+type Client = ReturnType<typeof openControl>['client'];
+
 /** The device a person has looked at, and no other that may answer by now. */
 async function trustDevice(
-  client: ReturnType<typeof openControl>['client'],
+  client: Client,
   id: string,
   seen: { readonly was: string; readonly is: string } | undefined,
   options: TrustOptions,

@@ -83,12 +83,15 @@ export function addManaged(camera: Command, { socket, done }: CameraVerbs): void
     .action(async (name: string, options) =>
       done(await (await import('./camera-events.ts')).events(name, { ...options, forMs: options.for })),
     );
-  camera
-    .command('trust')
-    .description('accept the certificate a camera shows now, or the device that answers, after it was changed')
+  config(
+    camera
+      .command('trust')
+      .description('accept the certificate a camera shows now, or the device that answers, after it was changed'),
+  )
     .argument('<id>', 'id of the camera or recorder')
     .option('--fingerprint <sha256>', 'the one that was compared; without it siteward asks')
     .option('--device <name>', 'the device that answers now, as it was shown; without it siteward asks')
+    .option('--reload', 'where the configuration names the certificate: have the running daemon take it at once', false)
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (name: string, options) => done(await (await import('./camera-trust.ts')).trust(name, options)));

@@ -91,8 +91,8 @@ export function camerasPort({
     },
 
     async certificate(id) {
-      const { trusted, shown, device } = await part(house.cameras).certificate(deviceOf(id));
-      return given({ trusted, shown, device });
+      const { configured, ...known } = await part(house.cameras).certificate(deviceOf(id));
+      return { configured, ...given(known) };
     },
 
     async trust(id, named) {
@@ -197,7 +197,16 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
     ...timeOf('last_event', isHidden ? undefined : status.lastEventAt),
     ...timeOf('reboot_seen', status.rebootSeenAt),
     ...(status.clockOffsetS !== undefined && { clock_offset_s: status.clockOffsetS }),
-    ...given({ reason, manufacturer, model, firmware, serial, profiles, stream }),
+    ...given({
+      certificate_refused: status.certificateRefused,
+      reason,
+      manufacturer,
+      model,
+      firmware,
+      serial,
+      profiles,
+      stream,
+    }),
     hints: [...warnings.map(({ text }) => text), ...hints],
   };
 }

@@ -2,6 +2,7 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { Settings } from '#config/index.ts';
 import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { makeCertificate } from '../devices/onvif/make-certificate.ts';
@@ -202,6 +203,8 @@ test('a certificate that changed is refused until a person accepts it', async ()
     { timeoutMs: 60_000 },
   );
   expect(refused.reason).toContain('siteward camera trust pinned');
+  expect(refused.certificate_refused).toBe(true);
+  expect((await run(['list'])).out).toMatch(/^pinned +OTHER CERTIFICATE/m);
   expect(second.seen).toEqual([]);
   const nobody = await run(['trust', 'pinned']);
   expect([nobody.code, nobody.out]).toEqual([2, '']);
@@ -221,6 +224,37 @@ test('a certificate that changed is refused until a person accepts it', async ()
   await eventually('its end', async () => ((await one('pinned')) === undefined ? true : undefined), {
     timeoutMs: 30_000,
   });
+}, 180_000);
+
+test('a certificate that the configuration names is changed there', async () => {
+  const model = cameraModel();
+  const [old, next] = [makeCertificate(), makeCertificate()];
+  const first = await startCamera(model.script, 0, old);
+  const before = readFileSync(site.config, 'utf8');
+  const args = ['--config', site.config, '--reload'];
+  await run(['add', first.url, '--id', 'named', ...args]);
+  const named = () => (parse(readFileSync(site.config, 'utf8')) as Settings).cameras.find(({ id }) => id === 'named');
+  expect(named()?.tls_fingerprint).toBe(old.fingerprint);
+  await first.close();
+  const second = await startCamera(model.script, first.port, next);
+  opened.push(second);
+  await eventually(
+    'the refusal',
+    async () => ((await one('named'))?.reason?.includes('camera trust named --reload') ? true : undefined),
+    { timeoutMs: 60_000 },
+  );
+  const wrong = await run(['trust', 'named', '--fingerprint', makeCertificate().fingerprint, ...args]);
+  expect(wrong).toMatchObject({ code: 65, out: '' });
+  expect([named()?.tls_fingerprint, second.seen]).toEqual([old.fingerprint, []]);
+  const trusted = await run(['trust', 'named', '--fingerprint', next.fingerprint.toLowerCase(), ...args]);
+  expect(trusted).toMatchObject({ code: 0, out: expect.stringContaining('siteward has taken it') });
+  expect(named()?.tls_fingerprint).toBe(next.fingerprint);
+  await eventually('its events', async () => ((await one('named'))?.events === true ? true : undefined), {
+    timeoutMs: 60_000,
+  });
+  expect((await one('named'))?.certificate_refused).toBeUndefined();
+  expect(await run(['remove', 'named', '--yes', ...args])).toMatchObject({ code: 0 });
+  expect(readFileSync(site.config, 'utf8')).toBe(before);
 }, 180_000);
 
 test('a file that siteward does not take is told with --reload', async () => {

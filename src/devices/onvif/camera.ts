@@ -73,6 +73,8 @@ export interface CameraStatus {
   readonly reachable: boolean;
   /** Whether user and password were accepted last; absent while the camera wanted none. */
   readonly authenticated?: boolean;
+  /** It shows another certificate than the one that counts, and is sent nothing. */
+  readonly certificateRefused?: true;
   /** `unknown`: pulls are answered, but nothing came yet, or not for long. */
   readonly flowing: 'yes' | 'no' | 'unknown';
   /** Wall clock when the camera was back after what looked like a start of its own. */
@@ -121,6 +123,8 @@ export interface Certificates {
   readonly trusted: string | undefined;
   /** Another one, which was refused last. */
   readonly shown: string | undefined;
+  /** The configuration names the one that counts: another is accepted there. */
+  readonly configured: boolean;
   readonly device: OtherDevice | undefined;
 }
 

@@ -93,7 +93,7 @@ export function certificatePin(options: {
     const text =
       configured === undefined
         ? `than before. If it was changed on purpose, accept it with \`siteward camera trust ${id}\``
-        : 'than the configured tls_fingerprint. If it was changed on purpose, correct tls_fingerprint';
+        : `than the configured tls_fingerprint. If it was changed on purpose, write it there with \`siteward camera trust ${id} --reload\``;
     throw new SitewardError(
       'camera_certificate',
       `The camera at ${host} shows another certificate ${text}; it shows ${shown}`,
@@ -118,7 +118,7 @@ export function certificatePin(options: {
       if (configured !== undefined) {
         throw new SitewardError(
           'camera_certificate',
-          'The configuration names the certificate of this camera; correct its tls_fingerprint',
+          `The configuration names the certificate of this camera: change its tls_fingerprint there, with \`siteward camera trust ${id} --reload\`, or by hand and a reload`,
         );
       }
       await read();

@@ -43,6 +43,8 @@ export interface Engine {
   recent(after: number): RecentMessages;
   /** See `Cameras`. */
   certificate(): Promise<Certificates>;
+  /** For the status. */
+  refusal(): { readonly certificateRefused?: true };
   trust(fingerprint: string): Promise<void>;
   trustDevice(name: string): Promise<void>;
   start(): void;
@@ -106,8 +108,10 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     },
     recent: (after) => recent.after(after),
     async certificate() {
-      return { trusted: await pin.trusted(), shown: pin.refused, device: made?.doubted };
+      const configured = fingerprint !== undefined;
+      return { trusted: await pin.trusted(), shown: pin.refused, configured, device: made?.doubted };
     },
+    refusal: () => (pin.refused === undefined ? {} : { certificateRefused: true }),
     async trust(fingerprint) {
       await pin.trust(fingerprint);
       made?.retryNow();

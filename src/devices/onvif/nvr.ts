@@ -49,6 +49,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
       ...(nvr.name !== undefined && { name: nvr.name }),
       host: engine.host,
       ...session.status(),
+      ...engine.refusal(),
       ...(mac !== undefined && { mac }),
       channels: channels.map(({ id, name, view }) => ({
         ...book.status(id),

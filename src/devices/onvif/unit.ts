@@ -37,6 +37,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
     ...(camera.name !== undefined && { name: camera.name }),
     host: engine.host,
     ...session.status(),
+    ...engine.refusal(),
     ...view.known(),
   });
   return {

@@ -25,6 +25,8 @@ export const cameraEntry = z.object({
   reachable: z.boolean().nullable(),
   /** Null: not known yet, or it wants no password. */
   authenticated: z.boolean().nullable(),
+  /** It shows another certificate than the one that counts, and is sent nothing. */
+  certificate_refused: z.literal(true).optional(),
   /** Whether events can arrive now; null: not known yet. */
   events: z.boolean().nullable(),
   last_event: time.optional(),
@@ -96,6 +98,8 @@ export const certificateAnswer = z.object({
   trusted: z.string().optional(),
   /** Of another certificate, which the camera shows and which is refused. */
   shown: z.string().optional(),
+  /** The configuration names the one that counts, by `tls_fingerprint`: another is accepted by changing that. */
+  configured: z.boolean(),
   /** Another device than before answers, or one that takes no password any more. */
   device: z.object({ was: z.string(), is: z.string() }).optional(),
 });

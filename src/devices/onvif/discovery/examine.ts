@@ -132,7 +132,8 @@ async function certified(url: URL, options: ExamineOptions): Promise<string | un
         text: 'it shows another certificate than the configured tls_fingerprint; no password was sent',
         more,
         advice: [
-          'Was the camera reset or replaced? Then correct tls_fingerprint. Otherwise find out who answers there.',
+          'Was the camera reset or replaced? Compare it with its own page, then: siteward camera trust ID --reload',
+          'Otherwise find out who answers there.',
         ],
         facts,
       });
