@@ -3,15 +3,12 @@ import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { sleep } from '#lib/wait.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
+import { oneJpeg } from './frame.ts';
 import type { ClipSource, FrameSource } from './ports.ts';
 import type { Footage } from './ring.ts';
 import type { Rings } from './rings.ts';
 
 const clipDeadlineMs = 60_000;
-const frameDeadlineMs = 10_000;
-export const maxFrameBytes = 5_000_000;
-/** Pictures do not come as evenly as they were taken. */
-const jitterMs = 1000;
 
 /** Clips, and pictures of moments that are past, of what is recorded in memory. */
 export function createClips(options: { rings: Rings; ffmpeg: Ffmpeg; clock: Clock }): ClipSource & FrameSource {
@@ -36,20 +33,16 @@ export function createClips(options: { rings: Rings; ffmpeg: Ffmpeg; clock: Cloc
     },
 
     async frame(camera, atMono, signal) {
-      const footage = rings.footage(camera, atMono, atMono + jitterMs);
-      if (footage === undefined) throw new SitewardError('stream_failed', 'no ring holds that moment');
-      const skipS = Math.max(0, atMono - footage.startMono) / 1000;
-      const args = [...input, '-ss', String(skipS), ...oneJpeg];
-      const work = { kind: 'frame' as const, args, input: footage.parts, deadlineMs: frameDeadlineMs };
-      const bytes = await ffmpeg.run({ ...work, maxBytes: maxFrameBytes }, signal);
-      return { bytes, mime: 'image/jpeg' };
+      const past = rings.pictureAt(camera, atMono);
+      if (past === undefined) throw new SitewardError('stream_failed', 'no ring holds that moment');
+      // By its number: pictures do not come as evenly as they were taken.
+      const args = [...input, '-vf', `select=gte(n\\,${past.number})`];
+      return oneJpeg(ffmpeg, { kind: 'frame', args, input: past.parts }, signal);
     },
   };
 }
 
 const input = ['-f', 'mpegts', '-i', 'pipe:0', '-map', '0:v:0'];
-/** `-q:v`: about the quality of a camera's own. */
-export const oneJpeg = ['-frames:v', '1', '-c:v', 'mjpeg', '-q:v', '3', '-f', 'image2', 'pipe:1'];
 
 /** An MP4 that a browser plays before it has it all; Apple knows H.265 by `hvc1` only. */
 function playable(codec: Footage['codec']): readonly string[] {

@@ -19,7 +19,8 @@ export interface Ffmpeg {
 }
 
 export interface FfmpegWork {
-  readonly kind: 'frame' | 'clip';
+  /** A picture of a camera's stream, of one in memory, or a clip. None waits for those of another kind. */
+  readonly kind: 'still' | 'frame' | 'clip';
   readonly args: readonly string[];
   readonly input?: readonly Buffer[];
   /** From its turn on. */
@@ -38,12 +39,12 @@ const keptWords = 2048;
 const waitingCap = 64;
 
 export function createFfmpeg(options: {
-  /** So many run at once; those without an end do not count. */
+  /** So many of a kind run at once, and twice as many that wait for a camera more than they work. */
   processes: number;
   program?: string;
 }): Ffmpeg {
   const { processes, program = 'ffmpeg' } = options;
-  const inTurn = createLine(processes);
+  const lines = { still: createLine(2 * processes), frame: createLine(processes), clip: createLine(processes) };
 
   async function collect({ args, input, maxBytes = 0 }: FfmpegWork, signal: AbortSignal): Promise<Buffer> {
     const chunks: Buffer[] = [];
@@ -60,7 +61,7 @@ export function createFfmpeg(options: {
 
   return {
     run: (work, signal) =>
-      inTurn(signal, () =>
+      lines[work.kind](signal, () =>
         withDeadline(work.deadlineMs, signal, (timely) => collect(work, timely), `the ${work.kind}`),
       ),
     follow: (args, onOutput, signal) => launch(program, args, onOutput, signal),

@@ -11,6 +11,8 @@ export interface Ring {
   dropOldest(): void;
   /** Of that time, from the key frame before it on; from the first one in it where there is none. */
   between(startMono: number, endMono: number): Footage | undefined;
+  /** The last picture before that moment, else the first after it; undefined where there is none close to it. */
+  pictureAt(mono: number): PastPicture | undefined;
   readonly bytes: number;
   /** Of what is left without what was over before that moment. */
   bytesSince(mono: number): number;
@@ -28,6 +30,13 @@ export interface Footage {
   readonly parts: readonly Buffer[];
 }
 
+export interface PastPicture {
+  /** A transport stream that begins with a key frame. */
+  readonly parts: readonly Buffer[];
+  /** Which of its pictures, from 0 on. */
+  readonly number: number;
+}
+
 /** A key frame and what builds on it. */
 interface Group {
   readonly tables: StreamTables;
@@ -41,6 +50,9 @@ interface Group {
 /** Key frames that come closer than this begin no group: some cameras send what belongs to one apart, or nothing else. */
 const shortestMs = 100;
 const measured = 8;
+/** As far from its moment may a picture be: some cameras take one a second at night. */
+const closeMs = 3000;
+const closeAfterMs = 1000;
 
 export function createRing(): Ring {
   const groups: Group[] = [];
@@ -97,6 +109,18 @@ export function createRing(): Ring {
         return [...before, ...pictures.map(({ bytes }) => bytes)];
       });
       return { startMono: first.startMono, endMono: lastMono, codec: first.tables.codec, parts };
+    },
+
+    pictureAt(mono) {
+      const isClose = (picture: CodedPicture) => picture.mono >= mono - closeMs && picture.mono <= mono + closeAfterMs;
+      const near = groups.filter(({ pictures }) => pictures.some(isClose));
+      const group = near.findLast(({ startMono }) => startMono <= mono) ?? near[0];
+      if (group === undefined) return undefined;
+      const number = Math.max(
+        0,
+        group.pictures.findLastIndex((picture) => picture.mono <= mono),
+      );
+      return { parts: [group.tables.bytes, ...group.pictures.map(({ bytes }) => bytes)], number };
     },
 
     get bytes() {

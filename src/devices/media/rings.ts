@@ -8,8 +8,9 @@ import { createStreamCutter, type StreamTables } from '#lib/transport-stream.ts'
 import { sleep } from '#lib/wait.ts';
 import type { DeviceId } from '#site/model/index.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
+import { rtspInput } from './frame.ts';
 import type { StreamSource } from './ports.ts';
-import { createRing, type Footage, type Ring } from './ring.ts';
+import { createRing, type Footage, type PastPicture, type Ring } from './ring.ts';
 
 /** Records streams in memory: all the time where a camera has a pre-roll and its pictures may go out, else for a clip alone. */
 export interface Rings extends Part {
@@ -20,6 +21,8 @@ export interface Rings extends Part {
   hold(camera: DeviceId, sinceMono: number): Hold;
   /** See `Ring.between`. */
   footage(camera: DeviceId, startMono: number, endMono: number): Footage | undefined;
+  /** See `Ring.pictureAt`. */
+  pictureAt(camera: DeviceId, mono: number): PastPicture | undefined;
   /** Looks anew which cameras may keep a ring. */
   review(): void;
 }
@@ -247,6 +250,7 @@ export function createRings(options: RingsOptions): Rings {
     },
 
     footage: (camera, startMono, endMono) => recorders.get(camera)?.ring.between(startMono, endMono),
+    pictureAt: (camera, mono) => recorders.get(camera)?.ring.pictureAt(mono),
 
     review,
 
@@ -266,6 +270,6 @@ export function createRings(options: RingsOptions): Rings {
 
 /** Video alone, as it is. Parameters that a camera tells once only go with every key frame, so that any can be the first. */
 const copyOf = (url: string): readonly string[] => [
-  ...['-rtsp_transport', 'tcp', '-timeout', '10000000', '-i', url],
-  ...['-map', '0:v:0', '-c', 'copy', '-bsf:v', 'dump_extra', '-flush_packets', '1', '-f', 'mpegts', 'pipe:1'],
+  ...rtspInput(url),
+  ...['-c', 'copy', '-bsf:v', 'dump_extra', '-flush_packets', '1', '-f', 'mpegts', 'pipe:1'],
 ];

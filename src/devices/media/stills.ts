@@ -1,16 +1,15 @@
 import { describe, SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import { readJpeg } from '#lib/jpeg.ts';
 import { withDeadline } from '#lib/wait.ts';
-import { maxFrameBytes, oneJpeg } from './clips.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
+import { oneJpeg, rtspInput } from './frame.ts';
 import type { Picture, PictureSource, StreamSource } from './ports.ts';
 
 /** A camera that shows no picture by then leaves time for one from its stream (bug 56). */
 const patienceMs = 5000;
-/** For the connection and the wait for a key frame. */
-const frameDeadlineMs = 10_000;
+/** Where the stream is asked first it leaves time for the camera's own. */
+const streamPatienceMs = 8000;
 const rememberedMs = 3_600_000;
 const camerasCap = 1024;
 
@@ -37,15 +36,11 @@ export function createStills(options: {
   /** Until when the stream of a camera is asked first. */
   const streamFirst = new BoundedMap<string, number>(camerasCap);
 
-  async function ofStream(camera: string, signal: AbortSignal): Promise<Picture> {
-    const bytes = await streams.read(camera, signal, (url) => {
-      const args = [...nextKeyFrame(url), ...oneJpeg];
-      return ffmpeg.run({ kind: 'frame', args, deadlineMs: frameDeadlineMs, maxBytes: maxFrameBytes }, signal);
-    });
-    const jpeg = readJpeg(bytes);
-    if (typeof jpeg === 'string') throw new SitewardError('stream_failed', `The stream showed no picture: ${jpeg}`);
-    return { bytes, mime: 'image/jpeg' };
-  }
+  /** Only whole pictures are decoded: what builds on one that was not seen is grey. */
+  const ofStream = (camera: string, signal: AbortSignal): Promise<Picture> =>
+    streams.read(camera, signal, (url) =>
+      oneJpeg(ffmpeg, { kind: 'still', args: ['-skip_frame', 'nokey', ...rtspInput(url)] }, signal),
+    );
 
   async function inTurn(camera: string, signal: AbortSignal): Promise<Picture> {
     try {
@@ -67,10 +62,11 @@ export function createStills(options: {
     async snapshot(camera, signal) {
       if ((streamFirst.get(camera) ?? 0) <= clock.monotonic()) return inTurn(camera, signal);
       try {
-        return await ofStream(camera, signal);
+        return await withDeadline(streamPatienceMs, signal, (own) => ofStream(camera, own), 'the picture');
       } catch {
-        signal.throwIfAborted();
+        // First of all: who has no time left for the other way must not leave this one to the next.
         streamFirst.delete(camera);
+        signal.throwIfAborted();
         return pictures.snapshot(camera, signal);
       }
     },
@@ -79,9 +75,3 @@ export function createStills(options: {
 
 const neither = ({ code, message, facts, cause }: SitewardError, other: unknown) =>
   new SitewardError(code, `${message}; nor does its stream show a picture: ${describe(other)}`, { facts, cause });
-
-/** Only whole pictures are decoded: what builds on one that was not seen is grey. */
-const nextKeyFrame = (url: string): readonly string[] => [
-  ...['-rtsp_transport', 'tcp', '-analyzeduration', '500000', '-fpsprobesize', '0', '-skip_frame', 'nokey'],
-  ...['-i', url, '-map', '0:v:0'],
-];

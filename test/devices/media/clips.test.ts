@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -12,6 +12,7 @@ import type { ClipOrder } from '#devices/media/ports.ts';
 import { createRings, type Rings } from '#devices/media/rings.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
+import { readJpeg } from '#lib/jpeg.ts';
 import { pictureNumbers, type RtspServer, type RtspServerOptions, startRtspServer } from '../../harness/rtsp-server.ts';
 
 const clock = systemClock();
@@ -293,5 +294,34 @@ describe.concurrent('a ring', () => {
     await expect(house.clips.frame('yard', clock.monotonic() + 60_000, never())).rejects.toMatchObject({
       code: 'stream_failed',
     });
+  });
+
+  it('gives the last picture where the camera shows few or none has come since', async (test) => {
+    const house = await start(test, { preRollMs: 10_000, fps: 2, keyFrameEvery: 4 });
+    await house.soon(house.reach).toBeGreaterThan(3000);
+    house.camera.freeze();
+    const { endMono = 0 } = house.rings.footage('yard', 0, clock.monotonic()) ?? {};
+    const { bytes } = await house.clips.frame('yard', endMono + 900, never());
+    expect(readJpeg(bytes)).toMatchObject({ width: 320 });
+  });
+
+  it('that cannot be decoded gives no picture', async (test) => {
+    const program = join(mkdtempSync(join(tmpdir(), 'siteward-stub-')), 'ffmpeg');
+    test.onTestFinished(() => rmSync(dirname(program), { recursive: true }));
+    // As ffmpeg does where nothing comes out.
+    writeFileSync(program, '#!/bin/sh\ncase "$*" in *mjpeg*) exit 0;; *) exec ffmpeg "$@";; esac\n', { mode: 0o700 });
+    const house = await start(test, { preRollMs: 2000, program });
+    await house.soon(house.reach).toBeGreaterThan(2000);
+    await expect(house.clips.frame('yard', clock.monotonic() - 1000, never())).rejects.toMatchObject({
+      code: 'stream_failed',
+      message: expect.stringContaining('no picture'),
+    });
+  });
+
+  it('knows of each picture when it came: ffmpeg looks at no stream for seconds, to give all of it at once', async (test) => {
+    const house = await start(test, { preRollMs: 20_000, fps: 5, keyFrameEvery: 25 });
+    await house.soon(house.reach).toBeGreaterThan(300);
+    const { startMono = 0 } = house.rings.footage('yard', 0, clock.monotonic()) ?? {};
+    expect(house.rings.pictureAt('yard', startMono + 300)?.number).toBeLessThan(8);
   });
 });

@@ -112,6 +112,21 @@ describe('ffmpeg', () => {
     expect(await end).toMatchObject({ code: 'stream_failed', message: expect.stringContaining('SIGKILL') });
   });
 
+  it('lets no picture wait for clips', async () => {
+    const ffmpeg = createFfmpeg({ processes: 2 });
+    const abort = new AbortController();
+    const clips = ['one', 'two'].map((name) =>
+      ffmpeg
+        .run({ kind: 'clip', args: endless(name), deadlineMs: 30_000 }, abort.signal)
+        .catch((failure: unknown) => failure),
+    );
+    await soon(() => readdirSync(dir)).toHaveLength(2);
+    for (const kind of ['still', 'frame'] as const)
+      expect(await ffmpeg.run({ kind, args: oneFrame, deadlineMs: 20_000, maxBytes: 100_000 }, never())).toBeDefined();
+    abort.abort(new SitewardError('stopped', 'media is stopping'));
+    for (const clip of clips) expect(await clip).toMatchObject({ code: 'stopped' });
+  });
+
   it('lets no more run at once than it may; the others wait in line', async () => {
     const ffmpeg = createFfmpeg({ processes: 1 });
     const abort = new AbortController();

@@ -33,6 +33,22 @@ it('forgets what was over before a moment, and gives its oldest when there is no
   expect([ring.oldestMono, ring.bytes]).toEqual([undefined, 0]);
 });
 
+it('finds the last picture before a moment, else the first after it, if it is close', () => {
+  const ring = filled(8);
+  const found = (mono: number) => {
+    const past = ring.pictureAt(mono);
+    return past && `${Buffer.concat([...past.parts])} ${past.number}`;
+  };
+  expect(found(3500)).toBe('TK.... 3');
+  expect(found(5000)).toBe('TK.. 0');
+  // Nothing has come since.
+  expect([found(9900), found(10_500)]).toEqual(['TK.. 2', undefined]);
+  expect([found(-900), found(-1100)]).toEqual(['TK.... 0', undefined]);
+  ring.cut();
+  ring.add({ isKey: true, mono: 11_000, bytes: Buffer.from('n') }, tables);
+  expect([found(9000), found(10_900)]).toEqual(['TK.. 2', 'Tn 0']);
+});
+
 it('begins anew after a break, and takes key frames that come at once as one', () => {
   const ring = filled(3);
   ring.cut();

@@ -107,6 +107,26 @@ describe('a picture', () => {
     await expect(take()).rejects.toThrow('apt-get install ffmpeg');
   });
 
+  it('comes from the camera again where the stream hangs after one bad picture', async () => {
+    const { take, asked, refuse, house } = await yard({ stream: { keyFrames: false } });
+    refuse('picture_invalid');
+    const soonGone = () => AbortSignal.timeout(300);
+    await expect(take(soonGone())).rejects.toThrow();
+    house.answer = async () => served;
+    await expect(take(soonGone())).rejects.toThrow();
+    expect(await take()).toBe(served);
+    expect(asked).toEqual(['picture', 'stream', 'stream', 'picture']);
+  });
+
+  it('comes from the camera in the same turn where the stream, asked first, shows none', async () => {
+    const { take, refuse, house } = await yard({ stream: { keyFrames: false } });
+    refuse('picture_invalid');
+    await expect(take(AbortSignal.timeout(300))).rejects.toThrow();
+    house.answer = async () => served;
+    // As long as who asks has time for a picture.
+    expect(await take(AbortSignal.timeout(9800))).toBe(served);
+  });
+
   it('is not waited for by who has left, and the next time the stream is asked first', async () => {
     const { take, asked, house } = await yard({ stream: { keyFrames: false } });
     const leave = new AbortController();
