@@ -97,7 +97,9 @@ describe('the certificate of an https camera that made its own', () => {
     expect(memory.get(key)).toBe(own.fingerprint);
     await opened.splice(0, 1)[0]?.stop();
     const server = await camera(other, port);
-    expect(await made.cameras.certificate('yard')).toEqual({ trusted: own.fingerprint, shown: other.fingerprint });
+    expect(await made.cameras.certificate('yard')).toEqual({
+      ...{ trusted: own.fingerprint, shown: other.fingerprint, configured: false },
+    });
     await made.cameras.trust('yard', other.fingerprint);
     await until(() => links(made.signals).includes(true), 'the link');
     expect(memory.get(key)).toBe(other.fingerprint);
