@@ -1,7 +1,8 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
-import { isoTime, type SiteView, type VerificationDocument } from '#site/model/index.ts';
+import { zoneTable } from '#site/core/index.ts';
+import { isoTime, type SiteView, type VerificationDocument, type ZoneType } from '#site/model/index.ts';
 import type { StorageLevel, StorageState } from '#site/store/index.ts';
 
 /** What to do about each state of the disk; nothing is said of a good one. */
@@ -49,19 +50,35 @@ export function doubtHints(
     if (authority === 'engine' || state?.stale !== true || !isUp(panel)) return [];
     return [hint(panel, `partition ${id}`, partitionDoubt, [state.state])];
   });
-  const zones = view.plan.zones.flatMap(({ number, source }) => {
+  const engine = new Set(view.plan.partitions.flatMap(({ id, authority }) => (authority === 'engine' ? [id] : [])));
+  const zones = view.plan.zones.flatMap(({ number, source, type, partitions: zonePartitions }) => {
     const state = view.zones.find((one) => one.number === number);
     if (state === undefined || view.doubted?.includes(number) !== true || !isUp(source.id)) return [];
     const held = (['open', 'alarm', 'tamper'] as const).filter((level) => state[level] === true);
-    return [hint(source.id, `zone ${number}`, zoneDoubt, held)];
+    const isOfPanel = !zonePartitions.some((id) => engine.has(id));
+    return [hint(source.id, `zone ${number}`, zoneDoubt(held, { type, isOfPanel }), held)];
   });
   return [...partitions, ...zones];
 }
 
 const partitionDoubt =
   'its panel has said nothing live since siteward or the broker was away, and what was retained is no proof; alarms go up flagged. Arm or disarm at the panel once';
-const zoneDoubt =
-  'it was told to be calm by a retained or queued word only, which is no proof; it stands as it was known. Open and close it once';
+/** What ends each level that holds: of an alarm that is for its panel to judge, the word of the partition. */
+function zoneDoubt(held: readonly string[], { type, isOfPanel }: { type: ZoneType; isOfPanel: boolean }): string {
+  const { group } = zoneTable[type];
+  const isForGood = group === 'life' || group === 'holdup';
+  const isAlarm = held.includes('alarm');
+  const advice = [
+    held.includes('open') || (isAlarm && !isForGood && !isOfPanel) ? ['Open and close it, or walk past it, once.'] : [],
+    isAlarm && isForGood ? ['Its alarm ends by its own word alone: reset it at the panel, or test it once.'] : [],
+    isAlarm && !isForGood && isOfPanel ? ['Its alarm ends with the partition: arm or disarm at the panel once.'] : [],
+    held.includes('tamper') ? ['Take its lid off and put it on again once.'] : [],
+  ];
+  return [
+    'it was told to be calm by a retained or queued word only, which is no proof; it stands as it was known.',
+    ...advice.flat(),
+  ].join(' ');
+}
 
 /**
  * What the technician should see to at cameras and recorders, and the topics nobody knows; not those of a device with a

@@ -51,7 +51,9 @@ describe('a partition or zone whose last word may be old', () => {
     ({
       plan: {
         partitions: [{ id: 'p1', authority: 'panel', panel: 'main' }],
-        zones: ['2', '3'].map((number) => ({ number, source: { kind: 'panel', id: 'main' } })),
+        zones: ['2', '3'].map((number) => ({
+          ...{ number, type: 'perimeter', partitions: ['p1'], source: { kind: 'panel', id: 'main' } },
+        })),
       },
       zones: ['2', '3'].map((number) => ({ number, open: true, alarm: false, tamper: false })),
       doubted: stale ? ['2'] : [],
@@ -71,5 +73,28 @@ describe('a partition or zone whose last word may be old', () => {
       { device: 'panel main', about: 'zone 2', values: ['open'], text: expect.stringContaining('Open and close it') },
     ]);
     expect([view(false, true), view(true, false), undefined].flatMap(doubtHints)).toEqual([]);
+  });
+
+  it.each([
+    ['open', 'perimeter', 'panel', ['Open and close it']],
+    ['alarm', 'perimeter', 'panel', ['arm or disarm at the panel']],
+    ['alarm', 'perimeter', 'engine', ['Open and close it']],
+    ['alarm', 'fire', 'panel', ['reset it at the panel']],
+    ['tamper', 'perimeter', 'panel', ['its lid']],
+  ] as const)('says what ends it: %s of %s, judged by the %s', (level, type, authority, texts) => {
+    const known = view(true, true);
+    if (known === undefined) throw new Error('no view');
+    const all = ['Open and close it', 'arm or disarm at the panel', 'reset it at the panel', 'its lid'];
+    const [hint] = doubtHints({
+      ...known,
+      plan: {
+        ...known.plan,
+        partitions: known.plan.partitions.map((one) => ({ ...one, authority })),
+        zones: known.plan.zones.map((one) => ({ ...one, type })),
+      },
+      partitions: [],
+      zones: known.zones.map((one) => ({ ...one, open: false, [level]: true })),
+    });
+    expect(all.filter((text) => hint?.text.includes(text))).toEqual(texts);
   });
 });
