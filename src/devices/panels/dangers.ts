@@ -89,7 +89,7 @@ export class Dangers {
 
   /** What is not live ends nothing here, and what begins next is another one; for its zone the site judges by itself. */
   #end(name: string, replay: boolean, isNow: boolean): readonly Signal[] {
-    this.#retained.delete(name);
+    if (isNow) this.#retained.delete(name);
     const danger = this.#lasting.get(name);
     if (danger === undefined) return [];
     this.#lasting.delete(name);

@@ -1,6 +1,8 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
+import { Dangers } from '#devices/panels/dangers.ts';
 import { buildPanels } from '#devices/panels/load.ts';
+import type { Reading } from '#devices/panels/reading.ts';
 import { Runner } from '#devices/panels/runner.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { panelHouse, partition, world, zone } from '../../site/core/world.ts';
@@ -252,5 +254,37 @@ describe('a fire flag that stays on', () => {
     one.says(state, 'armed_away');
     one.says(fire, on);
     expect(one.house.word()).toBe('triggered');
+  });
+});
+
+describe('a danger that a bridge has retained', () => {
+  const partition = (said: { fire?: boolean; state?: 'armed_away' }, replay: boolean): Reading => ({
+    ...said,
+    kind: 'partition',
+    key: '1',
+    replay,
+    context: false,
+  });
+  const told = (...messages: readonly Reading[]) => {
+    const dangers = new Dangers({
+      panel: { kind: 'panel', id: 'main' },
+      zones: new Map(),
+      partitions: new Map([['1', 'p1']]),
+      keys: new Map([['p1', '1']]),
+      aliases: new Map(),
+    });
+    for (const one of messages) dangers.take([one], !one.replay);
+    return dangers.due();
+  };
+  const fire = partition({ fire: true }, true);
+
+  it('is told in whatever order its state comes in another topic', () => {
+    const alarm = { kind: 'alarm', alarm: 'fire', partition: 'p1', replay: true };
+    expect(told(fire, partition({ state: 'armed_away' }, true))).toMatchObject([alarm]);
+    expect(told(partition({ state: 'armed_away' }, true), fire)).toMatchObject([alarm]);
+  });
+
+  it('is over by a live word', () => {
+    expect(told(fire, partition({ state: 'armed_away' }, false))).toEqual([]);
   });
 });
