@@ -75,10 +75,18 @@ const cipherCap = 256;
 const refusals = 2;
 /** So often an opening gets no answer because nobody can judge it; a damaged `bulk.db` may take long to be read back, and alarms wait behind. */
 const patience = 3;
+/** Panels try again within seconds or minutes (milliseconds). */
+const anewMs = 3_600_000;
 
 interface Opened {
   readonly content: Content;
   readonly key?: Buffer;
+}
+
+/** How often a frame came, and when last. */
+interface Tries {
+  readonly times: number;
+  readonly mono: number;
 }
 
 /** One panel that calls: reads its frames, keeps what they say, and supervises that it goes on calling. */
@@ -90,9 +98,9 @@ export class Account {
   readonly #openings: Openings | undefined;
   /** Frames with a key that were taken, and what was refused of them how often; by what was encrypted. */
   readonly #ciphers = new BoundedMap<string, true>(cipherCap);
-  readonly #refused = new BoundedMap<string, number>(cipherCap);
+  readonly #refused = new BoundedMap<string, Tries>(cipherCap);
   /** How often an opening came that nobody could judge, whatever time it carried. */
-  readonly #unjudged = new BoundedMap<string, number>(cipherCap);
+  readonly #unjudged = new BoundedMap<string, Tries>(cipherCap);
   readonly #hints;
   readonly #gate;
   readonly #rate;
@@ -182,8 +190,7 @@ export class Account {
     const opening = { at: content.at, seq: frame.seq, cipher: frame.rest };
     const verdict = await this.#judge(this.#openings, opening);
     if (verdict === undefined) {
-      const times = (this.#unjudged.get(name.base) ?? 0) + 1;
-      this.#unjudged.set(name.base, times);
+      const times = this.#times(this.#unjudged, name.base);
       return times > patience ? this.#replayed(mapped, name.base, answer) : failed(isShown);
     }
     if (verdict === 'known') return { result: 'duplicate', answer, isShown };
@@ -201,12 +208,20 @@ export class Account {
   async #replayed(mapped: Mapped, cipher: string, answer: string): Promise<Answer> {
     const rest = mapped.signals.filter((signal) => signal.kind === 'alarm' || (signal.kind === 'zone' && signal.alarm));
     if (rest.length > 0 && !(await this.#keep(rest))) return failed(mapped.isShown);
-    const times = (this.#refused.get(cipher) ?? 0) + 1;
-    this.#refused.set(cipher, times);
+    const times = this.#times(this.#refused, cipher);
     const told = times > refusals ? answer : nak(this.#options.clock.wall());
     return mapped.isShown
       ? this.#not('replayed', replayText, told)
       : { result: 'replayed', answer: told, isShown: false };
+  }
+
+  /** How often it came, with this one. After a pause it is another opening: some panels write every day the same. */
+  #times(tries: BoundedMap<string, Tries>, name: string): number {
+    const mono = this.#options.clock.monotonic();
+    const last = tries.get(name);
+    const times = last === undefined || mono - last.mono > anewMs ? 1 : last.times + 1;
+    tries.set(name, { times, mono });
+    return times;
   }
 
   async #act(mapped: Mapped, name: FrameName, report: string, answer: string): Promise<Answer> {

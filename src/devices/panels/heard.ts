@@ -9,7 +9,7 @@ export interface HeardMemory {
 
 /** A disk that does not answer keeps nothing waiting (milliseconds). */
 const waitMs = 1000;
-/** It is written no more often (milliseconds). */
+/** It is written no more often, and no shorter silence but at the end of a run (milliseconds). */
 const leastApartMs = 600_000;
 
 /** How long it was silent, when that was written, by which clocks; `wall` only where the time was known. */
@@ -88,7 +88,9 @@ export class Heard {
     const { limitMs, clock } = this.#options;
     if (limitMs === undefined) return false;
     const ownMs = this.#ownMs();
-    if (clock.monotonic() - this.#keptMono >= Math.max(limitMs / 10, leastApartMs)) void this.save();
+    const apartMs = Math.max(limitMs / 10, leastApartMs);
+    // A shorter silence is not worth a write, and one more with the next word.
+    if (ownMs + this.#beforeMs(limitMs) >= apartMs && clock.monotonic() - this.#keptMono >= apartMs) void this.save();
     // Who comes back has some time to be heard.
     return ownMs >= limitMs || (ownMs >= limitMs / 10 && ownMs + this.#beforeMs(limitMs) >= limitMs);
   }

@@ -429,6 +429,10 @@ describe('a recorded frame that is played again', () => {
     const states = rig.signals.flatMap((signal) => (signal.kind === 'partition' ? [signal.state] : []));
     expect(states).not.toContain('disarmed');
     expect(told(rig.signals)).toContainEqual({ kind: 'zone', zone: '2', alarm: true });
+    // A panel that does not count writes the same the next day.
+    rig.clock.advance(86_400_000);
+    const next = await tell(rig.receiver.port ?? 0, sent(rig, 'Nri1/OP7BA002', '0001'), { timeoutMs: 300 });
+    expect(next).toBeUndefined();
   });
 
   it('is never held against a panel whose clock was wrong while siteward did not know the time', async () => {
@@ -643,6 +647,27 @@ describe('supervision', () => {
     }
     await rig.receiver.stop();
     expect(values).toHaveLength(1);
+  });
+
+  it('is not written for the silence between the calls of a panel that is there', async () => {
+    const names: string[] = [];
+    const memory: ReceiverOptions['memory'] = {
+      get: async () => undefined,
+      set: async (name) => void names.push(name),
+    };
+    const rig = await receiving({ memory, dc09: { supervised: '100m' } });
+    for (let n = 0; n < 3; n += 1) {
+      await rig.say({ id: 'NULL', seq: String(n).padStart(4, '0') });
+      // Nobody looks at the silence while so many calls come.
+      for (let more = 0; more < 8; more += 1) {
+        rig.clock.advance(60_000);
+        await rig.say({ id: 'NULL', seq: String(n * 10 + more + 10).padStart(4, '0') });
+      }
+      rig.clock.advance(60_000);
+      // One look at the silence, and one more for what it does.
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+    }
+    expect(names).toEqual([]);
   });
 });
 
