@@ -93,7 +93,8 @@ export function createDevice(options: {
     options.kept === undefined || username === undefined
       ? undefined
       : latchMemory({
-          ...options.kept,
+          memory: options.kept.memory,
+          key: `onvif/login/${options.kept.id}`,
           latch,
           login: { username, password },
           clock: options.clock,

@@ -87,7 +87,15 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     reads,
     addresses,
     pictures: createPictureClient({ device, clock, authHoldMs }),
-    streams: createStreamClient({ device, password, pin, clock, authHoldMs, lifetime: lifetime.signal }),
+    streams: createStreamClient({
+      device,
+      password,
+      pin,
+      clock,
+      authHoldMs,
+      lifetime: lifetime.signal,
+      kept: { id: source.id, memory },
+    }),
     host: new URL(url).hostname,
     lifetime: lifetime.signal,
     session({ sense, counts, heard, online }) {

@@ -1,8 +1,8 @@
 import type { MemoryPort } from './camera.ts';
 import type { CameraOptions, NvrOptions } from './options.ts';
 
-/** Of the 2,000 keys the store keeps for the cameras; the largest site needs 1,630. */
-const roomyKeys = 1700;
+/** Of the 2,000 keys the store keeps for the cameras; the largest site needs 1,710. */
+const roomyKeys = 1780;
 
 /**
  * Forgets what belongs to no configured device or channel, but only when the memory is filling up, and no more than it

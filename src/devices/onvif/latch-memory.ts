@@ -32,13 +32,12 @@ const readMs = 5000;
 export function latchMemory(options: {
   latch: AuthLatch;
   memory: MemoryPort;
-  id: string;
+  key: string;
   login: { readonly username: string; readonly password: string };
   clock: Clock;
   holdMs: number;
 }): LatchMemory {
-  const { latch, memory, clock, holdMs } = options;
-  const key = `onvif/login/${options.id}`;
+  const { latch, memory, key, clock, holdMs } = options;
   let reading: Promise<void> | undefined;
   let isKept = false;
 

@@ -1,5 +1,7 @@
 import type { MemoryPort } from './camera.ts';
 
+const ofDevice = ['pin', 'subscription', 'learned', 'login', 'stream-login', 'proof'];
+
 /**
  * What is remembered of a device counts for the address it was learned at: another device at its place begins anew, with
  * no certificate of the old one, and what proves the new one's password is not sent to where the old one's events were.
@@ -18,7 +20,7 @@ export function placeMemory(
     const before = await memory.get(addressKey);
     isKnown = before === origin;
     if (isKnown || before === undefined) return;
-    for (const what of ['pin', 'subscription', 'learned', 'login', 'proof']) await memory.delete(`onvif/${what}/${id}`);
+    for (const what of ofDevice) await memory.delete(`onvif/${what}/${id}`);
   }
 
   /** Once; a memory that failed is tried again with the next question. */

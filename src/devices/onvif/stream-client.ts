@@ -2,8 +2,10 @@ import type { Clock } from '#lib/clock.ts';
 import { lendRtsp } from '#lib/rtsp-door.ts';
 import type { Secret } from '#lib/secret.ts';
 import { authLatch } from './auth-latch.ts';
+import type { MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 import type { Device } from './device.ts';
+import { latchMemory } from './latch-memory.ts';
 
 /** Lends the streams of one device: its credentials, its certificate, and how often they may be refused. */
 export interface StreamClient {
@@ -19,26 +21,50 @@ export function createStreamClient(options: {
   authHoldMs: number;
   /** Whoever reads on after it would see what may be another camera by then. */
   lifetime: AbortSignal;
+  /** Where refused logins are kept over a restart. */
+  kept: { readonly id: string; readonly memory: MemoryPort };
 }): StreamClient {
-  const { device, password, pin, lifetime } = options;
-  const { clear } = device;
+  const { device, password, pin, clock, authHoldMs: holdMs, lifetime, kept } = options;
+  const { clear, username } = device;
   // As with pictures: streams may have users of their own, whose refusal must not end the events.
-  const latch = authLatch(options.clock, options.authHoldMs);
+  const latch = authLatch(clock, holdMs);
+  const refusals =
+    username === undefined
+      ? undefined
+      : latchMemory({
+          memory: kept.memory,
+          key: `onvif/stream-login/${kept.id}`,
+          latch,
+          login: { username, password: device.password },
+          clock,
+          holdMs,
+        });
+
+  async function note(isAccepted: boolean): Promise<void> {
+    if (isAccepted) latch.accepted();
+    else latch.refused();
+    await (isAccepted ? refusals?.accepted() : refusals?.refused());
+  }
+
   return {
     async lend(url, work) {
+      await Promise.all([device.recall(), refusals?.recall()]);
       device.latch.check();
       latch.check();
       await clear.recall();
       const basic = () => clear.check(new URL(url));
+      let writing: Promise<void> | undefined;
       const judged = (isAccepted: boolean, inClear: boolean) => {
-        if (!isAccepted) latch.refused();
-        else {
-          latch.accepted();
-          if (!inClear) clear.better();
-          clear.answered();
-        }
+        writing = note(isAccepted);
+        if (!isAccepted) return;
+        if (!inClear) clear.better();
+        clear.answered();
       };
-      return lendRtsp({ url, username: device.username, password, judge: pin.judge, judged, basic }, work, lifetime);
+      try {
+        return await lendRtsp({ url, username, password, judge: pin.judge, judged, basic }, work, lifetime);
+      } finally {
+        await writing;
+      }
     },
   };
 }

@@ -128,6 +128,35 @@ describe('the stream of a camera', () => {
     expect(status()?.warnings).toMatchObject([{ code: 'basic_asked' }]);
   });
 
+  it('is left alone after a restart too, until the password is another; one refusal of before counts', async () => {
+    const rtsp = keep(await startRtspServer());
+    const gate = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
+    const server = await startCamera(cameraModel({}).script);
+    keep({ stop: () => server.close() });
+    const memory = new Map<string, string>();
+    const run = async (password: string) => {
+      const camera = { id: 'yard', url: server.url, ...user, password: new Secret(password), stream_url: gate.url };
+      const { cameras } = harness([camera], { memory });
+      keep(cameras);
+      await cameras.start(forever);
+      return { stop: () => cameras.stop(), read: () => cameras.readStream('yard', forever, onePicture) };
+    };
+    const refused = async (times: number) => {
+      const { read, stop } = await run('another-word');
+      for (let time = 0; time < times; time += 1) await expect(read()).rejects.toMatchObject({ code: 'camera_auth' });
+      await stop();
+    };
+    await refused(1);
+    await refused(3);
+    expect(gate.tries).toBe(2);
+    await refused(2);
+    expect(gate.tries).toBe(2);
+    expect(memory.get('onvif/stream-login/yard')).not.toContain('another-word');
+    const { read } = await run(user.password);
+    expect(await read()).toHaveLength(1);
+    expect(memory.has('onvif/stream-login/yard')).toBe(false);
+  });
+
   it('is not tried while the camera refuses the password for its events', async () => {
     const rtsp = keep(await startRtspServer());
     const gate = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
