@@ -1,5 +1,7 @@
+import { stat } from 'node:fs/promises';
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
+import { isWholeMp4 } from '#lib/mp4.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import type { MediaItem } from '#site/model/index.ts';
 import type { ClipSource, FrameSource, PictureSource } from './ports.ts';
@@ -79,6 +81,7 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
       const order = { camera: of.camera, startMono, endMono, to, maxBytes: clipBytes };
       const work = (timely: AbortSignal) => streamsOf().clip(order, timely);
       ({ startedMono } = await withDeadline(deadlineMs, signal, work, 'the clip'));
+      await checkWhole(to);
     });
     return { ...stored, note: beginning(startedMono - eventMono) };
   }
@@ -90,6 +93,12 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
 
   return (of, eventMono, signal) =>
     of.kind === 'snapshot' ? picture(of, eventMono, signal) : clip(of, clips[of.kind], eventMono, signal);
+}
+
+/** Of what ffmpeg has written without a complaint. An empty or missing file has its own reason. */
+async function checkWhole(clip: string): Promise<void> {
+  if ((await stat(clip).catch(() => undefined))?.size && !(await isWholeMp4(clip)))
+    throw new SitewardError('stream_failed', 'the clip was not written to its end; the disk may be full');
 }
 
 const beginning = (ms: number): string =>

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createMedia, type Media, type MediaOutcome, type PictureSource } from '#devices/media/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
+import { tinyClip } from '../../harness/tiny-clip.ts';
 import { isRoot, smallDisk } from '../../site/store/small-disk.ts';
 import { harness, links, until } from '../onvif/harness.ts';
 import { cameraModel, type Reply, startCamera, tinyJpeg } from '../onvif/scripted-camera.ts';
@@ -33,7 +34,7 @@ async function start(pictures: PictureSource, spool = dir): Promise<Media> {
     clips: { short_mp4: 100, event_mp4: 100 },
     streams: {
       async clip({ to, startMono }) {
-        await writeFile(to, Buffer.alloc(900_000));
+        await writeFile(to, tinyClip(900_000));
         return { startedMono: startMono };
       },
       frame: () => Promise.reject(new Error('no ring')),

@@ -18,6 +18,7 @@ import {
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { MediaItem } from '#site/model/index.ts';
+import { tinyClip } from '../../harness/tiny-clip.ts';
 
 /** Clips and pictures of the past, of a source of streams that is a port: what media does with what it gives. */
 let dir: string;
@@ -62,7 +63,7 @@ async function start(streams: Partial<ClipSource & FrameSource>, budgetBytes = 1
   return media;
 }
 
-const footage = Buffer.from('a clip');
+const footage = tinyClip();
 /** Writes a clip that begins so long before it should. */
 const writes =
   (earlierMs = 0) =>
@@ -142,11 +143,26 @@ describe('a clip', () => {
       /the clip is empty/,
       'stream_failed',
     ],
+    ...Object.entries({
+      'without its index': footage.subarray(0, 8),
+      'cut off at its end': footage.subarray(0, -1),
+      'that is something else': Buffer.from('no clip at all'),
+    }).map<[string, Partial<ClipSource>, RegExp, string]>(([what, written]) => [
+      `that was written without a complaint, ${what},`,
+      {
+        clip: async ({ to, startMono }) => {
+          writeFileSync(to, written);
+          return { startedMono: startMono };
+        },
+      },
+      /not written to its end; the disk may be full/,
+      'stream_failed',
+    ]),
     [
       'that does not fit into the budget',
       {
         clip: async (order) => {
-          writeFileSync(order.to, Buffer.alloc(1_000_001));
+          writeFileSync(order.to, tinyClip(1_000_001));
           return { startedMono: 0 };
         },
       },

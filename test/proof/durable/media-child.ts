@@ -7,6 +7,7 @@ import { createMedia, type MediaOutcome } from '#devices/media/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { MediaItem } from '#site/model/index.ts';
 import { openStore } from '#site/store/index.ts';
+import { tinyClip } from '../../harness/tiny-clip.ts';
 import { commitOf, row } from '../../site/store/rows.ts';
 
 /**
@@ -29,7 +30,7 @@ const media = createMedia({
   streams: {
     async clip({ to, startMono }) {
       await pictureDone.promise;
-      await writeFile(to, Buffer.alloc(30_000, seq));
+      await writeFile(to, tinyClip(30_000, seq));
       return { startedMono: startMono };
     },
     frame: () => Promise.reject(new Error('no ring')),
