@@ -26,6 +26,8 @@ export interface Alarm {
   readonly source: string;
   readonly actor?: string | undefined;
   readonly late?: boolean;
+  /** From before what is known of its partition: no incident, evidence or count of now is begun or met by it. */
+  readonly past?: boolean;
   /** Hold-up and duress (safety 4): nothing that shows may change. */
   readonly silent?: boolean;
   /** The arming is not known or not current; the alarm says so (safety 2). */
@@ -50,9 +52,10 @@ const recentCloseMs = 120_000;
 export function raise(work: Work, alarm: Alarm): void {
   const { kind, partition, zone, camera, source } = alarm;
   const silent = alarm.silent === true;
-  const incident = incidentOf(work, partition, silent);
-  if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number);
-  const key = sourceKey(kind, zone?.number, camera);
+  const past = alarm.past === true;
+  const incident = past ? nextIncident(work, partition) : incidentOf(work, partition, silent);
+  if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number, past);
+  const key = past ? `past:${zone?.number ?? ''}` : sourceKey(kind, zone?.number, camera);
   const counted = partition !== undefined && (zone !== undefined || camera !== undefined) && !exemptKinds.has(kind);
   const capped = counted && countSignal(work, partition, key, source);
   const isKnown = partition !== undefined && zone !== undefined && !silent && alarm.flagged !== true;
@@ -185,11 +188,15 @@ export function incidentOf(work: Work, partition: PartitionId | undefined, silen
   if (silent) return silentIncident(work, partition);
   const running = partition === undefined ? undefined : own(work.state.partitions, partition)?.incident;
   if (running !== undefined) return running;
-  const number = work.state.incidents + 1;
-  const incident = `${partition ?? 'site'}-${number}`;
-  work.state = { ...work.state, incidents: number };
+  const incident = nextIncident(work, partition);
   if (partition !== undefined) setPartition(work, partition, { incident });
   return incident;
+}
+
+function nextIncident(work: Work, partition: PartitionId | undefined): string {
+  const number = work.state.incidents + 1;
+  work.state = { ...work.state, incidents: number };
+  return `${partition ?? 'site'}-${number}`;
 }
 
 function silentIncident(work: Work, partition: PartitionId | undefined): string {
@@ -198,9 +205,10 @@ function silentIncident(work: Work, partition: PartitionId | undefined): string 
   return `${partition ?? 'site'}-s${number}`;
 }
 
-function remember(work: Work, id: PartitionId, zone: string): void {
+function remember(work: Work, id: PartitionId, zone: string, past: boolean): void {
   const { memory } = partitionOf(work, id);
   if (!memory.includes(zone)) setPartition(work, id, { memory: [...memory, zone] });
+  if (past) return;
   const { alarmed = [] } = periodOf(work.state, id);
   if (!alarmed.includes(zone)) setPeriod(work, id, { alarmed: [...alarmed, zone] });
 }
@@ -210,6 +218,7 @@ function evidenceFor(work: Work, alarm: Alarm): readonly Evidence[] {
   const { partition, zone } = alarm;
   const entries: Evidence[] = [];
   if (zone !== undefined) entries.push({ type: 'zone', zone: zone.number, name: zone.name, zone_type: zone.type });
+  if (alarm.past === true) return entries;
   for (const earlier of earlierZones(work, alarm)) {
     entries.push({ type: 'earlier_alarm', zone: earlier.number, name: earlier.name, zone_type: earlier.type });
   }

@@ -106,6 +106,7 @@ const period = z.strictObject({
     z.strictObject({ walked: list, zones: optional(list), by: optional(text), since: optional(deadline) }),
   ),
   alarmed: optional(list),
+  over: optional(list),
   armedBy: optional(z.strictObject({ source: armingSource, actor: optional(text) })),
   trips: optional(record(z.int().nonnegative())),
   shutTrips: optional(record(z.int().nonnegative())),

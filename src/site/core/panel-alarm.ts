@@ -1,7 +1,7 @@
 import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
-import { isPastAlarm, noteSaid, togetherMs } from './panel.ts';
+import { isPastAlarm, noteSaid, staysKind, togetherMs } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
 import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
@@ -26,6 +26,7 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
       alarm: true,
       replay: false,
       ...(signal.sentAt !== undefined && { sentAt: signal.sentAt }),
+      ...(signal.ageMs !== undefined && { ageMs: signal.ageMs }),
     };
     zoneSignal(work, { kind: 'zone', source, ...facts, ...(report === undefined ? {} : { report }) });
     for (const id of armed) trigger(work, id, signal, {});
@@ -48,6 +49,7 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
     zone,
     source: zone === undefined ? name : sourceOf(zone),
     silent,
+    past: partition !== undefined && !staysKind(kind) && isPastAlarm(work, partition, signal),
     ...(signal.replay === true ? { late: true } : {}),
   });
 }

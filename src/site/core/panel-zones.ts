@@ -1,16 +1,39 @@
-import type { PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
-import { own, partitionOf, type Work, zonePlan } from './work.ts';
+import type { PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import { zoneKey } from './reports.ts';
+import { own, partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, independent } from './zones.ts';
 
 export const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
   work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);
 
-export const suspects = (work: Work, plan: PartitionPlan): ZonePlan[] =>
+const suspects = (work: Work, plan: PartitionPlan): ZonePlan[] =>
   zonesOf(work, plan).filter((zone) => !['none', 'key'].includes(behaviour(zone).group));
 
+/** The zone whose alarm a report has told. */
+export function reportedZone(work: Work, plan: PartitionPlan, report: string | undefined): ZonePlan | undefined {
+  if (report === undefined) return undefined;
+  const told = (work.state.reports ?? []).filter(({ id }) => id === report).map(({ about }) => about);
+  return suspects(work, plan).find(({ number }) => told.includes(zoneKey(number)) && isInAlarm(work, number));
+}
+
+const isInAlarm = (work: Work, number: ZoneNumber): boolean => own(work.state.zones, number)?.alarm === true;
+
+/** Whether a zone is in alarm by something else than what its panel triggers for now. */
+const isOver = (work: Work, { id }: PartitionPlan, number: ZoneNumber): boolean =>
+  periodOf(work.state, id).over?.includes(number) === true;
+
+/** The alarm of a zone begins: of now, or from before what is known of the partition. */
+export function noteBegun(work: Work, id: PartitionId, zone: ZonePlan, past: boolean): void {
+  const { over = [] } = periodOf(work.state, id);
+  if (over.includes(zone.number) === past) return;
+  const others = over.filter((number) => number !== zone.number);
+  setPeriod(work, id, { over: past ? [...others, zone.number] : others });
+}
+
 /**
- * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one. Fire and the like that
- * are in alarm were told by themselves: while armed, a burglary is another matter.
+ * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one; one
+ * that was in alarm before the partition was last disarmed comes last, since many panels tell no end. Fire and the like that are in
+ * alarm were told by themselves: while armed, a burglary is another matter.
  */
 export function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): ZonePlan | undefined {
   const zones = suspects(work, plan);
@@ -18,14 +41,16 @@ export function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): 
   const entry = partitionOf(work, plan.id).alarm?.zone;
   const began = entry === undefined ? undefined : zonePlan(work.plan, entry);
   const isOther = (zone: ZonePlan) => !wasDisarmed && independent(behaviour(zone).group) && state(zone)?.alarm === true;
+  const inAlarm = zones.filter((zone) => isInAlarm(work, zone.number) && !isOther(zone));
   return (
-    zones.find((zone) => state(zone)?.alarm === true && !isOther(zone)) ??
+    inAlarm.find(({ number }) => !isOver(work, plan, number)) ??
     (began === undefined || isOther(began) ? undefined : began) ??
     zones.find((zone) => {
       // What another panel sees is not why this one has triggered.
       const isOwn = zone.source.kind === 'panel' && zone.source.id === plan.panel;
       return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true && !isOther(zone);
-    })
+    }) ??
+    inAlarm[0]
   );
 }
 
@@ -33,7 +58,7 @@ export function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): 
 export function withIt(work: Work, plan: PartitionPlan, zone: ZonePlan): ZoneNumber[] {
   const { memory } = partitionOf(work, plan.id);
   const others = suspects(work, plan).filter(
-    ({ number }) => number !== zone.number && own(work.state.zones, number)?.alarm === true,
+    ({ number }) => number !== zone.number && isInAlarm(work, number) && !isOver(work, plan, number),
   );
   return others
     .filter((one) => !independent(behaviour(one).group) && !memory.includes(one.number))

@@ -19,7 +19,7 @@ import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { partitionOvertakes } from './overtaken.ts';
-import { suspect, suspects, withIt, zonesOf } from './panel-zones.ts';
+import { noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
@@ -29,6 +29,7 @@ import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
+type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
 /** The plan of a partition that is what this device says. */
 function mirrored(work: Work, id: PartitionId, source: DeviceRef): PartitionPlan | undefined {
@@ -101,23 +102,21 @@ export function isPastAlarm(work: Work, id: PartitionId, { report, ageMs }: Repo
   const { state, stale } = partitionOf(work, id);
   const { saidAt } = periodOf(work.state, id);
   if (report === undefined || ageMs === undefined || saidAt === undefined) return false;
+  // The clock was set back: when something was said says nothing then.
+  if (saidAt > work.at.wall) return false;
   return !stale && state !== 'unknown' && state !== 'triggered' && work.at.wall - ageMs + nearMs < saidAt;
 }
 
-/** It is told all the same, and no incident of now is begun by it. Where the partition is armed, or the zone always watches, that has told it. */
-function pastAlarm(work: Work, plan: PartitionPlan, { told }: PartitionSignal): void {
+/** It is told all the same. Where the partition is armed, or the zone always watches, that has told it. */
+function pastAlarm(work: Work, plan: PartitionPlan, { told, report }: PartitionSignal): void {
   work.rules.add('I1');
-  const { state, incident } = partitionOf(work, plan.id);
-  const inAlarm = suspects(work, plan).filter(({ number }) => own(work.state.zones, number)?.alarm === true);
-  const at = ({ number }: ZonePlan) => own(work.state.zones, number)?.at ?? 0;
-  const [zone] = inAlarm.sort((a, b) => at(b) - at(a));
-  const isTold = told !== undefined || (zone !== undefined && independent(behaviour(zone).group));
-  if (!isTold && (state === 'disarmed' || state === 'arming')) {
-    const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
-    raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan) });
-    setPartition(work, plan.id, { incident });
-  }
-  setPartition(work, plan.id, { alarm: undefined });
+  const { state } = partitionOf(work, plan.id);
+  const zone = reportedZone(work, plan, report);
+  const isDisarmed = state === 'disarmed' || state === 'arming';
+  const isTold = told !== undefined || (zone !== undefined && (independent(behaviour(zone).group) || !isDisarmed));
+  if (isTold) return;
+  const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
+  raise(work, { kind, partition: plan.id, zone, source: sourceOfPanel(plan), past: true });
 }
 
 /** What a report says last of a partition's arming or alarm. */
@@ -167,8 +166,7 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   if (state === 'disarmed' && before.state === 'triggered') callOff(work, plan.id, by.source, by.changedBy);
   transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
   if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
-  if (state === 'triggered')
-    triggered(work, plan, late, { told: signal.told, wasDisarmed: before.state === 'disarmed' });
+  if (state === 'triggered') triggered(work, plan, signal, before.state === 'disarmed');
   else if (before.state === 'triggered') {
     // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
     setPartition(work, plan.id, { alarm: undefined });
@@ -187,10 +185,10 @@ function retell(work: Work, plan: PartitionPlan, { told }: PartitionSignal): voi
 }
 
 /** The panel has ended the alarm that is known, though nobody can tell when: one told twice is better than one lost. */
-function anotherAlarm(work: Work, plan: PartitionPlan, { told, replay: late }: PartitionSignal): void {
+function anotherAlarm(work: Work, plan: PartitionPlan, signal: PartitionSignal): void {
   setPartition(work, plan.id, { alarm: undefined, incident: undefined });
   setPeriod(work, plan.id, { expected: undefined });
-  triggered(work, plan, late, { told, wasDisarmed: true });
+  triggered(work, plan, signal, true);
 }
 
 /** An opening takes back the burglary; life safety ends with its cause, and a call for help is nobody's to take back (safety 1). */
@@ -204,7 +202,7 @@ function callOff(work: Work, id: PartitionId, source: string, actor: string | un
   if (told !== undefined || alarm === undefined) cancel(work, id, source, actor, told);
 }
 
-const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
+export const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
 
 /** The command that asked for this state, unless the panel names a person or nobody asked. */
 function causeOf(
@@ -246,17 +244,19 @@ export const togetherMs = 60_000;
 function triggered(
   work: Work,
   plan: PartitionPlan,
-  late: boolean,
-  { told, wasDisarmed }: { told: PartitionSignal['told']; wasDisarmed: boolean },
+  { told, report, replay: late }: PartitionSignal,
+  wasDisarmed: boolean,
 ): void {
   const { alarm, incident, memory } = partitionOf(work, plan.id);
-  const isSame = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
+  const reported = reportedZone(work, plan, report);
+  const isNear = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
+  const isSame = isNear && (reported === undefined || reported.number === alarm?.zone);
   if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone) && isSame) return;
   const ofKind = zonesOf(work, plan).find(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
   );
   if (told !== undefined && ofKind === undefined) return;
-  const zone = ofKind ?? suspect(work, plan, wasDisarmed);
+  const zone = ofKind ?? reported ?? suspect(work, plan, wasDisarmed);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
@@ -279,23 +279,38 @@ const sourceOfPanel = ({ panel }: PartitionPlan): string =>
  * A zone in alarm, by the word of its panel. It is raised at once; `triggered`, when it comes, is then the same
  * incident. A burglary zone of a partition the panel says is disarmed waits for the panel's verdict.
  */
-export function panelZoneAlarm(work: Work, zone: ZonePlan, replay: boolean): void {
+export function panelZoneAlarm(work: Work, zone: ZonePlan, signal: ZoneSignal): void {
+  const { replay } = signal;
   const late = replay ? { late: true } : {};
   const expected = forgetExpected(work, zone);
+  // No opening ends a danger to life: it shows until its own end does (safety 1).
+  const isPast = (id: PartitionId) => !isForGood(work, zone.number) && isPastAlarm(work, id, signal);
+  const past = zone.partitions.filter(isPast);
+  for (const id of zone.partitions) noteBegun(work, id, zone, past.includes(id));
+  if (expected) return;
   if (independent(behaviour(zone).group)) {
-    if (expected) return;
     const unnamed = zone.type === '24h_burglary' ? zone.partitions.find((id) => isUnnamed(work, id)) : undefined;
-    for (const id of zone.partitions) name(work, id, zone);
+    for (const id of zone.partitions) if (!past.includes(id)) name(work, id, zone);
     // A burglary that its panel tells of a disarmed partition is that of such a zone.
     if (unnamed !== undefined) {
       furtherZone(work, unnamed, zone, late);
       return;
     }
-    independentAlarm(work, zone, late);
+    const [first] = zone.partitions;
+    independentAlarm(work, zone, { ...late, past: first !== undefined && past.includes(first) });
     return;
   }
-  for (const id of zone.partitions)
-    if (!expected && !(replay && isRetold(work, id, zone.number))) burglary(work, id, zone, late);
+  for (const id of zone.partitions) {
+    if (past.includes(id)) pastBurglary(work, id, zone);
+    else if (!replay || !isRetold(work, id, zone.number)) burglary(work, id, zone, late);
+  }
+}
+
+/** In a partition that is disarmed it waits for the panel's verdict, as any. */
+function pastBurglary(work: Work, id: PartitionId, zone: ZonePlan): void {
+  const { state } = partitionOf(work, id);
+  if (state === 'disarmed' || state === 'arming') return;
+  raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), past: true });
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {

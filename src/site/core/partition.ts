@@ -269,7 +269,7 @@ function markZone(work: Work, zone: ZonePlan): void {
 }
 
 /** The alarm of a zone that never depends on arming (safety 1). It is raised once, for the zone's first partition. */
-export function independentAlarm(work: Work, zone: ZonePlan, how: { late?: boolean }): void {
+export function independentAlarm(work: Work, zone: ZonePlan, how: { late?: boolean; past?: boolean }): void {
   const { alarm: kind, silent } = behaviour(zone);
   work.rules.add('safety 1');
   const partition = zone.partitions.find((id) => own(work.state.partitions, id) !== undefined);

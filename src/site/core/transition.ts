@@ -1,4 +1,12 @@
-import type { ArmingSource, ArmingWord, ArmMode, PartitionId, PartitionState, ZoneState } from '#site/model/index.ts';
+import type {
+  ArmingSource,
+  ArmingWord,
+  ArmMode,
+  PartitionId,
+  PartitionState,
+  ZoneNumber,
+  ZoneState,
+} from '#site/model/index.ts';
 import { audit, standing } from './audit.ts';
 import { endBypasses } from './bypass.ts';
 import { endConfirmation } from './confirmation.ts';
@@ -106,6 +114,7 @@ function followPeriod(work: Work, before: PartitionState, to: Transition): void 
     clearAlarms(work, id);
     endBypasses(work, id);
     startPeriod(work, id);
+    setPeriod(work, id, { over: stillInAlarm(work, id) });
     setPartition(work, id, { alarm: runningLifeAlarm(work, id), incident: undefined });
   }
   if ((to.state === 'arming' || isArmed(to.state)) && to.local !== undefined) {
@@ -148,6 +157,16 @@ function clearAlarms(work: Work, id: PartitionId): void {
     if (state?.alarm === true) cleared.push({ ...state, alarm: false, at: work.at.wall });
   }
   setZones(work, cleared);
+}
+
+/** Zones that go on in alarm by the word of the partition's panel, which may never tell an end; life safety ends with its cause. */
+function stillInAlarm(work: Work, id: PartitionId): readonly ZoneNumber[] | undefined {
+  const over = work.plan.zones.filter((zone) => {
+    const { number, partitions, source } = zone;
+    if (!partitions.includes(id) || ['life', 'holdup'].includes(behaviour(zone).group)) return false;
+    return own(work.state.zones, number)?.alarm === true && decidedByPanel(work, id, source);
+  });
+  return over.length === 0 ? undefined : over.map(({ number }) => number);
 }
 
 /** Whether what a zone reports is for the partition's panel to judge, and not for siteward. */

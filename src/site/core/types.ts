@@ -149,8 +149,9 @@ export interface PeriodState {
   readonly bypasses?: Readonly<Record<ZoneNumber, BypassState>>;
   /** The walk test that runs. */
   readonly test?: TestState;
-  /** Zones that were in alarm in it, for evidence; the memory of the partition may be older. */
+  /** Zones that were in alarm in it, for evidence; the memory of the partition may be older. `over`: whose alarm is from before it. */
   readonly alarmed?: readonly ZoneNumber[];
+  readonly over?: readonly ZoneNumber[];
   /** Who armed it (C12). */
   readonly armedBy?: { readonly source: ArmingSource; readonly actor?: string };
   /** Alarms per zone, for the swinger shutdown. */

@@ -1,4 +1,4 @@
-import type { Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
+import type { PartitionId, Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
@@ -6,7 +6,7 @@ import { openedInAlarm } from './further-zone.ts';
 import { turned } from './key-switch.ts';
 import { hold } from './link.ts';
 import { zoneOvertakes } from './overtaken.ts';
-import { isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
+import { isPastAlarm, isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
@@ -79,7 +79,7 @@ function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSign
 /** A zone whose partitions belong to its panel: what it reports is shown, and only its alarms are acted on. */
 function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
-  if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal.replay);
+  if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal);
   else if (signal.open === true && before.open === false && !signal.replay && !before.alarm) openedInAlarm(work, plan);
   if (signal.alarm === false || (signal.open === false && signal.alarm === undefined)) {
     panelZoneCalm(work, plan, signal.alarm === false && before.alarm);
@@ -147,7 +147,7 @@ function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: Zon
     conditionChanged(work, { ...about, kind: 'sensor_battery', active: signal.lowBattery });
   if (signal.online !== undefined) conditionChanged(work, { ...about, kind: 'supervision', active: !signal.online });
   if (signal.tamper === undefined) return;
-  if (signal.tamper && !before.tamper) tamperAlarm(work, plan, signal.replay);
+  if (signal.tamper && !before.tamper) tamperAlarm(work, plan, signal);
   conditionChanged(work, { ...about, kind: 'tamper', active: signal.tamper });
 }
 
@@ -155,12 +155,14 @@ function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: Zon
  * Tamper is a trouble, and an alarm as well where the partition is armed or its arming is not known; that of a tamper zone
  * is one always.
  */
-function tamperAlarm(work: Work, plan: ZonePlan, late: boolean): void {
+function tamperAlarm(work: Work, plan: ZonePlan, signal: ZoneSignal): void {
   const kind = 'tamper';
-  const about = { kind, zone: plan, source: sourceOf(plan), ...(late ? { late } : {}) };
+  const about = { kind, zone: plan, source: sourceOf(plan), ...(signal.replay ? { late: true } : {}) };
+  const isPast = (id: PartitionId) => isMirrored(work, plan) && isPastAlarm(work, id, signal);
   if (behaviour(plan).alarm === kind) {
     if (isTestedAll(work, plan)) return;
-    raise(work, { ...about, partition: plan.partitions[0] });
+    const [partition] = plan.partitions;
+    raise(work, { ...about, partition, past: partition !== undefined && isPast(partition) });
     return;
   }
   for (const id of plan.partitions) {
@@ -169,7 +171,7 @@ function tamperAlarm(work: Work, plan: ZonePlan, late: boolean): void {
     const flagged = partition.state === 'unknown' || partition.stale;
     const isArming = partition.mode === null && !isArmed(partition.state);
     if (!flagged && (!isSet(partition.state) || isArming)) continue;
-    raise(work, { ...about, partition: id, flagged });
+    raise(work, { ...about, partition: id, flagged, past: isPast(id) });
     return;
   }
 }
