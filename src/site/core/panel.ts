@@ -282,6 +282,7 @@ const sourceOfPanel = ({ panel }: PartitionPlan): string =>
 export function panelZoneAlarm(work: Work, zone: ZonePlan, signal: ZoneSignal): void {
   const { replay } = signal;
   const late = replay ? { late: true } : {};
+  if (!replay) for (const id of zone.partitions) partitionOvertakes(work, id);
   const expected = forgetExpected(work, zone);
   // No opening ends a danger to life: it shows until its own end does (safety 1).
   const isPast = (id: PartitionId) => !isForGood(work, zone.number) && isPastAlarm(work, id, signal);
@@ -314,7 +315,6 @@ function pastBurglary(work: Work, id: PartitionId, zone: ZonePlan): void {
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
-  if (late.late !== true) partitionOvertakes(work, id);
   const { state, stale, alarm } = partitionOf(work, id);
   const unproven = state === 'disarmed' && late.late !== true && periodOf(work.state, id).unproven === true;
   const flagged = state === 'unknown' || stale || unproven;
@@ -337,7 +337,8 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
 /** Its burglary was told, and of which zone it is was not known. */
 function isUnnamed(work: Work, id: PartitionId): boolean {
   const { state, alarm } = partitionOf(work, id);
-  return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined;
+  const isEnded = periodOf(work.state, id).endDoubted === true;
+  return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined && !isEnded;
 }
 
 /** True when `triggered` has named this zone before it reported its alarm: the event was raised already. */
