@@ -2,6 +2,7 @@ import type { PartitionId, ZonePlan } from '#site/model/index.ts';
 import { isWaiting } from './abort.ts';
 import { coded, emit, place, signalToStation } from './events.ts';
 import { isCapped, sourceKey } from './runaway.ts';
+import type { PeriodState } from './types.ts';
 import { own, partitionOf, type Work } from './work.ts';
 import { behaviour } from './zones.ts';
 
@@ -33,6 +34,18 @@ export function cancel(
   const zone = work.plan.zones.find((plan) => plan.number === number);
   const kind = zone === undefined || number === alarm?.zone ? (alarm?.kind ?? 'burglary') : behaviour(zone).alarm;
   ended(work, { kind, partition: id, zone, source, actor }, 'cancelled');
+}
+
+/** The same of a burglary beside which a fire or a call for help goes on, as it was told. */
+export function cancelBurglary(
+  work: Work,
+  partition: PartitionId,
+  told: PeriodState['burglary'],
+  by: Pick<Ending, 'source' | 'actor'>,
+): void {
+  if (told === undefined) return;
+  const zone = work.plan.zones.find(({ number }) => number === told.zone);
+  ended(work, { kind: told.kind, partition, zone, ...by }, 'cancelled');
 }
 
 function ended(work: Work, alarm: Ending, status: 'restored' | 'cancelled'): void {

@@ -15,7 +15,7 @@ import { countSignal, sourceKey } from './runaway.ts';
 import { countTrip } from './swinger.ts';
 import { since } from './timers.ts';
 import type { AbandonedAlarm, Evidence } from './types.ts';
-import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, exemptKinds } from './zones.ts';
 
 export interface Alarm {
@@ -55,6 +55,7 @@ export function raise(work: Work, alarm: Alarm): void {
   const past = alarm.past === true;
   const incident = past ? nextIncident(work, partition) : incidentOf(work, partition, silent);
   if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number, past);
+  if (partition !== undefined && !silent && !past) noteBurglary(work, partition, alarm);
   const key = past ? `past:${zone?.number ?? ''}` : sourceKey(kind, zone?.number, camera);
   const counted = partition !== undefined && (zone !== undefined || camera !== undefined) && !exemptKinds.has(kind);
   const capped = counted && countSignal(work, partition, key, source);
@@ -211,6 +212,14 @@ function remember(work: Work, id: PartitionId, zone: string, past: boolean): voi
   if (past) return;
   const { alarmed = [] } = periodOf(work.state, id);
   if (!alarmed.includes(zone)) setPeriod(work, id, { alarmed: [...alarmed, zone] });
+}
+
+/** An opening takes back the alarm that the station was told of, whatever else is in alarm by then. */
+function noteBurglary(work: Work, id: PartitionId, { kind, zone }: Alarm): void {
+  const takesBack = zone === undefined ? kind === 'burglary' : !isForGood(work, zone.number);
+  const isPanels = partitionPlan(work, id)?.authority === 'panel';
+  if (!isPanels || !takesBack || periodOf(work.state, id).burglary !== undefined) return;
+  setPeriod(work, id, { burglary: { kind, ...(zone !== undefined && { zone: zone.number }) } });
 }
 
 /** What the person who scores the alarm should know; at most 16 entries. */

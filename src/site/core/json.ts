@@ -94,6 +94,7 @@ const period = z.strictObject({
   entered: list,
   unproven: optional(z.literal(true)),
   endDoubted: optional(z.literal(true)),
+  burglary: optional(z.strictObject({ kind: text, zone: optional(text) })),
   expected: optional(text),
   calledOff: optional(z.strictObject({ at: deadline, zones: list, retold: optional(z.literal(true)) })),
   signalled: record(z.strictObject({ count: number, since: deadline })),

@@ -19,7 +19,7 @@ export function reportedZone(work: Work, plan: PartitionPlan, report: string | u
 const isInAlarm = (work: Work, number: ZoneNumber): boolean => own(work.state.zones, number)?.alarm === true;
 
 /** Whether a zone is in alarm by something else than what its panel triggers for now. */
-const isOver = (work: Work, { id }: PartitionPlan, number: ZoneNumber): boolean =>
+export const isOver = (work: Work, { id }: PartitionPlan, number: ZoneNumber): boolean =>
   periodOf(work.state, id).over?.includes(number) === true;
 
 /** The alarm of a zone begins: of now, or from before what is known of the partition. */

@@ -11,7 +11,7 @@ import type {
 } from '#site/model/index.ts';
 import { isCalmer, modeOf } from '#site/model/index.ts';
 import { alarming, isForGood, raise, sourceOf } from './alarm.ts';
-import { cancel, restore } from './alarm-end.ts';
+import { cancel, cancelBurglary, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
 import { doubt, isDoubtful, isRetold, noteCalledOff, noteRetold } from './doubt.ts';
 import { deviceName, emit, place } from './events.ts';
@@ -19,12 +19,22 @@ import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { partitionOvertakes } from './overtaken.ts';
-import { noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
+import { isOver, noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
-import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
+import { isArmed, lifeSince, runningLifeAlarm, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
+import {
+  own,
+  partitionOf,
+  partitionPlan,
+  periodOf,
+  setPartition,
+  setPeriod,
+  setZones,
+  type Work,
+  zonePlan,
+} from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
@@ -169,8 +179,11 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   if (state === 'triggered') triggered(work, plan, signal, before.state === 'disarmed');
   else if (before.state === 'triggered') {
     // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
-    setPartition(work, plan.id, { alarm: undefined });
-    setPeriod(work, plan.id, { expected: undefined });
+    const fire = runningLifeAlarm(work, plan.id);
+    setPartition(work, plan.id, { alarm: fire });
+    const zone = fire?.zone === undefined ? undefined : zonePlan(work.plan, fire.zone);
+    if (zone !== undefined) noteBegun(work, plan.id, zone, true);
+    setPeriod(work, plan.id, { burglary: undefined, expected: undefined });
     if (state === 'disarmed') noteCalledOff(work, before);
   }
 }
@@ -187,19 +200,16 @@ function retell(work: Work, plan: PartitionPlan, { told }: PartitionSignal): voi
 /** The panel has ended the alarm that is known, though nobody can tell when: one told twice is better than one lost. */
 function anotherAlarm(work: Work, plan: PartitionPlan, signal: PartitionSignal): void {
   setPartition(work, plan.id, { alarm: undefined, incident: undefined });
-  setPeriod(work, plan.id, { expected: undefined });
+  setPeriod(work, plan.id, { burglary: undefined, expected: undefined });
   triggered(work, plan, signal, true);
 }
 
 /** An opening takes back the burglary; life safety ends with its cause, and a call for help is nobody's to take back (safety 1). */
 function callOff(work: Work, id: PartitionId, source: string, actor: string | undefined): void {
-  const { alarm, memory } = partitionOf(work, id);
-  if (alarm !== undefined && !(alarm.zone === undefined ? staysKind(alarm.kind) : isForGood(work, alarm.zone))) {
-    cancel(work, id, source, actor);
-    return;
-  }
-  const told = memory.find((number) => !isForGood(work, number));
-  if (told !== undefined || alarm === undefined) cancel(work, id, source, actor, told);
+  const { alarm } = partitionOf(work, id);
+  const stays = alarm !== undefined && (alarm.zone === undefined ? staysKind(alarm.kind) : isForGood(work, alarm.zone));
+  if (!stays) cancel(work, id, source, actor);
+  else cancelBurglary(work, id, periodOf(work.state, id).burglary, { source, actor });
 }
 
 export const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
@@ -250,7 +260,8 @@ function triggered(
   const { alarm, incident, memory } = partitionOf(work, plan.id);
   const reported = reportedZone(work, plan, report);
   const isNear = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
-  const isSame = isNear && (reported === undefined || reported.number === alarm?.zone);
+  const isOld = alarm?.zone !== undefined && isOver(work, plan, alarm.zone);
+  const isSame = isNear && !isOld && (reported === undefined || reported.number === alarm?.zone);
   if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone) && isSame) return;
   const ofKind = zonesOf(work, plan).find(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
@@ -374,8 +385,10 @@ function calmDoubted(work: Work, plan: PartitionPlan): void {
 export function panelZoneCalm(work: Work, zone: ZonePlan, alarmEnded: boolean): void {
   forgetExpected(work, zone);
   if (!alarmEnded) return;
-  const { alarm: kind } = behaviour(zone);
-  const id = zone.partitions.find((partition) => partitionOf(work, partition).memory.includes(zone.number));
+  const { alarm: kind, group } = behaviour(zone);
+  const remembered = zone.partitions.find((partition) => partitionOf(work, partition).memory.includes(zone.number));
+  // An arming meanwhile has begun the memory anew.
+  const id = remembered ?? (independent(group) ? zone.partitions[0] : undefined);
   if (id !== undefined) restore(work, { kind, partition: id, zone, source: sourceOf(zone) });
   for (const partition of zone.partitions) {
     endAlarm(work, partition, zone);

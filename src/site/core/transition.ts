@@ -18,17 +18,7 @@ import { clearTimer, isRunning, now } from './timers.ts';
 import { settleStoreLoss } from './trouble.ts';
 import { seenTo } from './unarmed.ts';
 import { endTest } from './walk-test.ts';
-import {
-  enginePlan,
-  own,
-  partitionOf,
-  partitionPlan,
-  periodOf,
-  setPartition,
-  setPeriod,
-  setZones,
-  type Work,
-} from './work.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { behaviour, lifeKinds } from './zones.ts';
 
 export interface Transition {
@@ -133,6 +123,7 @@ function startPeriod(work: Work, id: PartitionId): void {
   endConfirmation(work, id);
   setPeriod(work, id, {
     entered: [],
+    burglary: undefined,
     expected: undefined,
     alarmed: undefined,
     calledOff: undefined,
@@ -181,7 +172,6 @@ export function decidedByPanel(
 
 /** A fire goes on whatever becomes of the arming, and of another detector that tripped with it (safety 1). */
 export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['alarm'] {
-  if (enginePlan(work, id) === undefined) return undefined;
   for (const zone of work.plan.zones) {
     if (!zone.partitions.includes(id) || behaviour(zone).group !== 'life') continue;
     const state = own(work.state.zones, zone.number);

@@ -127,13 +127,12 @@ export interface PeriodState {
   readonly entered: readonly ZoneNumber[];
   /** That it is disarmed is known from a retained word of its panel only, which may be older than an arming. */
   readonly unproven?: true;
-  /**
-   * When a panel's live word ended the last alarm by a disarming, and the zones it was about; `retold`: a retained word has told of an alarm
-   * again, and it was told.
-   */
+  /** When a panel's live word ended the last alarm by a disarming, and the zones it was about; `retold`: one was retained since, and was told. */
   readonly calledOff?: { readonly at: Deadline; readonly zones: readonly ZoneNumber[]; readonly retold?: true };
   /** The end of its alarm was told by a word that may be older than the alarm: the next `triggered` is another one. */
   readonly endDoubted?: true;
+  /** The burglary that a panel's alarm began with, as it was told. */
+  readonly burglary?: { readonly kind: string; readonly zone?: ZoneNumber };
   /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
   readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */
