@@ -13,25 +13,22 @@ export interface Shelved {
 }
 
 /**
- * What gives way so that `bytes` become free for a picture of an event: those of lesser lanes, then those nobody is known
- * to want, at the very end older ones of its own lane; in each clips before snapshots, the oldest event first and of that
- * the last picture. Undefined where all that would not do: nothing gives way in vain. Silent ones stay, since nothing may tell of their
- * loss (safety 4).
+ * What gives way so that `bytes` become free for a picture or clip of an event: what ranks lower, the lowest first, at the very
+ * end older ones of its own rank; of a rank the oldest event first and of that the last picture. Undefined where all that
+ * would not do: nothing gives way in vain. Silent ones stay, since nothing may tell of their loss (safety 4).
  */
 export function givingWay(
   shelved: Iterable<Shelved>,
-  wanted: { readonly bytes: number; readonly seq: number; readonly lane: Lane },
+  wanted: { readonly bytes: number; readonly seq: number; readonly lane: Lane; readonly isClip: boolean },
 ): readonly Shelved[] | undefined {
-  const own = rankOf(wanted);
-  const mayGo = [...shelved].filter(
-    (one) => one.silent !== true && (rankOf(one) > own || (rankOf(one) === own && one.seq < wanted.seq)),
-  );
-  mayGo.sort(
-    (a, b) => rankOf(b) - rankOf(a) || Number(isClip(b)) - Number(isClip(a)) || a.seq - b.seq || b.index - a.index,
-  );
+  const own = rankOf(wanted.lane, wanted.isClip);
+  const mayGo = [...shelved]
+    .map((one) => ({ one, rank: rankOf(one.lane, one.file.endsWith('.mp4')) }))
+    .filter(({ one, rank }) => one.silent !== true && (rank > own || (rank === own && one.seq < wanted.seq)));
+  mayGo.sort((a, b) => b.rank - a.rank || a.one.seq - b.one.seq || b.one.index - a.one.index);
   let left = wanted.bytes;
   const gone: Shelved[] = [];
-  for (const one of mayGo) {
+  for (const { one } of mayGo) {
     if (left <= 0) break;
     gone.push(one);
     left -= one.bytes;
@@ -39,7 +36,9 @@ export function givingWay(
   return left <= 0 ? gone : undefined;
 }
 
-const isClip = ({ file }: Shelved): boolean => file.endsWith('.mp4');
-
-/** The higher, the less it matters. One that nobody is known to want may be an alarm's, whose row comes back. */
-const rankOf = ({ lane }: { readonly lane?: Lane }): number => (lane === undefined ? 0.5 : lanes.indexOf(lane));
+/**
+ * The higher, the less it matters: by lane, of each the clips after the pictures, so that a picture of an alarm outlives
+ * every clip. One that nobody is known to want may be an alarm's, whose row comes back.
+ */
+const rankOf = (lane: Lane | undefined, isClip: boolean): number =>
+  (lane === undefined ? 0.5 : 2 * lanes.indexOf(lane)) + Number(isClip);

@@ -132,7 +132,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   function makeRoom(of: Place, bytes: number): readonly Shelved[] {
     // Without what is only kept: all of that goes before anything else.
     const over = used + bytes - budgetBytes;
-    const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over });
+    const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over, isClip: of.kind !== 'snapshot' });
     if (gone !== undefined) {
       for (const { file, bytes } of gone) {
         countOff(file, bytes);
