@@ -316,8 +316,10 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'cameras',
       wants: ({ cameras, nvrs, store }) => [cameras, nvrs, store],
-      ...placed(house, 'cameras', ({ cameras, nvrs }, metrics) =>
-        createCameras({
+      ...placed(house, 'cameras', ({ cameras, nvrs }, metrics) => {
+        // They ask for their streams in a later turn: of these.
+        house.streams?.retry();
+        return createCameras({
           cameras,
           nvrs,
           clock,
@@ -325,8 +327,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           metrics,
           memory: must(house.store, 'store').memory('onvif'),
           emit,
-        }),
-      ),
+        });
+      }),
     },
     {
       // Stops before the cameras whose streams it reads.

@@ -25,6 +25,8 @@ export interface Rings extends Part {
   pictureAt(camera: DeviceId, mono: number): PastPicture | undefined;
   /** Looks anew which cameras may keep a ring. */
   review(): void;
+  /** The cameras have other settings: what was refused is asked for again. */
+  retry(): void;
 }
 
 export interface Hold {
@@ -40,7 +42,12 @@ interface Recorder {
   readonly abort: AbortController;
   /** The moments since which clips need it. */
   readonly holds: Set<{ readonly sinceMono: number }>;
+  /** Why nothing comes. */
   failure: unknown;
+  /** What was logged last; forgotten once the stream is steady. */
+  told: string | undefined;
+  /** While it waits for the next try: ends the wait. */
+  again: AbortController | undefined;
 }
 
 /** Cameras that are recorded for a clip alone. */
@@ -48,6 +55,8 @@ const liveCap = 8;
 const noKeyFrameMs = 60_000;
 /** A wrong password does not get better by trying; it only locks the account. */
 const refusedMs = 15 * 60_000;
+/** A stream that breaks off sooner is taken up again ever later: some cameras show one key frame and hang up. */
+const steadyMs = 30_000;
 
 export interface RingsOptions {
   /** Cameras that have a pre-roll. */
@@ -147,7 +156,10 @@ export function createRings(options: RingsOptions): Rings {
   }
 
   function begin(camera: DeviceId): Recorder {
-    const recorder = { ring: createRing(), abort: new AbortController(), holds: new Set<never>(), failure: undefined };
+    const recorder = {
+      ...{ ring: createRing(), abort: new AbortController(), holds: new Set<never>() },
+      ...{ failure: undefined, told: undefined, again: undefined },
+    };
     recorders.set(camera, recorder);
     const run = record(camera, recorder).finally(() => runs.delete(run));
     runs.add(run);
@@ -167,21 +179,28 @@ export function createRings(options: RingsOptions): Rings {
       } catch (error) {
         if (abort.signal.aborted) return;
         ring.cut();
-        // With other settings it may be another camera: what it shows must not be taken for the past of this one.
-        if (isCode(error, 'stopped')) ring.forget(heldSince(recorder));
-        if (keeping.has(camera)) tellBreak(camera, recorder, error);
+        if (isCode(error, 'stopped')) {
+          // With other settings it may be another camera: what it shows must not be taken for the past of this one.
+          ring.forget(heldSince(recorder));
+          wait.reset();
+        } else if (keeping.has(camera)) tellBreak(camera, recorder, error);
         recorder.failure = error;
-        await sleep(isCode(error, 'camera_auth') ? refusedMs : wait.next(), abort.signal).catch(() => undefined);
+        const ms = isCode(error, 'camera_auth') ? refusedMs : wait.next();
+        recorder.again = new AbortController();
+        await sleep(ms, AbortSignal.any([abort.signal, recorder.again.signal])).catch(() => undefined);
+        recorder.again = undefined;
       }
     }
   }
 
-  function tellBreak(camera: DeviceId, { failure }: Recorder, error: unknown): void {
+  function tellBreak(camera: DeviceId, recorder: Recorder, error: unknown): void {
     breaks.inc({ camera, code: error instanceof SitewardError ? error.code : 'internal' });
-    if (describe(failure) !== describe(error)) log.warn({ camera, err: error }, 'the ring has no stream');
+    if (recorder.told !== describe(error)) log.warn({ camera, err: error }, 'the ring has no stream');
+    recorder.told = describe(error);
   }
 
-  async function follow(camera: DeviceId, recorder: Recorder, url: string, onKeyFrame: () => void): Promise<void> {
+  async function follow(camera: DeviceId, recorder: Recorder, url: string, onSteady: () => void): Promise<void> {
+    let firstMono: number | undefined;
     const broken = new AbortController();
     const fail = (why: string) => broken.abort(new SitewardError('stream_failed', why));
     const noKeyFrame = setTimeout(() => fail(`no key frame came for ${noKeyFrameMs / 1000} s`), noKeyFrameMs);
@@ -196,7 +215,11 @@ export function createRings(options: RingsOptions): Rings {
         if (!picture.isKey) return;
         recorder.failure = undefined;
         noKeyFrame.refresh();
-        onKeyFrame();
+        firstMono ??= picture.mono;
+        if (picture.mono - firstMono >= steadyMs) {
+          recorder.told = undefined;
+          onSteady();
+        }
         forget(camera, recorder);
       },
     });
@@ -237,6 +260,8 @@ export function createRings(options: RingsOptions): Rings {
       const recorder = recorders.get(camera) ?? begin(camera);
       const hold = { sinceMono };
       recorder.holds.add(hold);
+      // An alarm does not wait until a camera that was away is asked again; whose password is wrong still is.
+      if (!isCode(recorder.failure, 'camera_auth')) recorder.again?.abort();
       return {
         footage: recorder.ring.between,
         get failure() {
@@ -253,6 +278,10 @@ export function createRings(options: RingsOptions): Rings {
     pictureAt: (camera, mono) => recorders.get(camera)?.ring.pictureAt(mono),
 
     review,
+
+    retry() {
+      for (const { again } of recorders.values()) again?.abort();
+    },
 
     health(): Health {
       const all = kept();

@@ -6,7 +6,7 @@ import { createRings, type Rings, type RingsOptions } from './rings.ts';
 import { createStills } from './stills.ts';
 
 /** All that is made of streams, with one ffmpeg: clips, pictures of what is past, and of now where a camera serves none. */
-export interface Streams extends Part, PictureSource, ClipSource, FrameSource, Pick<Rings, 'review'> {}
+export interface Streams extends Part, PictureSource, ClipSource, FrameSource, Pick<Rings, 'review' | 'retry'> {}
 
 export function createStreams(
   options: Omit<RingsOptions, 'ffmpeg'> & {
@@ -17,9 +17,9 @@ export function createStreams(
 ): Streams {
   const ffmpeg = createFfmpeg(options);
   const rings = createRings({ ...options, ffmpeg });
-  const { start, stop, health, review } = rings;
+  const { start, stop, health, review, retry } = rings;
   return {
-    ...{ name: 'streams', start, stop, health, review },
+    ...{ name: 'streams', start, stop, health, review, retry },
     ...createStills({ ...options, ffmpeg }),
     ...createClips({ ...options, rings, ffmpeg }),
   };

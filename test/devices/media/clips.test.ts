@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, it, type TestContext } from 'vitest';
 import { createClips } from '#devices/media/clips.ts';
@@ -42,9 +42,16 @@ interface House {
 
 async function start(
   test: TestContext,
-  options: RtspServerOptions & { preRollMs?: number; budgetBytes?: number; program?: string; mayKeep?: boolean } = {},
+  options: RtspServerOptions & {
+    preRollMs?: number;
+    budgetBytes?: number;
+    program?: string;
+    mayKeep?: boolean;
+    log?: Logger;
+  } = {},
 ): Promise<House> {
-  const { preRollMs, budgetBytes = 10_000_000, program = 'ffmpeg', mayKeep = true, ...server } = options;
+  const { preRollMs, budgetBytes = 10_000_000, program = 'ffmpeg', mayKeep = true, ...more } = options;
+  const { log = pino({ level: 'silent' }), ...server } = more;
   const dir = mkdtempSync(join(tmpdir(), 'siteward-clips-'));
   const file = join(dir, 'clip.mp4.part');
   const camera = await startRtspServer({ fps, keyFrameEvery: 10, ...server });
@@ -63,7 +70,7 @@ async function start(
     },
     ffmpeg,
     clock,
-    log: pino({ level: 'silent' }),
+    log,
     metrics,
   });
   const house: House = {
@@ -101,6 +108,14 @@ function readersOf(port: number): number[] {
 }
 
 const never = () => new AbortController().signal;
+
+/** What stands in place of ffmpeg. */
+function stub(test: TestContext, script: string): string {
+  const program = join(mkdtempSync(join(tmpdir(), 'siteward-stub-')), 'ffmpeg');
+  test.onTestFinished(() => rmSync(dirname(program), { recursive: true }));
+  writeFileSync(program, `#!/bin/sh\n${script}\n`, { mode: 0o700 });
+  return program;
+}
 
 interface Probed {
   readonly streams: { codec_name: string; codec_tag_string: string; duration: string }[];
@@ -281,6 +296,48 @@ describe.concurrent('a ring', () => {
     await house.soon(house.reach).toBe(0);
   });
 
+  it('is asked for anew at an alarm, but not with a password that was refused, and with other settings in any case', async (test) => {
+    const house = await start(test, { preRollMs: 1000, mayKeep: false });
+    const later = () => new Promise((resolve) => setImmediate(resolve));
+    house.refusal = new SitewardError('camera_unreachable', 'nobody is there');
+    house.mayKeep = true;
+    house.rings.review();
+    await house.soon(() => house.rings.health().reason).toBeDefined();
+    await later();
+    for (const code of ['camera_unreachable', 'camera_auth'] as const) {
+      house.refusal = new SitewardError(code, 'no stream');
+      const { asked } = house;
+      house.rings.hold('yard', 0).release();
+      await later();
+      expect(house.asked).toBe(asked + 1);
+    }
+    const { asked } = house;
+    house.rings.hold('yard', 0).release();
+    await later();
+    expect(house.asked).toBe(asked);
+    house.refusal = undefined;
+    house.rings.retry();
+    await house.soon(() => house.rings.health().state).toBe('ok');
+  });
+
+  it('is taken up ever later, and told of once, where the stream breaks off after each key frame', async (test) => {
+    const program = stub(
+      test,
+      'exec ffmpeg -v error -f lavfi -i testsrc=size=64x48:rate=10 -t 1 -c:v libx264 -preset ultrafast -f mpegts pipe:1',
+    );
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const house = await start(test, { preRollMs: 5000, program, log });
+    const asks: number[] = [];
+    for (let time = 1; time <= 4; time += 1) {
+      await house.soon(() => house.asked).toBe(time);
+      asks.push(clock.monotonic());
+    }
+    expect(house.rings.footage('yard', 0, clock.monotonic())).toBeDefined();
+    expect(Number(asks[3]) - Number(asks[2])).toBeGreaterThan(1900);
+    expect(lines).toHaveLength(1);
+  });
+
   it('gives the picture of a moment that is past', async (test) => {
     const house = await start(test, { preRollMs: 2000, keyFrameEvery: 40 });
     await house.soon(house.reach).toBeGreaterThan(2000);
@@ -306,10 +363,8 @@ describe.concurrent('a ring', () => {
   });
 
   it('that cannot be decoded gives no picture', async (test) => {
-    const program = join(mkdtempSync(join(tmpdir(), 'siteward-stub-')), 'ffmpeg');
-    test.onTestFinished(() => rmSync(dirname(program), { recursive: true }));
     // As ffmpeg does where nothing comes out.
-    writeFileSync(program, '#!/bin/sh\ncase "$*" in *mjpeg*) exit 0;; *) exec ffmpeg "$@";; esac\n', { mode: 0o700 });
+    const program = stub(test, 'case "$*" in *mjpeg*) exit 0;; *) exec ffmpeg "$@";; esac');
     const house = await start(test, { preRollMs: 2000, program });
     await house.soon(house.reach).toBeGreaterThan(2000);
     await expect(house.clips.frame('yard', clock.monotonic() - 1000, never())).rejects.toMatchObject({
