@@ -24,7 +24,7 @@ import type { Mapped, ReportMapping } from './dc09-mapping.ts';
 import { Openings, type OpeningsMemory } from './dc09-openings.ts';
 import { addressFilter, type Dc09PanelOptions } from './dc09-options.ts';
 import { type FrameName, Repeats } from './dc09-repeats.ts';
-import { Heard } from './heard.ts';
+import { Heard, heardKey } from './heard.ts';
 import { createHints, hourlyGate, type PanelHint } from './hints.ts';
 import type { Mapping } from './mapping.ts';
 
@@ -117,7 +117,7 @@ export class Account {
     this.#gate = hourlyGate(options.clock);
     this.#rate = rateLimit({ clock: options.clock, ...frameRate, cap: 2 });
     const { memory, clock, knowsTime } = options;
-    const key = `heard-${options.mapping.panel.id}`;
+    const key = heardKey(options.mapping.panel.id);
     this.#heard = new Heard({ key, limitMs: options.panel.supervised, memory, clock, knowsTime });
     this.#heard.listening(true);
   }

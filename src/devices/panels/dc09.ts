@@ -11,9 +11,9 @@ import { sleep, unlessAborted } from '#lib/wait.ts';
 import type { DeviceId, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { Account, type FrameResult, frameRate } from './dc09-account.ts';
 import { ReportMapping } from './dc09-mapping.ts';
-import type { OpeningsMemory } from './dc09-openings.ts';
 import { type Dc09Options, dc09Profile } from './dc09-options.ts';
 import { type Caller, type FrameAnswer, openSockets, type Sockets } from './dc09-sockets.ts';
+import { forgetRemoved, type HeardMemory } from './heard.ts';
 import { createHints, type HintDraft, type Hints, type PanelHint } from './hints.ts';
 import { createMapping } from './mapping.ts';
 import type { PanelOptions } from './options.ts';
@@ -34,7 +34,7 @@ export interface ReceiverOptions {
   readonly knowsTime: () => boolean;
   readonly timezone: () => string;
   /** Which openings were taken, over a restart. */
-  readonly memory: OpeningsMemory;
+  readonly memory: HeardMemory;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -105,6 +105,7 @@ class ReceiverPart implements Receiver {
       first = resolve;
     });
     for (const { account } of this.#accounts.values()) void account.recall();
+    void forgetRemoved(this.#options.memory, this.#options.panels);
     this.#work = this.#listen(this.#abort.signal, first);
     this.#silence = setInterval(() => this.#checkSilence(), silenceCheckMs);
     this.#silence.unref();

@@ -1,10 +1,26 @@
 import type { Clock } from '#lib/clock.ts';
 import { unlessAborted } from '#lib/wait.ts';
+import type { DeviceId } from '#site/model/index.ts';
 
 /** Where it is remembered over a restart. */
 export interface HeardMemory {
   get(key: string): Promise<string | undefined>;
   set(key: string, value: string): Promise<void>;
+  keys?(): Promise<readonly string[]>;
+  delete?(key: string): Promise<void>;
+}
+
+export const heardKey = (panel: DeviceId): string => `heard-${panel}`;
+
+/** Forgets panels that are no longer configured: the room for keys is bounded. */
+export async function forgetRemoved(
+  memory: HeardMemory | undefined,
+  panels: readonly { readonly id: DeviceId }[],
+): Promise<void> {
+  const known = new Set(panels.map(({ id }) => heardKey(id)));
+  const keys = await memory?.keys?.().catch(() => []);
+  for (const key of keys ?? [])
+    if (key.startsWith('heard-') && !known.has(key)) await memory?.delete?.(key).catch(() => {});
 }
 
 /** A disk that does not answer keeps nothing waiting (milliseconds). */

@@ -10,7 +10,7 @@ import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
-import type { HeardMemory } from './heard.ts';
+import { forgetRemoved, type HeardMemory } from './heard.ts';
 import type { PanelHint } from './hints.ts';
 import { keepLine } from './line.ts';
 import { buildPanels } from './load.ts';
@@ -124,6 +124,7 @@ class PanelPart implements Panels {
     const stop = AbortSignal.any([signal, this.#abort.signal]);
     const { connect, clock, siteSlug } = this.#options;
     for (const runner of this.#runners) void runner.recall();
+    void forgetRemoved(this.#options.memory, this.#options.panels);
     this.#lines = Promise.all([
       keepLine(
         {

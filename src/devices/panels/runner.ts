@@ -6,7 +6,7 @@ import type { PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
-import { Heard, type HeardMemory } from './heard.ts';
+import { Heard, type HeardMemory, heardKey } from './heard.ts';
 import { createHints, type HintDraft, hourlyGate, type PanelHint } from './hints.ts';
 import { shownOf } from './hold-up.ts';
 import { interpret, type Memory, withoutPending } from './interpret.ts';
@@ -68,7 +68,7 @@ export class Runner {
     this.#hints = createHints(built.options.id, options.clock);
     this.#gate = hourlyGate(options.clock);
     this.#silence = new Heard({
-      ...{ key: `heard-${built.options.id}`, limitMs: staleMs(built), clock: options.clock },
+      ...{ key: heardKey(built.options.id), limitMs: staleMs(built), clock: options.clock },
       ...{ memory: options.memory, knowsTime: options.knowsTime ?? (() => false) },
     });
     const zones = built.options.zones ?? {};

@@ -649,6 +649,19 @@ describe('supervision', () => {
     expect(values).toHaveLength(1);
   });
 
+  it('of a panel that was removed is forgotten', async () => {
+    const kept = new Map(['heard-main', 'heard-gone', 'opening-1'].map((name) => [name, '{}']));
+    const memory: ReceiverOptions['memory'] = {
+      get: async (name) => kept.get(name),
+      set: async (name, value) => void kept.set(name, value),
+      keys: async () => [...kept.keys()],
+      delete: async (name) => void kept.delete(name),
+    };
+    await receiving({ memory });
+    await until(() => kept.size < 3, 'the forgetting');
+    expect([...kept.keys()]).toEqual(['heard-main', 'opening-1']);
+  });
+
   it('is not written for the silence between the calls of a panel that is there', async () => {
     const names: string[] = [];
     const memory: ReceiverOptions['memory'] = {
