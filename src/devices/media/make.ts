@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { isWholeMp4 } from '#lib/mp4.ts';
+import { createTurns } from '#lib/turns.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import type { MediaItem } from '#site/model/index.ts';
 import type { ClipSource, FrameSource, PictureSource } from './ports.ts';
@@ -26,8 +27,8 @@ export interface MakeOptions {
 
 const snapshotDeadlineMs = 10_000;
 const retryAfterMs = 1000;
-/** Longer than stopping takes: then the picture stays planned, and the next start takes it. */
-const camerasStoppedMs = 5000;
+/** Longer than stopping takes: then the picture or clip stays planned, and the next start makes it. */
+const stoppedMs = 5000;
 /** After its last moment a clip is waited for as long as others may be before it. */
 const clipDeadlineMs = 120_000;
 /** A minute of a main stream; the sub stream of a clip needs a tenth. */
@@ -37,6 +38,9 @@ const clipBytes = 64_000_000;
 export type Make = (of: MediaItem & Place, eventMono: number, signal: AbortSignal) => Promise<Made>;
 
 export function createMake({ pictures, streams, clips, spool, onTaken, clock }: MakeOptions): Make {
+  /** One camera is asked for one picture at a time. */
+  const inTurn = createTurns();
+
   /** With a second try after a passing failure. */
   async function snapshot(camera: string, signal: AbortSignal): Promise<Uint8Array> {
     const once = () =>
@@ -45,9 +49,8 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
       return (await once()).bytes;
     } catch (error) {
       // A wrong password does not get better by trying; it only locks the account.
-      if (error instanceof SitewardError && error.code === 'camera_auth') throw error;
-      const stopped = error instanceof SitewardError && error.code === 'stopped';
-      await sleep(stopped ? camerasStoppedMs : retryAfterMs, signal);
+      if (isCode(error, 'camera_auth')) throw error;
+      await sleep(isCode(error, 'stopped') ? stoppedMs : retryAfterMs, signal);
       return (await once()).bytes;
     }
   }
@@ -65,7 +68,7 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
           ).catch(() => undefined)
         : undefined;
     signal.throwIfAborted();
-    const bytes = past?.bytes ?? (await snapshot(camera, signal));
+    const bytes = past?.bytes ?? (await inTurn(camera, () => snapshot(camera, signal)));
     if (past === undefined && of.silent !== true) onTaken?.(camera, clock.wall());
     const stored = await spool.write(of, bytes);
     return offsetMs < 0 && past === undefined
@@ -80,7 +83,12 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
     const stored = await spool.take(of, async (to) => {
       const order = { camera: of.camera, startMono, endMono, to, maxBytes: clipBytes };
       const work = (timely: AbortSignal) => streamsOf().clip(order, timely);
-      ({ startedMono } = await withDeadline(deadlineMs, signal, work, 'the clip'));
+      const once = () => withDeadline(deadlineMs, signal, work, 'the clip');
+      ({ startedMono } = await once().catch(async (error: unknown) => {
+        if (!isCode(error, 'stopped')) throw error;
+        await sleep(stoppedMs, signal);
+        return once();
+      }));
       await checkWhole(to);
     });
     return { ...stored, note: beginning(startedMono - eventMono) };

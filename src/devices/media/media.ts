@@ -68,8 +68,6 @@ export function createMedia(
   /** Work under way, and whether it may be known of. */
   const jobs = new Map<Promise<void>, boolean>();
   let clipsUnderWay = 0;
-  /** The end of each camera's line of pictures. */
-  const lines = new Map<string, Promise<void>>();
   /** Of the last picture, and of the last clip. */
   const problems = new Map<'picture' | 'clip', string>();
   /** What lay in the folder at the start has been counted. */
@@ -85,28 +83,18 @@ export function createMedia(
     void tracked.finally(() => jobs.delete(tracked));
   }
 
-  /** Queues a picture behind the others of its camera; what comes from its stream waits for nothing. */
-  function enqueue(job: CaptureJob, item: MediaItem, eventMono: number): Promise<void> {
-    if (isClip(item)) {
-      clipsUnderWay += 1;
-      return take(job, item, eventMono).finally(() => {
-        clipsUnderWay -= 1;
-      });
-    }
-    if (item.offsetMs < 0) return take(job, item, eventMono);
-    const before = lines.get(item.camera) ?? Promise.resolve();
-    const mine = before.then(() => take(job, item, eventMono));
-    const settled = mine.catch(() => undefined);
-    lines.set(item.camera, settled);
-    void settled.then(() => {
-      if (lines.get(item.camera) === settled) lines.delete(item.camera);
+  async function enqueue(job: CaptureJob, item: MediaItem, eventMono: number): Promise<void> {
+    if (!isClip(item)) return take(job, item, eventMono);
+    clipsUnderWay += 1;
+    return take(job, item, eventMono).finally(() => {
+      clipsUnderWay -= 1;
     });
-    return mine;
   }
 
   async function take(job: CaptureJob, item: MediaItem, eventMono: number): Promise<void> {
     const dueMono = eventMono + item.offsetMs;
-    await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
+    // A clip at once: what it begins with may be forgotten the next moment, as with a duress code that disarms.
+    if (!isClip(item)) await sleep(Math.max(0, dueMono - clock.monotonic()), abort.signal);
     const outcome = await made(job, item, eventMono);
     if (job.silent !== true) {
       if (!isClip(item)) metrics.took(Math.max(0, clock.monotonic() - Math.max(dueMono, eventMono)));
@@ -177,11 +165,11 @@ export function createMedia(
     // A second picture would take the place of the first, whose size and hash are on record.
     if (fresh?.has(row.seq) === true) return true;
     const age = clock.wall() - row.eventWall;
-    if (age < 0 || age >= (row.kind === 'snapshot' ? lateMs : clips[row.kind] / 2)) return false;
+    const late = age - Math.max(0, row.offsetMs);
+    if (age < 0 || late >= (row.kind === 'snapshot' ? lateMs : clips[row.kind] / 2)) return false;
     const job = { ...row, items: [row], committed: Promise.resolve() };
-    const now = clock.monotonic();
-    // A picture is of now; a clip of what is still to come of it, the greater part.
-    const work = isClip(row) ? enqueue(job, row, now - age) : enqueue(job, { ...row, offsetMs: 0 }, now);
+    // A picture whose moment is over is of now; a clip of what is still to come of it, the greater part.
+    const work = enqueue(job, row, clock.monotonic() - age);
     run(work, row.silent);
     return true;
   }

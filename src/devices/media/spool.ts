@@ -4,6 +4,7 @@ import { mkdir, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { syncFolder, takeDurably, writeDurably } from '#lib/durable-file.ts';
+import { createTurns } from '#lib/turns.ts';
 import type { Lane, MediaItem } from '#site/model/index.ts';
 import { givingWay, type Shelved } from './budget.ts';
 import { createKept } from './kept.ts';
@@ -35,7 +36,10 @@ export interface Spool {
    * is not enough.
    */
   write(of: Place, bytes: Uint8Array): Promise<Stored>;
-  /** Lends the path of a part file while `work` writes a clip there, and takes it in as `write` does. */
+  /**
+   * Lends the path of a part file while `work` writes a clip there, and takes it in as `write` does. The work begins before
+   * this returns.
+   */
   take(of: Place, work: (part: string) => Promise<void>): Promise<Stored>;
   remove(file: string): Promise<void>;
   /** The cloud has it. */
@@ -84,8 +88,8 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   const shelf = new Map<string, Shelved>();
   /** Names whose bytes count no more, of files that give way and are not gone yet. */
   const leaving = new Set<string>();
-  /** The end of each name's line of moves and removals. */
-  const turns = new Map<string, Promise<void>>();
+  /** Several may want to be rid of the same file, or to keep it; it counts once. */
+  const inTurn = createTurns();
 
   const sizeOf = (name: string): Promise<number | undefined> =>
     stat(join(dir, name)).then(
@@ -95,17 +99,6 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
 
   /** A folder too, by whoever made it: nothing in here is anybody's but ours. */
   const discard = (name: string): Promise<void> => rm(join(dir, name), { recursive: true, force: true });
-
-  /** Several may want to be rid of the same one, or to keep it; it counts once. */
-  function inTurn(name: string, work: () => Promise<void>): Promise<void> {
-    const mine = (turns.get(name) ?? Promise.resolve()).then(work);
-    const settled = mine.catch(() => undefined);
-    turns.set(name, settled);
-    void settled.then(() => {
-      if (turns.get(name) === settled) turns.delete(name);
-    });
-    return mine;
-  }
 
   async function removeNow(name: string): Promise<void> {
     const bytes = (await sizeOf(name)) ?? 0;
@@ -211,8 +204,9 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       const file = nameOf(of);
       const part = `${file}.part`;
       try {
-        await mkdir(dir, { recursive: true, mode: 0o700 });
+        const folder = mkdir(dir, { recursive: true, mode: 0o700 }).catch(() => undefined);
         await work(join(dir, part));
+        await folder;
         const found = await inspect(part);
         if (found === undefined) throw new SitewardError('stream_failed', 'the clip is empty');
         const gone = await put(of, found.bytes, (path) => takeDurably(path, join(dir, part)));

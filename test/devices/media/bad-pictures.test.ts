@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -34,6 +35,8 @@ async function start(pictures: PictureSource, spool = dir): Promise<Media> {
     clips: { short_mp4: 100, event_mp4: 100 },
     streams: {
       async clip({ to, startMono }) {
+        // As all clips, not at once.
+        await pause(100);
         await writeFile(to, tinyClip(900_000));
         return { startedMono: startMono };
       },

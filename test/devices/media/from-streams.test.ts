@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   type ClipOrder,
   type ClipSource,
@@ -34,6 +34,7 @@ beforeEach(() => {
   [outcomes, planned, asked, metrics] = [[], [], 0, new Registry()];
 });
 afterEach(async () => {
+  vi.useRealTimers();
   await media?.stop();
   rmSync(dir, { recursive: true, force: true });
 });
@@ -41,12 +42,17 @@ afterEach(async () => {
 const lengths = { short_mp4: 400, event_mp4: 1000 };
 const noFrame = () => Promise.reject(new SitewardError('stream_failed', 'no ring holds that moment'));
 
-async function start(streams: Partial<ClipSource & FrameSource>, budgetBytes = 1_000_000): Promise<Media> {
+async function start(
+  streams: Partial<ClipSource & FrameSource>,
+  budgetBytes = 1_000_000,
+  meanwhile: () => Promise<void> = async () => undefined,
+): Promise<Media> {
   media = createMedia({
     ...{ dir, budgetBytes, keepMs: 0, clips: lengths },
     pictures: {
       snapshot: async () => {
         asked += 1;
+        await meanwhile();
         return { bytes: Buffer.from('of now'), mime: 'image/jpeg' };
       },
     },
@@ -186,6 +192,45 @@ describe('a clip', () => {
     },
   );
 
+  it('holds what came before it at the decision already, since a disarm in the same moment forgets it', async () => {
+    const orders: ClipOrder[] = [];
+    const one = await start({
+      clip: async (order) => {
+        orders.push(order);
+        return writes()(order);
+      },
+    });
+    one.capture(job(7, item(0, 'short_mp4', -5000)));
+    expect(orders).toHaveLength(1);
+  });
+
+  it('stays planned for the next start where its streams are stopped before it, and is made where they come back', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    let tries = 0;
+    const one = await start({
+      clip: async () => {
+        tries += 1;
+        throw new SitewardError('stopped', 'streams is not running');
+      },
+    });
+    one.capture(job(1, item(0, 'short_mp4')));
+    await vi.advanceTimersByTimeAsync(4000);
+    await one.stop();
+    expect([tries, outcomes]).toEqual([1, []]);
+    metrics = new Registry();
+    const next = await start({
+      clip: async (order) => {
+        tries += 1;
+        if (tries === 2) throw new SitewardError('stopped', 'streams is not running');
+        return writes()(order);
+      },
+    });
+    next.capture(job(2, item(0, 'short_mp4')));
+    await vi.advanceTimersByTimeAsync(6000);
+    vi.useRealTimers();
+    await expect.poll(() => outcomes).toMatchObject([{ seq: 2, state: 'ready' }]);
+  });
+
   it('is refused with the reason when too many are being made; pictures are not', async () => {
     const one = await start({ clip: () => new Promise(() => undefined) });
     for (let seq = 1; seq <= 17; seq += 1) one.capture(job(seq, item(0, 'short_mp4')));
@@ -247,6 +292,16 @@ describe('after a restart', () => {
     expect(one.health().facts).toMatchObject({ spoolBytes: footage.length });
   });
 
+  it('a picture of the moment before is one of now that says so, and one that is still due has its moment', async () => {
+    const eventWall = clock.wall() - 5000;
+    planned = [-1000, 5600].map((offsetMs, index) => row({ index, kind: 'snapshot', offsetMs, eventWall }));
+    await start({});
+    await expect.poll(() => outcomes).toHaveLength(2);
+    expect(outcomes).toMatchObject([{ index: 0, note: expect.stringContaining('after the event') }, { index: 1 }]);
+    expect(outcomes[1]).not.toHaveProperty('note');
+    expect(outcomes[1]?.at).toBeGreaterThanOrEqual(eventWall + 5500);
+  });
+
   it('a clip that is being made when siteward stops stays planned', async () => {
     const one = await start({ clip: () => new Promise(() => undefined) });
     one.capture(job(1, item(0, 'short_mp4')));
@@ -273,6 +328,20 @@ describe('a picture of the moment before', () => {
     expect(readFileSync(one.path('1-1.jpg'), 'utf8')).toBe('of before');
     expect(moments[0]).toBeLessThanOrEqual(-1000);
     expect(asked).toBe(0);
+  });
+
+  it('is taken in the camera’s turn where it is one of now', async () => {
+    let [together, most] = [0, 0];
+    await start({ frame: noFrame }, 1_000_000, async () => {
+      together += 1;
+      most = Math.max(most, together);
+      await pause(50);
+      together -= 1;
+    });
+    media?.capture(job(1, item(0, 'snapshot'), item(1, 'snapshot', -1000)));
+    media?.capture(job(2, item(0, 'snapshot', -1000)));
+    await expect.poll(() => outcomes).toHaveLength(3);
+    expect([asked, most]).toEqual([3, 1]);
   });
 
   it('is one of now where nothing was recorded, and the row says so', async () => {

@@ -201,7 +201,7 @@ describe('media', () => {
     const one = await start(async () => Buffer.alloc(600), 1000);
     one.capture(job(1, [item(0), item(1)]));
     await expect.poll(() => outcomes.length).toBe(2);
-    expect(outcomes.map((outcome) => outcome.state)).toEqual(['ready', 'failed']);
+    expect(outcomes.toSorted((a, b) => a.index - b.index)).toMatchObject([{ state: 'ready' }, { state: 'failed' }]);
     await one.discard('1-0.jpg');
     one.capture(job(2, [item(0)]));
     await expect.poll(() => outcomes.length).toBe(3);
