@@ -3,7 +3,7 @@ import { chown, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
 import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import { deviceAddress, hostAndPort } from './camera-address.ts';
@@ -49,7 +49,7 @@ export async function add(address: string, options: AddOptions): Promise<ExitCod
   const url = deviceAddress(address);
   const site = openSiteFile(options.config);
   refuseTaken(site, url, options);
-  const password = await cameraPassword(options);
+  const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket);
   const { id, name, zone, zoneType, partition, nvr } = options;
@@ -134,10 +134,19 @@ export async function look(about: {
   const progress = setInterval(() => console.error(waiting), progressMs);
   try {
     return await inspectDevice({ ...about, clock: systemClock(), signal: AbortSignal.timeout(inspectMs) });
+  } catch (error) {
+    if (isCode(error, 'camera_unreachable')) console.error(unreached);
+    if (isCode(error, 'camera_auth')) console.error(notLetIn);
+    throw error;
   } finally {
     clearInterval(progress);
   }
 }
+
+const unreached =
+  'Check power, cable, address and port; "siteward camera test ADDRESS" tries the usual ports and says what to do';
+const notLetIn =
+  'Many cameras lock the account after a few more tries: be sure of the password before the next one; "siteward camera test ADDRESS --user NAME" says what else it may be';
 
 /** Only a certificate that nobody vouches for must be named. */
 export const fingerprintOf = ({ certificate }: Inspected): { readonly tls_fingerprint?: string } =>

@@ -68,7 +68,10 @@ async function report({ devices }: Discovery, options: DiscoverOptions, asked: b
   if (devices.length === 0) return console.log(nothingFound(asked));
   console.log(table([titles, ...devices.map((device) => rowOf(device, known.of(device)))]));
   const open = devices.find((device) => known.of(device) === undefined && device.url !== undefined);
-  if (open !== undefined) console.log(`\nLook at one: siteward camera test ${printable(open.url ?? '')}`);
+  if (open !== undefined) {
+    const user = open.passwordNeeded === false ? '' : ' --user NAME';
+    console.log(`\nLook at one: siteward camera test ${printable(open.url ?? '')}${user}`);
+  }
   if (devices.some(({ answers }) => !answers))
     console.log(
       '"no answer" behind a device: it was seen, but ONVIF did not answer there; is ONVIF switched on in it?',

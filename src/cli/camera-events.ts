@@ -13,7 +13,12 @@ const everyMs = 1000;
 export async function events(id: string, options: { forMs: number; json: boolean; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
   const until = performance.now() + options.forMs;
-  if (!options.json) console.error(`siteward: what ${id} says, for ${Math.round(options.forMs / 1000)} s`);
+  if (!options.json)
+    console.error(
+      options.forMs === 0
+        ? `siteward: what ${id} said last`
+        : `siteward: what ${id} says, for ${Math.round(options.forMs / 1000)} s`,
+    );
   for (let after = 0; ; ) {
     const signal = AbortSignal.timeout(10_000);
     const answer = answered(await control.client.cameraEvents({ params: { id }, query: { after }, signal }));

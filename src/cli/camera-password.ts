@@ -1,8 +1,10 @@
 import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
 import { hiddenTerminal } from './ask-code.ts';
 import { pipedLines } from './piped-code.ts';
+import { printable } from './table.ts';
 import { withFile } from './user-file.ts';
 
 export interface PasswordOptions {
@@ -13,17 +15,18 @@ export interface PasswordOptions {
 
 /**
  * The password of the camera's user: from a file, from standard input, or asked for without being shown. Undefined without
- * a user. Throws `no_terminal`, `file_unusable` and `code_refused`; no message repeats it.
+ * a user. `place` is said where it is asked for. Throws `no_terminal`, `file_unusable` and `code_refused`; no message repeats it.
  */
-export async function cameraPassword({
-  user,
-  passwordFile,
-  passwordStdin,
-}: PasswordOptions): Promise<Secret | undefined> {
+export async function cameraPassword(
+  { user, passwordFile, passwordStdin }: PasswordOptions,
+  place: string,
+): Promise<Secret | undefined> {
   if (user === undefined) return undefined;
   if (passwordFile !== undefined) {
-    const text = await withFile(passwordFile, () => readFile(passwordFile, 'utf8'));
-    return asPassword(text.replace(/\r?\n$/, ''), passwordFile);
+    // Whole: npm runs this in the folder of the package, which need not be that of who typed a name alone.
+    const path = resolve(passwordFile);
+    const text = await withFile(path, () => readFile(path, 'utf8'));
+    return asPassword(text.replace(/\r?\n$/, ''), path);
   }
   if (passwordStdin) {
     const [line = '', ...more] = await pipedLines(1);
@@ -36,7 +39,10 @@ export async function cameraPassword({
       'no_terminal',
       'there is no terminal to ask on; say --password-file FILE or --password-stdin',
     );
-  return asPassword(utf8(await terminal.ask(`password of ${user}`)), 'what was typed');
+  return asPassword(
+    utf8(await terminal.ask(`password of user ${printable(user)} at ${printable(place)}`)),
+    'what was typed',
+  );
 }
 
 /** What was read byte by byte. */

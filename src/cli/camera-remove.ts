@@ -1,4 +1,5 @@
 import { parseConfig, removeEntry } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
 import { agreed } from './api-consent.ts';
 import { finish, refused } from './camera-add.ts';
 import {
@@ -29,9 +30,10 @@ export async function remove(id: string, options: RemoveOptions): Promise<ExitCo
   const before = writtenEntry(site, place);
   if (!options.yes) {
     const answer = await agreed(`Remove the ${place.kind} ${id} from ${site.file}?`);
-    if (answer !== 'yes') {
-      console.error(`siteward: ${answer === 'no' ? 'nothing was changed' : 'nobody is there to be asked; say --yes'}`);
-      return answer === 'no' ? exitCodes.failure : exitCodes.usage;
+    if (answer === 'nobody to ask') throw new SitewardError('no_terminal', 'nobody is there to be asked; say --yes');
+    if (answer === 'no') {
+      console.error('siteward: nothing was changed');
+      return exitCodes.failure;
     }
   }
   const text = removeEntry(site.text, place.section, place.index);

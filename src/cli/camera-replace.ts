@@ -40,7 +40,7 @@ export async function replace(id: string, address: string, options: ChangeOption
   );
   refuseAddress(other?.id, url);
   const before = writtenEntry(site, place);
-  const password = await cameraPassword(options);
+  const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket, id);
   const secretFile = password === undefined ? undefined : await freeSecretFile(site, id, password);

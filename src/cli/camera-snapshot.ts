@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { withFile } from './user-file.ts';
+import { unusable, withFile } from './user-file.ts';
 
 /** Longer than the camera may take (10 s) and who asks it (11 s). */
 const patienceMs = 15_000;
@@ -18,7 +18,10 @@ export async function snapshot(
   const call = { params: { id }, signal: AbortSignal.timeout(patienceMs), deadlineMs: patienceMs };
   const { body } = answered(await control.client.cameraSnapshot(call));
   await withFile(options.out, async () => {
-    const file = await open(options.out, options.force ? 'w' : 'wx', 0o600);
+    const file = await open(options.out, options.force ? 'w' : 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+      throw unusable(`${options.out} is there already; name another file, or replace it with --force`);
+    });
     try {
       await file.writeFile(body);
     } finally {

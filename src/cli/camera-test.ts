@@ -54,7 +54,7 @@ async function deviceOf(
   const { user } = options;
   if (user === undefined && (options.passwordFile !== undefined || options.passwordStdin))
     throw new SitewardError('request_invalid', 'a password needs its user: say --user');
-  const password = await cameraPassword(options);
+  const password = await cameraPassword(options, options.target);
   const given = user === undefined ? {} : { username: user, password };
   if (configured !== undefined) return { ...configured.device(user === undefined), ...given };
   const [target, ...others] = readTargets([options.target]);

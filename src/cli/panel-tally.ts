@@ -1,5 +1,6 @@
 import type { Note, Verdict } from '#devices/panels/index.ts';
 import { percent } from './panel-text.ts';
+import { counted } from './table.ts';
 
 /** Unknown values that are named in a summary, and examples of each. */
 const fieldCap = 32;
@@ -36,7 +37,7 @@ export function createTally() {
     lines(): string[] {
       const { matched, understood, silent, not_understood: not, unmatched, unknown: fields } = this.summary();
       return [
-        `${matched} messages belong to the profile: ${understood} understood, ${not} not (${percent(understood, understood + not)}), ${silent} say nothing about the panel; ${unmatched} are not for it`,
+        `${counted(matched, 'message')} ${matched === 1 ? 'belongs' : 'belong'} to the profile: ${understood} understood, ${not} not (${percent(understood, understood + not)}), ${silent} say nothing about the panel; ${unmatched} are not for it`,
         ...fields.map(({ topic, field, values }) => `unknown value of ${field} on ${topic}: ${values.join(', ')}`),
       ];
     },

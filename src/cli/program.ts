@@ -136,7 +136,15 @@ function buildProgram(done: (code: number) => void): Command {
     .helpOption(false)
     .allowUnknownOption()
     .action(async (_args, _options, command: Command) => done(await (await import('./api.ts')).api(command.args)));
+  for (const verb of program.commands) pointToHelp(verb, program.name());
   return program;
+}
+
+/** After wrong usage each verb points to its own help. */
+function pointToHelp(verb: Command, parents: string): void {
+  const name = `${parents} ${verb.name()}`;
+  verb.showHelpAfterError(`Run "${name} --help" for what there is.`);
+  for (const below of verb.commands) pointToHelp(below, name);
 }
 
 const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];

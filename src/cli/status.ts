@@ -3,7 +3,7 @@ import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { partitionLines } from './status-partitions.ts';
-import { formatSpan, printable, table } from './table.ts';
+import { counted, formatSpan, printable, table } from './table.ts';
 
 /** `siteward status`: the status document for people, or as it is with `--json`. */
 export async function status(options: { json: boolean; socket: string }): Promise<ExitCode> {
@@ -64,7 +64,7 @@ function zonesLine(zones: StatusDocument['zones']): string {
   const notes = Object.entries(lists).flatMap(([what, numbers]) =>
     numbers.length === 0 ? [] : [`${zoneWords[what] ?? what}: ${numbers.map(printable).join(' ')}`],
   );
-  return `${total} zones${notes.length === 0 ? ', all closed' : `; ${notes.join('; ')}`}`;
+  return `${counted(total, 'zone')}${notes.length === 0 ? ', all closed' : `; ${notes.join('; ')}`}`;
 }
 
 function outboxLine({ outbox }: StatusDocument): string {
@@ -115,7 +115,7 @@ const troubleRow = (trouble: StatusDocument['troubles'][number]): string[] => [
   [trouble.device, trouble.partition, trouble.zone && `zone ${trouble.zone}`].filter(Boolean).join(' '),
   `since ${trouble.since}`,
   [
-    trouble.losses === undefined ? '' : `unstable, lost ${trouble.losses} times`,
+    trouble.losses === undefined ? '' : `unstable, lost ${counted(trouble.losses, 'time')}`,
     trouble.reported === undefined ? '' : reportedText(trouble.reported),
   ]
     .filter((text) => text !== '')
@@ -128,6 +128,6 @@ const reportedText = ({ code, number, term }: NonNullable<StatusDocument['troubl
 const hintRow = (hint: StatusDocument['hints'][number]): string[] => [
   hint.device,
   hint.about,
-  `${hint.count} times`,
+  counted(hint.count, 'time'),
   hint.values.length === 0 ? hint.text : `${hint.text} (${hint.values.join(', ')})`,
 ];

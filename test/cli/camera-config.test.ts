@@ -144,6 +144,7 @@ describe('add', () => {
     expect(ran).toMatchObject({ code: 77, out: '' });
     expect(ran.err).toMatch(/does not let siteward in.*\(camera_auth\)/);
     expect(ran.err).not.toContain('wrong');
+    expect(ran.err).toContain('lock the account');
     expect(counts.refusals).toBeGreaterThan(0);
     expect(counts.refusals).toBeLessThanOrEqual(2);
     expect(text()).toBe(untouched());
@@ -207,6 +208,20 @@ describe('add', () => {
   test('a camera that nobody answers at is not added', async () => {
     const ran = await run(['add', '127.0.0.1:9', '--id', 'yard', '--config', file]);
     expect(ran).toMatchObject({ code: 69, err: expect.stringContaining('camera_unreachable') });
+    expect(ran.err).toContain('siteward camera test ADDRESS');
+    const unread = await run([
+      'add',
+      '127.0.0.1:9',
+      '--id',
+      'yard',
+      '--config',
+      file,
+      '--user',
+      'u',
+      '--password-file',
+      'pw1',
+    ]);
+    expect(unread.err).toContain(`${process.cwd()}/pw1 cannot be used`);
     expect(text()).toBe(untouched());
   });
 
@@ -419,7 +434,10 @@ describe('remove', () => {
   });
 
   test('nobody to ask, nothing done; what is not there is not found', async () => {
-    expect(await run(removing('gate'))).toMatchObject({ code: 2, err: expect.stringContaining('say --yes') });
+    expect(await run(removing('gate'))).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/say --yes \(no_terminal\)/),
+    });
     expect(await run(removing('gone', '--yes'))).toMatchObject({ code: 66 });
     expect(text()).toBe(untouched());
   });

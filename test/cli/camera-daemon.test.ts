@@ -108,7 +108,7 @@ test('a picture is taken where the setting allows one, and each is in the audit 
   expect(await one('yard')).toHaveProperty('last_picture');
   expect(await run(['snapshot', 'yard', '--out', file])).toMatchObject({
     code: 1,
-    err: expect.stringContaining('is there already'),
+    err: expect.stringContaining('replace it with --force'),
   });
   expect(await run(['snapshot', 'lobby', '--out', `${file}2`])).toMatchObject({ code: 65 });
   await siteward(['disarm', 'p1', '--code-stdin', '--socket', site.socket], {}, code);

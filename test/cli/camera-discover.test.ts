@@ -78,8 +78,12 @@ describe('siteward camera discover', () => {
       'yard',
     ]);
     expect(rows).toContainEqual([hall.url, 'Example', '007', 'H [31mall', '?', 'none', '-']);
-    expect(out).toContain(`siteward camera test ${hall.url}`);
+    expect(out).toMatch(new RegExp(`siteward camera test ${hall.url}$`, 'm'));
     expect(err).toContain('asking on lo for 1 s');
+
+    const empty = configuration('[]');
+    const wanting = await siteward(['camera', 'discover', yard.url, '--for', '1s', '--config', empty]);
+    expect(wanting.out).toContain(`siteward camera test ${yard.url} --user NAME`);
 
     const json = await siteward([...args, '--json']);
     expect(lines(json.out).map((line) => JSON.parse(line))).toContainEqual(

@@ -210,6 +210,7 @@ describe('siteward camera test', () => {
     const { code, document } = await tested([`127.0.0.1:${port}`]);
     expect({ code, url: document.url }).toEqual({ code: 69, url });
     expect(document.steps).toMatchObject([{ step: 'reach', result: 'failed', code: 'camera_unreachable' }]);
+    expect(document.steps[0]?.text).toContain('8000, 8080, 2020, 8899');
   });
 
   it('shows the certificate of an https camera, and sends nothing to one with another than the configured', async () => {

@@ -118,15 +118,16 @@ test('run refuses a file that was never good with 78, and names the mistake', as
 });
 
 test.each([
-  ['an unknown verb', ['chekc']],
-  ['an unknown option', ['check', '--jsno']],
-  ['too many arguments', ['check', 'a', 'b']],
-  ['a limit out of range', ['events', '--limit', '0']],
-  ['an unknown class', ['events', '--class', 'nonsense']],
-])('%s is wrong usage, 2', async (_name, args) => {
+  ['an unknown verb', ['chekc'], 'siteward --help'],
+  ['an unknown option', ['check', '--jsno'], 'siteward check --help'],
+  ['too many arguments', ['check', 'a', 'b'], 'siteward check --help'],
+  ['a limit out of range', ['events', '--limit', '0'], 'siteward events --help'],
+  ['an unknown class', ['events', '--class', 'nonsense'], 'siteward events --help'],
+  ['a missing option below a verb', ['camera', 'snapshot', 'yard'], 'siteward camera snapshot --help'],
+])('%s is wrong usage, 2', async (_name, args, help) => {
   const { code, err } = await siteward(args);
   expect(code).toBe(2);
-  expect(err).toContain('siteward --help');
+  expect(err).toContain(`"${help}"`);
 });
 
 test('help and version are 0', async () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { printable } from '../../src/cli/table.ts';
+import { counted, printable } from '../../src/cli/table.ts';
 
 it.each([
   ['colours and the cursor', 'Ya\u001b[31mrd\u001b[2K', 'Yard'],
@@ -8,4 +8,8 @@ it.each([
   ['nothing else', 'T\u00fcr \u05d3\u05dc\u05ea', 'T\u00fcr \u05d3\u05dc\u05ea'],
 ])('a name from a device cannot change %s on the terminal', (_, text, shown) => {
   expect(printable(text)).toBe(shown);
+});
+
+it('one is no plural', () => {
+  expect([counted(1, 'zone'), counted(2, 'zone'), counted(0, 'message')]).toEqual(['1 zone', '2 zones', '0 messages']);
 });

@@ -255,7 +255,10 @@ export function createDevice(options: {
     }
     if (pardons > 0 && (clock.unset || options.clock.monotonic() < startUntil)) {
       pardons -= 1;
-      latch.rest('it seems to have just started', startRestMs);
+      latch.rest(
+        'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera test" tells',
+        startRestMs,
+      );
       throw latch.error();
     }
     authenticated = false;

@@ -106,12 +106,14 @@ async function reached(url: URL, options: ExamineOptions): Promise<boolean> {
     name: 'reach',
     result: 'failed',
     code: 'camera_unreachable',
-    text: `${host} takes no connection at port ${port}`,
+    text: `${host} takes no connection at port ${port}${places.length > 0 ? '' : `, nor at the other usual ones: ${otherPorts(port)}`}`,
     advice: unreachableAdvice(found?.place.url, places.length > 0),
     facts: { ...facts, found: found?.place.url ?? null },
   });
   return false;
 }
+
+const otherPorts = (but: number): string => usualPorts.flatMap(({ port }) => (port === but ? [] : [port])).join(', ');
 
 const portOf = ({ port, protocol }: URL): number => (port !== '' ? Number(port) : protocol === 'https:' ? 443 : 80);
 
