@@ -2,6 +2,7 @@ import { dc09Profile } from '#devices/panels/options.ts';
 import type { ConfigDocument } from './document.ts';
 import { at, type Entry, items, members, repeated } from './entries.ts';
 import type { Problem } from './problem.ts';
+import type { Settings } from './schema.ts';
 
 const bridgeKeys = ['vars', 'overrides', 'stale_after', 'code'] as const;
 
@@ -22,6 +23,14 @@ export function dc09Checks(document: ConfigDocument): Problem[] {
     ...sameAccounts(document, calling),
   ];
 }
+
+/** What is no mistake and yet dangerous: whoever reaches the receiver can say that the site was opened. */
+export const unkeyed = ({ panels }: Settings): readonly string[] =>
+  panels
+    .filter(({ profile, dc09 }) => profile === dc09Profile && dc09?.key === undefined)
+    .map(
+      ({ id }) => `panel ${id}: without dc09.key anybody on the network can report an opening of it (docs/panels.md)`,
+    );
 
 function ofPanel(document: ConfigDocument, { path }: Entry, receiver: Entry): Problem[] {
   const idle = [

@@ -4,6 +4,7 @@ import { SitewardError } from '#errors.ts';
 import type { Redactor, Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
 import { crossChecks } from './cross-checks.ts';
+import { unkeyed } from './dc09-checks.ts';
 import { parseConfig } from './document.ts';
 import { problemsOf } from './issues.ts';
 import { ConfigError, formatProblem, inFileOrder, type Problem } from './problem.ts';
@@ -96,7 +97,11 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
   const degrade = environment.unreadableSecrets === 'degrade';
   if (!degrade) problems.push(...resolved.unreadable);
   problems.push(...codeProblems(resolved.settings, resolved.unreadable, document));
-  const warnings = [...resolved.warnings, ...(degrade ? resolved.unreadable.map(formatProblem) : [])];
+  const warnings = [
+    ...resolved.warnings,
+    ...unkeyed(resolved.settings),
+    ...(degrade ? resolved.unreadable.map(formatProblem) : []),
+  ];
   const others = environment.alsoCheck?.(resolved.settings) ?? [];
   problems.push(...others.map(({ path, message }) => document.problem([...path], { message })));
   if (problems.length > 0) return { problems: problems.sort(inFileOrder), warnings };

@@ -158,7 +158,7 @@ describe('a refusal is told with what to do, and with exit code 65', () => {
       'a panel without such a command',
       ['disarm', 'p2'],
       { code: 'NOT_ALLOWED', field: 'profile' },
-      `disarm: refused: the profile of its panel has no command for this ("siteward panel list" shows which each has); disarm at the panel's own keypad (NOT_ALLOWED)`,
+      `disarm: refused: the profile of its panel has no command for this ("siteward panel list" shows which each has; sia-dc09 has none); disarm at the panel's own keypad (NOT_ALLOWED)`,
     ],
     ['a panel that did not take it', ['arm', 'p2'], { code: 'NOT_ALLOWED', field: 'panel' }, 'Use its own keypad'],
     [

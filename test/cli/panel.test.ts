@@ -34,7 +34,7 @@ beforeAll(() => {
   mkdirSync(join(folder, 'panels'));
   writeFileSync(join(folder, 'panels/mine.json'), JSON.stringify(mine));
   writeFileSync(join(folder, 'panels/broken.json'), JSON.stringify({ ...mine, id: 'broken', in: [] }));
-  writeFileSync(join(folder, 'panels/torn.json'), '{ "id": "torn",');
+  writeFileSync(join(folder, 'panels/torn.json'), '{ "id": "torn",\n  "title": "x",, }');
   writeFileSync(join(folder, 'panels/pai.json'), JSON.stringify({ ...mine, id: 'pai' }));
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +67,7 @@ describe('siteward panel list', () => {
     expect(find('mine')).toMatchObject({ own: true, title: 'My bridge', commands: ['disarm'], code: 'in-payload' });
     expect(find('pai')).toMatchObject({ own: true, hides_preset: true });
     expect(find('broken').error).toContain('profile broken: in:');
-    expect(find('torn').error).toContain('is not JSON');
+    expect(find('torn').error).toContain('is not JSON (line 2, column 16)');
     for (const file of readdirSync(presets)) expect(find(file.replace('.json', '')).error ?? '', file).toBe('');
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkConfig, formatProblem } from '#config/index.ts';
+import { checkText } from '#config/load.ts';
+import { secretSources } from '#lib/secret-ref.ts';
 import { panelProblems } from '../../src/daemon/folders.ts';
 import { environment, minimal, problems, put, settings } from './fixture.ts';
 
@@ -83,5 +85,18 @@ describe('a panel that calls by SIA DC-09', () => {
     const text = `${minimal}${listening}panels: [ { id: m, profile: sia-dc09, ${zones}, dc09: { account: "1" } } ]\n`;
     expect(allProblems(text)).toHaveLength(1);
     expect(allProblems(text)[0]).toContain('"7" is already the key of zone 1');
+  });
+});
+
+describe('a panel without a key', () => {
+  const told = (panel: string) =>
+    checkText('x.yaml', `${minimal}${listening}panels: [ ${panel} ]\n`, {
+      sources: secretSources({ KEY: '0123456789abcdef' }),
+    });
+
+  test('is named in a warning, and one with a key is not', () => {
+    expect(told(caller).warnings).toEqual([expect.stringContaining('panel m: without dc09.key')]);
+    const keyed = told(caller.replace('"1234"', '"1234", key: { env: KEY }'));
+    expect([keyed.problems, keyed.warnings]).toEqual([[], []]);
   });
 });

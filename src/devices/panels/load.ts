@@ -46,7 +46,9 @@ function parseProfile(id: string, text: string): unknown {
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    throw new SitewardError('profile_invalid', `profile ${id}: is not JSON`, { facts: { profile: id }, cause });
+    const [, line, column] = /line (\d+) column (\d+)/.exec(cause instanceof Error ? cause.message : '') ?? [];
+    const where = line === undefined ? '' : ` (line ${line}, column ${column})`;
+    throw new SitewardError('profile_invalid', `profile ${id}: is not JSON${where}`, { facts: { profile: id }, cause });
   }
   if (typeof json === 'object' && json !== null && 'id' in json && json.id === id) return json;
   throw invalid(id, [{ place: 'id', problem: `must be "${id}", as the file is named` }]);

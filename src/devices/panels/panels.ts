@@ -252,7 +252,7 @@ class PanelPart implements Panels {
   #wayTo(command: PanelCommandLike): Way | Verdict {
     const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
     const key = runner?.built.mapping.keys.get(command.partition);
-    if (runner === undefined) return refused('no panel of this id takes commands');
+    if (runner === undefined) return { is: 'refused', reason: 'no_command', why: 'no panel of this id takes commands' };
     if (key === undefined) return refused('the panel does not have this partition');
     const client = this.#commands;
     if (client?.connected !== true) return refused('the broker is not connected');

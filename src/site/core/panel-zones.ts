@@ -64,3 +64,10 @@ export function withIt(work: Work, plan: PartitionPlan, zone: ZonePlan): ZoneNum
     .filter((one) => !independent(behaviour(one).group) && !memory.includes(one.number))
     .map(({ number }) => number);
 }
+
+/** Its burglary was told, and of which zone it is was not known. */
+export function isUnnamed(work: Work, id: PartitionId): boolean {
+  const { state, alarm } = partitionOf(work, id);
+  const isEnded = periodOf(work.state, id).endDoubted === true;
+  return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined && !isEnded;
+}

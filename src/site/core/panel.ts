@@ -19,7 +19,7 @@ import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { partitionOvertakes } from './overtaken.ts';
-import { isOver, noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
+import { isOver, isUnnamed, noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, runningLifeAlarm, type Transition, transition } from './transition.ts';
@@ -345,13 +345,6 @@ function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: bo
   raise(work, { kind: behaviour(zone).alarm, partition: id, zone, source: sourceOf(zone), flagged, ...late });
 }
 
-/** Its burglary was told, and of which zone it is was not known. */
-function isUnnamed(work: Work, id: PartitionId): boolean {
-  const { state, alarm } = partitionOf(work, id);
-  const isEnded = periodOf(work.state, id).endDoubted === true;
-  return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined && !isEnded;
-}
-
 /** True when `triggered` has named this zone before it reported its alarm: the event was raised already. */
 function forgetExpected(work: Work, zone: ZonePlan): boolean {
   const ids = zone.partitions.filter((id) => periodOf(work.state, id).expected === zone.number);
@@ -359,12 +352,13 @@ function forgetExpected(work: Work, zone: ZonePlan): boolean {
   return ids.length > 0;
 }
 
-/** Makes a zone the one the partition's alarm is about, unless a running alarm has one. */
+/** Makes a zone the one the partition's alarm is about, unless a running alarm has one; a fire goes before a burglary. */
 function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm, state, memory } = partitionOf(work, id);
-  if (state === 'triggered' && alarm?.zone !== undefined) return;
-  const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
   const { alarm: kind, group } = behaviour(zone);
+  const isFirst = group === 'life' && alarm !== undefined && !lifeKinds.has(alarm.kind);
+  if (state === 'triggered' && alarm?.zone !== undefined && !isFirst) return;
+  const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
   setPartition(work, id, {
     alarm: { zone: zone.number, kind, ...(group === 'life' && { since: lifeSince(work, id) ?? work.at.wall }) },
     ...(state === 'triggered' ? { memory: named } : {}),
@@ -393,7 +387,11 @@ export function panelZoneCalm(work: Work, zone: ZonePlan, alarmEnded: boolean): 
   for (const partition of zone.partitions) {
     endAlarm(work, partition, zone);
     const { state, alarm } = partitionOf(work, partition);
+    if (alarm?.zone !== zone.number) continue;
     // The entry that is under way is another matter: it keeps its incident and gets its own alarm.
-    if (state === 'pending' && alarm?.zone === zone.number) setPartition(work, partition, { alarm: undefined });
+    if (state === 'pending') setPartition(work, partition, { alarm: undefined });
+    if (state !== 'triggered' || group !== 'life') continue;
+    const goesOn = runningLifeAlarm(work, partition) ?? periodOf(work.state, partition).burglary ?? alarm;
+    setPartition(work, partition, { alarm: goesOn });
   }
 }

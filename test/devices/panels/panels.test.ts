@@ -212,7 +212,7 @@ describe('commands', () => {
     await until(() => links(rig.signals).includes('main device false'), 'the link');
     rig.panels.send({ panel: 'main', partition: 'p1', action: 'disarm', commandId: 'c4' });
     expect(refusals(rig)).toMatchObject([
-      { source: { id: 'other' }, partition: 'p1', reason: 'other' },
+      { source: { id: 'other' }, partition: 'p1', reason: 'no_command' },
       { source: { id: 'main' }, partition: 'p9', reason: 'other' },
       { source: { id: 'main' }, partition: 'p1', reason: 'no_command' },
       { source: { id: 'main' }, partition: 'p1', reason: 'other' },

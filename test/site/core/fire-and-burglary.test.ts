@@ -49,6 +49,17 @@ describe('a fire beside a burglary, of a panel that reports', () => {
     expect(shows(site)).toBe('armed_away: none -');
   });
 
+  it('shows the fire first, and the burglary again when it is out', () => {
+    const site = world(panelHouse());
+    tell(site, link, ...closing, ...window, ...fire);
+    expect(shows(site)).toBe('triggered: fire 10');
+    expect(site.state.partitions.p1?.memory).toEqual(['2', '10']);
+    expect(tell(site, zone('10', false))).toEqual(['fire restored 10']);
+    expect(shows(site)).toBe('triggered: burglary_perimeter 2');
+    expect(tell(site, ...opening)).toContain('burglary_perimeter cancelled 2');
+    expect(shows(site)).toBe('disarmed: none -');
+  });
+
   it('takes back nothing where no burglary was told', () => {
     const site = world(panelHouse());
     tell(site, link, ...closing, ...window, ...opening, ...closing, ...fire);
