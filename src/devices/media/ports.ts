@@ -11,8 +11,11 @@ export interface Picture {
 }
 
 export interface PictureSource {
-  /** One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. */
-  snapshot(camera: string, signal: AbortSignal): Promise<Picture>;
+  /**
+   * One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. `onTurn`: the
+   * device is asked now; a recorder is asked for one after the other.
+   */
+  snapshot(camera: string, signal: AbortSignal, onTurn?: () => void): Promise<Picture>;
 }
 
 export interface StreamSource {

@@ -1,12 +1,12 @@
 import { describe, SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { unlessAborted, withDeadline } from '#lib/wait.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
 import { oneJpeg, rtspInput } from './frame.ts';
 import type { Picture, PictureSource, StreamSource } from './ports.ts';
 
-/** A camera that shows no picture by then leaves time for one from its stream (bug 56). */
+/** A camera that shows no picture by then, once it is asked, leaves time for one from its stream (bug 56). */
 const patienceMs = 5000;
 /** Where the stream is asked first it leaves time for the camera's own. */
 const streamPatienceMs = 8000;
@@ -42,9 +42,25 @@ export function createStills(options: {
       oneJpeg(ffmpeg, { kind: 'still', args: ['-skip_frame', 'nokey', ...rtspInput(url)] }, signal),
     );
 
+  /** Who waits in the line of a recorder is not given up: its picture does not come sooner another way. */
+  async function ofCamera(camera: string, signal: AbortSignal): Promise<Picture> {
+    const impatient = new AbortController();
+    const both = AbortSignal.any([signal, impatient.signal]);
+    const leave = () => impatient.abort(new SitewardError('deadline', `no picture came within ${patienceMs} ms`));
+    let timer: NodeJS.Timeout | undefined;
+    const onTurn = () => {
+      if (!both.aborted) timer ??= setTimeout(leave, patienceMs);
+    };
+    try {
+      return await unlessAborted(pictures.snapshot(camera, both, onTurn), both);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   async function inTurn(camera: string, signal: AbortSignal): Promise<Picture> {
     try {
-      return await withDeadline(patienceMs, signal, (own) => pictures.snapshot(camera, own), 'the picture');
+      return await ofCamera(camera, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SitewardError) || !passing.has(error.code)) throw error;

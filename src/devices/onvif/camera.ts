@@ -100,8 +100,9 @@ export interface Camera {
   /**
    * One still picture, asked for now; callers that come while one is under way share it. Ends within 10 s. Throws
    * `picture_invalid`, `camera_auth`, `camera_unreachable`, `camera_fault`, `camera_bad_answer`, `deadline` or `stopped`.
+   * `onTurn`: the device is asked now; a recorder is asked for one picture after the other.
    */
-  snapshot(signal: AbortSignal): Promise<Snapshot>;
+  snapshot(signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
   /**
    * Runs `work` with an rtsp address of this machine at which its stream can be read, once, by TCP and without a password,
    * until `work` settles. Where the camera is to blame throws as `snapshot`, otherwise as `work`.

@@ -18,7 +18,7 @@ export interface Cameras extends Part {
   /** Cameras, and the channels of recorders. */
   readonly cameras: readonly Camera[];
   /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
-  snapshot(camera: DeviceId, signal: AbortSignal): Promise<Snapshot>;
+  snapshot(camera: DeviceId, signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
   /** See `Camera.readStream`; also throws `camera_unreachable` for a camera that is not configured. */
   readStream<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
   /** Of each device, a recorder with its channels. */
@@ -85,7 +85,7 @@ export function createCameras(options: CamerasOptions): Cameras {
       await Promise.all(units.map((unit) => unit.stop()));
     },
     health: () => healthOf(units),
-    snapshot: async (id, signal) => cameraOf(id).snapshot(signal),
+    snapshot: async (id, ...of) => cameraOf(id).snapshot(...of),
     readStream: async (id, signal, work) => cameraOf(id).readStream(signal, work),
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),

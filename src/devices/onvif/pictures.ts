@@ -8,7 +8,7 @@ import type { Place } from './picture-places.ts';
 /** Still pictures of one camera or channel. */
 export interface Pictures {
   /** See `Camera.snapshot`. */
-  take(signal: AbortSignal): Promise<Snapshot>;
+  take(signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
   /** Learns addresses ahead of the first alarm; best effort, never throws. */
   prepare(): Promise<void>;
   known(): { profiles?: number };
@@ -34,7 +34,7 @@ export function createPictures(options: {
   const lifetime = new AbortController();
   /** Shared by those who learn at the same time; forgotten when it failed, when its addresses did, or when it is of another source. */
   let learning: { readonly key: string; readonly urls: Promise<readonly URL[]> } | undefined;
-  let running: Promise<Snapshot> | undefined;
+  let running: { readonly turned: Promise<void>; readonly picture: Promise<Snapshot> } | undefined;
 
   function addresses(): Promise<readonly URL[]> {
     if (options.configured !== undefined) return Promise.resolve([new URL(options.configured)]);
@@ -77,13 +77,24 @@ export function createPictures(options: {
 
   const timely = () => withDeadline(deadlineMs, lifetime.signal, shoot, 'the picture');
 
+  function begin() {
+    const { promise: turned, resolve } = Promise.withResolvers<void>();
+    const work = () => {
+      resolve();
+      return timely();
+    };
+    const picture = (turn === undefined ? work() : turn(work)).finally(() => {
+      running = undefined;
+    });
+    return { turned, picture };
+  }
+
   return {
-    take(signal) {
-      running ??= (turn === undefined ? timely() : turn(timely)).finally(() => {
-        running = undefined;
-      });
-      const shared = running;
-      return withDeadline(turn === undefined ? deadlineMs + 1000 : lineMs, signal, () => shared, 'the picture');
+    take(signal, onTurn) {
+      running ??= begin();
+      const { turned, picture } = running;
+      void turned.then(onTurn);
+      return withDeadline(turn === undefined ? deadlineMs + 1000 : lineMs, signal, () => picture, 'the picture');
     },
     async prepare() {
       try {

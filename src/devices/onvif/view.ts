@@ -1,4 +1,4 @@
-import type { Snapshot } from './camera.ts';
+import type { Camera } from './camera.ts';
 import type { Engine } from './engine.ts';
 import type { ChannelOptions } from './options.ts';
 import type { Place } from './picture-places.ts';
@@ -8,7 +8,7 @@ import { createStream, type Stream } from './stream.ts';
 /** What one camera or channel shows: pictures, and a stream. */
 export interface View {
   /** See `Camera.snapshot`. */
-  readonly snapshot: (signal: AbortSignal) => Promise<Snapshot>;
+  readonly snapshot: Camera['snapshot'];
   /** See `Camera.readStream`. */
   readonly readStream: Stream['read'];
   /** Learns addresses ahead of the first alarm; best effort, never throws. */

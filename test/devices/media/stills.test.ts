@@ -5,7 +5,7 @@ import { createStills } from '#devices/media/stills.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { readJpeg } from '#lib/jpeg.ts';
-import { never } from '#lib/wait.ts';
+import { never, sleep } from '#lib/wait.ts';
 import { type RtspServerOptions, startRtspServer } from '../../harness/rtsp-server.ts';
 
 const served: Picture = { bytes: Uint8Array.of(1), mime: 'image/jpeg' };
@@ -18,11 +18,17 @@ async function yard(options: { stream?: RtspServerOptions | ErrorCode; program?:
   if (server !== undefined) onTestFinished(() => server.stop());
   const clock = manualClock();
   const asked: string[] = [];
-  const house = { answer: async (_signal: AbortSignal): Promise<Picture> => served };
+  const house = {
+    answer: async (_signal: AbortSignal): Promise<Picture> => served,
+    /** Until the device is asked. */
+    line: Promise.resolve(),
+  };
   const stills = createStills({
     pictures: {
-      snapshot(_, signal) {
+      async snapshot(_, signal, onTurn) {
         asked.push('picture');
+        await house.line;
+        onTurn?.();
         return house.answer(signal);
       },
     },
@@ -73,6 +79,13 @@ describe('a picture', () => {
     const { take, house } = await yard({ stream: { codec: 'h265' } });
     house.answer = () => new Promise(() => undefined);
     expect(readJpeg((await take()).bytes)).toMatchObject({ width: 320 });
+  });
+
+  it('that has waited in the line of a recorder is not given up for it', async () => {
+    const { take, asked, house } = await yard({ stream: 'camera_unreachable' });
+    house.line = sleep(5500, never());
+    expect(await take()).toBe(served);
+    expect(asked).toEqual(['picture']);
   });
 
   it('comes from neither after a wrong password', async () => {

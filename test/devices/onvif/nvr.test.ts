@@ -327,6 +327,20 @@ describe('pictures of channels', () => {
     expect(one.model.mostPictures).toBe(1);
   });
 
+  it('tell who waits for one when the recorder is asked for it', async () => {
+    const one = await site(recorderModel({ pictureMs: 40 }));
+    await until(() => channel(one, 'third')?.state === 'bound', 'the channels');
+    const turns: string[] = [];
+    const [first, ...others] = ['door', 'yard', 'third'].map((id) =>
+      one.cameras.snapshot(id, never(), () => turns.push(id)),
+    );
+    await first;
+    expect(turns).toContain('door');
+    expect(turns).not.toContain('third');
+    await Promise.all(others);
+    expect(turns).toEqual(['door', 'yard', 'third']);
+  });
+
   it.each(['/channel.jpg?channel={}', '/channel.jpg?channel={}&amp;stream=0'])(
     'of one shared address are told apart by its channel: %s',
     async (shared) => {
