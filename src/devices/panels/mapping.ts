@@ -126,9 +126,11 @@ function mapReport(mapping: Mapping, reading: Extract<Reading, { kind: 'report' 
   const isOwn = named !== undefined && (role === undefined || fits(role, named));
   const zone = isOwn || role === undefined ? named : mapping.zones.get(role);
   if (zone !== undefined) {
-    const levels = active && role !== undefined ? [false, true] : [active];
+    const said: Signal = { kind: 'zone', source, zone: zone.number, alarm: active, ...code, replay: false };
+    // The end in between is told by no code.
+    const isAgain = active && role !== undefined;
     return {
-      signals: levels.map((alarm) => ({ kind: 'zone', source, zone: zone.number, alarm, ...code, replay: false })),
+      signals: isAgain ? [{ kind: 'zone', source, zone: zone.number, alarm: false, replay: false }, said] : [said],
       hints: [],
     };
   }

@@ -20,6 +20,8 @@ const againMs = 1_200_000;
 const renewMs = 120_000;
 
 export const zoneKey = (zone: ZoneNumber): string => `zone:${zone}`;
+/** Of its sabotage, which shows also where the zone is silent. */
+export const tamperKey = (zone: ZoneNumber): string => `tamper:${zone}`;
 
 /** Of calls for help without a zone, which are nobody's to see. */
 export const silentKey = (panel: string): string => `silent:${panel}`;

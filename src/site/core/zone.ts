@@ -8,7 +8,7 @@ import { hold } from './link.ts';
 import { zoneOvertakes } from './overtaken.ts';
 import { isPastAlarm, isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
-import { isToldAgain, zoneKey } from './reports.ts';
+import { isToldAgain, tamperKey, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
 import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
@@ -30,7 +30,8 @@ export function zoneSignal(work: Work, { opensOnly, ...heard }: ZoneSignal): voi
   const isOne = behaviour(plan).silent || !isMirrored(work, plan);
   zoneOvertakes(work, plan, said, isOne);
   if (hold(work, said, zoneKey(said.zone))) return;
-  if ((said.alarm === true || said.tamper === true) && isToldAgain(work, zoneKey(said.zone), said)) {
+  const about = said.alarm === true ? zoneKey(said.zone) : tamperKey(said.zone);
+  if ((said.alarm === true || said.tamper === true) && isToldAgain(work, about, said)) {
     work.rules.add('told again');
     return;
   }
@@ -41,12 +42,13 @@ export function zoneSignal(work: Work, { opensOnly, ...heard }: ZoneSignal): voi
   const signal = judged(work, plan, said, isOne);
   const before = zoneOf(work.state, said.zone);
   if (before === undefined) return;
-  // Many panels report no end of an alarm or a sabotage: another report of it ends the one before.
+  // Many panels report no end of an alarm or a sabotage: another report of it ends the one before, by no code of its own.
+  const { code: _, ...uncoded } = signal;
   const { alarm = false } = behaviour(plan).silent ? { alarm: own(work.state.silent, plan.number) } : before;
   if (signal.alarm === true && signal.report !== undefined && alarm)
-    applyZone(work, plan, before, { ...signal, alarm: false });
+    applyZone(work, plan, before, { ...uncoded, alarm: false });
   if (signal.tamper === true && signal.report !== undefined && before.tamper)
-    applyZone(work, plan, before, { ...signal, tamper: false });
+    applyZone(work, plan, before, { ...uncoded, tamper: false });
   applyZone(work, plan, zoneOf(work.state, signal.zone) ?? before, signal);
 }
 

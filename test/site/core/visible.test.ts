@@ -113,3 +113,26 @@ it('safety 4: of a camera with a silent button wired to it, what it sees is visi
   const seen = zone('43', 'panic_silent', { source: hall });
   expect(classes.map((one) => shows([seen], one))).toEqual(classes.map(() => false));
 });
+
+it('safety 4: each report of a sabotage of a silent button is seen as it is, and one that is told again by nobody', () => {
+  const site = world(mirror);
+  const code = { code: 'TA', number: '12' };
+  const told = ['f1.0', 'f2.0', 'f2.0'].map((report) => {
+    const about = { kind: 'zone', source, zone: '12', replay: false } as const;
+    const input: Input = {
+      kind: 'signal',
+      at: stamp(0),
+      signal: { ...about, tamper: true, report, ageMs: 6000, code },
+    };
+    const decision = decide(site.plan, site.state, input);
+    const seen = visibleDecision(site.plan, site.state, { input, decision });
+    expect(loud(seen?.decision ?? decision)).toEqual(loud(decision));
+    expect(shown(site.plan, seen?.decision.state ?? site.state)).toEqual(shown(site.plan, decision.state));
+    site.state = decision.state;
+    return site
+      .events(seen?.decision.effects)
+      .flatMap(({ kind, status, sia }) => (kind === 'tamper' ? [`${status} ${sia}`] : []));
+  });
+  // An end that only makes room is told by no code of the beginning.
+  expect(told).toEqual([['active TA', 'active TA'], ['restored TR', 'active TA', 'active TA'], []]);
+});
