@@ -6,8 +6,8 @@ import { join } from 'node:path';
  * row is needed to know them, and whatever waits may have their room.
  */
 export interface Kept {
-  /** Takes in what lies there. */
-  open(): Promise<void>;
+  /** Takes in what lies there, one after the other. Never rejects. */
+  measure(): Promise<void>;
   has(file: string): boolean;
   path(file: string): string;
   /** Moves a file here; rejects as the disk does. */
@@ -22,8 +22,10 @@ export interface Kept {
 
 export function createKept(options: { dir: string; keepMs: number; wall: () => number }): Kept {
   const { dir, keepMs, wall } = options;
-  /** Oldest first. `at`: wall clock when it came here, which is the file's time too. */
+  /** `at`: wall clock when it came here, which is the file's time too. */
   const files = new Map<string, { readonly bytes: number; readonly at: number }>();
+  /** Until all is measured: names of which nothing that lay here before counts any more. */
+  let gone: Set<string> | undefined = new Set();
   let bytes = 0;
 
   const path = (file: string): string => join(dir, file);
@@ -35,6 +37,7 @@ export function createKept(options: { dir: string; keepMs: number; wall: () => n
   }
 
   function leave(file: string): void {
+    gone?.add(file);
     bytes -= files.get(file)?.bytes ?? 0;
     files.delete(file);
   }
@@ -45,13 +48,12 @@ export function createKept(options: { dir: string; keepMs: number; wall: () => n
   }
 
   return {
-    async open() {
-      const found = [];
+    async measure() {
       for (const file of await readdir(dir).catch(() => [])) {
-        const { size, mtimeMs } = await stat(path(file));
-        found.push({ file, bytes: size, at: mtimeMs });
+        const found = await stat(path(file)).catch(() => undefined);
+        if (found !== undefined && gone?.has(file) !== true) enter(file, { bytes: found.size, at: found.mtimeMs });
       }
-      for (const { file, ...one } of found.sort((a, b) => a.at - b.at)) enter(file, one);
+      gone = undefined;
     },
 
     has: (file) => files.has(file),
@@ -67,16 +69,18 @@ export function createKept(options: { dir: string; keepMs: number; wall: () => n
       await utimes(path(file), at / 1000, at / 1000).catch(() => undefined);
     },
 
-    remove: (file) => removeAll(files.has(file) ? [file] : []),
+    remove: (file) => removeAll(files.has(file) || gone !== undefined ? [file] : []),
 
     shrinkTo(room) {
       let left = bytes;
-      const gone = [...files].filter(([, one]) => {
+      if (left <= room) return Promise.resolve();
+      const oldestFirst = [...files].sort(([, a], [, b]) => a.at - b.at);
+      const oldest = oldestFirst.filter(([, one]) => {
         if (left <= room) return false;
         left -= one.bytes;
         return true;
       });
-      return removeAll(gone.map(([file]) => file));
+      return removeAll(oldest.map(([file]) => file));
     },
 
     // A clock that was set back makes none older than it is.

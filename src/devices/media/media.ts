@@ -190,7 +190,10 @@ export function createMedia(
       const names = await spool.open();
       measured = spool.measure(names);
       run(measured.then(() => tidy(names)));
-      void expire().catch(() => undefined);
+      void measured
+        .catch(() => undefined)
+        .then(expire)
+        .catch(() => undefined);
     },
 
     async stop() {

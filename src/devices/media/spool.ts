@@ -29,7 +29,7 @@ export type Stored = StoredFile & { readonly gone: readonly Shelved[] };
 export interface Spool {
   /** Makes the folder. Resolves with the names of all that waits in it. */
   open(): Promise<readonly string[]>;
-  /** Counts the pictures among the names; removes what is none, such as the half-written file of a crash. */
+  /** Counts the pictures among the names, then what is kept; removes what is none, such as the half-written file of a crash. */
   measure(names: readonly string[]): Promise<void>;
   /**
    * The picture of an event. On a full budget others give way for it, see `givingWay`. Rejects with `queue_full` where that
@@ -182,7 +182,6 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       await syncFolder(dirname(dir));
       used = 0;
       shelf.clear();
-      await kept.open();
       return (await readdir(dir)).filter((name) => name !== keptName);
     },
 
@@ -192,6 +191,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
         if (size === undefined) await discard(name);
         else used += size;
       }
+      await kept.measure();
     },
 
     async write(of, bytes) {

@@ -1,4 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,8 +60,24 @@ describe('what the cloud has', () => {
     const first = await start();
     await first.keep((await first.write(place(1), bytes)).file);
     const spool = createSpool({ dir, budgetBytes: 1000, keepMs: hour, wall: () => now });
-    expect(await spool.open()).toEqual([]);
+    const names = await spool.open();
+    expect(names).toEqual([]);
+    await spool.measure(names);
     expect(there(spool, 1)).toBe(true);
+  });
+
+  it('is looked at in the background of a start, whatever else lies there', async () => {
+    const first = await start({ budgetBytes: 10_000 });
+    for (const seq of [1, 2, 3]) await first.keep((await first.write(place(seq), bytes)).file);
+    symlinkSync('nowhere', join(dir, 'kept', '0-0.jpg'));
+    const spool = createSpool({ dir, budgetBytes: 10_000, keepMs: hour, wall: () => now });
+    const names = await spool.open();
+    expect(spool.usedBytes).toBe(0);
+    const measured = spool.measure(names);
+    // Of the same number as one that is not looked at yet, by another database.
+    await spool.write(place(3), Buffer.from('fresh'));
+    await measured;
+    expect([spool.usedBytes, readFileSync(spool.path('3-0.jpg'), 'utf8')]).toEqual([805, 'fresh']);
   });
 
   it('gives way first, the oldest of it, and nothing that waits goes as long as that is enough', async () => {
