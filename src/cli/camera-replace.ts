@@ -51,8 +51,9 @@ export async function replace(id: string, address: string, options: ChangeOption
     tls_fingerprint: fingerprintOf(found).tls_fingerprint,
     // Of the old device.
     snapshot_url: undefined,
+    stream_url: undefined,
     basic_login: undefined,
-    ...withoutPictures(before, place),
+    ...withoutOldAddresses(before, place),
   });
   await keep({ site, text, password, secretFile, options });
   if (!options.dryRun) await removeSecret(before.password, text, secretFolder(site));
@@ -64,17 +65,18 @@ export async function replace(id: string, address: string, options: ChangeOption
   );
 }
 
-/** The channels of a recorder without picture addresses of the old device, which must not get the new password. */
-function withoutPictures({ channels }: Record<string, unknown>, { url }: Place): Members {
+/** The channels of a recorder without picture and stream addresses of the old device, which must not get the new password. */
+function withoutOldAddresses({ channels }: Record<string, unknown>, { url }: Place): Members {
   if (!Array.isArray(channels)) return {};
   const { hostname } = new URL(url);
-  const isOld = (channel: Members) => URL.parse(String(channel.snapshot_url))?.hostname === hostname;
-  if (!channels.some(isOld)) return {};
+  const isOld = (address: unknown) => URL.parse(String(address))?.hostname.toLowerCase() === hostname;
+  if (!channels.some((channel: Members) => isOld(channel.snapshot_url) || isOld(channel.stream_url))) return {};
   return {
-    channels: channels.map((channel: Members) => {
-      const { snapshot_url: _, ...rest } = channel;
-      return isOld(channel) ? rest : channel;
-    }),
+    channels: channels.map(({ snapshot_url, stream_url, ...rest }: Members) => ({
+      ...rest,
+      ...(snapshot_url !== undefined && !isOld(snapshot_url) && { snapshot_url }),
+      ...(stream_url !== undefined && !isOld(stream_url) && { stream_url }),
+    })),
   };
 }
 

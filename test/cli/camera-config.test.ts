@@ -353,7 +353,7 @@ describe('replace', () => {
       file,
       untouched().replace(
         '    zone: "21"',
-        `    username: u\n    password: { file: ${old} } # ours\n    snapshot_url: http://192.0.2.10/x\n    basic_login: true\n    zone: "21"`,
+        `    username: u\n    password: { file: ${old} } # ours\n    snapshot_url: http://192.0.2.10/x\n    stream_url: rtsp://192.0.2.10/2\n    basic_login: true\n    zone: "21"`,
       ),
     );
     const certificate = makeCertificate();

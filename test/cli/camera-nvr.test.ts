@@ -90,7 +90,7 @@ test('a recorder is offered with its channels, added with them, watched, and rem
   expect(readFileSync(site.config, 'utf8')).toBe(`${before}nvrs: []\n`);
 }, 180_000);
 
-test('of a recorder that is replaced no picture address of the old one stays, and who is named by place is told', async () => {
+test('of a recorder that is replaced no picture or stream address of the old one stays, and who is named by place is told', async () => {
   const file = join(site.folder, 'moved.yaml');
   const given = join(site.folder, 'moved-password');
   writeFileSync(given, 'secret');
@@ -104,9 +104,9 @@ nvrs:
   - id: old
     url: http://192.0.2.9/onvif/device_service
     channels:
-      - { id: door, source: VideoSource_1, snapshot_url: "http://192.0.2.9:8080/1.jpg" }
-      - { id: hall, position: 2, snapshot_url: "http://192.0.2.77/2.jpg" }
-      - { id: roof, position: 9 }
+      - { id: door, source: VideoSource_1, snapshot_url: "http://192.0.2.9:8080/1.jpg", stream_url: "rtsp://192.0.2.77/1" }
+      - { id: hall, position: 2, snapshot_url: "http://192.0.2.77/2.jpg", stream_url: "rtsp://192.0.2.9/2" }
+      - { id: roof, position: 9, stream_url: "rtsps://192.0.2.9:322/9" }
 `,
   );
   const password = ['--user', 'u', '--password-file', given];
@@ -116,6 +116,7 @@ nvrs:
   const now = readFileSync(file, 'utf8');
   expect(now).not.toContain('192.0.2.9');
   expect(now).toContain('http://192.0.2.77/2.jpg');
+  expect(now).toContain('rtsp://192.0.2.77/1');
 });
 
 test.skipIf(process.getuid?.() !== 0)(
