@@ -36,7 +36,9 @@ export const mediaOptions = z.strictObject({
     .min(1)
     .max(8)
     .default(2)
-    .describe('So many clips and frames of streams at most are made at a time.'),
+    .describe(
+      'So many clips, and as many pictures of what was recorded, are made at a time; twice as many streams are asked for a picture.',
+    ),
   ring_budget: size()
     .default(128_000_000)
     .describe('Space for what cameras with `pre_roll` keep of the last seconds, all together.'),
