@@ -8,14 +8,15 @@ import type {
   ZoneType,
 } from '#site/model/index.ts';
 import { raise } from './alarm.ts';
+import { calmSoon } from './calm.ts';
 import { blinding, classOf, faults, levelKey, withKey } from './camera-levels.ts';
 import { chime } from './chime.ts';
 import { deviceName, localEvent } from './events.ts';
-import { isSteady } from './link.ts';
+import { isAfterReturn, isSteady } from './link.ts';
 import { conditionChanged, conditionPulsed, holds } from './supervision.ts';
 import { isRunning, now } from './timers.ts';
 import { isSet } from './transition.ts';
-import { calmSoon, closed, trip } from './trip.ts';
+import { closed, trip } from './trip.ts';
 import { troubleKey } from './trouble.ts';
 import { own, setZones, type Work, zoneOf } from './work.ts';
 
@@ -103,7 +104,7 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
   const begins = signal.pulse ? edge && !level : level && before.open !== true;
   if (begins && !signal.replay) chime(work, zone, deviceName(zone.source));
   if (begins && counts) {
-    const again = signal.replay || (before.open === null && !signal.pulse);
+    const again = signal.replay || (before.open === null && !signal.pulse && !isAfterReturn(work, signal));
     trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion', pulse: signal.pulse, again });
   } else if (level) return;
   else if (before.open === true) closed(work, zone, true);

@@ -271,6 +271,7 @@ const siteState = z
     periods: record(period),
     inFlight: record(inFlight),
     silent: record(flag),
+    silentBefore: optional(z.array(text)),
     zoneDoubts: optional(
       record(z.strictObject({ open: optional(levelDoubt), alarm: optional(levelDoubt), tamper: optional(levelDoubt) })),
     ),

@@ -1,8 +1,9 @@
-import type { DeviceRef, Signal, SitePlan } from '#site/model/index.ts';
+import type { DeviceRef, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
+import { calmSoon } from './calm.ts';
 import { faultsAmong } from './camera-levels.ts';
 import { deviceName } from './events.ts';
 import { conditionChanged } from './supervision.ts';
-import { now, since } from './timers.ts';
+import { clearTimer, isRunning, now, since } from './timers.ts';
 import type { Holdable, LinkState } from './types.ts';
 import { change, own, setPartition, setZones, type Work, without } from './work.ts';
 import { behaviour } from './zones.ts';
@@ -35,6 +36,13 @@ export function isSteady(work: Work, source: DeviceRef): boolean {
   const link = linkOf(work, source);
   return linkUp(link) === true && link?.upAt !== undefined && since(work.at, link.upAt) >= queueMs;
 }
+
+/**
+ * What a camera tells as new a while after its return begins then, whatever was known before it went: many never tell how
+ * things stand (notes onvif-topics), so the end of the one before may have gone unheard.
+ */
+export const isAfterReturn = (work: Work, { source, replay }: { source: DeviceRef; replay: boolean }): boolean =>
+  source.kind !== 'panel' && !replay && isSteady(work, source);
 
 /**
  * The link to a panel or camera. Going down freezes what is known: a panel's partitions become stale, a camera's
@@ -148,14 +156,21 @@ function resetCamera(work: Work, source: DeviceRef, online: boolean): void {
   const channels = work.plan.cameras.filter(({ id }) => hangsOnIt({ kind: 'camera', id }));
   const blank = [source, ...channels].map(({ id }) => [id, faultsAmong(own(work.state.seeing, id) ?? [])]);
   work.state = { ...work.state, seeing: { ...work.state.seeing, ...Object.fromEntries(blank) } };
-  setZones(
-    work,
-    work.plan.zones.flatMap((zone) => {
-      const state = own(work.state.zones, zone.number);
-      if (!hangsOnIt(zone.source) || state === undefined) return [];
-      // A silent zone always looks closed (safety 4).
-      const open = behaviour(zone).silent ? state.open : null;
-      return [{ ...state, online, open, at: work.at.wall }];
-    }),
-  );
+  for (const zone of work.plan.zones) if (hangsOnIt(zone.source)) resetZone(work, zone, online);
+}
+
+function resetZone(work: Work, zone: ZonePlan, online: boolean): void {
+  const state = own(work.state.zones, zone.number);
+  if (state === undefined) return;
+  const isSilent = behaviour(zone).silent;
+  // A silent zone always looks closed (safety 4).
+  setZones(work, [{ ...state, online, open: isSilent ? state.open : null, at: work.at.wall }]);
+  if (isSilent) {
+    const { silent, silentBefore = [] } = work.state;
+    if (own(silent, zone.number) !== true || silentBefore.includes(zone.number)) return;
+    work.state = { ...work.state, silentBefore: [...silentBefore, zone.number] };
+  } else if (!online) {
+    // The minute of a pulse runs on; that of what may still last begins anew with the return.
+    if (state.open !== false) clearTimer(work, 'calm', { zone: zone.number });
+  } else if (!isRunning(work, 'calm', { zone: zone.number })) calmSoon(work, zone);
 }

@@ -74,6 +74,7 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
     zones: pick(state.zones, (number) => zoneNumbers.has(number)),
     links: pick(state.links, (device) => hasLink(plan, device)),
     silent: pick(state.silent, (number) => zoneNumbers.has(number)),
+    ...(state.silentBefore && { silentBefore: state.silentBefore.filter((number) => zoneNumbers.has(number)) }),
     ...(state.zoneDoubts && { zoneDoubts: pick(state.zoneDoubts, (number) => zoneNumbers.has(number)) }),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
     timers: pick(state.timers, (_, timer) => stillRuns(plan, timer)),

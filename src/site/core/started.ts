@@ -1,6 +1,7 @@
 import { bridgeItself, type Deadline, type PartitionId, type PartitionPlan } from '#site/model/index.ts';
 import { abortEnded } from './alarm.ts';
 import { bypassEnded, bypassMs } from './bypass.ts';
+import { calmMs } from './calm.ts';
 import { confirmationEnded } from './confirmation.ts';
 import { crossEnded, longestCrossingMs } from './crossing.ts';
 import { deviceName, troubleEvent } from './events.ts';
@@ -13,7 +14,7 @@ import { endOrphans, longestWatchMs, watchLeftMs, watchTimerEnded } from './supe
 import { releaseSwinger, swingerReleaseMs } from './swinger.ts';
 import { after, left, runTimer } from './timers.ts';
 import { isSet } from './transition.ts';
-import { calmed, calmMs, settled } from './trip.ts';
+import { calmed, settled } from './trip.ts';
 import type { TimerState } from './types.ts';
 import { endTest, testMinutes } from './walk-test.ts';
 import { own, partitionOf, partitionPlan, setPartition, setZones, type Work, without } from './work.ts';

@@ -2,12 +2,13 @@ import type { PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import { alarming, raise, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { isLeftOut } from './bypass.ts';
+import { calmSoon } from './calm.ts';
 import { cross } from './crossing.ts';
 import { troubleEvent } from './events.ts';
 import { exitTrip } from './exit.ts';
 import { burglaryAlarm, exitEnded, independentAlarm, noteEntered, startEntry } from './partition.ts';
 import { isShut, shutTrip } from './swinger.ts';
-import { after, clearTimer, left, setTimer } from './timers.ts';
+import { clearTimer, left, setTimer } from './timers.ts';
 import { decidedByPanel, runningLifeAlarm } from './transition.ts';
 import { isTested, isTestedAll, noteWalked } from './walk-test.ts';
 import {
@@ -131,14 +132,6 @@ export function settling(work: Work): boolean {
 function markAlarm(work: Work, zone: ZonePlan): void {
   const state = own(work.state.zones, zone.number);
   if (state !== undefined && !behaviour(zone).silent) setZones(work, [{ ...state, alarm: true, at: work.at.wall }]);
-}
-
-/** How long an alarm is shown whose end nobody tells. */
-export const calmMs = 60_000;
-
-/** A pulse, or what ended while its camera was away: the zone is calm, so its alarm ends by itself, a minute after the last one. */
-export function calmSoon(work: Work, { number }: ZonePlan): void {
-  if (own(work.state.zones, number)?.alarm === true) setTimer(work, 'calm', { zone: number }, after(work.at, calmMs));
 }
 
 export function calmed(work: Work, number: ZoneNumber | undefined): void {

@@ -60,8 +60,9 @@ export interface SiteState {
   readonly periods: Readonly<Record<PartitionId, PeriodState>>;
   /** Commands that wait for a panel, by id; at most one per partition. */
   readonly inFlight: Readonly<Record<string, InFlight>>;
-  /** Levels of silent hold-up zones: kept apart from `zones`, so that no view and no change list can show them. */
+  /** Levels of silent hold-up zones, and which were pressed before their camera went: apart from `zones`, so that no view shows them. */
   readonly silent: Readonly<Record<ZoneNumber, boolean>>;
+  readonly silentBefore?: readonly ZoneNumber[];
   /** What of the zones of panels is not certain. */
   readonly zoneDoubts?: Readonly<Record<ZoneNumber, ZoneDoubts>>;
   /** Detections that last, by camera: `class|item`, at most 32 per camera. */

@@ -4,7 +4,7 @@ import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
 import { openedInAlarm } from './further-zone.ts';
 import { turned } from './key-switch.ts';
-import { hold } from './link.ts';
+import { hold, isAfterReturn } from './link.ts';
 import { zoneOvertakes } from './overtaken.ts';
 import { isPastAlarm, isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
 import { independentAlarm } from './partition.ts';
@@ -97,7 +97,8 @@ function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSign
   const idle = before.open !== true && !before.alarm;
   const calm = signal.open !== true && signal.alarm !== true;
   const ends = signal.open === false || (signal.alarm === false && before.open !== true);
-  if (idle && (signal.open === true || signal.alarm === true)) {
+  const isNext = before.open === null && signal.open === true && isAfterReturn(work, signal);
+  if (isNext || (idle && (signal.open === true || signal.alarm === true))) {
     trip(work, plan, { late: signal.replay, motion: behaviour(plan).motion });
   } else if (!idle && calm && ends) closed(work, plan, before.open === true);
   const after = zoneOf(work.state, plan.number);
@@ -133,13 +134,22 @@ function silentZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneS
   merge(work, before, { tamper, lowBattery, online });
   const was = own(work.state.silent, plan.number) ?? false;
   const is = signal.open === true || signal.alarm === true || (was && signal.open !== false && signal.alarm !== false);
-  if (is === was) return;
+  const isNext = isNextPress(work, signal);
+  if (is === was && !isNext) return;
   work.state = { ...work.state, silent: { ...work.state.silent, [plan.number]: is } };
   if (is) independentAlarm(work, plan, signal.replay ? { late: true } : {});
   else {
     const { alarm: kind } = behaviour(plan);
     restore(work, { kind, partition: plan.partitions[0], zone: plan, source: sourceOf(plan), silent: true });
   }
+}
+
+/** Pressed before its camera went, and told as pressed anew a while after the return: it was let go meanwhile. */
+function isNextPress(work: Work, signal: ZoneSignal): boolean {
+  const { silentBefore = [] } = work.state;
+  if (signal.open === undefined || !silentBefore.includes(signal.zone)) return false;
+  work.state = { ...work.state, silentBefore: silentBefore.filter((zone) => zone !== signal.zone) };
+  return signal.open && isAfterReturn(work, signal);
 }
 
 function zoneTroubles(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {

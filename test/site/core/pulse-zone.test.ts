@@ -123,3 +123,74 @@ describe('an alarm that ended while its camera was away', () => {
     expect(told(site)).toEqual(['fire active']);
   });
 });
+
+/** Many cameras never tell how things stand: after an outage they only tell the next change. */
+describe('an alarm that ended while a camera was away that tells nothing at its return', () => {
+  const outage = (site: World, back: number) => {
+    site.signal(link(false, hall));
+    site.pass(600_000);
+    site.signal(link(true, hall));
+    site.pass(back);
+    site.log.length = 0;
+  };
+  const wired = (type: ZoneType) => house({ zones: [zone('21', type, { source: hall, input: '1' })] });
+  const contact = (site: World, open: boolean, replay = false) =>
+    site.signal({ kind: 'zone', source: hall, zone: '21', open, replay });
+
+  it('what it sees then is another one, and the zone comes to rest', () => {
+    const site = world(seen('fire'));
+    site.sees('hall', 'intrusion');
+    outage(site, 20_000);
+    site.sees('hall', 'intrusion');
+    expect(told(site)).toEqual(['fire active']);
+    outage(site, 59_000);
+    expect(site.state.zones['21']?.alarm).toBe(true);
+    site.pass(1000);
+    expect(site.state.zones['21']).toMatchObject({ open: null, alarm: false });
+    expect(told(site)).toEqual(['fire restored']);
+    site.sees('hall', 'intrusion');
+    expect(told(site)).toEqual(['fire restored', 'fire active']);
+  });
+
+  it.each([
+    ['fire', 'fire'],
+    ['panic_audible', 'panic'],
+    ['panic_silent', 'panic_silent'],
+  ] as const)('%s: so with a contact wired to it', (type, kind) => {
+    const site = world(wired(type));
+    contact(site, false);
+    contact(site, true);
+    outage(site, 20_000);
+    contact(site, true);
+    expect(told(site)).toEqual([`${kind} active`]);
+    outage(site, 86_400_000);
+    contact(site, true);
+    contact(site, true);
+    expect(told(site)).toEqual([`${kind} active`]);
+  });
+
+  it.each(['fire', 'panic_silent'] as const)(
+    '%s: a contact that is still held, told at the return, is no other',
+    (type) => {
+      for (const replay of [true, false]) {
+        const site = world(wired(type));
+        contact(site, true);
+        outage(site, 5000);
+        contact(site, true, replay);
+        site.pass(600_000);
+        contact(site, true);
+        expect(told(site)).toEqual([]);
+      }
+    },
+  );
+
+  it('an alarm that may still last does not end while its camera is away again', () => {
+    const site = world(seen('fire'));
+    site.sees('hall', 'intrusion');
+    outage(site, 5000);
+    site.signal(link(false, hall));
+    site.pass(600_000);
+    expect(told(site)).toEqual([]);
+    expect(site.state.zones['21']).toMatchObject({ open: null, alarm: true });
+  });
+});
