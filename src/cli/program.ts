@@ -110,7 +110,7 @@ function buildProgram(done: (code: number) => void): Command {
   addReplay(program, { socket, done });
   addPanel(program, { done });
   addCamera(program, { socket, done });
-  program
+  const sandbox = program
     .command('sandbox')
     .description('run a stand-in for the cloud service, for trials and tests')
     .option('--listen <address>', 'HOST:PORT; port 0 takes a free one', '127.0.0.1:0')
@@ -128,6 +128,12 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--control', 'serve /__sandbox/* to loopback', false)
     .option('--json', 'print the log as JSON lines', false)
     .action(async (options) => done(await (await import('./sandbox.ts')).sandbox(options)));
+  sandbox
+    .command('camera')
+    .description('run a simulated camera to practise with; it takes lines such as "person on"')
+    .option('--listen <address>', 'HOST:PORT; port 0 takes a free one', '127.0.0.1:0')
+    .option('--id <id>', 'its name in what it says of itself', 'camera-1')
+    .action(async (options) => done(await (await import('./sandbox-camera.ts')).sandboxCamera(options)));
   program
     .command('api')
     .description('call an operation of the cloud interface; without one, list them')

@@ -43,7 +43,7 @@ export async function sandbox(options: Options): Promise<ExitCode> {
   return exitCodes.ok;
 }
 
-function addressOf(text: string): { host: string; port: number } {
+export function addressOf(text: string): { host: string; port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
   if (host === undefined || Number(match?.[3]) > 65_535) {

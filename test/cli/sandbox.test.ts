@@ -37,6 +37,26 @@ test('the sandbox says where it answers, logs what arrives and ends with SIGTERM
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
 
+test('a simulated camera is let in by the login it names, and takes lines', async () => {
+  const child = spawn(process.execPath, [main, 'sandbox', 'camera', '--listen', '127.0.0.1:0'], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let out = '';
+  child.stdout.on('data', (bytes) => {
+    out += bytes;
+  });
+  await vi.waitUntil(() => out.includes('"url"'), { timeout: 20_000 });
+  const [, url = '', user = '', password = ''] =
+    /^simulated camera (\S+) {2}user (\S+) {2}password (\S+)$/m.exec(out) ?? [];
+  const tested = await siteward(['camera', 'test', url, '--user', user, '--password-stdin'], {}, `${password}\n`);
+  expect(tested).toMatchObject({ code: 0, out: expect.stringContaining('Everything siteward needs works.') });
+  child.stdin.write('person on\n');
+  await vi.waitUntil(() => out.includes('"command":"person"'), { timeout: 20_000 });
+  child.stdin.write('quit\n');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+}, 60_000);
+
 test('without a client it makes some, keeps their keys and tokens privately and tells how to call it', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'siteward-sandbox-'));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
