@@ -77,7 +77,7 @@ export function createMedia(
 
   function run(work: Promise<void>, silent = false): void {
     const tracked = work.catch((error: unknown) => {
-      if (!abort.signal.aborted) log.error({ err: error }, 'a picture could not be recorded');
+      if (!abort.signal.aborted && !silent) log.error({ err: error }, 'a picture could not be recorded');
     });
     jobs.set(tracked, !silent);
     void tracked.finally(() => jobs.delete(tracked));

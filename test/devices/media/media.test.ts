@@ -29,6 +29,7 @@ let metrics: Registry;
 /** No row is still to come. */
 let isWhole: boolean;
 let taken: string[];
+let logged: string[];
 
 beforeEach(() => {
   isWhole = false;
@@ -37,6 +38,7 @@ beforeEach(() => {
   planned = [];
   ready = 0;
   taken = [];
+  logged = [];
   metrics = new Registry();
 });
 
@@ -65,7 +67,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
     },
     onTaken: (camera) => void taken.push(camera),
     clock: systemClock(),
-    log: pino({ level: 'silent' }),
+    log: pino({ level: 'error' }, { write: (line: string) => void logged.push(line) }),
     metrics,
   });
   await media.start(new AbortController().signal);
@@ -301,6 +303,15 @@ describe('the pictures of a silent event', () => {
     await one.discard('7-0.jpg');
     expect(await figures(one)).toEqual(before);
     expect(taken).toEqual([]);
+  });
+
+  it('leave no line in the log where they cannot be recorded, as others do', async () => {
+    const one = await start(async () => picture);
+    const never = () => Promise.reject(new Error('no disk'));
+    one.capture({ ...job(7, [item(0)], never()), silent: true });
+    one.capture(job(8, [item(0)], never()));
+    await expect.poll(() => one.health().facts).toMatchObject({ waiting: 0 });
+    expect(logged).toEqual([expect.stringContaining('a picture could not be recorded')]);
   });
 
   it('use the budget all the same', async () => {
