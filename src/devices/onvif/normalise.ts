@@ -29,7 +29,7 @@ export interface Normaliser {
   remap(now: number): readonly Signal[];
   /** The device was asked how things stand: for a while after its first answer `Initialized` tells that, later that something is new. */
   subscribed(now: number): void;
-  /** Forgets what was told, so that the device's present states are told again. */
+  /** Forgets what was told, so that the device's present states are told again. What a flood held back is told all the same. */
   reset(): void;
   /** Something waits for room that `expire` will tell. */
   readonly holdsBack: boolean;

@@ -122,10 +122,12 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
     if (on) group.shownBy.add(id);
     else group.shownBy.delete(id);
     group.message = message;
-    // Known to be off before: it began meanwhile, and that is an edge, however it is told.
-    group.replay = present && !(on && group.told === false);
+    group.replay = present && !(on && began(group));
     return group;
   }
+
+  /** Known to be off before, or to have begun untold: an edge, however it is told. */
+  const began = (group: Group) => group.told === false || group.heldBack !== undefined || late.has(group.id);
 
   /** Undefined when there are too many things already, all of them on. */
   function groupFor(row: TopicRow, message: Notification, detection: DetectionClass): Group | undefined {
@@ -281,9 +283,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
       }
     },
     reset() {
+      // The device will not tell again what it told once: that waits on.
+      for (const group of groups.values()) over(group);
       entries.clear();
       groups.clear();
-      late.clear();
     },
     get holdsBack() {
       if (late.size > 0) return true;

@@ -339,6 +339,36 @@ describe('the states of a camera', () => {
     expect(camera.expireAfter(1000)).toEqual([]);
   });
 
+  it('held back are told after an outage as well, what had not ended by then and crossings too', () => {
+    const flood = Array.from({ length: 400 }, (_, at) => motion(at % 2 === 0));
+    const vehicles = Array.from({ length: 20 }, (_, at) => seen(at % 2 === 0 ? 'Vehicle' : ''));
+    const crossings = Array.from({ length: 50 }, () => note('tns1:RuleEngine/LineDetector/Crossed', { ObjectId: '1' }));
+    for (const last of ['', 'Vehicle']) {
+      const camera = normaliser();
+      camera.see(...flood, ...vehicles, seen(last), ...crossings);
+      camera.reset();
+      expect(camera.holdsBack()).toBe(true);
+      expect(camera.expireAfter(10_000).toSorted()).toEqual(['line!', 'motion!', 'vehicle!']);
+      expect(camera.holdsBack()).toBe(false);
+      expect(camera.expireAfter(1000)).toEqual([]);
+    }
+  });
+
+  it('held back and told as present then are no replay: nobody knows of their beginning', () => {
+    const flood = Array.from({ length: 400 }, (_, at) => motion(at % 2 === 0));
+    const vehicles = Array.from({ length: 20 }, (_, at) => seen(at % 2 === 0 ? 'Vehicle' : ''));
+    const present = notification({
+      topic: 'tns1:RuleEngine/ObjectDetection/Object',
+      operation: 'Initialized',
+      data: { ClassTypes: 'Vehicle' },
+    });
+    const camera = normaliser();
+    camera.see(...flood, ...vehicles, seen('Vehicle'));
+    camera.reset();
+    camera.subscribe();
+    expect(camera.see(present)).toEqual(['vehicle+']);
+  });
+
   it('safety 1: in a flood an input waits for nothing, however short it is pressed', () => {
     const camera = normaliser();
     const button = (on: boolean) =>
