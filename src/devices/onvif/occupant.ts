@@ -19,6 +19,7 @@ export interface Known {
  * same, and some makers give all devices one serial number; what proves it is the certificate of an https camera.
  */
 export interface Occupant {
+  /** What earlier runs remembered, read at last: it wins over what was believed without it. */
   use(known: Known | undefined): void;
   /** It has named itself. `before`: `Device.authenticated` before it was asked; `wasAway`: since it last did. */
   named(
@@ -43,6 +44,8 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
   let present: Known | undefined;
   let isOther = false;
   let isOpen = false;
+  /** It is known what earlier runs remembered. */
+  let isRead = false;
   const words = (): string | undefined =>
     isOther && known !== undefined && present !== undefined
       ? `another device answers here: was ${nameOf(known)}, is ${nameOf(present)}; "siteward camera trust ${source.id}" if that is meant, "siteward camera replace ${source.id} ADDRESS" if the right one has another address now`
@@ -71,16 +74,20 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
 
   return {
     use(found) {
-      known ??= found;
+      isRead = true;
+      if (found === undefined) return;
+      known = found;
+      isOther = present !== undefined && differ(found, present);
     },
     async named({ manufacturer, model, serial }, { before, wasAway }, signal) {
       const one: Known = { maker: plain(manufacturer), model: plain(model), serial: plain(serial) };
       if (nameOf(one) === '') return;
-      isOther = known !== undefined && differ(known, one);
       const isFirst = before === undefined;
       const wantsNone = isFirst
         ? device.authenticated === undefined
-        : known?.guarded === true && (isOther || wasAway || isOpen) && (await tellsAnybody(signal));
+        : known?.guarded === true && (differ(known, one) || wasAway || isOpen) && (await tellsAnybody(signal));
+      // After the wait, and in one step: a person may have trusted another one meanwhile.
+      isOther = known !== undefined && differ(known, one);
       isOpen = known?.guarded === true && wantsNone;
       present = { ...one, ...(isFirst && device.authenticated === true && { guarded: true }) };
       if (!isOther) take(present);
@@ -99,7 +106,9 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
       ];
     },
     news() {
-      if (present === undefined) return [];
+      // No end while it may be another one: by what is not read yet, or as long as it does not name itself.
+      const nobodyNamed = present === undefined && known !== undefined;
+      if (!isOther && (!isRead || nobodyNamed)) return [];
       const detail = words();
       const about = { kind: 'trouble', source, trouble: 'tamper', replay: false } as const;
       return [{ ...about, active: isOther, ...(detail !== undefined && { detail }) }];
@@ -113,7 +122,9 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
         const is = present === undefined ? 'no device' : nameOf(present);
         throw new SitewardError('camera_refused', `What answers at ${source.id} is ${is}, not ${name}; look again`);
       }
-      known = present;
+      // In place of a guarded device it was asked without a password when it named itself.
+      known = { ...present, ...(known?.guarded && !isOpen && { guarded: true }) };
+      isRead = true;
       isOther = false;
       isOpen = false;
     },

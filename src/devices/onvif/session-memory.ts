@@ -20,27 +20,40 @@ export interface Learned {
 export interface SessionMemory {
   subscription(signal: AbortSignal): Promise<Subscription | undefined>;
   keepSubscription(subscription: Subscription | undefined, signal: AbortSignal): Promise<void>;
-  learned(signal: AbortSignal): Promise<Learned>;
-  /** Written only when it differs from what was read or written last. */
-  keepLearned(learned: Learned, signal: AbortSignal): Promise<void>;
+  /** Undefined where it could not be read: that is not "nothing known". */
+  learned(signal: AbortSignal): Promise<Learned | undefined>;
+  /** It was read, or overruled. Until then nothing is written over it. */
+  readonly isRead: boolean;
+  /** A person decided, whatever is remembered. */
+  overrule(): void;
+  /** Written only when it differs from what was read or written last. False when it is not kept. */
+  keepLearned(learned: Learned, signal: AbortSignal): Promise<boolean>;
 }
 
 const memoryMs = 1000;
+/** For the first reading: the store answers late while a machine starts. */
+const firstReadMs = 5000;
 const nothing = '{}';
 const holdKeptMs = 7 * 24 * 3_600_000;
 
 export function sessionMemory(memory: MemoryPort, id: string, wall: () => number): SessionMemory {
   const subscriptionKey = `onvif/subscription/${id}`;
   const learnedKey = `onvif/learned/${id}`;
-  let written = nothing;
+  /** What the memory holds, as far as that is known. */
+  let written: string | undefined;
+  let readMs = firstReadMs;
 
-  /** The call itself may throw, too: a port of a store that is gone. */
-  const attempt = <T>(work: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> =>
-    withDeadline(memoryMs, signal, async () => work(), 'the memory').catch(() => undefined);
+  /** Undefined when it failed. The call itself may throw, too: a port of a store that is gone. */
+  const attempt = <T>(
+    work: () => Promise<T>,
+    signal: AbortSignal,
+    ms = memoryMs,
+  ): Promise<{ readonly value: T } | undefined> =>
+    withDeadline(ms, signal, async () => ({ value: await work() }), 'the memory').catch(() => undefined);
 
   return {
     async subscription(signal) {
-      return parseSubscription(await attempt(() => memory.get(subscriptionKey), signal));
+      return parseSubscription((await attempt(() => memory.get(subscriptionKey), signal))?.value);
     },
     async keepSubscription(subscription, signal) {
       await attempt(
@@ -52,15 +65,25 @@ export function sessionMemory(memory: MemoryPort, id: string, wall: () => number
       );
     },
     async learned(signal) {
-      const text = await attempt(() => memory.get(learnedKey), signal);
-      written = text ?? nothing;
-      return parseLearned(text, wall());
+      const found = await attempt(() => memory.get(learnedKey), signal, readMs);
+      readMs = memoryMs;
+      if (found === undefined || written !== undefined) return undefined;
+      written = found.value ?? nothing;
+      return parseLearned(found.value, wall());
+    },
+    get isRead() {
+      return written !== undefined;
+    },
+    overrule() {
+      written ??= nothing;
     },
     async keepLearned(learned, signal) {
       const text = JSON.stringify(learned);
-      if (text === written) return;
+      if (written === undefined) return false;
+      if (text === written) return true;
+      if ((await attempt(() => memory.set(learnedKey, text), signal)) === undefined) return false;
       written = text;
-      await attempt(() => memory.set(learnedKey, text), signal);
+      return true;
     },
   };
 }

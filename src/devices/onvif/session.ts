@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { describe, type ErrorCode, isCode, SitewardError } from '#errors.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { never, sleep, wakeup, withDeadline } from '#lib/wait.ts';
@@ -17,6 +17,7 @@ import { createOccupant, type Occupant } from './occupant.ts';
 import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
 import type { Sense, SilentInputs } from './sense.ts';
+import { mild, otherwise, unlessStopped } from './session-failures.ts';
 import { type SessionMemory, sessionMemory } from './session-memory.ts';
 import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
@@ -160,11 +161,20 @@ export class CameraSession {
   async #remember(signal: AbortSignal): Promise<void> {
     const { device } = this.#options;
     await withDeadline(recallMs, signal, () => device.recall(), 'the memory').catch(() => undefined);
-    const { way, time, hold, device: known } = await this.#memory.learned(signal);
+    const learned = await this.#memory.learned(signal);
+    if (learned === undefined) return;
+    const { way, time, hold, device: known } = learned;
     this.#occupant.use(known);
     if (way !== undefined) this.#point.use(way);
     if (time !== undefined) device.clock.use(time);
     this.#hold.use(hold);
+  }
+
+  /** Which device it was, where the store answered too late; the rest has been found out anew by then. */
+  async #rememberDevice(signal: AbortSignal): Promise<void> {
+    if (this.#memory.isRead) return;
+    const learned = await this.#memory.learned(signal);
+    if (learned !== undefined) this.#occupant.use(learned.device);
   }
 
   async #connect(signal: AbortSignal): Promise<void> {
@@ -177,6 +187,7 @@ export class CameraSession {
     this.#clockReadAt = clock.monotonic();
     const before = device.authenticated;
     const information = await reads.deviceInformation(signal).catch(otherwise(undefined, mild));
+    await this.#rememberDevice(signal);
     if (information !== undefined) {
       this.#information = information;
       await this.#occupant.named(information, { before, wasAway: this.#away }, signal);
@@ -208,7 +219,10 @@ export class CameraSession {
       if (now - this.#clockReadAt >= clockEveryMs) {
         this.#clockReadAt = now;
         await device.readClock(signal).catch(unlessStopped(signal));
-        await this.#emit(this.#news.clockRead(device.clock));
+        const wasRead = this.#memory.isRead;
+        await this.#rememberDevice(signal);
+        await this.#learn(signal);
+        await this.#emit([...this.#news.clockRead(device.clock), ...(wasRead ? [] : this.#occupant.news())]);
       }
       if (now >= point.lease.renewAt && point.lease.renewable) {
         this.#link.enter('renewing');
@@ -273,7 +287,9 @@ export class CameraSession {
   /** The device of this name, which answers now, is meant. Throws `camera_refused` where another one answers. */
   async trustDevice(name: string, signal: AbortSignal): Promise<void> {
     this.#occupant.trust(name);
-    await this.#learn(signal);
+    this.#memory.overrule();
+    if (!(await this.#learn(signal)))
+      this.#options.log.warn('the trusted device could not be remembered yet; it is tried again');
     await this.#emit(this.#occupant.news());
   }
 
@@ -281,7 +297,7 @@ export class CameraSession {
     return this.#occupant.doubted;
   }
 
-  async #learn(signal: AbortSignal): Promise<void> {
+  async #learn(signal: AbortSignal): Promise<boolean> {
     const time = this.#options.device.clock.source;
     const hold = this.#hold.found;
     const { way } = this.#point;
@@ -292,7 +308,7 @@ export class CameraSession {
       ...(hold !== undefined && { hold }),
       ...(device !== undefined && { device }),
     };
-    await this.#memory.keepLearned(learned, signal);
+    return await this.#memory.keepLearned(learned, signal);
   }
 
   /** A connection that was cut while the camera held the request means that it cannot hold so long: once more, shorter. */
@@ -378,21 +394,3 @@ const mute: CameraWarning = {
 };
 const takenOverText =
   'Its event subscription vanishes again and again, probably taken over by another client (recorder, app, second bridge); many cameras serve only one';
-
-/** Failures of a step that say nothing about the next one. */
-const mild: readonly ErrorCode[] = ['camera_fault', 'camera_bad_answer', 'deadline'];
-
-function otherwise<T>(value: T, codes: readonly ErrorCode[]): (error: unknown) => T {
-  return (error) => {
-    if (error instanceof SitewardError && codes.includes(error.code)) return value;
-    throw error;
-  };
-}
-
-/** For steps that may fail in any way. */
-function unlessStopped(signal: AbortSignal): () => undefined {
-  return () => {
-    signal.throwIfAborted();
-    return undefined;
-  };
-}

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Device, SoapReply } from '#devices/onvif/device.ts';
+import { createOccupant } from '#devices/onvif/occupant.ts';
 import { Secret } from '#lib/secret.ts';
 import type { Signal } from '#site/model/index.ts';
-import { type Harness, links, rig, until } from './harness.ts';
-import { type CameraModel, checkDigest, type Reply, type Seen, soap } from './scripted-camera.ts';
+import { type Harness, links, memoryPort, morePulls, rig, until } from './harness.ts';
+import { type CameraModel, checkDigest, fault, type Reply, type Seen, soap } from './scripted-camera.ts';
 
 const site = rig(afterEach);
 const login = { username: 'u', password: new Secret('pass') };
@@ -79,6 +81,94 @@ describe('another device at the address of a camera', () => {
     const third = await site.run([{ id: 'yard', url: one.server.url, ...login }], { memory });
     await until(() => links(third.signals).includes(true), 'the link');
     expect(tampers(third.signals).map(({ active }) => active)).toEqual([false]);
+  });
+
+  it('is one also where the store answers late, and the device of before stays the one that is meant', async () => {
+    const memory = new Map<string, string>();
+    const one = await site.yard({ before: device({}) }, login, { memory });
+    await one.linked();
+    await one.made.cameras.stop();
+    one.model.before = device({ serial: 'NEW-00002' });
+    let isBusy = true;
+    const store = memoryPort(memory);
+    const get = async (key: string) => {
+      if (isBusy && key.startsWith('onvif/learned/')) throw new Error('busy');
+      return await store.get(key);
+    };
+    const yard = { id: 'yard', url: one.server.url, ...login };
+    const again = await site.run([yard], { port: { ...store, get }, timing: { clockEveryMs: 50 } });
+    await until(() => links(again.signals).includes(true), 'the link');
+    await morePulls(one.server);
+    expect(tampers(again.signals)).toEqual([]);
+    expect(memory.get('onvif/learned/yard')).toContain('REAL-0001');
+    isBusy = false;
+    await until(() => tampers(again.signals).at(-1)?.active === true, 'the trouble');
+    expect(memory.get('onvif/learned/yard')).toContain('REAL-0001');
+  });
+
+  it('that a person says is meant is kept as soon as the store takes it', async () => {
+    const memory = new Map<string, string>();
+    let isFull = false;
+    const store = memoryPort(memory);
+    const set = async (key: string, value: string) => {
+      if (isFull) throw new Error('full');
+      await store.set(key, value);
+    };
+    const one = await site.yard({ before: device({}) }, login, {
+      port: { ...store, set },
+      timing: { clockEveryMs: 50 },
+    });
+    await one.linked();
+    one.model.before = () => ({ reset: true });
+    await until(() => links(one.signals).at(-1) === false, 'the loss');
+    one.model.before = device({ serial: 'NEW-00002' });
+    await one.linked();
+    isFull = true;
+    await one.made.cameras.trustDevice('yard', 'Example M7 serial NEW-00002');
+    expect(memory.get('onvif/learned/yard')).toContain('REAL-0001');
+    isFull = false;
+    await until(() => memory.get('onvif/learned/yard')?.includes('NEW-00002') === true, 'the memory');
+  });
+
+  it('is told as over where a replaced one, which names itself to nobody, answers at another address', async () => {
+    const memory = new Map<string, string>();
+    const one = await site.yard({ before: device({}) }, login, { memory });
+    await one.linked();
+    await one.made.cameras.stop();
+    const { server } = await site.camera({
+      before: ({ operation }) => (operation === 'GetDeviceInformation' ? fault('ActionNotSupported', '') : undefined),
+    });
+    const again = await site.run([{ id: 'yard', url: server.url, ...login }], { memory });
+    await until(() => tampers(again.signals).length > 0, 'the end of a trouble');
+    expect(tampers(again.signals)[0]).toMatchObject({ active: false });
+  });
+
+  it('that is trusted while yet another one is asked, is the one that is meant', async () => {
+    let answer = () => {};
+    const asked = new Promise<SoapReply>((_, reject) => {
+      answer = () => reject(new Error('401'));
+    });
+    let call = async () => Promise.reject(new Error('401')) as Promise<SoapReply>;
+    const occupant = createOccupant({ kind: 'camera', id: 'yard' }, {
+      authenticated: true,
+      call: () => call(),
+    } as Partial<Device> as Device);
+    const named = (serial: string) =>
+      occupant.named(
+        { manufacturer: 'Example', model: 'M7', serial, firmware: '1' },
+        { before: true, wasAway: true },
+        new AbortController().signal,
+      );
+    occupant.use({ maker: 'Example', model: 'M7', serial: 'REAL-0001', guarded: true });
+    await named('NEW-00002');
+    call = () => asked;
+    const third = named('THIRD-003');
+    expect(occupant.doubted?.is).toContain('NEW-00002');
+    occupant.trust('Example M7 serial NEW-00002');
+    answer();
+    await third;
+    expect(occupant.known).toMatchObject({ serial: 'NEW-00002', guarded: true });
+    expect(occupant.doubted?.is).toContain('THIRD-003');
   });
 
   it.each<[string, Named, Named, boolean]>([
