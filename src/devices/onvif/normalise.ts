@@ -25,7 +25,7 @@ export interface Normaliser {
   take(messages: readonly Notification[], now: number): Taken;
   /** Ends states that were on for longer than they can be, which is no edge (`replay`), and tells what a flood held back. */
   expire(now: number): readonly Signal[];
-  /** Other sources may be meant now by the same messages: what is on moves to them, which is no edge (`replay`). */
+  /** Other sources may be meant now by the same messages: what is on moves to them, which is no edge (`replay`) unless a flood held it back. */
   remap(now: number): readonly Signal[];
   /** The device was asked how things stand: for a while after its first answer `Initialized` tells that, later that something is new. */
   subscribed(now: number): void;
@@ -121,8 +121,11 @@ export function createNormaliser(options: {
     },
     remap(now) {
       const signals: Signal[] = [];
-      const moved = all().flatMap((source) => source.release((message) => sourceFor(message) !== source, now, signals));
-      for (const entry of moved) sourceFor(entry.message).adopt(entry, now, signals);
+      const moved = all().map((source) => source.release((message) => sourceFor(message) !== source, now, signals));
+      for (const { entries, late } of moved) {
+        for (const entry of entries) sourceFor(entry.message).adopt(entry, now, signals);
+        for (const one of late) sourceFor(one.message).adoptLate(one);
+      }
       return signals;
     },
     subscribed(now) {

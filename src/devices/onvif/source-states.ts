@@ -45,6 +45,18 @@ interface Group {
   heldBack: Notification | undefined;
 }
 
+/** What a flood held back and is over. */
+export type Late = Pick<Group, 'detection' | 'item' | 'token' | 'message'>;
+
+/** What other sources are meant by now. */
+export interface Leaving {
+  readonly entries: readonly (Entry & {
+    /** Classes whose beginning a flood held back. */
+    readonly untold: readonly DetectionClass[];
+  })[];
+  readonly late: readonly Late[];
+}
+
 /** What is on at one camera or channel. */
 export interface SourceStates {
   readonly lastValues: BoundedMap<string, string>;
@@ -52,9 +64,10 @@ export interface SourceStates {
   expire(now: number): readonly Signal[];
   /** The device has told all that there is: objects it has not spoken of since then are gone. `expire` tells it. */
   goneSince(then: number): void;
-  /** Gives away the entries that are not its own any more. */
-  release(isStrange: (message: Notification) => boolean, now: number, signals: Signal[]): readonly Entry[];
-  adopt(entry: Entry, now: number, signals: Signal[]): void;
+  /** Gives away what is not its own any more. */
+  release(isStrange: (message: Notification) => boolean, now: number, signals: Signal[]): Leaving;
+  adopt(entry: Leaving['entries'][number], now: number, signals: Signal[]): void;
+  adoptLate(late: Late): void;
   reset(): void;
   readonly holdsBack: boolean;
 }
@@ -74,8 +87,8 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   const lastValues = new BoundedMap<string, string>(groupCap);
   /** Given up as unknown: the device's present states tell nothing of them until it has told something new. */
   const givenUp = new BoundedMap<string, true>(groupCap);
-  /** What a flood held back and is over, the last of each kind. */
-  const late = new BoundedMap<string, DetectionSignal>(groupCap);
+  /** The last of each kind. */
+  const late = new BoundedMap<string, Late>(groupCap);
   const bucket = tokenBucket({ most: signalsPerSecond, perSecond: signalsPerSecond });
   const owns = new Map<DetectionClass, TokenBucket>();
   const greetings = tokenBucket(greeting);
@@ -84,14 +97,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
     let result: 'done' | 'flood' = 'done';
     for (const detection of reading.kind === 'pulse' ? reading.classes : []) {
       const item = itemOf(row, message, detection);
-      const signal = signalOf({ detection, item, token: tokenOf(row, message) }, message, {
-        active: true,
-        pulse: true,
-        replay: present,
-      });
+      const one: Late = { detection, item, token: tokenOf(row, message), message };
       const isRoom = mayTell(detection, now);
-      if (isRoom || neverWaits(detection)) signals.push(signal);
-      else if (!present) late.set(`${detection}|${item ?? ''}`, signal);
+      if (isRoom || neverWaits(detection)) signals.push(pulseOf(one, present));
+      else if (!present) adoptLate(one);
       if (!isRoom && !present) result = 'flood';
     }
     return result;
@@ -189,11 +198,17 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
 
   /** Nobody was told that it began: told as a pulse when there is room. */
   function over(group: Group): void {
-    const { heldBack, detection, item } = group;
+    const { heldBack, detection, item, token } = group;
     if (heldBack === undefined) return;
     group.heldBack = undefined;
-    late.set(`${detection}|${item ?? ''}`, signalOf(group, heldBack, { active: true, pulse: true, replay: false }));
+    adoptLate({ detection, item, token, message: heldBack });
   }
+
+  function adoptLate(one: Late): void {
+    late.set(`${one.detection}|${one.item ?? ''}`, one);
+  }
+
+  const pulseOf = (one: Late, replay: boolean) => signalOf(one, one.message, { active: true, pulse: true, replay });
 
   /** What nobody has to act on leaves half of the common room to the rest. */
   const mayTell = (detection: DetectionClass, now: number): boolean =>
@@ -243,10 +258,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
     expire(now) {
       giveUp(now);
       const signals: Signal[] = [];
-      for (const [key, signal] of [...late.entries()]) {
-        if (!mayTell(signal.detection, now)) continue;
+      for (const [key, one] of [...late.entries()]) {
+        if (!mayTell(one.detection, now)) continue;
         late.delete(key);
-        signals.push(signal);
+        signals.push(pulseOf(one, false));
       }
       // What was given up has ended, and what the cap held back is told.
       for (const group of groups.values()) {
@@ -264,21 +279,29 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
       }
     },
     release(isStrange, now, signals) {
-      const leaving = [...entries.values()].filter(({ message }) => isStrange(message));
+      const isMoved = ({ heldBack }: Group) => heldBack !== undefined && isStrange(heldBack);
+      const leaving = [...entries.values()]
+        .filter(({ message }) => isStrange(message))
+        .map((entry) => ({ ...entry, untold: groupsOf(entry).flatMap((one) => (isMoved(one) ? one.detection : [])) }));
+      for (const group of leaving.flatMap(groupsOf)) if (isMoved(group)) group.heldBack = undefined;
       for (const entry of leaving) {
         entries.delete(entry.id);
         for (const group of groupsOf(entry)) settle(show(group, entry.id, false, entry.message, true), now, signals);
       }
-      return leaving;
+      const strange = [...late.entries()].filter(([, { message }]) => isStrange(message));
+      for (const [key] of strange) late.delete(key);
+      return { entries: leaving, late: strange.map(([, one]) => one) };
     },
+    adoptLate,
     adopt(entry, now, signals) {
       if (!makeRoom()) return;
-      entries.set(entry.id, entry);
+      const { untold, ...kept } = entry;
+      entries.set(entry.id, kept);
       for (const detection of entry.classes) {
         const group = groupFor(entry.row, entry.message, detection);
         if (group === undefined) continue;
         show(group, entry.id, true, entry.message, true);
-        group.replay = true;
+        group.replay = !untold.includes(detection) && group.heldBack === undefined;
         settle(group, now, signals);
       }
     },

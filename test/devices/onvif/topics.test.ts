@@ -465,4 +465,24 @@ describe('several sources behind one device', () => {
     expect(nvr.remap()).toEqual([]);
     expect(nvr.see(moves('a', false), moves('b', false))).toEqual(['door motion-', 'yard motion-']);
   });
+
+  it('take with them what a flood held back, as news of the one that is meant, and only of that', () => {
+    const of = (token: string) => ({ source: { VideoSourceConfigurationToken: token } });
+    const vehicle = (on: boolean) =>
+      note('tns1:RuleEngine/ObjectDetection/Object', { ClassTypes: on ? 'Vehicle' : '' }, of('a'));
+    const line = note('tns1:RuleEngine/LineDetector/Crossed', { ObjectId: '1' }, of('a'));
+    for (const on of [true, false]) {
+      const channels: Record<string, string> = {};
+      const nvr = recorder(channels);
+      const flood = Array.from({ length: 400 }, (_, at) => moves('b', at % 2 === 0));
+      nvr.see(...flood, ...Array.from({ length: 20 }, (_, at) => vehicle(at % 2 !== 0)), vehicle(on));
+      nvr.see(...flood, ...Array.from({ length: 50 }, () => line));
+      channels.a = 'door';
+      const told = [...nvr.remap(), ...nvr.expire(10_000)];
+      expect(told.filter((one) => one.startsWith('door')).toSorted()).toEqual(
+        on ? ['door line!', 'door vehicle!', 'door vehicle+'] : ['door line!', 'door vehicle!'],
+      );
+      expect(told.filter((one) => /^rec (line|vehicle)/.test(one) && !one.endsWith(' replay'))).toEqual([]);
+    }
+  });
 });
