@@ -65,7 +65,8 @@ const startMs = 5 * 60_000;
 const startRestMs = 60_000;
 /**
  * Refusals that are not counted, from one acceptance to the next: one, and one more after an absence. With the two that
- * are counted that stays below the five after which cameras lock an account.
+ * are counted that stays below the five after which cameras lock an account. One that was for the age of the nonce comes
+ * on top: a camera looks at that before the password.
  */
 const pardonsAllowed = { ordinary: 1, start: 1 };
 
@@ -182,8 +183,9 @@ export function createDevice(options: {
         digest.learn(challenge);
         nonces.known = challenge.nonce;
         wants.digest = true;
-        // A nonce that was good may be too old now. `stale` tells nothing: many never say it, some of every wrong password.
-        const known = sent.nonce === nonces.accepted;
+        // A nonce that was good may be too old now: then another one is told. `stale` tells nothing: many never say it, some
+        // of every wrong password.
+        const known = sent.nonce === nonces.accepted && challenge.nonce !== sent.nonce;
         return sent.digest ? { kind: 'refused', known } : { kind: 'asked' };
       }
       return askForToken(sent.token);
@@ -229,7 +231,7 @@ export function createDevice(options: {
         latch.close('it wants a user name and none is configured');
         throw latch.error();
       }
-      if (!freshNonce && (verdict.known === true || (request.optional === true && verdict.fault === undefined))) {
+      if (!freshNonce && verdict.known === true) {
         freshNonce = true;
         continue;
       }
@@ -248,6 +250,7 @@ export function createDevice(options: {
    * (bugs 1, 3, 5). A camera that has just started is left alone for a minute. Throws when the latch is closed.
    */
   async function afterRefusal(signal: AbortSignal): Promise<void> {
+    nonces.accepted = '';
     const moved = wants.token ? await readClock(signal).catch(() => 0) : 0;
     if (moved > 5000 && pardons > 0) {
       pardons -= 1;
@@ -262,7 +265,6 @@ export function createDevice(options: {
       throw latch.error();
     }
     authenticated = false;
-    nonces.accepted = '';
     const closed = latch.refused();
     if (wants.token) clock.tryNext();
     await refusals?.refused();

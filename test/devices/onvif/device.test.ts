@@ -96,6 +96,32 @@ describe('tries with a password that was changed at the camera', () => {
     expect(server.seen.filter(signed).length).toBeLessThan(5);
   });
 
+  it.each([
+    { name: 'one nonce for ever', fresh: false, optional: false, most: 4 },
+    { name: 'one nonce for ever, of a call that may be refused', fresh: false, optional: true, most: 4 },
+    // The first of them has the nonce from before, which a camera looks at before the password.
+    { name: 'a fresh nonce each time', fresh: true, optional: false, most: 5 },
+    { name: 'a fresh nonce each time, of a call that may be refused', fresh: true, optional: true, most: 5 },
+  ])('stay below it also where it was away meanwhile: $name', async ({ fresh, optional, most }) => {
+    const clock = manualClock();
+    let nonce = 0;
+    const { server, device, model, ask } = await open({}, { clock });
+    const asks = () => challenge(fresh ? nonce++ : 0);
+    model.before = (request) => (signed(request) ? undefined : asks());
+    await ask();
+    model.before = () => ({ reset: true });
+    await expect(ask()).rejects.toMatchObject({ code: 'camera_unreachable' });
+    model.before = asks;
+    const from = server.seen.filter(signed).length;
+    const call = { name: 'x', action: 'x', body: '<x/>', timeoutMs: 5000, optional, signal: forever };
+    for (let minute = 0; minute < 6; minute += 1) {
+      await expect(device.call(call)).rejects.toThrow();
+      clock.advance(61_000);
+    }
+    expect(device.latch.leftMs).toBeGreaterThan(0);
+    expect(server.seen.filter(signed).length - from).toBeLessThanOrEqual(most);
+  });
+
   it('stay below what locks the account, also where a renewal comes first', async () => {
     let nonce = 0;
     let wrong = 0;
