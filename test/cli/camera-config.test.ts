@@ -309,11 +309,11 @@ describe('add', () => {
     let shown = '';
     child.stdout.on('data', (bytes) => {
       shown += bytes;
-      if (String(bytes).includes('password of siteward')) child.stdin.write(`${password}ö\u007f\r`);
+      if (String(bytes).includes('password of user siteward')) child.stdin.write(`${password}ö\u007f\r`);
     });
     const [code] = (await once(child, 'close')) as [number];
     expect(code).toBe(0);
-    expect(shown).toContain('password of siteward');
+    expect(shown).toContain('password of user siteward');
     expect(shown).not.toContain(password);
     expect(readFileSync(join(dir, 'secrets', 'camera-yard'), 'utf8')).toBe(`${password}\n`);
   });
