@@ -90,9 +90,8 @@ export function dangerApart(
   return settled.has(zone.type) || isHoldUp || (dangers.has(zone.type) && fits(role, zone)) ? undefined : role;
 }
 
-/** Its alarm depends on no arming. */
-export const watchesAlways = ({ type }: { readonly type: ZoneType }): boolean =>
-  dangers.has(type) || type === '24h_burglary' || type === 'tamper_24h';
+/** Types of life safety whose opening is their alarm where nothing else tells it; a silent button's is by itself. */
+export const openingTypes: readonly ZoneType[] = ['fire', 'co', 'gas', 'medical', 'panic_audible'];
 
 export const alarmOf = (role: Role): PanelAlarm => (role === 'duress' ? 'panic_silent' : role);
 

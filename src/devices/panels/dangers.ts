@@ -78,9 +78,7 @@ export class Dangers {
       const { partition } = danger;
       const at = partition === undefined ? {} : { partition };
       // After a restart it may be told twice: the end of the one before may never have been heard.
-      const { opensOnly } = this.#mapping;
-      const how = { ...(replay && { replay }), ...(opensOnly === true && { opensOnly }) };
-      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...how }];
+      return [{ kind: 'alarm', source, alarm: alarmOf(role), ...at, ...(replay && { replay }) }];
     }
     // A second one at the same zone is a second alarm, and the end of one before this run may never have been heard.
     const levels = isMore || !replay ? [false, true] : [true];

@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
+import type { ZoneType } from '#site/model/index.ts';
+import { openingTypes } from './codes.ts';
 import { type Compiled, compileProfile, invalid } from './compile.ts';
 import { createMapping, type Mapping } from './mapping.ts';
 import type { PanelOptions } from './options.ts';
-import { type Profile, profileSchema } from './profile.ts';
+import { type Profile, profileSchema, type Target } from './profile.ts';
 import { overlap } from './topics.ts';
 
 /** A panel of the configuration with its profile compiled and its numbers mapped. */
@@ -115,22 +117,25 @@ function buildPanel(options: PanelOptions, directories: readonly string[]): Buil
     partitions: [...mapping.partitions.keys()],
     aliases: mapping.aliases,
   });
-  return { options, compiled, mapping: { ...mapping, opensOnly: !readsAlarms(compiled) } };
+  return { options, compiled, mapping: { ...mapping, opensOnly: toldByOpening(compiled) } };
 }
 
-/** Whether a panel can tell the alarm of a zone: by a flag, or in a report. */
-function readsAlarms({ profile }: Compiled): boolean {
-  const says = (outcome: unknown) => typeof outcome === 'object' && outcome !== null && 'alarm' in outcome;
+/** Types of zones whose alarm the panel cannot tell: by no flag, in no report, and by no fire flag of a partition. */
+function toldByOpening({ profile }: Compiled): readonly ZoneType[] {
   const reads = profile.in.flatMap(({ read }) => read);
-  return reads.some(({ for: about, set, map, first = [], other }) => {
-    if (about === 'report') return true;
-    const outcomes = [
-      other,
-      ...first.map(({ value }) => value),
-      ...(typeof map === 'object' ? Object.values(map) : []),
-    ];
-    return about === 'zone' && (set === 'alarm' || outcomes.some(says));
-  });
+  const sets = (about: Target, field: string) =>
+    reads.some(({ for: target, set, map, first = [], other }) => {
+      if (target !== about) return false;
+      const outcomes = [
+        other,
+        ...first.map(({ value }) => value),
+        ...(typeof map === 'object' ? Object.values(map) : []),
+      ];
+      return set === field || outcomes.some((one) => typeof one === 'object' && one !== null && field in one);
+    });
+  if (sets('zone', 'alarm') || reads.some(({ for: about }) => about === 'report')) return [];
+  // A fire that is told by its detector and by its panel would be two alarms.
+  return sets('partition', 'fire') ? openingTypes.filter((type) => type !== 'fire') : openingTypes;
 }
 
 /** Two panels that read the same topics would take each other's doors for their own. */

@@ -9,7 +9,7 @@ import type {
   ZoneType,
 } from '#site/model/index.ts';
 import { termOf } from './code-terms.ts';
-import { alarmOf, codeMeaning, dangerApart, fits, watchesAlways } from './codes.ts';
+import { alarmOf, codeMeaning, dangerApart, fits } from './codes.ts';
 import { keyList, type PanelOptions } from './options.ts';
 import type { Profile } from './profile.ts';
 import type { Fault, Reading } from './reading.ts';
@@ -25,8 +25,8 @@ export interface Mapping {
   readonly keys: ReadonlyMap<PartitionId, string>;
   /** Further words for a partition, to the key it goes by. */
   readonly aliases: ReadonlyMap<string, string>;
-  /** Of its zones the profile reads no alarm. */
-  readonly opensOnly?: boolean;
+  /** Types of zones of whose alarm the profile reads nothing. */
+  readonly opensOnly?: readonly ZoneType[];
 }
 
 /** Something a technician should look at; `mapReading` gives them, `hints.ts` keeps them. */
@@ -171,7 +171,7 @@ function mapZone(mapping: Mapping, reading: Extract<Reading, { kind: 'zone' }>):
   const differs = zoneType !== undefined && zoneType !== zone.type && zone.type !== 'panic_silent';
   const { alarm: __, ...others } = facts;
   const own = dangerApart(zone, zoneType) === undefined ? facts : others;
-  const isAlarm = mapping.opensOnly === true && facts.open !== undefined && watchesAlways(zone);
+  const isAlarm = facts.open !== undefined && mapping.opensOnly?.includes(zone.type) === true;
   return {
     signals: [{ kind, source: mapping.panel, zone: zone.number, ...own, ...(isAlarm && { opensOnly: true }) }],
     hints: differs ? [{ kind: 'type_differs', key, value: zoneType }] : [],

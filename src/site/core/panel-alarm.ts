@@ -1,7 +1,7 @@
 import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
-import { isPastAlarm, noteSaid, staysKind, togetherMs } from './panel.ts';
+import { isPastAlarm, noteSaid, staysKind } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
 import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
@@ -41,7 +41,6 @@ export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }
   const partition = named === undefined || partitionPlan(work, named) === undefined ? undefined : named;
   const kind = zone === undefined ? alarm : behaviour(zone).alarm;
   if (zone === undefined) for (const id of armed) trigger(work, id, signal, { alarm: { kind } });
-  if (signal.opensOnly === true && isOfZone(work, partition, kind)) return;
   if (partition !== undefined && zone === undefined && !silent) showKind(work, partition, kind);
   raise(work, {
     kind,
@@ -69,13 +68,6 @@ function trigger(work: Work, id: PartitionId, told: Reported, more: NonNullable<
   noteSaid(work, id, told);
   const { mode, state } = partitionOf(work, id);
   if (state !== 'triggered') transition(work, id, { state: 'triggered', mode, source: 'panel', more });
-}
-
-/** The danger a detector has told by its opening, and then its panel. */
-function isOfZone(work: Work, id: PartitionId | undefined, kind: string): boolean {
-  const { alarm } = (id === undefined ? undefined : own(work.state.partitions, id)) ?? {};
-  const isSame = alarm?.zone !== undefined && alarm.kind === kind && alarm.since !== undefined;
-  return isSame && Math.abs(work.at.wall - alarm.since) < togetherMs;
 }
 
 /** What the alarm of a partition is about shows where no zone of it does. */

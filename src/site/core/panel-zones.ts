@@ -1,7 +1,8 @@
-import type { PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import type { ArmingWord, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import { isForGood } from './alarm.ts';
 import { zoneKey } from './reports.ts';
 import { own, partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, independent } from './zones.ts';
+import { behaviour, independent, watches } from './zones.ts';
 
 export const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
   work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);
@@ -30,6 +31,10 @@ export function noteBegun(work: Work, id: PartitionId, zone: ZonePlan, past: boo
   setPeriod(work, id, { over: past ? [...others, zone.number] : others });
 }
 
+/** What another panel sees is not why this one has triggered. */
+const isOwn = ({ panel }: PartitionPlan, { source }: ZonePlan): boolean =>
+  source.kind === 'panel' && source.id === panel;
+
 /**
  * The zone the panel most likely means: one in alarm, else the one that began the entry, else an open one; one
  * that was in alarm before the partition was last disarmed comes last, since many panels tell no end. Fire and the like that are in
@@ -46,12 +51,33 @@ export function suspect(work: Work, plan: PartitionPlan, wasDisarmed: boolean): 
     inAlarm.find(({ number }) => !isOver(work, plan, number)) ??
     (began === undefined || isOther(began) ? undefined : began) ??
     zones.find((zone) => {
-      // What another panel sees is not why this one has triggered.
-      const isOwn = zone.source.kind === 'panel' && zone.source.id === plan.panel;
-      return isOwn && state(zone)?.open === true && state(zone)?.bypassed !== true && !isOther(zone);
+      return isOwn(plan, zone) && state(zone)?.open === true && state(zone)?.bypassed !== true && !isOther(zone);
     }) ??
     inAlarm[0]
   );
+}
+
+/** A fire and the `triggered` that it causes come together (milliseconds). */
+export const togetherMs = 60_000;
+
+/** Of life safety that a zone has in two partitions, the first has told it. */
+export function isTold(work: Work, id: PartitionId, zone: ZoneNumber): boolean {
+  const { incident, memory } = partitionOf(work, id);
+  const isGoingOn = isForGood(work, zone) && own(work.state.zones, zone)?.alarm === true;
+  return isGoingOn || (incident !== undefined && memory.includes(zone));
+}
+
+/** A burglary that comes with a fire: an entry was under way, or a zone that is watched has just opened. Rather told twice than lost. */
+export function isBesideLife(work: Work, plan: PartitionPlan, from: ArmingWord): boolean {
+  const { alarm, memory, mode } = partitionOf(work, plan.id);
+  if (from === 'disarmed' || from === 'arming' || !isForGood(work, alarm?.zone)) return false;
+  if (from === 'pending') return true;
+  return zonesOf(work, plan).some((zone) => {
+    const { open, bypassed, at = 0 } = own(work.state.zones, zone.number) ?? {};
+    const isWatched = !isForGood(work, zone.number) && watches(mode ?? 'away', behaviour(zone));
+    const isNews = !memory.includes(zone.number) && work.at.wall - at < togetherMs;
+    return isWatched && isNews && open === true && bypassed !== true && isOwn(plan, zone);
+  });
 }
 
 /** Zones in alarm that waited for the same verdict of their panel, and so were told by nothing yet. */

@@ -19,7 +19,18 @@ import { settle } from './flight.ts';
 import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { partitionOvertakes } from './overtaken.ts';
-import { isOver, isUnnamed, noteBegun, reportedZone, suspect, withIt, zonesOf } from './panel-zones.ts';
+import {
+  isBesideLife,
+  isOver,
+  isTold,
+  isUnnamed,
+  noteBegun,
+  reportedZone,
+  suspect,
+  togetherMs,
+  withIt,
+  zonesOf,
+} from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
 import { isArmed, lifeSince, runningLifeAlarm, type Transition, transition } from './transition.ts';
@@ -176,7 +187,7 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   if (state === 'disarmed' && before.state === 'triggered') callOff(work, plan.id, by.source, by.changedBy);
   transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
   if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
-  if (state === 'triggered') triggered(work, plan, signal, before.state === 'disarmed');
+  if (state === 'triggered') triggered(work, plan, signal, before.state);
   else if (before.state === 'triggered') {
     // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
     const fire = runningLifeAlarm(work, plan.id);
@@ -201,7 +212,7 @@ function retell(work: Work, plan: PartitionPlan, { told }: PartitionSignal): voi
 function anotherAlarm(work: Work, plan: PartitionPlan, signal: PartitionSignal): void {
   setPartition(work, plan.id, { alarm: undefined, incident: undefined });
   setPeriod(work, plan.id, { burglary: undefined, expected: undefined });
-  triggered(work, plan, signal, true);
+  triggered(work, plan, signal, 'disarmed');
 }
 
 /** An opening takes back the burglary; life safety ends with its cause, and a call for help is nobody's to take back (safety 1). */
@@ -247,22 +258,21 @@ function entryZone(work: Work, plan: PartitionPlan): ZonePlan | undefined {
   );
 }
 
-/** A fire and the `triggered` that it causes come together (milliseconds). */
-export const togetherMs = 60_000;
-
 /** One incident, one alarm event: a zone's own alarm that came first was the event already. */
 function triggered(
   work: Work,
   plan: PartitionPlan,
   { told, report, replay: late }: PartitionSignal,
-  wasDisarmed: boolean,
+  from: ArmingWord,
 ): void {
-  const { alarm, incident, memory } = partitionOf(work, plan.id);
+  const wasDisarmed = from === 'disarmed';
+  const { alarm } = partitionOf(work, plan.id);
   const reported = reportedZone(work, plan, report);
   const isNear = alarm?.since === undefined || Math.abs(work.at.wall - alarm.since) < togetherMs;
   const isOld = alarm?.zone !== undefined && isOver(work, plan, alarm.zone);
   const isSame = isNear && !isOld && (reported === undefined || reported.number === alarm?.zone);
-  if (incident !== undefined && alarm?.zone !== undefined && memory.includes(alarm.zone) && isSame) return;
+  const isOther = told === undefined && reported === undefined && isBesideLife(work, plan, from);
+  if (alarm?.zone !== undefined && isTold(work, plan.id, alarm.zone) && isSame && !isOther) return;
   const ofKind = zonesOf(work, plan).find(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
   );
@@ -358,9 +368,10 @@ function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm: kind, group } = behaviour(zone);
   const isFirst = group === 'life' && alarm !== undefined && !lifeKinds.has(alarm.kind);
   if (state === 'triggered' && alarm?.zone !== undefined && !isFirst) return;
+  const since = (group === 'life' ? lifeSince(work, id) : undefined) ?? work.at.wall;
   const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
   setPartition(work, id, {
-    alarm: { zone: zone.number, kind, ...(group === 'life' && { since: lifeSince(work, id) ?? work.at.wall }) },
+    alarm: { zone: zone.number, kind, ...(independent(group) && { since }) },
     ...(state === 'triggered' ? { memory: named } : {}),
   });
 }

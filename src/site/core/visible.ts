@@ -94,8 +94,8 @@ const isSilent = (plan: SitePlan, signal: { readonly kind: string; readonly zone
 /** Of a silent zone its health alone is visible. */
 function withoutLevel<S extends Holdable>(signal: S): S | undefined {
   if (signal.kind !== 'zone') return signal;
-  const { open, alarm, ...others } = signal;
-  const { report: _, ageMs: __, sentAt: ___, code: ____, ...unreported } = others;
+  const { open, alarm, opensOnly: _, ...others } = signal;
+  const { report: __, ageMs: ___, sentAt: ____, code: _____, ...unreported } = others;
   const rest = open === undefined && alarm === undefined ? others : unreported;
   const tells = ['tamper', 'bypassed', 'lowBattery', 'online'].some((member) => member in rest);
   return tells ? (rest as S) : undefined;

@@ -15,18 +15,18 @@ import { closed, trip } from './trip.ts';
 import { isTestedAll } from './walk-test.ts';
 import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { judged } from './zone-doubt.ts';
-import { behaviour, independent } from './zones.ts';
+import { behaviour } from './zones.ts';
 
 export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
 /** What a zone reports about itself. Knowledge that is not new changes nothing (I1). */
-export function zoneSignal(work: Work, { opensOnly, ...heard }: ZoneSignal): void {
+export function zoneSignal(work: Work, heard: ZoneSignal): void {
   const plan = zonePlan(work.plan, heard.zone);
   if (plan === undefined || zoneOf(work.state, heard.zone) === undefined) {
     work.rules.add('zone not in plan');
     return;
   }
-  const said = opensOnly === true ? openingAsAlarm(work, plan, heard) : heard;
+  const said = heard.opensOnly === true ? openingAsAlarm(work, plan, heard) : heard;
   const isOne = behaviour(plan).silent || !isMirrored(work, plan);
   zoneOvertakes(work, plan, said, isOne);
   if (hold(work, said, zoneKey(said.zone))) return;
@@ -65,12 +65,16 @@ function applyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSi
 const isMirrored = (work: Work, { partitions, source }: ZonePlan): boolean =>
   partitions.length > 0 && partitions.every((id) => decidedByPanel(work, id, source));
 
-/** Nobody else would tell the fire of a panel that says no more of its detectors than that they open (safety 1). */
-function openingAsAlarm(work: Work, plan: ZonePlan, said: ZoneSignal): ZoneSignal {
+/**
+ * Nobody else would tell the fire of a panel that says no more of its detectors than that they open (safety 1). Of one that its panel
+ * leaves out, that is no alarm; its end always is one.
+ */
+function openingAsAlarm(work: Work, plan: ZonePlan, { alarm: _, ...said }: ZoneSignal): ZoneSignal {
   const { group, silent } = behaviour(plan);
   // Siteward's own judgement of a zone, and that of a silent button, begins with its opening anyway.
-  if (said.open === undefined || !independent(group) || silent || !isMirrored(work, plan)) return said;
-  return { ...said, alarm: said.alarm ?? said.open };
+  if (said.open === undefined || !['life', 'holdup'].includes(group) || silent || !isMirrored(work, plan)) return said;
+  const bypassed = said.bypassed ?? zoneOf(work.state, plan.number)?.bypassed;
+  return said.open && bypassed === true ? said : { ...said, alarm: said.open };
 }
 
 function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {

@@ -115,7 +115,7 @@ export type Signal =
       readonly online?: boolean;
       /** It is calm because its panel has opened this partition in the same report: not where that is history. */
       readonly opening?: PartitionId;
-      /** Of this detector its panel tells no alarm, only that it opens: for one that always watches, that is its alarm. */
+      /** Of this detector its panel tells no alarm, only that it opens: for one of life safety, that is its alarm. */
       readonly opensOnly?: true;
       readonly replay: boolean;
       readonly waited?: Waited;
@@ -191,8 +191,6 @@ export type Signal =
       /** Its panel names a partition that the site does not have. */
       readonly elsewhere?: true;
       readonly zone?: ZoneNumber;
-      /** Its panel tells of its zones that they open, and which of them it is about is not said. */
-      readonly opensOnly?: true;
       /** It lasts since nobody knows when. */
       readonly replay?: boolean;
       readonly waited?: Waited;

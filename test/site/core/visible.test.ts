@@ -7,6 +7,7 @@ import {
   markOf,
   type SiteState,
   visibleDecision,
+  visibleInput,
   visibleState,
 } from '#site/core/index.ts';
 import type { DetectionClass, SitePlan, ZonePlan } from '#site/model/index.ts';
@@ -112,6 +113,14 @@ it('safety 4: of a camera with a silent button wired to it, what it sees is visi
   expect(classes.map((one) => shows([wired], one))).toEqual([true, true, true, false, false, false]);
   const seen = zone('43', 'panic_silent', { source: hall });
   expect(classes.map((one) => shows([seen], one))).toEqual(classes.map(() => false));
+});
+
+it('safety 4: that a silent button of a panel which tells only openings has told its level with its sabotage is seen by nobody', () => {
+  const about = { kind: 'zone', source, zone: '12', tamper: true, replay: false } as const;
+  const seen = [about, { ...about, open: true, opensOnly: true } as const].map((signal) =>
+    visibleInput(mirror, { kind: 'signal', at: stamp(0), signal }),
+  );
+  expect(seen[1]).toEqual(seen[0]);
 });
 
 it('safety 4: each report of a sabotage of a silent button is seen as it is, and one that is told again by nobody', () => {
