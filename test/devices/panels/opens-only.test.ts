@@ -239,6 +239,16 @@ describe('a burglary while such a detector stands open', () => {
     expect(signalled).toHaveLength(1);
   });
 
+  it('is told beside one whose flag its panel holds', () => {
+    const { area, house, zone: is } = site('flags', '24h_burglary');
+    area('armed_away');
+    expect(is('alarm')).toEqual(['burglary_24h active 8']);
+    house.pass(later);
+    is('shut', false, '2');
+    is('open', false, '2');
+    expect(area('triggered')).toEqual(['burglary_perimeter active 2']);
+  });
+
   it.each<Parameters<typeof zone>[1]>(['fire', 'panic_audible'])('by an entry is told: type %s', (type) => {
     const { area, house, zone: is } = site('acme', type);
     area('armed_away');
