@@ -214,11 +214,16 @@ function remember(work: Work, id: PartitionId, zone: string, past: boolean): voi
   if (!alarmed.includes(zone)) setPeriod(work, id, { alarmed: [...alarmed, zone] });
 }
 
-/** An opening takes back the alarm that the station was told of, whatever else is in alarm by then. */
+/**
+ * An opening takes back the alarm that the station was told of, whatever else is in alarm by then: the first one of what its panel is in
+ * alarm for, and before that the last. The sabotage of a detector is none.
+ */
 function noteBurglary(work: Work, id: PartitionId, { kind, zone }: Alarm): void {
-  const takesBack = zone === undefined ? kind === 'burglary' : !isForGood(work, zone.number);
+  const isOwn = zone === undefined ? kind === 'burglary' : kind === behaviour(zone).alarm;
+  const takesBack = isOwn && !isForGood(work, zone?.number);
   const isPanels = partitionPlan(work, id)?.authority === 'panel';
-  if (!isPanels || !takesBack || periodOf(work.state, id).burglary !== undefined) return;
+  const isKnown = periodOf(work.state, id).burglary !== undefined && partitionOf(work, id).state === 'triggered';
+  if (!isPanels || !takesBack || isKnown) return;
   setPeriod(work, id, { burglary: { kind, ...(zone !== undefined && { zone: zone.number }) } });
 }
 

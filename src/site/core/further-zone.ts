@@ -2,7 +2,7 @@ import type { PartitionId, ZonePlan } from '#site/model/index.ts';
 import { incidentOf, sourceOf } from './alarm.ts';
 import { emit, place } from './events.ts';
 import { onePicture } from './media.ts';
-import { own, partitionOf, setPartition, type Work } from './work.ts';
+import { own, partitionOf, periodOf, setPartition, type Work } from './work.ts';
 import { behaviour, lifeKinds } from './zones.ts';
 
 /**
@@ -29,14 +29,16 @@ export function furtherZone(work: Work, id: PartitionId, zone: ZonePlan, late: {
 
 /**
  * A zone opens while its panel says that a burglary alarm runs. Many bridges tell nothing more of a detector than that, so it is
- * told, each zone once in the alarm memory. Who flees from a fire opens doors, and that says nothing.
+ * told, each zone once in the alarm memory. Who flees from a fire opens doors, and that says nothing where no
+ * burglary was told.
  */
 export function openedInAlarm(work: Work, zone: ZonePlan): void {
   if (['none', 'key'].includes(behaviour(zone).group) || own(work.state.zones, zone.number)?.bypassed === true) return;
   for (const id of zone.partitions) {
     const { state, alarm, memory, incident } = partitionOf(work, id);
     if (state !== 'triggered' || incident === undefined || memory.includes(zone.number)) continue;
-    if (alarm !== undefined && lifeKinds.has(alarm.kind)) continue;
+    const isFire = alarm !== undefined && lifeKinds.has(alarm.kind);
+    if (isFire && periodOf(work.state, id).burglary === undefined) continue;
     setPartition(work, id, { memory: [...memory, zone.number] });
     furtherZone(work, id, zone, {});
   }

@@ -96,6 +96,7 @@ const period = z.strictObject({
   endDoubted: optional(z.literal(true)),
   burglary: optional(z.strictObject({ kind: text, zone: optional(text) })),
   expected: optional(text),
+  inSight: optional(record(z.enum(['end', 'opening']))),
   calledOff: optional(z.strictObject({ at: deadline, zones: list, retold: optional(z.literal(true)) })),
   signalled: record(z.strictObject({ count: number, since: deadline })),
   local: optional(z.strictObject({ mono: number, wall: number, boot: text, clock: clockQuality })),

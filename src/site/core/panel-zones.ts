@@ -1,8 +1,19 @@
-import type { ArmingWord, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import type {
+  ArmingWord,
+  PartitionId,
+  PartitionPlan,
+  Reported,
+  Signal,
+  ZoneNumber,
+  ZonePlan,
+} from '#site/model/index.ts';
 import { isForGood } from './alarm.ts';
 import { zoneKey } from './reports.ts';
-import { own, partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, independent, watches } from './zones.ts';
+import { runningLifeAlarm } from './transition.ts';
+import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
+import { behaviour, independent, lifeKinds, watches } from './zones.ts';
+
+type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
 export const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
   work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);
@@ -96,4 +107,56 @@ export function isUnnamed(work: Work, id: PartitionId): boolean {
   const { state, alarm } = partitionOf(work, id);
   const isEnded = periodOf(work.state, id).endDoubted === true;
   return state === 'triggered' && alarm?.kind === 'burglary' && alarm.zone === undefined && !isEnded;
+}
+
+/** What its panel tells next is about another alarm, except that a fire goes on. */
+export function onlyFire(work: Work, id: PartitionId): void {
+  const fire = runningLifeAlarm(work, id);
+  const zone = fire?.zone === undefined ? undefined : zonePlan(work.plan, fire.zone);
+  setPartition(work, id, { alarm: fire });
+  if (zone !== undefined) noteBegun(work, id, zone, true);
+  setPeriod(work, id, { burglary: undefined, expected: undefined });
+}
+
+/** What an alarm leaves behind that has ended: the burglary in which a fire was goes on, and one that is over is nobody's to take back. */
+export function goesOn(work: Work, id: PartitionId, zone: ZonePlan): void {
+  const { state, alarm } = partitionOf(work, id);
+  const { burglary } = periodOf(work.state, id);
+  if (burglary?.zone === zone.number && state !== 'triggered') setPeriod(work, id, { burglary: undefined });
+  if (alarm?.zone !== zone.number) return;
+  // The entry that is under way is another matter: it keeps its incident and gets its own alarm.
+  if (state === 'pending') setPartition(work, id, { alarm: undefined });
+  if (state !== 'triggered' || behaviour(zone).group !== 'life') return;
+  setPartition(work, id, { alarm: runningLifeAlarm(work, id) ?? burglary ?? alarm });
+}
+
+/** A burglary zone in alarm beside the fire that shows, told by itself before its panel was in alarm. */
+export function isToldBurglary(work: Work, plan: PartitionPlan, reported: ZonePlan | undefined): boolean {
+  const { alarm, memory } = partitionOf(work, plan.id);
+  const number = periodOf(work.state, plan.id).burglary?.zone;
+  const zone = number === undefined ? undefined : zonePlan(work.plan, number);
+  if (zone === undefined || alarm === undefined || !lifeKinds.has(alarm.kind)) return false;
+  const isIts = reported === undefined || reported.number === number;
+  const isRunning = isInAlarm(work, zone.number) && !isOver(work, plan, zone.number);
+  return isIts && isRunning && !independent(behaviour(zone).group) && memory.includes(zone.number);
+}
+
+/** A danger to life shows until its end, or, where it came as a report, whose end many panels never tell, until the next opening. */
+export function noteSight(work: Work, zone: ZonePlan, { report, code }: ZoneSignal): void {
+  if (behaviour(zone).group !== 'life') return;
+  const until = report === undefined && code === undefined ? 'end' : 'opening';
+  for (const id of zone.partitions) {
+    setPeriod(work, id, { inSight: { ...periodOf(work.state, id).inSight, [zone.number]: until } });
+  }
+}
+
+/** A person was there and opened: what is known by a report alone shows no longer; what began since then does, and a detector that is open. */
+export function opened(work: Work, id: PartitionId, { ageMs = 0 }: Reported): void {
+  const { inSight } = periodOf(work.state, id);
+  if (inSight === undefined) return;
+  const stays = ([number, until]: [ZoneNumber, string]) => {
+    const { open, at = 0 } = own(work.state.zones, number) ?? {};
+    return until === 'end' || open === true || at > work.at.wall - ageMs;
+  };
+  setPeriod(work, id, { inSight: Object.fromEntries(Object.entries(inSight).filter(stays)) });
 }

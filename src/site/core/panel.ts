@@ -20,11 +20,16 @@ import { furtherZone } from './further-zone.ts';
 import { hold } from './link.ts';
 import { partitionOvertakes } from './overtaken.ts';
 import {
+  goesOn,
   isBesideLife,
   isOver,
   isTold,
+  isToldBurglary,
   isUnnamed,
   noteBegun,
+  noteSight,
+  onlyFire,
+  opened,
   reportedZone,
   suspect,
   togetherMs,
@@ -33,19 +38,9 @@ import {
 } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
-import { isArmed, lifeSince, runningLifeAlarm, type Transition, transition } from './transition.ts';
+import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
-import {
-  own,
-  partitionOf,
-  partitionPlan,
-  periodOf,
-  setPartition,
-  setPeriod,
-  setZones,
-  type Work,
-  zonePlan,
-} from './work.ts';
+import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
 
@@ -185,16 +180,13 @@ function mirror(work: Work, plan: PartitionPlan, signal: PartitionSignal, reache
   const { state, replay: late } = signal;
   const by = causeOf(work, before, signal, reached);
   if (state === 'disarmed' && before.state === 'triggered') callOff(work, plan.id, by.source, by.changedBy);
+  if (state === 'disarmed' && !late) opened(work, plan.id, signal);
   transition(work, plan.id, { state, mode: modeAfter(before, state), ...by, late, local: by.source !== 'cloud' });
   if (state === 'pending') entryEvent(work, plan.id, entryZone(work, plan), late ? { late } : {});
   if (state === 'triggered') triggered(work, plan, signal, before.state);
   else if (before.state === 'triggered') {
     // The panel has ended its alarm, and what it tells next is another one, also where nobody has disarmed.
-    const fire = runningLifeAlarm(work, plan.id);
-    setPartition(work, plan.id, { alarm: fire });
-    const zone = fire?.zone === undefined ? undefined : zonePlan(work.plan, fire.zone);
-    if (zone !== undefined) noteBegun(work, plan.id, zone, true);
-    setPeriod(work, plan.id, { burglary: undefined, expected: undefined });
+    onlyFire(work, plan.id);
     if (state === 'disarmed') noteCalledOff(work, before);
   }
 }
@@ -273,15 +265,18 @@ function triggered(
   const isSame = isNear && !isOld && (reported === undefined || reported.number === alarm?.zone);
   const isOther = told === undefined && reported === undefined && isBesideLife(work, plan, from);
   if (alarm?.zone !== undefined && isTold(work, plan.id, alarm.zone) && isSame && !isOther) return;
+  if (isToldBurglary(work, plan, reported)) return;
   const ofKind = zonesOf(work, plan).find(
     (one) => behaviour(one).alarm === told && own(work.state.zones, one.number)?.alarm === true,
   );
+  if (told === 'burglary') setPeriod(work, plan.id, { burglary: undefined });
   if (told !== undefined && ofKind === undefined) return;
   const zone = ofKind ?? reported ?? suspect(work, plan, wasDisarmed);
   const kind = zone === undefined ? 'burglary' : behaviour(zone).alarm;
   setPartition(work, plan.id, { alarm: { kind, ...(zone === undefined ? {} : { zone: zone.number }) } });
   const isIn = zone === undefined || own(work.state.zones, zone.number)?.alarm === true;
-  setPeriod(work, plan.id, { expected: isIn ? undefined : zone.number });
+  const began = staysKind(kind) ? {} : { burglary: undefined };
+  setPeriod(work, plan.id, { ...began, expected: isIn ? undefined : zone.number });
   const additionalZones = isIn && zone !== undefined ? withIt(work, plan, zone) : [];
   raise(work, {
     kind,
@@ -309,6 +304,7 @@ export function panelZoneAlarm(work: Work, zone: ZonePlan, signal: ZoneSignal): 
   const isPast = (id: PartitionId) => !isForGood(work, zone.number) && isPastAlarm(work, id, signal);
   const past = zone.partitions.filter(isPast);
   for (const id of zone.partitions) noteBegun(work, id, zone, past.includes(id));
+  noteSight(work, zone, signal);
   if (expected) return;
   if (independent(behaviour(zone).group)) {
     const unnamed = zone.type === '24h_burglary' ? zone.partitions.find((id) => isUnnamed(work, id)) : undefined;
@@ -336,12 +332,12 @@ function pastBurglary(work: Work, id: PartitionId, zone: ZonePlan): void {
 }
 
 function burglary(work: Work, id: PartitionId, zone: ZonePlan, late: { late?: boolean }): void {
-  const { state, stale, alarm } = partitionOf(work, id);
+  const { state, stale } = partitionOf(work, id);
   const unproven = state === 'disarmed' && late.late !== true && periodOf(work.state, id).unproven === true;
   const flagged = state === 'unknown' || stale || unproven;
   if (!flagged && (state === 'disarmed' || state === 'arming')) return;
   const { endDoubted } = periodOf(work.state, id);
-  const anonymous = state === 'triggered' && alarm !== undefined && alarm.zone === undefined && !endDoubted;
+  const anonymous = isUnnamed(work, id);
   name(work, id, zone);
   // The event of `triggered` was about this zone; now its name is known.
   if (anonymous) {
@@ -366,7 +362,9 @@ function forgetExpected(work: Work, zone: ZonePlan): boolean {
 function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm, state, memory } = partitionOf(work, id);
   const { alarm: kind, group } = behaviour(zone);
-  const isFirst = group === 'life' && alarm !== undefined && !lifeKinds.has(alarm.kind);
+  const isFire = alarm !== undefined && lifeKinds.has(alarm.kind);
+  if (isFire && !independent(group)) return;
+  const isFirst = group === 'life' && alarm !== undefined && !isFire;
   if (state === 'triggered' && alarm?.zone !== undefined && !isFirst) return;
   const since = (group === 'life' ? lifeSince(work, id) : undefined) ?? work.at.wall;
   const named = memory.includes(zone.number) ? memory : [...memory, zone.number];
@@ -397,12 +395,6 @@ export function panelZoneCalm(work: Work, zone: ZonePlan, alarmEnded: boolean): 
   if (id !== undefined) restore(work, { kind, partition: id, zone, source: sourceOf(zone) });
   for (const partition of zone.partitions) {
     endAlarm(work, partition, zone);
-    const { state, alarm } = partitionOf(work, partition);
-    if (alarm?.zone !== zone.number) continue;
-    // The entry that is under way is another matter: it keeps its incident and gets its own alarm.
-    if (state === 'pending') setPartition(work, partition, { alarm: undefined });
-    if (state !== 'triggered' || group !== 'life') continue;
-    const goesOn = runningLifeAlarm(work, partition) ?? periodOf(work.state, partition).burglary ?? alarm;
-    setPartition(work, partition, { alarm: goesOn });
+    goesOn(work, partition, zone);
   }
 }

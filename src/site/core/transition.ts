@@ -5,6 +5,7 @@ import type {
   PartitionId,
   PartitionState,
   ZoneNumber,
+  ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
 import { audit, standing } from './audit.ts';
@@ -175,10 +176,15 @@ export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['a
   for (const zone of work.plan.zones) {
     if (!zone.partitions.includes(id) || behaviour(zone).group !== 'life') continue;
     const state = own(work.state.zones, zone.number);
-    if (state?.alarm !== true) continue;
+    if (state?.alarm !== true || isOutOfSight(work, id, zone)) continue;
     return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
   }
   return undefined;
+}
+
+/** Its panel may never tell an end of it. */
+function isOutOfSight(work: Work, id: PartitionId, { number, source }: ZonePlan): boolean {
+  return decidedByPanel(work, id, source) && own(periodOf(work.state, id).inSight ?? {}, number) === undefined;
 }
 
 /** When the life-safety alarm that runs in a partition began; undefined while there is none. */

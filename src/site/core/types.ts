@@ -42,10 +42,7 @@ export interface SiteState {
   /** Active troubles by `kind|device|zone`. */
   readonly troubles: Readonly<Record<string, TroubleState>>;
   readonly timers: Readonly<Record<string, TimerState>>;
-  /**
-   * Results of past commands (rule C2), the oldest first; they give way at 1,000. A list, since a record of so many ids
-   * is far dearer to copy, and puts those that look like numbers first.
-   */
+  /** Results of past commands (rule C2), the oldest first, at most 1,000: a record of so many is far dearer to copy, and sorts ids that are numbers. */
   readonly commands: readonly SeenCommand[];
   /** The latest answer, wall clock milliseconds, of a command with an effect that gave way there. */
   readonly forgotten?: number;
@@ -134,6 +131,8 @@ export interface PeriodState {
   readonly endDoubted?: true;
   /** The burglary that a panel's alarm began with, as it was told. */
   readonly burglary?: { readonly kind: string; readonly zone?: ZoneNumber };
+  /** Zones of life safety whose alarm its panel has told, and until when it shows. */
+  readonly inSight?: Readonly<Record<ZoneNumber, 'end' | 'opening'>>;
   /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
   readonly expected?: ZoneNumber;
   /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */
