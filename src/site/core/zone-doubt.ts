@@ -1,6 +1,6 @@
 import type { PartitionPlan, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
 import type { LevelDoubt, SiteState, ZoneDoubts, ZoneLevel } from './types.ts';
-import { change, enginePlan, own, setZones, type Work, without, zonePlan } from './work.ts';
+import { change, own, setZones, type Work, without, zonePlan } from './work.ts';
 import { behaviour, independent } from './zones.ts';
 
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
@@ -46,8 +46,7 @@ function judge(work: Work, plan: ZonePlan, signal: ZoneSignal, group: readonly Z
   const kept = held.flatMap((level) => (before[level] === undefined ? [] : [[level, before[level]] as const]));
   if (held.length === 0 || !ends(signal, group, held)) return { doubted: [], anew: [], doubts: kept };
   const isLive = !signal.replay && queue === undefined;
-  if (isLive || held.every(isOfQueue) || (group.some((level) => level === 'open') && isOnWayOut(work, plan, signal)))
-    return { doubted: [], anew: [], doubts: [] };
+  if (isLive || held.every(isOfQueue) || isDoor(plan, held)) return { doubted: [], anew: [], doubts: [] };
   // Nobody may see that a silent button is held (safety 4).
   if (!behaviour(plan).silent || group.includes('tamper')) work.rules.add('safety 2');
   const doubted = group.filter((level) => signal[level] === false);
@@ -55,18 +54,11 @@ function judge(work: Work, plan: ZonePlan, signal: ZoneSignal, group: readonly Z
 }
 
 /**
- * Whether a door was closed behind somebody who leaves: opened within the exit delay, and not heard since, until this. Else the line lost for a
- * moment makes an exit error of each leaving. Only a broker that comes back with an old queue within this minute could tell it wrongly.
+ * Whether all that would end is that a burglary detector is open. What is in alarm then stays so, and a door that was closed while siteward
+ * was away must not keep the site from arming, nor be left out of it by a schedule (safety 7); nothing else may ever tell it live.
  */
-function isOnWayOut(work: Work, plan: ZonePlan, { replay, waited }: ZoneSignal): boolean {
-  const { at } = own(work.state.zones, plan.number) ?? {};
-  if (replay || waited?.since === undefined || at === undefined || waited.since < at) return false;
-  if (independent(behaviour(plan).group)) return false;
-  return plan.partitions.some((id) => {
-    const partition = own(work.state.partitions, id);
-    return partition?.state === 'arming' && enginePlan(work, id) !== undefined && at >= partition.at;
-  });
-}
+const isDoor = (plan: ZonePlan, held: readonly ZoneLevel[]): boolean =>
+  !independent(behaviour(plan).group) && held.every((level) => level === 'open');
 
 /** While a detector is open, that it is in no alarm is not its end. */
 const ends = (signal: ZoneSignal, group: readonly ZoneLevel[], held: readonly ZoneLevel[]): boolean =>

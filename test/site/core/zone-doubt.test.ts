@@ -49,10 +49,8 @@ const doubtedWays = ['retained', 'queued'] as const;
 
 describe.each(doubtedWays)('a word of a zone that is %s and calmer than what is known', (way) => {
   it.each<[string, keyof Levels, SitePlan]>([
-    ['a panel', 'open', panelHouse()],
     ['a panel', 'alarm', panelHouse()],
     ['a panel', 'tamper', panelHouse()],
-    ['the engine', 'open', engine],
     ['the engine', 'alarm', engine],
     ['the engine', 'tamper', engine],
   ])('under %s, changes nothing at any time, and a live one does: %s', (_, level, plan) => {
@@ -68,7 +66,7 @@ describe.each(doubtedWays)('a word of a zone that is %s and calmer than what is 
     expect(doubted(site)).toEqual([]);
   });
 
-  it('makes no partition ready, and one that says open is shown', () => {
+  it('closes a door of a burglary zone, which may never be told live, and one that says open is shown', () => {
     const site = world();
     const isReady = () => viewOf(site).ready.p1;
     expect(isReady()).toBe(true);
@@ -76,7 +74,20 @@ describe.each(doubtedWays)('a word of a zone that is %s and calmer than what is 
     expect([zoneOf(site).open, isReady()]).toEqual([true, false]);
     site.signal(says('2', { open: true }));
     site.signal(says('2', { open: false }, way));
-    expect([zoneOf(site).open, isReady()]).toEqual([true, false]);
+    expect([zoneOf(site).open, isReady(), doubted(site)]).toEqual([false, true, []]);
+  });
+
+  it('closes no detector of danger to life', () => {
+    const site = at(panelHouse(), says('10', { open: true }));
+    site.signal(says('10', { open: false }, way));
+    expect([zoneOf(site, '10').open, doubted(site)]).toEqual([true, ['10']]);
+  });
+
+  it('closes no door that is in alarm under the engine', () => {
+    const site = armed();
+    site.signal(says('2', { open: true }));
+    site.signal(says('2', { open: false }, way));
+    expect(doubted(site)).toEqual(['2']);
   });
 
   it('ends no alarm, and the next one is another, with the end of neither made up', () => {
@@ -136,9 +147,10 @@ describe('what a queue of the broker tells', () => {
   });
 
   it('ends nothing another queue, or a live word, has begun', () => {
-    for (const begin of [door(true, 1), says('2', { open: true })]) {
-      const site = at(panelHouse(), begin, door(true, 2), door(false, 2));
-      expect(zoneOf(site).open).toBe(true);
+    const alarm = (on: boolean, since: number) => says('2', { alarm: on }, 'queued', { since });
+    for (const begin of [alarm(true, 1), says('2', { alarm: true })]) {
+      const site = at(panelHouse(), begin, alarm(true, 2), alarm(false, 2));
+      expect(zoneOf(site).alarm).toBe(true);
     }
   });
 });
@@ -153,19 +165,19 @@ it('a camera knows what it sees, and a zone never heard takes what is retained',
 
 describe('the end in the queue that began it', () => {
   it('ends it also where a retained word came between', () => {
-    const site = at(panelHouse(), says('2', { open: true }, 'queued'));
-    site.signal(says('2', { open: false }, 'retained'));
-    expect(zoneOf(site).open).toBe(true);
-    site.signal(says('2', { open: false }, 'queued'));
-    expect(zoneOf(site).open).toBe(false);
+    const site = at(panelHouse(), says('2', { alarm: true }, 'queued'));
+    site.signal(says('2', { alarm: false }, 'retained'));
+    expect(zoneOf(site).alarm).toBe(true);
+    site.signal(says('2', { alarm: false }, 'queued'));
+    expect(zoneOf(site).alarm).toBe(false);
     expect(doubted(site)).toEqual([]);
   });
 
   it('does not where another queue tells it', () => {
-    const site = at(panelHouse(), says('2', { open: true }, 'queued'));
-    site.signal(says('2', { open: false }, 'retained'));
-    site.signal(says('2', { open: false }, 'queued', { since: queue.since + 1 }));
-    expect(zoneOf(site).open).toBe(true);
+    const site = at(panelHouse(), says('2', { alarm: true }, 'queued'));
+    site.signal(says('2', { alarm: false }, 'retained'));
+    site.signal(says('2', { alarm: false }, 'queued', { since: queue.since + 1 }));
+    expect(zoneOf(site).alarm).toBe(true);
   });
 });
 
@@ -183,27 +195,13 @@ describe('a door that was opened by who leaves, and closed while the line was aw
     }
     return site.events(site.pass(60_000)).map(({ kind }) => kind);
   };
-  const closedLater: Signal = says('1', { open: false }, 'queued', { since: wall(8_000) });
-
-  it('makes no exit error', () => {
-    expect(leaving(says('1', { open: true }), closedLater)).toEqual(['armed_away']);
-    expect(leaving(says('2', { open: true }), says('2', { open: false }, 'queued', { since: wall(8_000) }))).toEqual([
-      'armed_away',
-    ]);
-  });
 
   it.each([
+    ['a queue', says('1', { open: false }, 'queued', { since: wall(8_000) })],
     ['a retained word', says('1', { open: false }, 'retained')],
-    ['a queue that may be older than the opening', says('1', { open: false }, 'queued', { since: wall(4_000) })],
     ['a queue of which nobody knows since when', says('1', { open: false }, 'queued', {})],
-  ])('is not taken for closed by %s', (_, signal) => {
-    expect(leaving(says('1', { open: true }), signal)).toEqual(['armed_away', 'entry_delay_started']);
-  });
-
-  it('counts within the exit delay only', () => {
-    const site = at(engine, says('1', { open: true }));
-    site.signal(says('1', { open: false }, 'queued', { since: wall(site.ms + 1) }));
-    expect(zoneOf(site, '1').open).toBe(true);
+  ])('makes no exit error where %s tells it', (_, signal) => {
+    expect(leaving(says('1', { open: true }), signal)).toEqual(['armed_away']);
   });
 });
 
