@@ -179,7 +179,7 @@ describe('panels that call by SIA DC-09', () => {
     expect((await kinds(site)).sort()).toEqual(expected());
   });
 
-  it.each(['commit.begun', 'commit.committed', 'published'])(
+  it.each(['commit.begun', 'commit.rows', 'commit.committed', 'published'])(
     'lose nothing and repeat nothing when the power fails at %s',
     { timeout: 300_000 },
     async (point) => {

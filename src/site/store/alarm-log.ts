@@ -33,8 +33,9 @@ export type AlarmCopy = (typeof alarmCopies)[number];
 
 /**
  * A second copy of the alarms that wait, for the day on which `site.db` is empty, gone or has lost a page on which everything
- * depends. One line per alarm: checksum, space, the row as JSON. Added before the commit of the row, so that a line
- * without its row may exist (its insert is idempotent), never the reverse.
+ * depends. One line per alarm: checksum, space, the row as JSON. Added between the commit of the row and its answer: what was
+ * acknowledged has its line, and a line without its row means that the file has lost it. A row whose line the end of the process
+ * came before gets it after the next start.
  */
 export class AlarmLog {
   readonly #dir: string;
@@ -126,6 +127,11 @@ export class AlarmLog {
     } catch (error) {
       this.#drop(error);
     }
+  }
+
+  /** An alarm that waits was found to have no line. */
+  lacks(): void {
+    if (this.#mode !== 'off') this.#isWhole = false;
   }
 
   /** All rows whose line is whole. A torn last line is what a power cut leaves. */

@@ -263,20 +263,22 @@ export class Engine {
   #run(name: FileName, part: readonly Work[], grow: () => readonly Work[]): void {
     const file = name === 'site' ? this.#files.site() : this.#files.bulk();
     if (file === undefined) throw unavailable(name, this.#files);
+    let alarms: WireRow[] = [];
     const apply = () => {
-      const alarms: WireRow[] = [];
+      alarms = [];
       for (let batch: readonly Work[] = part.slice(); batch.length > 0; batch = grow()) {
         this.#reserve(file, batch);
         applyWrites(file, batch, this.#limits);
         if (file.name === 'site') alarms.push(...alarmsOf(batch));
       }
       // The second copy must not take the last blocks from the rows themselves.
-      if ((this.#pressure.state.freeBytes ?? Number.POSITIVE_INFINITY) < copyFreeBytes) this.#files.alarms.giveWay();
-      else this.#files.alarms.add(alarms);
+      if (this.#isTight()) this.#files.alarms.giveWay();
     };
     for (let tries = 0; ; tries += 1) {
       try {
         this.#transact(file, part, apply);
+        // Before it is acknowledged, and never before its commit: an alarm that came back without the state that knows it would be told twice.
+        if (!this.#isTight()) this.#files.alarms.add(alarms);
         return;
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_FULL' || tries >= roomTries) throw error;
@@ -284,6 +286,10 @@ export class Engine {
         if (!this.#pressure.makeRoom(file, importance(part.map(({ request }) => request)))) throw error;
       }
     }
+  }
+
+  #isTight(): boolean {
+    return (this.#pressure.state.freeBytes ?? Number.POSITIVE_INFINITY) < copyFreeBytes;
   }
 
   /** Numbers are set aside in `site.db` before a row of either file uses them. */

@@ -20,13 +20,19 @@ export function replayAlarms(options: {
 }): number {
   const { site, kept, note } = options;
   const top = site.outbox.maxSeq();
-  const rows = options.alarms.read().filter(([ev]) => ev[evAt.seq] > top);
+  const logged = options.alarms.read();
+  const newest = newestWaiting(site);
+  if (newest !== undefined && !logged.some(([ev]) => ev[evAt.seq] === newest)) options.alarms.lacks();
+  const rows = logged.filter(([ev]) => ev[evAt.seq] > top);
   if (rows.length === 0) return 0;
   const lost = kept === undefined ? rows : undelivered(rows, join(options.dir, kept));
   if (lost.length === 0 || !succeeds(() => options.durably(site, () => site.outbox.insert(lost)))) return 0;
   note('warn', 'alarms were taken from their second copy', { events: lost.length });
   return lost.length;
 }
+
+const newestWaiting = ({ db }: SiteFile): number | undefined =>
+  db.prepare<[], number | null>('SELECT max(seq) FROM pend WHERE lane = 0').pluck().get() ?? undefined;
 
 /** Without those that a file that was set aside knows as delivered. */
 function undelivered(rows: readonly WireRow[], kept: string): WireRow[] {

@@ -1,5 +1,8 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { AlarmLog } from '#site/store/alarm-log.ts';
 import { attempt } from '#site/store/quiet.ts';
@@ -97,5 +100,37 @@ describe('the pictures of alarms that come from the second copy', () => {
       { seq: 1, camera: 'yard' },
       { seq: 2, camera: 'yard' },
     ]);
+  });
+});
+
+describe('a process that ends while it stores an alarm', () => {
+  const child = fileURLToPath(new URL('./crash-child.ts', import.meta.url));
+  /** One that stores alarms one after the other, each with its own state, and ends at the point. */
+  async function endedAt(point: string): Promise<string> {
+    const dir = temporaryDir();
+    const env = { ...process.env, SITEWARD_CRASH_AT: point };
+    const running = spawn(process.execPath, [child, dir, '0', '1'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+    expect((await once(running, 'exit'))[1]).toBe('SIGKILL');
+    return dir;
+  }
+  const newest = (rows: readonly { readonly seq: number }[]) => Math.max(...rows.map(({ seq }) => seq));
+
+  it.each(['commit.begun:20', 'commit.rows:20', 'commit.committed:20'])(
+    'leaves no alarm without the state that knows of it: %s',
+    async (point) => {
+      const store = await startStore(await endedAt(point));
+      const known = JSON.parse(store.recovery().state ?? '{}').seq;
+      expect(known).toBeGreaterThan(5);
+      expect(newest(await store.take('alarm', 0, 100))).toBe(known);
+    },
+  );
+
+  it('has its second copy made after the next start, where it had none yet', async () => {
+    const dir = await endedAt('commit.committed:20');
+    const store = await startStore(dir);
+    const last = newest(await store.take('alarm', 0, 100));
+    const log = () => attempt(() => readFileSync(join(dir, 'alarm.log'), 'utf8'));
+    expect(log()).not.toContain(`"event-${last}"`);
+    await until(() => log()?.includes(`"event-${last}"`) === true);
   });
 });
