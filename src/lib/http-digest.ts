@@ -134,10 +134,22 @@ export interface DigestMemory {
   learn(challenge: DigestChallenge): void;
   /** The header for a request; undefined until a challenge was learned. */
   authorize(method: string, uri: string, username: string, password: string): string | undefined;
+  /** Of the next header; empty until a challenge was learned. */
+  readonly nonce: string;
+  /** A header with this nonce was accepted. */
+  accepted(nonce: string): void;
+  /**
+   * Whether one with the nonce `sent` may have been refused for its age and not for the password: it was good before, and
+   * another is told now. `stale` tells nothing: many never say it, some of every wrong password.
+   */
+  mayBeOld(sent: string, challenge: DigestChallenge): boolean;
+  /** What was accepted so far excuses nothing any more. */
+  doubt(): void;
 }
 
 export function digestMemory(makeCnonce: () => string = () => randomBytes(8).toString('hex')): DigestMemory {
   let known: DigestChallenge | undefined;
+  let good = '';
   let count = 0;
   let cnonce = '';
   return {
@@ -153,6 +165,16 @@ export function digestMemory(makeCnonce: () => string = () => randomBytes(8).toS
       if (known === undefined) return undefined;
       count += 1;
       return digestAuthorization(known, { method, uri, username, password, count, cnonce });
+    },
+    get nonce() {
+      return known?.nonce ?? '';
+    },
+    accepted(nonce) {
+      good = nonce;
+    },
+    mayBeOld: (sent, challenge) => sent !== '' && sent === good && challenge.nonce !== sent,
+    doubt() {
+      good = '';
     },
   };
 }

@@ -24,6 +24,8 @@ interface Asked {
   readonly uri: string;
   readonly sends: number;
   readonly proven: boolean;
+  /** Of the digest that went with it. */
+  readonly nonce: string;
 }
 
 const waitingCap = 32;
@@ -51,13 +53,13 @@ export function rtspTalk(options: {
   let isAccepted = false;
   let isPlaying = false;
 
-  function ask(asked: Omit<Asked, 'proven'>): void {
+  function ask(asked: Omit<Asked, 'proven' | 'nonce'>): void {
     const [oldest] = waiting.keys();
     // Some cameras never answer a reader's signs of life.
     if (oldest !== undefined && waiting.size >= waitingCap) waiting.delete(oldest);
     sent += 1;
     const proof = proofFor(asked.method, asked.uri);
-    waiting.set(String(sent), { ...asked, proven: proof !== undefined });
+    waiting.set(String(sent), { ...asked, proven: proof !== undefined, nonce: digest.nonce });
     const numbered = withHeader(asked.request, 'cseq', `CSeq: ${sent}`);
     toCamera(encodeRtsp(withHeader(numbered, 'authorization', proof && `Authorization: ${proof}`)));
   }
@@ -96,6 +98,7 @@ export function rtspTalk(options: {
       ask({ ...asked, sends: asked.sends + 1 });
       return;
     }
+    if (asked.proven && status !== 401) digest.accepted(asked.nonce);
     if (asked.proven && !isAccepted) {
       isAccepted = status !== 401;
       camera.judged?.(isAccepted, scheme === 'basic');
@@ -107,14 +110,11 @@ export function rtspTalk(options: {
     toReader(encodeRtsp(withHeader(answer, 'cseq', own && `CSeq: ${own}`)));
   }
 
-  /**
-   * Whether another try makes sense: after the first question, and when the nonce has grown old. That is taken from the
-   * password's having been right before: some cameras do not call it stale, and some call every wrong password so.
-   */
+  /** Whether another try makes sense: after the first question, and when the nonce has grown old. */
   function learn(answer: RtspMessage, asked: Asked): boolean {
     const challenges = parseChallenges(headersNamed(answer, 'www-authenticate'));
     const challenge = pickDigest(challenges);
-    const isOld = challenge !== undefined && isAccepted;
+    const isOld = challenge !== undefined && digest.mayBeOld(asked.nonce, challenge);
     if (camera.username === undefined || asked.sends >= sendsCap || (asked.proven && !isOld)) return false;
     if (challenge !== undefined) digest.learn(challenge);
     // The password in clear is sent only to who offers nothing else.

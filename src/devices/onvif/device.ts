@@ -3,6 +3,8 @@ import { isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
 import type { Secret } from '#lib/secret.ts';
+import { createTurns } from '#lib/turns.ts';
+import { unlessAborted } from '#lib/wait.ts';
 import type { XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
 import type { MemoryPort } from './camera.ts';
@@ -55,6 +57,14 @@ export interface Device {
   readonly authenticated: boolean | undefined;
   /** Takes what earlier runs know of refused logins; every call that needs one waits for it. */
   recall(): Promise<void>;
+  /**
+   * For pictures and streams, before they send what proves the password: that it is still right is known from the events, so
+   * that one which was changed costs no tries of theirs. Asks where it is not known since the device was away or since
+   * `doubt`. Throws as `call`, and `camera_fault` where the device does not tell.
+   */
+  letIn(signal: AbortSignal): Promise<void>;
+  /** A picture or stream was refused its login, or its connection was lost: perhaps the password is another by now. */
+  doubt(how: 'refused' | 'lost'): void;
   close(): void;
 }
 
@@ -65,8 +75,7 @@ const startMs = 5 * 60_000;
 const startRestMs = 60_000;
 /**
  * Refusals that are not counted, from one acceptance to the next: one, and one more after an absence. With the two that
- * are counted that stays below the five after which cameras lock an account. One that was for the age of the nonce comes
- * on top: a camera looks at that before the password.
+ * are counted that stays below the five after which cameras lock an account.
  */
 const pardonsAllowed = { ordinary: 1, start: 1 };
 
@@ -104,7 +113,11 @@ export function createDevice(options: {
   const digest = digestMemory();
   // Which proofs this camera asked for so far. Nothing is sent before it asks, so that learning costs no try.
   const wants = { digest: false, token: false };
-  const nonces = { known: '', accepted: '' };
+  /** It wanted a proof at least once. */
+  let isGuarded = false;
+  /** The login was accepted, or events came without one, since the device was away and since it was doubted. */
+  let isLetIn = false;
+  const turns = createTurns();
   let pardons = pardonsAllowed.ordinary;
   let startUntil = 0;
   let isAway = false;
@@ -148,6 +161,7 @@ export function createDevice(options: {
       return reply;
     } catch (error) {
       if (isCode(error, 'camera_unreachable') || isCode(error, 'deadline')) isAway = true;
+      if (isCode(error, 'camera_unreachable')) forget();
       throw error;
     }
   }
@@ -158,6 +172,13 @@ export function createDevice(options: {
     startUntil = options.clock.monotonic() + startMs;
     if (startIsNews) pardons += pardonsAllowed.start;
     startIsNews = false;
+  }
+
+  /** It is asked anew which proof it wants: a nonce from before would cost a try. */
+  function forget(): void {
+    isLetIn = false;
+    wants.digest = false;
+    digest.doubt();
   }
 
   function soapHeaders(call: SoapCall, proofs: boolean): string[] {
@@ -175,24 +196,22 @@ export function createDevice(options: {
   /** Sends once and judges the answer: a body, a fault, or who the camera wants to hear from. */
   async function attempt(call: SoapCall): Promise<Verdict> {
     const proofs = call.open !== true;
-    const sent = { digest: proofs && wants.digest, token: proofs && wants.token, nonce: nonces.known };
+    const sent = { digest: proofs && wants.digest, token: proofs && wants.token, nonce: digest.nonce };
     const reply = await post(call, proofs);
     if (reply.status === 401) {
       const challenge = pickDigest(parseChallenges(reply.challenges));
       if (challenge !== undefined) {
+        const isOld = digest.mayBeOld(sent.nonce, challenge);
         digest.learn(challenge);
-        nonces.known = challenge.nonce;
         wants.digest = true;
-        // A nonce that was good may be too old now: then another one is told. `stale` tells nothing: many never say it, some
-        // of every wrong password.
-        const known = sent.nonce === nonces.accepted && challenge.nonce !== sent.nonce;
-        return sent.digest ? { kind: 'refused', known } : { kind: 'asked' };
+        isGuarded = true;
+        return sent.digest && !isOld ? { kind: 'refused' } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }
     const answer = readAnswer(reply.status, reply.body, maxBytes, reply.headers['content-type']);
-    if (sent.digest) nonces.accepted = sent.nonce;
-    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body } };
+    if (sent.digest) digest.accepted(sent.nonce);
+    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body }, isProven: sent.digest || sent.token };
     if (isRefusal(answer.fault) && proofs)
       return askForToken(sent.token, { fault: answer.fault, status: reply.status });
     throw faultError(answer.fault, call.name, reply.status);
@@ -201,20 +220,31 @@ export function createDevice(options: {
   function askForToken(tokenSent: boolean, facts?: { fault: Fault; status: number }): Verdict {
     if (tokenSent) return { kind: 'refused', ...facts };
     wants.token = true;
+    isGuarded = true;
     return { kind: 'asked' };
   }
 
   async function call(request: SoapCall): Promise<SoapReply> {
-    if (request.open !== true) {
-      await recall();
-      latch.check();
-    }
+    if (request.open === true) return exchange(request);
+    await recall();
+    // A pull is held, and is never the first.
+    if (isLetIn || username === undefined || request.lane === 'pull') return exchange(request);
+    return oneByOne(request.signal, () => exchange(request));
+  }
+
+  /** Two that are refused at the same time would both cost a try, whatever the latch says after the first. */
+  function oneByOne<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    return unlessAborted(turns('login', work), signal);
+  }
+
+  async function exchange(request: SoapCall): Promise<SoapReply> {
     // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned twice.
-    let freshNonce = false;
     for (let sends = 0; sends < 7; sends += 1) {
+      if (request.open !== true) latch.check();
       const verdict = await attempt(request);
       if (verdict.kind === 'ok') {
-        if (request.open !== true && (wants.digest || wants.token)) {
+        if (verdict.isProven || request.lane === 'pull') isLetIn = true;
+        if (verdict.isProven) {
           latch.accepted();
           authenticated = true;
           pardons = pardonsAllowed.ordinary;
@@ -231,10 +261,6 @@ export function createDevice(options: {
         latch.close('it wants a user name and none is configured');
         throw latch.error();
       }
-      if (!freshNonce && verdict.known === true) {
-        freshNonce = true;
-        continue;
-      }
       if (request.optional === true) {
         // The camera counts it as a wrong password, so the latch must, too.
         if (verdict.fault === undefined) await afterRefusal(request.signal);
@@ -250,7 +276,8 @@ export function createDevice(options: {
    * (bugs 1, 3, 5). A camera that has just started is left alone for a minute. Throws when the latch is closed.
    */
   async function afterRefusal(signal: AbortSignal): Promise<void> {
-    nonces.accepted = '';
+    digest.doubt();
+    isLetIn = false;
     const moved = wants.token ? await readClock(signal).catch(() => 0) : 0;
     if (moved > 5000 && pardons > 0) {
       pardons -= 1;
@@ -277,6 +304,27 @@ export function createDevice(options: {
     if (latch.leftMs > 0) authenticated ??= false;
   }
 
+  async function letIn(signal: AbortSignal): Promise<void> {
+    if (username === undefined || isLetIn) return;
+    await recall();
+    const name = 'GetDeviceInformation';
+    const body = `<d:${name} xmlns:d="${ns.device}"/>`;
+    const question = { name, action: `${ns.device}/${name}`, body, timeoutMs: 10_000, signal };
+    await oneByOne(signal, async () => (isLetIn ? undefined : exchange(question)));
+    if (isLetIn) return;
+    throw new SitewardError(
+      'camera_fault',
+      'The camera tells nothing of user and password yet; its pictures and streams wait until its events come',
+    );
+  }
+
+  function doubt(how: 'refused' | 'lost'): void {
+    // Who wants no password for its events tells nothing of it.
+    if (!isGuarded) return;
+    forget();
+    if (how === 'refused') pardons = Math.max(0, pardons - 1);
+  }
+
   async function readClock(signal: AbortSignal): Promise<number> {
     const body = `<d:GetSystemDateAndTime xmlns:d="${ns.device}"/>`;
     const action = `${ns.device}/GetSystemDateAndTime`;
@@ -285,7 +333,7 @@ export function createDevice(options: {
   }
 
   return {
-    ...{ base, http, clock, latch, clear, username, password, call, readClock, recall },
+    ...{ base, http, clock, latch, clear, username, password, call, readClock, recall, letIn, doubt },
     get authenticated() {
       return authenticated;
     },
@@ -294,16 +342,10 @@ export function createDevice(options: {
 }
 
 type Verdict =
-  | { readonly kind: 'ok'; readonly reply: SoapReply }
-  /** Credentials of a kind that was not sent are wanted. */
+  | { readonly kind: 'ok'; readonly reply: SoapReply; readonly isProven: boolean }
+  /** Credentials of a kind, or with a nonce, that was not sent are wanted. */
   | { readonly kind: 'asked' }
-  | {
-      readonly kind: 'refused';
-      readonly fault?: Fault;
-      readonly status?: number;
-      /** The same nonce was accepted before. */
-      readonly known?: boolean;
-    };
+  | { readonly kind: 'refused'; readonly fault?: Fault; readonly status?: number };
 
 /** Only to the same host, never from https to http: a redirect must not carry credentials elsewhere. */
 export function redirectTarget(reply: Pick<HttpReply, 'status' | 'headers'>, from: URL): URL | undefined {

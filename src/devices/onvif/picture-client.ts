@@ -15,8 +15,14 @@ export interface PictureClient {
   fetch(url: URL, timeoutMs: number, signal: AbortSignal): Promise<Snapshot>;
 }
 
-export function createPictureClient(options: { device: Device; clock: Clock; authHoldMs: number }): PictureClient {
-  const { device, clock } = options;
+export function createPictureClient(options: {
+  device: Device;
+  clock: Clock;
+  authHoldMs: number;
+  /** In place of the device's, where it has been found out otherwise that the login is right. */
+  letIn?: Device['letIn'];
+}): PictureClient {
+  const { device, clock, letIn = device.letIn } = options;
   // Pictures often have a realm, sometimes users, of their own: a refusal here must not end the events.
   const latch = authLatch(clock, options.authHoldMs);
   const digest = digestMemory();
@@ -27,7 +33,8 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     let url = start;
     for (let sends = 0; sends < maxSends; sends += 1) {
       const takenAt = clock.wall();
-      const proof = await authorization(url);
+      const proof = await authorization(url, signal);
+      const { nonce } = digest;
       const headers: Record<string, string> = proof === undefined ? {} : { authorization: proof };
       const request = {
         url,
@@ -41,10 +48,10 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
       const reply = await device.http.request(request);
       const next = redirectTarget(reply, url);
       if (next !== undefined) url = next;
-      else if (reply.status === 401)
-        answerChallenge(reply.challenges, { url, proofSent: proof !== undefined, isEarlier: sends === 0 });
+      else if (reply.status === 401) answerChallenge(reply.challenges, { url, nonce, proofSent: proof !== undefined });
       else {
-        if (proof !== undefined) accepted();
+        // A device that refuses otherwise, or is out of order, has told nothing of the password.
+        if (proof !== undefined && reply.status < 300) accepted(nonce);
         device.clear.answered();
         return checked(reply.status, reply.body, takenAt);
       }
@@ -52,29 +59,32 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
     throw new SitewardError('camera_bad_answer', 'The camera asks for credentials or redirects again and again');
   }
 
-  function accepted(): void {
+  function accepted(nonce: string): void {
     latch.accepted();
-    if (scheme === 'digest') device.clear.better();
+    if (scheme !== 'digest') return;
+    digest.accepted(nonce);
+    device.clear.better();
   }
 
-  async function authorization(url: URL): Promise<string | undefined> {
+  async function authorization(url: URL, signal: AbortSignal): Promise<string | undefined> {
     const { username, password, clear } = device;
     if (username === undefined) return undefined;
     await clear.recall();
     // What was right may not be any more: it has to ask again.
     if (scheme === 'basic' && !clear.allows(url)) scheme = 'none';
     if (scheme === 'none') return undefined;
+    await letIn(signal);
     if (scheme === 'basic') return basicAuthorization(username, password);
     return digest.authorize('GET', `${url.pathname}${url.search}`, username, password);
   }
 
   /**
    * Prepares the next send, or throws `camera_auth`. The password in clear (Basic) is sent only to who offers nothing else,
-   * now and ever. Only a nonce of an earlier picture can be too old: some firmware says `stale` of every wrong password.
+   * now and ever.
    */
   function answerChallenge(
     headers: readonly string[],
-    { url, proofSent, isEarlier }: { url: URL; proofSent: boolean; isEarlier: boolean },
+    { url, nonce, proofSent }: { url: URL; nonce: string; proofSent: boolean },
   ): void {
     const challenges = parseChallenges(headers);
     const challenge = pickDigest(challenges);
@@ -84,8 +94,12 @@ export function createPictureClient(options: { device: Device; clock: Clock; aut
         'The camera wants credentials for its pictures that siteward does not have',
       );
     }
-    const isOld = isEarlier && challenge?.stale === true;
-    if (proofSent && !isOld && latch.refused()) throw latch.error();
+    const isOld = challenge !== undefined && digest.mayBeOld(nonce, challenge);
+    if (proofSent && !isOld) {
+      digest.doubt();
+      device.doubt('refused');
+      if (latch.refused()) throw latch.error();
+    }
     if (challenge === undefined) device.clear.check(url);
     else digest.learn(challenge);
     scheme = challenge !== undefined ? 'digest' : 'basic';

@@ -1,3 +1,4 @@
+import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { lendRtsp } from '#lib/rtsp-door.ts';
 import type { Secret } from '#lib/secret.ts';
@@ -51,17 +52,21 @@ export function createStreamClient(options: {
       await Promise.all([device.recall(), refusals?.recall()]);
       device.latch.check();
       latch.check();
+      await device.letIn(lifetime);
       await clear.recall();
       const basic = () => clear.check(new URL(url));
       let writing: Promise<void> | undefined;
       const judged = (isAccepted: boolean, inClear: boolean) => {
         writing = note(isAccepted);
-        if (!isAccepted) return;
+        if (!isAccepted) return device.doubt('refused');
         if (!inClear) clear.better();
         clear.answered();
       };
       try {
         return await lendRtsp({ url, username, password, judge: pin.judge, judged, basic }, work, lifetime);
+      } catch (error) {
+        if (isCode(error, 'camera_unreachable')) device.doubt('lost');
+        throw error;
       } finally {
         await writing;
       }

@@ -256,6 +256,23 @@ describe('a picture', () => {
     await expect(made.cameras.snapshot('nowhere', forever)).rejects.toMatchObject({ code: 'camera_unreachable' });
   });
 
+  it('that is missing for another reason tells nothing of the password: two wrong tries stay two', async () => {
+    const challenge = { 'www-authenticate': 'Digest realm="r", nonce="n", qop="auth"' };
+    const answers = [401, 403, 401, 401, 401];
+    let tries = 0;
+    const { take } = await yard({
+      before: pictured(({ headers }) => {
+        if (headers.authorization === undefined) return { status: 401, headers: challenge };
+        tries += 1;
+        return { status: answers.shift() ?? 401, headers: challenge };
+      }),
+    });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_bad_answer', facts: { status: 403 } });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_auth' });
+    await expect(take()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(tries).toBe(3);
+  });
+
   it('never puts the password into a status, an error or the metrics', async () => {
     const { take, made } = await yard({ before: pictured(() => ({ status: 500, body: 'x' })) });
     const error = await take().catch((caught) => caught);

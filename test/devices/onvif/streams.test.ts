@@ -136,9 +136,10 @@ describe('the stream of a camera', () => {
     const memory = new Map<string, string>();
     const run = async (password: string) => {
       const camera = { id: 'yard', url: server.url, ...user, password: new Secret(password), stream_url: gate.url };
-      const { cameras } = harness([camera], { memory });
+      const { cameras, signals } = harness([camera], { memory });
       keep(cameras);
       await cameras.start(forever);
+      await until(() => links(signals).includes(true), 'the link');
       return { stop: () => cameras.stop(), read: () => cameras.readStream('yard', forever, onePicture) };
     };
     const refused = async (times: number) => {
