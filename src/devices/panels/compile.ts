@@ -4,6 +4,7 @@ import { armingWord, isCalmer, type TroubleKind } from '#site/model/index.ts';
 import { compileLookup, type Fields, type Lookup, type Overrides, type Say, toFields } from './lookup.ts';
 import {
   type Condition,
+  commandNames,
   fieldSchemas,
   type Out,
   type Profile,
@@ -333,6 +334,8 @@ function compileOut(profile: Profile, vars: ReadonlyMap<string, string>, say: Sa
       leaveOut: new Map(Object.entries(entry.leave_out ?? {}).map(([member, words]) => [member, new Set(words)])),
     });
   }
+  for (const name of commandNames.filter((one) => profile.caps.includes(one) && profile.out[one] === undefined))
+    say('caps', `lists ${name}, which is not in out: add out.${name} with its topic and payload, or take it away`);
   return out;
 }
 

@@ -28,7 +28,7 @@ export function toFields(read: Read, outcome: Outcome, place: string, say: Say):
     const turned = read.invert === true && typeof value === 'boolean' ? !value : value;
     if (schema === undefined) say(place, `${read.for} has no field "${name}"`);
     else if (value !== null && !schema.safeParse(value).success)
-      say(place, `"${String(value)}" is no value of ${name}`);
+      say(place, `"${String(value)}" is no value of ${name}${known(schema)}`);
     else if (value !== null || name === 'state') fields[name] = turned;
   }
   return fields;
@@ -89,6 +89,11 @@ export function compileLookup(read: Read, context: { place: string; overrides: O
 function freeText(field: z.ZodType, name: string, raw: string): Fields | undefined {
   const text = raw.slice(0, freeCap + 1);
   return field.safeParse(text).success ? { [name]: text } : undefined;
+}
+
+function known(schema: z.ZodType): string {
+  const words = schema.safeParse(true).success ? ['true', 'false'] : wordsOf(schema);
+  return words.length === 0 ? '' : `; there are ${words.join(', ')}`;
 }
 
 /** The words of an enum field, none for other types. */

@@ -123,7 +123,7 @@ const rule = z.strictObject({
   read: z.array(read).max(32),
 });
 
-const commandNames = [
+export const commandNames = [
   'disarm',
   'arm_away',
   'arm_home',

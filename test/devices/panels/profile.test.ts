@@ -104,6 +104,16 @@ describe('checking a profile', () => {
       profile({ out: { disarm: { topic: '$b/set', payload: 'D' } } }),
       'out.disarm: is not listed in caps',
     ],
+    [
+      'a command in caps that nothing sends',
+      profile({ caps: ['arm_home', 'zone_restore'] }),
+      'caps: lists arm_home, which is not in out: add out.arm_home with its topic and payload, or take it away',
+    ],
+    [
+      'a word that no partition has',
+      profile({ in: [rule('$b/{partition}', { for: 'partition', set: 'state', map: { on: 'armed' } })] }),
+      '"armed" is no value of state; there are disarmed, arming, armed_home',
+    ],
   ])('refuses %s and names the place', (_, json, words) => {
     expect(problemOf(json)).toContain(words);
   });
