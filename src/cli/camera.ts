@@ -37,7 +37,7 @@ function addDiscover(camera: Command, { done }: CameraVerbs): void {
     );
 }
 
-function addTest(camera: Command, { done }: CameraVerbs): void {
+function addTest(camera: Command, { done, socket }: CameraVerbs): void {
   camera
     .command('test')
     .description('go through all that siteward needs of one, step by step, and say what to do where it fails')
@@ -45,8 +45,14 @@ function addTest(camera: Command, { done }: CameraVerbs): void {
     .option('--user <name>', 'user of the camera; its password is asked for')
     .option('--password-file <file>', 'read the password from this file instead of asking')
     .option('--password-stdin', 'read the password from standard input instead of asking', false)
+    .option(
+      '--anyway',
+      'try the password of a configured one also while the daemon rests, so that the account is not locked',
+      false,
+    )
     .option('--json', 'print one JSON object', false)
     .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(socket())
     // What is typed here stands in the history of the shell and in the list of processes.
     .addOption(new Option('--password [password]').hideHelp())
     .allowExcessArguments(true)

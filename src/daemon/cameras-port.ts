@@ -198,6 +198,7 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
     ...timeOf('reboot_seen', status.rebootSeenAt),
     ...(status.clockOffsetS !== undefined && { clock_offset_s: status.clockOffsetS }),
     ...given({
+      login_held_s: status.loginHeldS,
       certificate_refused: status.certificateRefused,
       reason,
       manufacturer,

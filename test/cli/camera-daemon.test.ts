@@ -6,7 +6,7 @@ import type { Settings } from '#config/index.ts';
 import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { makeCertificate } from '../devices/onvif/make-certificate.ts';
-import { cameraModel, motion, type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';
+import { cameraModel, motion, type ScriptedCamera, type Seen, startCamera } from '../devices/onvif/scripted-camera.ts';
 import { pictureNumbers, type RtspServer, startRtspServer } from '../harness/rtsp-server.ts';
 import { camera, code, type Site, startSite } from '../harness/site.ts';
 import { askedOnly, siteward } from './run-cli.ts';
@@ -254,6 +254,43 @@ test('a certificate that the configuration names is changed there', async () => 
   });
   expect((await one('named'))?.certificate_refused).toBeUndefined();
   expect(await run(['remove', 'named', '--yes', ...args])).toMatchObject({ code: 0 });
+  expect(readFileSync(site.config, 'utf8')).toBe(before);
+}, 180_000);
+
+test('while siteward rests after a refused password, a test of that camera tries none', async () => {
+  let isOpen = true;
+  const tried = ({ headers }: Seen) => headers.authorization !== undefined;
+  const challenge = { 'www-authenticate': 'Digest realm="x", nonce="n", qop="auth"' };
+  const guarded = await startCamera(
+    cameraModel({
+      before: (request) => {
+        if (request.operation === 'GetSystemDateAndTime' || (isOpen && tried(request))) return undefined;
+        return { status: 401, headers: challenge };
+      },
+    }).script,
+  );
+  opened.push(guarded);
+  const before = readFileSync(site.config, 'utf8');
+  const args = ['--config', site.config];
+  const user = ['--user', 'siteward', '--password-stdin'];
+  await run(['add', guarded.url, '--id', 'guarded', ...user, ...args, '--reload'], 'word');
+  await eventually('its events', async () => ((await one('guarded'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  isOpen = false;
+  await eventually('the refusal', async () => ((await one('guarded'))?.authenticated === false ? true : undefined), {
+    timeoutMs: 60_000,
+  });
+  await eventually('the rest', async () => (await one('guarded'))?.login_held_s, { timeoutMs: 60_000 });
+  const tries = () => guarded.seen.filter(tried).length;
+  const from = tries();
+  const tested = await run(['test', 'guarded', ...args]);
+  expect(tested).toMatchObject({ code: 77, out: '', err: expect.stringContaining('--anyway') });
+  expect(tested.err).toMatch(/for another 1[0-5] min.*\(camera_auth\)/);
+  expect(tries()).toBe(from);
+  expect(await run(['test', 'guarded', '--anyway', ...args])).toMatchObject({ code: 77 });
+  expect(tries()).toBe(from + 2);
+  await run(['remove', 'guarded', '--yes', ...args, '--reload']);
   expect(readFileSync(site.config, 'utf8')).toBe(before);
 }, 180_000);
 

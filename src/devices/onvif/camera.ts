@@ -73,6 +73,8 @@ export interface CameraStatus {
   readonly reachable: boolean;
   /** Whether user and password were accepted last; absent while the camera wanted none. */
   readonly authenticated?: boolean;
+  /** For so long no password is tried: it was refused, and the account shall not be locked. */
+  readonly loginHeldS?: number;
   /** It shows another certificate than the one that counts, and is sent nothing. */
   readonly certificateRefused?: true;
   /** `unknown`: pulls are answered, but nothing came yet, or not for long. */

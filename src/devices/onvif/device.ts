@@ -286,7 +286,7 @@ export function createDevice(options: {
     if (pardons > 0 && (clock.unset || options.clock.monotonic() < startUntil)) {
       pardons -= 1;
       latch.rest(
-        'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera test" tells',
+        'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace" takes the new one',
         startRestMs,
       );
       throw latch.error();

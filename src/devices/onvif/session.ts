@@ -136,6 +136,7 @@ export class CameraSession {
       ...this.#link.status(),
       reachable: this.#reachable,
       ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
+      ...(device.latch.leftMs > 0 && { loginHeldS: Math.ceil(device.latch.leftMs / 1000) }),
       flowing,
       warnings: [
         ...this.#warnings.active(now),

@@ -25,6 +25,8 @@ export const cameraEntry = z.object({
   reachable: z.boolean().nullable(),
   /** Null: not known yet, or it wants no password. */
   authenticated: z.boolean().nullable(),
+  /** For so many seconds no password is tried: it was refused, and more tries may lock the account. */
+  login_held_s: z.int().optional(),
   /** It shows another certificate than the one that counts, and is sent nothing. */
   certificate_refused: z.literal(true).optional(),
   /** Whether events can arrive now; null: not known yet. */
