@@ -24,10 +24,10 @@ function row(partition: Partition): string[] {
 }
 
 function notesOf(partition: Partition, names: Names): string[] {
-  const { alarm, memory, abort_left_s: abortS, not_armed: unarmed, arm_wait: wait, test, shut_zones: shut } = partition;
+  const { memory, abort_left_s: abortS, not_armed: unarmed, arm_wait: wait, test, shut_zones: shut } = partition;
   const listed = (numbers: readonly string[]) => zoneList(numbers, names);
   return [
-    ...(alarm === null ? [] : [`${partition.state === 'pending' ? 'entry' : 'IN ALARM'}: ${alarmWords(alarm, names)}`]),
+    ...alarmLines(partition, names),
     ...(abortS === undefined ? [] : [`the station is told in ${abortS} s unless it is disarmed`]),
     ...(unarmed === undefined ? [] : [notArmed(unarmed, names)]),
     ...(wait === undefined
@@ -42,6 +42,15 @@ function notesOf(partition: Partition, names: Names): string[] {
     ...(shut === undefined ? [] : [`shut after too many alarms: ${listed(shut)}`]),
   ];
 }
+
+/** A line for each alarm that runs: the state names one of them. */
+function alarmLines({ alarm, alarms, state }: Partition, names: Names): string[] {
+  const entry = alarm === null || state !== 'pending' ? [] : [`entry: ${alarmWords(alarm, names)}`];
+  const running = alarms ?? (alarm === null || state === 'pending' ? [] : [alarm]);
+  return [...running.map((one) => `IN ALARM: ${alarmWords(one, names)}${sinceWords(one)}`), ...entry];
+}
+
+const sinceWords = ({ since }: { readonly since?: string }): string => (since === undefined ? '' : `, since ${since}`);
 
 /** "fire, zone 4 Kitchen". */
 export function alarmWords({ kind, zone, camera }: NonNullable<Partition['alarm']>, names: Names): string {

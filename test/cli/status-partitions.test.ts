@@ -43,7 +43,32 @@ test('a site that nobody has activated in the cloud says so, with what to do', (
 });
 
 test.each<[string, Partial<Partition>, string]>([
-  ['a fire', { state: 'triggered', alarm: { kind: 'fire', zone: '4', since } }, 'IN ALARM: fire, zone 4 Kitchen\n'],
+  [
+    'a fire',
+    { state: 'triggered', alarm: { kind: 'fire', zone: '4', since } },
+    `IN ALARM: fire, zone 4 Kitchen, since ${since}\n`,
+  ],
+  [
+    'each alarm that runs',
+    {
+      state: 'triggered',
+      alarm: { kind: 'fire', zone: '4' },
+      alarms: [
+        { kind: 'fire', zone: '4', since },
+        { kind: 'burglary', zone: '1', since },
+      ],
+    },
+    `IN ALARM: fire, zone 4 Kitchen, since ${since}\n  p1  Offices  IN ALARM: burglary, zone 1 Front door, since ${since}\n`,
+  ],
+  [
+    'an entry beside a fire',
+    {
+      state: 'pending',
+      alarm: { kind: 'burglary_entry_exit', zone: '1' },
+      alarms: [{ kind: 'fire', zone: '4', since }],
+    },
+    `IN ALARM: fire, zone 4 Kitchen, since ${since}\n  p1  Offices  entry: burglary entry exit, zone 1 Front door\n`,
+  ],
   [
     'a camera',
     { state: 'triggered', alarm: { kind: 'burglary', camera: 'yard' } },

@@ -48,6 +48,8 @@ export const partitionStatus = z.object({
   abort_left_s: z.number().optional(),
   /** The alarm that runs, or began the entry delay. */
   alarm: z.object(alarmShown.shape).nullable(),
+  /** Every alarm that runs, life safety first. */
+  alarms: z.array(z.object(alarmShown.shape)).optional(),
   /** Zones in alarm since the last arming. */
   memory: z.array(z.string()),
   /** Shut for this arming period (swinger shutdown). */

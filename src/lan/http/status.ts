@@ -44,7 +44,10 @@ export function statusOf(input: StatusInput): StatusDocument {
     })),
     partitions,
     zones: zonesOf(view),
-    zone_names: zoneNames(view.plan, partitions.flatMap(zonesNamed)),
+    zone_names: zoneNames(
+      view.plan,
+      partitions.flatMap((one) => [...zonesNamed(one), ...(one.alarms ?? []).flatMap(({ zone }) => zone ?? [])]),
+    ),
     troubles: view.troubles.map(({ kind, source, partition, zone, since, losses, reported }) => ({
       kind,
       device: `${source.kind} ${source.id}`,
@@ -81,8 +84,17 @@ function partitionsOf(view: SiteView) {
       since: isoTime(state?.at ?? view.at),
       seq: state?.seq ?? 0,
       ...partitionShown(view, plan.id),
+      ...alarmsOf(view, plan.id),
     };
   });
+}
+
+function alarmsOf({ alarms = {} }: SiteView, id: string) {
+  const running = (alarms[id] ?? []).map(({ since, ...rest }) => ({
+    ...rest,
+    ...(since !== undefined && { since: isoTime(since) }),
+  }));
+  return running.length === 0 ? {} : { alarms: running };
 }
 
 function zonesOf(view: SiteView): StatusDocument['zones'] {

@@ -14,6 +14,7 @@ import {
 import { planInForce } from './authority.ts';
 import { linkUp } from './link.ts';
 import { isReady } from './ready.ts';
+import { runningAlarms } from './running.ts';
 import { shown } from './shown.ts';
 import { left } from './timers.ts';
 import type { SiteState, WatchState } from './types.ts';
@@ -53,6 +54,7 @@ export function siteView(
     tests: testsOf(work),
     unarmed: unarmedOf(state),
     armWaits: armWaits(work),
+    alarms: runningAlarms(work),
     doubted: plan.zones.filter((zone) => isDoubted(state, zone)).map(({ number }) => number),
     ...(state.authority !== undefined && { authority: state.authority }),
   };

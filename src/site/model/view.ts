@@ -34,6 +34,8 @@ export interface SiteView {
   readonly unarmed?: Readonly<Record<string, UnarmedView>>;
   /** Partitions a schedule arms as soon as nothing is in the way. */
   readonly armWaits?: Readonly<Record<string, ArmWaitView>>;
+  /** Every alarm that runs, by partition; its state names one. */
+  readonly alarms?: Readonly<Record<string, readonly NonNullable<PartitionState['alarm']>[]>>;
   /** Zones that a word which may be older has called calm: they stand as they were. */
   readonly doubted?: readonly ZoneNumber[];
   /** The security type in force, where it was decided and not only derived from the plan. */

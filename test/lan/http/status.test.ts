@@ -134,3 +134,21 @@ test('a panel that is not read is down and says why, whatever was heard of it be
   expect(panels).toEqual([{ kind: 'panel', id: 'main', up: false, reason }]);
   expect(statusOf({ ...input, view: { ...view, links } }).panels).toEqual([{ kind: 'panel', id: 'main', up: true }]);
 });
+
+test('every alarm that runs stands at its partition, with the names of its zones', () => {
+  const alarms = {
+    p2: [
+      { kind: 'fire', zone: '3', since: 1000 },
+      { kind: 'burglary', since: 2000 },
+    ],
+  };
+  const { partitions, zone_names } = statusDocument.parse(statusOf({ ...input, view: { ...view, alarms } }));
+  expect(partitions.map(({ alarms: running }) => running)).toEqual([
+    undefined,
+    [
+      { kind: 'fire', zone: '3', since: '1970-01-01T00:00:01.000Z' },
+      { kind: 'burglary', since: '1970-01-01T00:00:02.000Z' },
+    ],
+  ]);
+  expect(zone_names).toMatchObject({ '3': '3' });
+});
