@@ -13,6 +13,7 @@ export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: R
     slug: slugOf(site.external_id),
     listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
     users: mqtt.clients,
+    discovery: mqtt.home_assistant?.prefix,
     log,
     metrics,
   });

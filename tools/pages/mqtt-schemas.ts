@@ -5,8 +5,9 @@ import { type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
 export function mqttSchemas(): unknown {
   const $defs = Object.fromEntries(
     Object.entries(topicTable as Record<string, TopicSpec>).flatMap(([name, { topic, payload }]) => {
-      if (!('json' in payload)) return [];
-      const { $schema: _, ...schema } = z.toJSONSchema(payload.json, { io: 'input' });
+      const json = 'json' in payload ? payload.json : 'or' in payload ? payload.or : undefined;
+      if (json === undefined) return [];
+      const { $schema: _, ...schema } = z.toJSONSchema(json, { io: 'input' });
       return [[snake(name), { title: topic, ...schema }]];
     }),
   );

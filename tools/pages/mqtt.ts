@@ -25,10 +25,17 @@ const table = topicTable as Readonly<Record<string, TopicSpec>>;
 
 function topics(): string {
   const rows = Object.entries(table).map(([name, { topic, payload, qos, retain }]) => {
-    const what = 'json' in payload ? `JSON \`${snake(name)}\`` : payload.words.map((word) => `\`${word}\``).join(', ');
-    return `| \`${topic}\` | ${what} | ${qos} | ${retain ? 'yes' : 'no'} |`;
+    return `| \`${topic}\` | ${payloadOf(name, payload)} | ${qos} | ${retain ? 'yes' : 'no'} |`;
   });
   return ['| topic | payload | QoS | retained |', '|---|---|---|---|', ...rows].join('\n');
+}
+
+function payloadOf(name: string, payload: TopicSpec['payload']): string {
+  const json = `JSON \`${snake(name)}\``;
+  if ('json' in payload) return json;
+  if ('text' in payload) return payload.text;
+  const words = payload.words.map((word) => `\`${word}\``).join(', ');
+  return payload.or === undefined ? words : `${words}, or ${json}`;
 }
 
 /** Rows of equal rights together. */

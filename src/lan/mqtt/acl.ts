@@ -1,4 +1,4 @@
-import { filtersOf, type Role, roles, topicSpecs } from './table.ts';
+import { discoveryFilters, filtersOf, type Role, roles, topicSpecs } from './table.ts';
 import { matches, overlaps } from './topics.ts';
 
 /** What one client may do: the table's rows for its role, with its own name filled in. Deny by default. */
@@ -12,16 +12,17 @@ export interface Access {
 /** Topics that are not siteward's: where panel bridges speak. */
 const outside: readonly Role[] = ['siteward', 'bridge', 'local'];
 
-export function accessOf(root: string, role: Role, self: string): Access {
-  const readable = filtersOf(root, role, self, 'read');
-  const writable = filtersOf(root, role, self, 'write');
+/** `discovery` is the prefix of Home Assistant's topics, where it is configured. */
+export function accessOf(root: string, role: Role, self: string, discovery?: string): Access {
+  const readable = [...filtersOf(root, role, self, 'read'), ...discoveryFilters(discovery, role, 'read')];
+  const writable = [...filtersOf(root, role, self, 'write'), ...discoveryFilters(discovery, role, 'write')];
   const outsideToo = outside.includes(role);
   if (role === 'siteward') return { mayPublish: isNotBrokers, maySubscribe: isNotBrokers, mayReceive: isNotBrokers };
   const commands = writable.some((filter) => filter.startsWith(`${root}/cmd/`));
   return {
     mayPublish(topic) {
       if (!isNotBrokers(topic)) return false;
-      if (!isOurs(topic)) return outsideToo;
+      if (!isOurs(topic) && outsideToo) return true;
       return writable.some((filter) => matches(filter, topic)) || (commands && isUnknownVerb(root, topic));
     },
     maySubscribe(filter) {
@@ -30,7 +31,7 @@ export function accessOf(root: string, role: Role, self: string): Access {
       return (outsideToo && !isOurs(filter)) || readable.some((own) => overlaps(own, filter));
     },
     mayReceive: (topic) =>
-      isNotBrokers(topic) && (isOurs(topic) ? readable.some((filter) => matches(filter, topic)) : outsideToo),
+      isNotBrokers(topic) && ((!isOurs(topic) && outsideToo) || readable.some((filter) => matches(filter, topic))),
   };
 }
 
@@ -64,7 +65,7 @@ export interface AclClient {
  * The text of mosquitto's `acl_file` for these clients and siteward itself (user `siteward`). Anonymous clients get nothing. Throws
  * TypeError for an id that would break out of its line.
  */
-export function mosquittoAcl(root: string, clients: readonly AclClient[]): string {
+export function mosquittoAcl(root: string, clients: readonly AclClient[], discovery?: string): string {
   const blocks = [`user siteward\ntopic readwrite #`];
   for (const client of clients) {
     if (!/^[A-Za-z0-9_-]{1,64}$/.test(client.id) || client.id === 'siteward') {
@@ -73,7 +74,9 @@ export function mosquittoAcl(root: string, clients: readonly AclClient[]): strin
     if (!roles.includes(client.role)) throw new TypeError('unknown role');
     const lines = [
       ...filtersOf(root, client.role, client.id, 'read').map((filter) => `topic read ${filter}`),
+      ...discoveryFilters(discovery, client.role, 'read').map((filter) => `topic read ${filter}`),
       ...filtersOf(root, client.role, client.id, 'write').map((filter) => `topic write ${filter}`),
+      ...discoveryFilters(discovery, client.role, 'write').map((filter) => `topic write ${filter}`),
       ...foreign(client.bridge?.read).map((filter) => `topic read ${filter}`),
       ...foreign(client.bridge?.write).map((filter) => `topic write ${filter}`),
     ];

@@ -38,12 +38,14 @@ const noteCap = 4096;
 export function brokerAuth(options: {
   readonly root: string;
   readonly users: readonly BrokerUser[];
+  /** The prefix of Home Assistant's discovery topics, where it is configured. */
+  readonly discovery?: string | undefined;
   /** Bound to loopback: clients without a name are let in as `local`. */
   readonly anonymous: boolean;
   /** The client is a part of this process. Nothing that came over the network can be it: siteward has no password. */
   readonly isOwn: (client: Client) => boolean;
 }): BrokerAuth {
-  const { root, anonymous, isOwn } = options;
+  const { root, anonymous, isOwn, discovery } = options;
   const users = new Map<string, BrokerUser>();
   for (const user of options.users) if (user.id !== ownName) users.set(user.id, user);
   const identities = new WeakMap<Client, Identity>();
@@ -73,13 +75,14 @@ export function brokerAuth(options: {
       if ((holders.get(client.id) ?? holder) !== holder) return badClientId;
       holders.set(client.id, holder);
       const { name, role } = identity;
-      identities.set(client, { name, role, access: accessOf(root, role, name ?? client.id) });
+      identities.set(client, { name, role, access: accessOf(root, role, name ?? client.id, discovery) });
       return undefined;
     },
     accessOf: (client) => identities.get(client)?.access,
     noteCommand(client, packet) {
-      const name = identities.get(client)?.name;
-      notes.set(noteKey(packet.topic, packet.payload), { client: name ?? client.id, proven: name !== undefined });
+      const { name, role } = identities.get(client) ?? {};
+      const sender = { client: name ?? client.id, proven: name !== undefined, ...(role !== undefined && { role }) };
+      notes.set(noteKey(packet.topic, packet.payload), sender);
     },
     senderOf: (topic, payload) => notes.get(noteKey(topic, payload)),
   };

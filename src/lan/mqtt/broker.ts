@@ -19,6 +19,8 @@ export interface BrokerOptions {
   /** Port 0 takes any free one. */
   readonly listen: { readonly host: string; readonly port: number };
   readonly users?: readonly BrokerUser[];
+  /** The prefix of Home Assistant's discovery topics, where it is configured. */
+  readonly discovery?: string | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
 }
@@ -49,6 +51,7 @@ export function createBroker(options: BrokerOptions): Broker {
   const auth = brokerAuth({
     root,
     users: options.users ?? [],
+    discovery: options.discovery,
     anonymous: isLoopback(host),
     isOwn: ({ conn }) => own.has(conn),
   });

@@ -12,6 +12,7 @@ import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
 import { type Facts, limits } from './state.ts';
+import type { Role } from './table.ts';
 
 /** Who published a message, where that can be known: only the embedded broker tells. */
 export interface CommandSender {
@@ -19,6 +20,8 @@ export interface CommandSender {
   readonly client: string;
   /** The name was proven by a password: its replies stay under it. */
   readonly proven: boolean;
+  /** What the name may do. */
+  readonly role?: Role;
 }
 
 export interface CommandMessage extends RawCommand {

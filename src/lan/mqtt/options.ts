@@ -38,5 +38,16 @@ export const mqttOptions = z
       .default([])
       .refine((list) => new Set(list.map((client) => client.id)).size === list.length, 'must not name a client twice')
       .describe('Clients of the embedded broker'),
+    home_assistant: z
+      .strictObject({
+        prefix: z
+          .string()
+          .regex(/^[A-Za-z0-9_-]{1,64}(\/[A-Za-z0-9_-]{1,64}){0,3}$/, 'must be a topic of letters, digits, _, - and /')
+          .refine((prefix) => !/^siteward(\/|$)/.test(prefix), "must not lie among siteward's own topics")
+          .default('homeassistant')
+          .describe('The discovery prefix of Home Assistant, as set there'),
+      })
+      .optional()
+      .describe('Home Assistant finds this site by itself; {} is enough. Without this key it sees nothing'),
   })
   .describe('The LAN message bus');

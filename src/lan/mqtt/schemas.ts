@@ -32,7 +32,7 @@ const text = (max: number) =>
 /** JSON Schema's integer: any size, unlike `z.int()`. */
 const integer = z.number().refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' });
 const notNegative = integer.refine((value) => value >= 0, 'must not be negative').meta({ type: 'integer', minimum: 0 });
-const time = z
+export const time = z
   .string()
   .regex(
     /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/,

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { armingWords } from '#site/model/index.ts';
+import * as ha from './home-assistant-schemas.ts';
 import * as schemas from './schemas.ts';
 
 /**
@@ -12,6 +13,7 @@ export const roles = [
   'viewer',
   'keypad',
   'ha',
+  'ha-trusted',
   'guard',
   'audio',
   'bridge',
@@ -20,10 +22,18 @@ export const roles = [
   'auditor',
   'local',
 ] as const;
-/** `local` is whoever connects to a loopback listener without a name: what keypad and technician may do. */
+/**
+ * `local` is whoever connects to a loopback listener without a name: what keypad, technician and Home Assistant may do.
+ * `ha-trusted` is `ha`, and may disarm by the bare word where the site asks for no code.
+ */
 export type Role = (typeof roles)[number];
 
-export type Payload = { readonly words: readonly string[] } | { readonly json: z.ZodType };
+export type Payload =
+  /** One of these words; where `or` stands, such an object too. */
+  | { readonly words: readonly string[]; readonly or?: z.ZodType }
+  | { readonly json: z.ZodType }
+  /** Free text, and what it says. */
+  | { readonly text: string };
 
 export interface TopicSpec {
   /** Below the root. `{name}` stands for one level; `{client}` for the client's own name. */
@@ -38,10 +48,12 @@ export interface TopicSpec {
 const availability: Payload = { words: ['online', 'offline'] };
 const onOff: Payload = { words: ['ON', 'OFF'] };
 
-const watchers = ['siteward', 'viewer', 'keypad', 'ha', 'guard', 'technician', 'local'] as const;
-const fullState = ['siteward', 'ha', 'technician', 'local'] as const;
+const homeAssistant = ['ha', 'ha-trusted'] as const;
+const watchers = ['siteward', 'viewer', 'keypad', ...homeAssistant, 'guard', 'technician', 'local'] as const;
+const fullState = ['siteward', ...homeAssistant, 'technician', 'local'] as const;
+const haCopy = ['siteward', ...homeAssistant, 'local'] as const;
 const siteward = ['siteward'] as const;
-const askers = ['siteward', 'keypad', 'ha', 'guard', 'audio', 'technician', 'platform', 'local'] as const;
+const askers = ['siteward', 'keypad', ...homeAssistant, 'guard', 'audio', 'technician', 'platform', 'local'] as const;
 
 const state = { qos: 1, retain: true, write: siteward } as const;
 const live = { qos: 1, retain: false, write: siteward } as const;
@@ -63,6 +75,13 @@ export const topicTable = {
     read: watchers,
   },
   partitionAvailability: { topic: 'partition/{id}/availability', payload: availability, ...state, read: watchers },
+  partitionHa: { topic: 'partition/{id}/ha', payload: { words: ha.haWords }, ...state, read: haCopy },
+  partitionHaAttributes: {
+    topic: 'partition/{id}/ha_attributes',
+    payload: { json: ha.haAttributes },
+    ...state,
+    read: haCopy,
+  },
   zoneState: { topic: 'zone/{id}/state', payload: onOff, ...state, read: watchers },
   zoneDetail: { topic: 'zone/{id}/detail', payload: { json: schemas.zoneDetail }, ...state, read: watchers },
   zoneAvailability: { topic: 'zone/{id}/availability', payload: availability, ...state, read: watchers },
@@ -83,6 +102,7 @@ export const topicTable = {
     ...live,
     read: ['siteward', 'keypad', 'guard', 'local'],
   },
+  eventHa: { topic: 'event/ha', payload: { json: schemas.eventPayload }, ...live, read: haCopy },
   event: {
     topic: 'event/{class}',
     payload: { json: schemas.eventPayload },
@@ -137,6 +157,19 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'guard', 'local'],
   },
+  cmdHa: {
+    topic: 'cmd/ha/{id}',
+    payload: { words: ha.haActions, or: ha.haCommand },
+    ...command,
+    write: haCopy,
+  },
+  cmdHaSnapshot: { topic: 'cmd/ha/snapshot/{id}', payload: { words: ['PRESS'] }, ...command, write: haCopy },
+  cmdHaAudio: {
+    topic: 'cmd/ha/audio/{id}',
+    payload: { text: 'PRESS, the name of a message, or a volume' },
+    ...command,
+    write: haCopy,
+  },
   inVerification: {
     topic: 'in/verification',
     payload: { json: schemas.verificationIn },
@@ -161,6 +194,18 @@ export function filtersOf(root: string, role: Role, self: string, access: 'read'
   return topicSpecs
     .filter((spec) => spec[access].includes(role))
     .map((spec) => `${root}/${fill(spec.topic, role, self)}`);
+}
+
+/**
+ * The filters of Home Assistant's own topics, which are not below the root: discovery under `prefix`, and its birth and
+ * will. It reads what everybody announces.
+ */
+export function discoveryFilters(prefix: string | undefined, role: Role, access: 'read' | 'write'): string[] {
+  if (prefix === undefined) return [];
+  const [status, devices] = [`${prefix}/status`, `${prefix}/device/+/config`];
+  if (role === 'siteward') return access === 'read' ? [status, devices] : [devices];
+  if (role !== 'ha' && role !== 'ha-trusted') return [];
+  return access === 'read' ? [`${prefix}/#`] : [status];
 }
 
 /**

@@ -39,30 +39,42 @@ const topics = [
 ]
   .concat(['cmd/bypass', 'cmd/clear_memory', 'cmd/test', 'cmd/postpone'])
   .concat(['cmd/query', 'log/audit', 'in/verification', 'verification/v1', 'cmd/verify'])
+  .concat(['partition/p1/ha', 'event/ha', 'cmd/ha/p1', 'cmd/ha/snapshot/yard', 'cmd/ha/audio/play'])
   .map((topic) => `${root}/${topic}`)
-  .concat(['paradox/states/x', 'siteward/1/other/status', 'siteward/2/x', '$SYS/broker/version']);
+  .concat([
+    'homeassistant/status',
+    'homeassistant/device/siteward_hq/config',
+    'paradox/states/x',
+    'siteward/1/other/status',
+    'siteward/2/x',
+    '$SYS/broker/version',
+  ]);
+
+const discovery = ['homeassistant/status', 'homeassistant/device/siteward_hq/config'];
 
 /** By hand, not from the table: what each role may read and write of the topics above. */
 const readable: Partial<Record<Role, string>> = {
   viewer: 'status zone/1/state',
   keypad: 'status zone/1/state event/arming reply/me/1',
-  ha: 'status zone/1/state outbox reply/me/1 verification/v1',
-  guard: 'status zone/1/state event/alarm event/arming reply/me/1 verification/v1',
+  ha: `status zone/1/state outbox reply/me/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')}`,
+  'ha-trusted': `status zone/1/state outbox reply/me/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')}`,
+  guard: 'status zone/1/state event/alarm event/arming event/ha reply/me/1 verification/v1',
   audio: 'reply/me/1',
-  bridge: '! paradox/states/x',
+  bridge: `! ${discovery.join(' ')} paradox/states/x`,
   technician: 'status zone/1/state outbox reply/me/1 verification/v1',
   platform: 'reply/me/1',
   auditor: '',
-  local:
-    'status zone/1/state outbox event/alarm event/arming reply/me/1 reply/you/1 verification/v1 ! paradox/states/x',
+  local: `status zone/1/state outbox event/alarm event/arming reply/me/1 reply/you/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')} paradox/states/x`,
 };
 const writable: Partial<Record<Role, string>> = {
   keypad: 'cmd/arm cmd/clear_memory cmd/postpone cmd/query',
   technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query',
   guard: 'cmd/verify',
+  ha: 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! homeassistant/status',
+  'ha-trusted': 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! homeassistant/status',
   platform: 'in/verification',
-  bridge: '! paradox/states/x',
-  local: 'cmd/arm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify ! paradox/states/x',
+  bridge: `! ${discovery.join(' ')} paradox/states/x`,
+  local: `cmd/arm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! ${discovery.join(' ')} paradox/states/x`,
 };
 const expand = (text = '') => {
   const [ours = '', others = ''] = text.split('!');
@@ -73,7 +85,7 @@ const expand = (text = '') => {
 describe('the roles', () => {
   const others = roles.filter((role) => role !== 'siteward');
   it.each(others)('%s reads and writes what the notes give it and nothing else', (role) => {
-    const access = accessOf(root, role, 'me');
+    const access = accessOf(root, role, 'me', 'homeassistant');
     expect(topics.filter(access.mayReceive)).toEqual(topics.filter((topic) => expand(readable[role]).includes(topic)));
     expect(topics.filter(access.mayPublish)).toEqual(topics.filter((topic) => expand(writable[role]).includes(topic)));
   });
@@ -91,6 +103,15 @@ describe('the roles', () => {
       `${root}/+/arm`,
     ];
     expect(filters.filter(access.maySubscribe)).toEqual([]);
+  });
+
+  it('lets Home Assistant subscribe as it does, and only where it is configured', () => {
+    for (const filter of ['homeassistant/#', 'homeassistant/+/+/config', 'homeassistant/+/+/+/config']) {
+      expect(accessOf(root, 'ha', 'me', 'homeassistant').maySubscribe(filter)).toBe(true);
+      expect(accessOf(root, 'ha', 'me').maySubscribe(filter)).toBe(false);
+      expect(accessOf(root, 'viewer', 'me', 'homeassistant').maySubscribe(filter)).toBe(false);
+    }
+    expect(accessOf(root, 'ha', 'me').mayPublish('homeassistant/status')).toBe(false);
   });
 
   it('may subscribe with wildcards over what they may read', () => {

@@ -46,7 +46,8 @@ for (const [name, startBroker, missing] of brokers) {
         const text = payload.toString();
         if (spec === undefined) throw new Error(`not in the table: ${topic}`);
         if ('words' in spec.payload) expect(spec.payload.words).toContain(text);
-        else expect(spec.payload.json.safeParse(JSON.parse(text)).error).toBeUndefined();
+        else if ('json' in spec.payload) expect(spec.payload.json.safeParse(JSON.parse(text)).error).toBeUndefined();
+        else throw new Error(`free text is no state: ${topic}`);
       }
       const topicsOf = (watcher: Watcher) => [...new Set(watcher.packets.map((packet) => packet.topic))].sort();
       const before = topicsOf(first);

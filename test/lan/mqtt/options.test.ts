@@ -25,8 +25,18 @@ describe('the mqtt part of the configuration', () => {
     { clients: [{ ...client, id: 'siteward' }] },
     { clients: [{ ...client, id: 'a/b' }] },
     { clients: [client, client] },
+    { home_assistant: { prefix: '' } },
+    { home_assistant: { prefix: 'home/#' } },
+    { home_assistant: { prefix: '$SYS' } },
+    { home_assistant: { prefix: 'siteward/1/hq' } },
+    { home_assistant: true },
   ])('refuses %o', (value) => {
     expect(mqttOptions.safeParse(value).success).toBe(false);
+  });
+
+  it('announces to Home Assistant only when asked, under its usual prefix', () => {
+    expect(mqttOptions.parse({ home_assistant: {} }).home_assistant).toEqual({ prefix: 'homeassistant' });
+    expect(mqttOptions.parse({}).home_assistant).toBeUndefined();
   });
 
   it('repeats no secret in what it says', () => {
