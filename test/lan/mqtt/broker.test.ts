@@ -133,8 +133,16 @@ describe('the embedded broker', () => {
     await keypad.client.publishAsync(`${root}/cmd/arm`, 'a', { qos: 1 });
     await local.client.publishAsync(`${root}/cmd/arm`, 'b', { qos: 1 });
     await until(() => daemon.packets.length === 2, 'both commands');
-    expect(broker.senderOf(`${root}/cmd/arm`, Buffer.from('a'))).toEqual({ client: 'kp1', proven: true });
-    expect(broker.senderOf(`${root}/cmd/arm`, Buffer.from('b'))).toEqual({ client: 'shell', proven: false });
+    expect(broker.senderOf(`${root}/cmd/arm`, Buffer.from('a'))).toEqual({
+      client: 'kp1',
+      proven: true,
+      role: 'keypad',
+    });
+    expect(broker.senderOf(`${root}/cmd/arm`, Buffer.from('b'))).toEqual({
+      client: 'shell',
+      proven: false,
+      role: 'local',
+    });
     expect(broker.senderOf(`${root}/cmd/arm`, Buffer.from('c'))).toBeUndefined();
   });
 
