@@ -44,7 +44,7 @@ function notAllowed(asked: Asked, { field, zones }: Told): string {
     return `${zonesSaid(zones)} always ${zones.length === 1 ? 'watches' : 'watch'}: life safety and hold-up for everybody, tamper and 24-hour zones but for an installer who leaves one out by "siteward bypass"`;
   if (asked.verb === 'bypass') return 'not while it is armed or an alarm runs; it takes a disarm first';
   if (asked.verb === 'test') return 'a walk test is for disarmed partitions without an alarm; disarm first';
-  return 'not while an alarm runs; disarm first. A fire and the like end with their cause alone';
+  return "not while an alarm runs; disarm first, at the panel's own keypad where siteward may not. A fire and the like end with their cause alone";
 }
 
 function notReady(asked: Asked, error: Told): string {

@@ -28,8 +28,10 @@ export function dc09Checks(document: ConfigDocument): Problem[] {
 export const unkeyed = ({ panels }: Settings): readonly string[] =>
   panels
     .filter(({ profile, dc09 }) => profile === dc09Profile && dc09?.key === undefined)
-    .map(
-      ({ id }) => `panel ${id}: without dc09.key anybody on the network can report an opening of it (docs/panels.md)`,
+    .map(({ id, dc09 }) =>
+      dc09?.from === undefined
+        ? `panel ${id}: without dc09.key and dc09.from anybody on the network can report an opening of it (docs/panels.md)`
+        : `panel ${id}: without dc09.key whoever takes an address of dc09.from can report an opening of it (docs/panels.md)`,
     );
 
 function ofPanel(document: ConfigDocument, { path }: Entry, receiver: Entry): Problem[] {

@@ -95,7 +95,11 @@ describe('a panel without a key', () => {
     });
 
   test('is named in a warning, and one with a key is not', () => {
-    expect(told(caller).warnings).toEqual([expect.stringContaining('panel m: without dc09.key')]);
+    expect(told(caller).warnings).toEqual([
+      expect.stringContaining('panel m: without dc09.key and dc09.from anybody on the network'),
+    ]);
+    const near = told(caller.replace('"1234"', '"1234", from: [127.0.0.1]'));
+    expect(near.warnings).toEqual([expect.stringContaining('without dc09.key whoever takes an address of dc09.from')]);
     const keyed = told(caller.replace('"1234"', '"1234", key: { env: KEY }'));
     expect([keyed.problems, keyed.warnings]).toEqual([[], []]);
   });
