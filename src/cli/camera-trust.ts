@@ -22,23 +22,24 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   await using control = openControl(options.socket);
   const { client } = control;
   const seen = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
-  const { trusted, shown, configured, device } = certificateAnswer.parse(seen.json);
+  const { device, stream, ...own } = certificateAnswer.parse(seen.json);
   if (
     options.device !== undefined ||
-    (device !== undefined && shown === undefined && options.fingerprint === undefined)
+    (device !== undefined && own.shown === undefined && options.fingerprint === undefined)
   ) {
     return await trustDevice(client, id, device, options);
   }
+  // What the configuration names is the device's own, and no other port's.
+  const isStream = own.shown === undefined && stream !== undefined;
+  const { trusted, shown, configured } = isStream ? { trusted: undefined, configured: false, ...stream } : own;
+  if (isStream) console.error('at its stream, or for pictures at another port:');
   console.error(`trusted until now: ${trusted ?? 'none'}`);
   console.error(`shown now:         ${shown ?? trusted ?? 'none'}`);
   const fingerprint = options.fingerprint ?? shown ?? trusted;
   if (options.fingerprint === undefined && shown !== undefined) {
-    const answer = await agreed(`Does the page of ${id} itself, or who set it up, name ${shown}?`);
-    if (answer !== 'yes') {
-      const nobody = 'nobody is there to be asked; say --fingerprint with the one that was compared';
-      console.error(`siteward: ${answer === 'no' ? 'nothing was changed' : nobody}`);
-      return answer === 'no' ? exitCodes.failure : exitCodes.usage;
-    }
+    const question = `Does the page of ${id} itself, or who set it up, name ${shown}?`;
+    const unsaid = await confirmed(question, 'say --fingerprint with the one that was compared');
+    if (unsaid !== undefined) return unsaid;
   }
   if (fingerprint === undefined) {
     console.error(`siteward: no certificate of ${id} was refused or remembered`);
@@ -54,8 +55,20 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
   );
   const answer = trustedAnswer.parse(json);
   if (options.json) console.log(JSON.stringify(answer));
-  else console.log(`the certificate of ${answer.trusted} is ${answer.fingerprint}; no other is accepted from now on`);
+  else
+    console.log(
+      `the certificate of ${isStream ? 'the stream of ' : ''}${answer.trusted} is ${answer.fingerprint}; no other is accepted from now on`,
+    );
   return exitCodes.ok;
+}
+
+/** Undefined where a person agreed; else what to end with. Throws `no_terminal` where nobody can be asked. */
+async function confirmed(question: string, how: string): Promise<ExitCode | undefined> {
+  const answer = await agreed(question);
+  if (answer === 'yes') return undefined;
+  if (answer !== 'no') throw new SitewardError('no_terminal', `nobody is there to be asked; ${how}`);
+  console.error('siteward: nothing was changed');
+  return exitCodes.failure;
 }
 
 /** Where the configuration names the certificate, that is the place to name the new one: a reload must not bring the old back. */
@@ -95,12 +108,9 @@ async function trustDevice(
   const device = options.device ?? seen?.is;
   if (device === undefined) return exitCodes.refused;
   if (options.device === undefined) {
-    const answer = await agreed(`Is ${printable(device)} the device that is meant at ${id}?`);
-    if (answer !== 'yes') {
-      const nobody = 'nobody is there to be asked; say --device with the name it has now';
-      console.error(`siteward: ${answer === 'no' ? 'nothing was changed' : nobody}`);
-      return answer === 'no' ? exitCodes.failure : exitCodes.usage;
-    }
+    const question = `Is ${printable(device)} the device that is meant at ${id}?`;
+    const unsaid = await confirmed(question, 'say --device with the name it has now');
+    if (unsaid !== undefined) return unsaid;
   }
   const signal = AbortSignal.timeout(15_000);
   const answer = trustedAnswer.parse(

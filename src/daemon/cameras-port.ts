@@ -91,8 +91,9 @@ export function camerasPort({
     },
 
     async certificate(id) {
-      const { configured, ...known } = await part(house.cameras).certificate(deviceOf(id));
-      return { configured, ...given(known) };
+      const { configured, stream, ...known } = await part(house.cameras).certificate(deviceOf(id));
+      const beside = stream === undefined ? undefined : { shown: stream.shown, ...given({ trusted: stream.trusted }) };
+      return { configured, ...given({ ...known, stream: beside }) };
     },
 
     async trust(id, named) {

@@ -129,6 +129,8 @@ export interface Certificates {
   /** The configuration names the one that counts: another is accepted there. */
   readonly configured: boolean;
   readonly device: OtherDevice | undefined;
+  /** Of its stream, and of pictures at another port, where another one was refused there. */
+  readonly stream: { readonly trusted: string | undefined; readonly shown: string } | undefined;
 }
 
 /** A small durable store for what must be known after a restart; keys begin with the room's name. */

@@ -33,16 +33,23 @@ const memoryMs = 1000;
 /** For the first reading: the store answers late while a machine starts. Less than the time a connection may take. */
 const firstReadMs = 5000;
 
-/** @param options.memory Without it the first certificate is remembered in this process only. */
+/**
+ * @param options.memory Without it the first certificate is remembered in this process only.
+ * @param options.beside Of the device itself: this pin is then for its stream, and for pictures at another port. What counts
+ *   for the device is good there too; with `configured` no other is believed at first use.
+ */
 export function certificatePin(options: {
   configured?: string | undefined;
+  beside?: CertificatePin;
   id?: string;
   memory?: MemoryPort;
   log?: Logger;
 }): CertificatePin {
-  const { id = '' } = options;
-  const configured = options.configured?.toUpperCase();
-  const key = `onvif/pin/${id}`;
+  const { id = '', beside } = options;
+  const isStrict = options.configured !== undefined;
+  const configured = beside === undefined ? options.configured?.toUpperCase() : undefined;
+  const key = `onvif/${beside === undefined ? 'pin' : 'pin-stream'}/${id}`;
+  const shows = beside === undefined ? 'shows' : 'shows at its stream or pictures';
   let pinned: string | undefined;
   /** What the memory holds; undefined while that is not known, and then nothing is written over it. */
   let kept: { readonly value: string | undefined } | undefined;
@@ -96,7 +103,7 @@ export function certificatePin(options: {
         : `than the configured tls_fingerprint. If it was changed on purpose, write it there with \`siteward camera trust ${id} --reload\``;
     throw new SitewardError(
       'camera_certificate',
-      `The camera at ${host} shows another certificate ${text}; it shows ${shown}`,
+      `The camera at ${host} ${shows} another certificate ${text}; it shows ${shown}`,
       { facts: { host, seen: shown } },
     );
   }
@@ -106,9 +113,9 @@ export function certificatePin(options: {
       const shown = fingerprint.toUpperCase();
       if (configured !== undefined) {
         if (shown !== configured) refuse(shown, host);
-      } else if (!vouched) {
+      } else if ((!vouched || isStrict) && shown !== (await beside?.trusted())) {
         await read();
-        pinned ??= shown;
+        if (!isStrict) pinned ??= shown;
         if (pinned !== shown) refuse(shown, host);
         await keep();
       }

@@ -85,6 +85,8 @@ export function createDevice(options: {
   password?: Secret | undefined;
   /** Judges the certificate of an https camera; without it only one that a CA vouches for is good. */
   pin?: CertificatePin | undefined;
+  /** Of pictures at another port. */
+  besidePin?: CertificatePin | undefined;
   clock: Clock;
   authHoldMs: number;
   /** Where refused logins are kept over a restart. */
@@ -93,7 +95,7 @@ export function createDevice(options: {
   basicLogin?: boolean | 'unless_better' | undefined;
 }): Device {
   const base = new URL(options.url);
-  const http = cameraHttp({ pin: options.pin });
+  const http = cameraHttp({ pin: options.pin, besidePin: options.besidePin, host: base.host });
   const clock = deviceClock(options.clock);
   const latch = authLatch(options.clock, options.authHoldMs);
   const clear = clearLogin({ kept: options.kept, basicLogin: options.basicLogin });

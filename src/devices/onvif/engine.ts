@@ -44,7 +44,7 @@ export interface Engine {
   /** See `Cameras`. */
   certificate(): Promise<Certificates>;
   /** For the status. */
-  refusal(): { readonly certificateRefused?: true };
+  refusal(): { readonly certificateRefused?: true; readonly hints?: readonly string[] };
   trust(fingerprint: string): Promise<void>;
   trustDevice(name: string): Promise<void>;
   start(): void;
@@ -60,6 +60,9 @@ export interface How {
   online(): void;
 }
 
+const otherAtStream = (id: string) =>
+  `At its stream, or for pictures at another port, it shows another certificate than before, and is sent nothing there; events go on. "siteward camera trust ${id}" if that is its own`;
+
 const defaultPullMs = 20_000;
 
 export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOptions, around: Surroundings): Engine {
@@ -69,8 +72,9 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   const addresses = entry.addresses ?? 'repaired';
   const { authHoldMs } = timing;
   const pin = certificatePin({ configured: fingerprint, id: source.id, memory, log });
+  const besidePin = certificatePin({ configured: fingerprint, beside: pin, id: source.id, memory, log });
   const device = createDevice({
-    ...{ url, username, password, pin, clock, authHoldMs },
+    ...{ url, username, password, pin, besidePin, clock, authHoldMs },
     kept: { id: source.id, memory },
     basicLogin: entry.basic_login === true || 'unless_better',
   });
@@ -90,7 +94,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     streams: createStreamClient({
       device,
       password,
-      pin,
+      pin: besidePin,
       clock,
       authHoldMs,
       lifetime: lifetime.signal,
@@ -117,10 +121,16 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     recent: (after) => recent.after(after),
     async certificate() {
       const configured = fingerprint !== undefined;
-      return { trusted: await pin.trusted(), shown: pin.refused, configured, device: made?.doubted };
+      const { refused: shown } = besidePin;
+      const stream = shown === undefined ? undefined : { trusted: await besidePin.trusted(), shown };
+      return { trusted: await pin.trusted(), shown: pin.refused, configured, device: made?.doubted, stream };
     },
-    refusal: () => (pin.refused === undefined ? {} : { certificateRefused: true }),
+    refusal: () => ({
+      ...(pin.refused !== undefined && { certificateRefused: true }),
+      ...(besidePin.refused !== undefined && { hints: [otherAtStream(source.id)] }),
+    }),
     async trust(fingerprint) {
+      if (pin.refused === undefined && besidePin.refused !== undefined) return await besidePin.trust(fingerprint);
       await pin.trust(fingerprint);
       made?.retryNow();
     },

@@ -37,8 +37,15 @@ export interface CameraHttp {
 
 const connectTimeoutMs = 8000;
 
-/** Without a pin https needs a certificate the system trusts. */
-export function cameraHttp(options: { pin?: CertificatePin | undefined } = {}): CameraHttp {
+/**
+ * Without a pin https needs a certificate the system trusts. `besidePin` is for pictures at another place than `host`: that
+ * may be another server, whose certificate says nothing of the device's.
+ */
+export function cameraHttp(
+  options: { pin?: CertificatePin | undefined; besidePin?: CertificatePin | undefined; host?: string } = {},
+): CameraHttp {
+  const pinFor = ({ lane, url }: HttpRequest) =>
+    lane === 'picture' && url.host !== options.host ? (options.besidePin ?? options.pin) : options.pin;
   const agents = new Map<string, http.Agent>();
   function agentFor(request: HttpRequest): http.Agent {
     const key = `${request.url.protocol}${request.lane}`;
@@ -54,7 +61,7 @@ export function cameraHttp(options: { pin?: CertificatePin | undefined } = {}): 
     return agent;
   }
   return {
-    request: (request) => send(request, agentFor(request), options.pin),
+    request: (request) => send(request, agentFor(request), pinFor(request)),
     close() {
       for (const agent of agents.values()) agent.destroy();
       agents.clear();

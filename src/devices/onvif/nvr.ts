@@ -42,14 +42,15 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
   engine.beside(book.run);
 
   function status() {
-    const hints = book.hints();
+    const refusal = engine.refusal();
+    const hints = [...(refusal.hints ?? []), ...book.hints()];
     return {
       kind: 'nvr' as const,
       id: nvr.id,
       ...(nvr.name !== undefined && { name: nvr.name }),
       host: engine.host,
       ...session.status(),
-      ...engine.refusal(),
+      ...refusal,
       ...(mac !== undefined && { mac }),
       channels: channels.map(({ id, name, view }) => ({
         ...book.status(id),

@@ -1,6 +1,6 @@
 import type { MemoryPort } from './camera.ts';
 
-const ofDevice = ['pin', 'subscription', 'learned', 'login', 'stream-login', 'proof'];
+const ofDevice = ['pin', 'pin-stream', 'subscription', 'learned', 'login', 'stream-login', 'proof'];
 
 /**
  * What is remembered of a device counts for the address it was learned at: another device at its place begins anew, with

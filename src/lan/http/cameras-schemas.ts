@@ -104,6 +104,8 @@ export const certificateAnswer = z.object({
   configured: z.boolean(),
   /** Another device than before answers, or one that takes no password any more. */
   device: z.object({ was: z.string(), is: z.string() }).optional(),
+  /** At its stream, or for pictures at another port, it shows another certificate, which is refused there alone. */
+  stream: z.object({ trusted: z.string().optional(), shown: z.string() }).optional(),
 });
 export type CertificateAnswer = z.output<typeof certificateAnswer>;
 

@@ -1,3 +1,5 @@
+import type { AddressInfo } from 'node:net';
+import { createServer as createTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 import { streamAddress } from '#devices/onvif/address.ts';
 import { type CameraOptions, cameraOptions } from '#devices/onvif/index.ts';
@@ -6,6 +8,7 @@ import { Secret } from '#lib/secret.ts';
 import { startRtspGate } from '../../harness/rtsp-gate.ts';
 import { pictureNumbers, startRtspServer } from '../../harness/rtsp-server.ts';
 import { harness, links, until } from './harness.ts';
+import { type Certificate, makeCertificate } from './make-certificate.ts';
 import { cameraModel, fault, soap, startCamera } from './scripted-camera.ts';
 import { recorderModel } from './scripted-nvr.ts';
 
@@ -20,6 +23,7 @@ function keep<S extends { stop(): Promise<void> }>(one: S): S {
 
 const user = { username: 'u', password: 'secret-word' };
 const login = { username: 'u', password: new Secret(user.password) };
+const [own, another, third] = [makeCertificate(), makeCertificate(), makeCertificate()];
 const forever = new AbortController().signal;
 const onePicture = (url: string) => pictureNumbers(url, 1);
 const streamUri = (address: string) => ({
@@ -104,6 +108,64 @@ describe('the stream of a camera', () => {
     expect(gate.tries).toBe(2);
     expect(links(made.signals)).toEqual([true]);
     expect(await made.cameras.snapshot('yard', forever)).toBeDefined();
+  });
+
+  describe('by rtsps', () => {
+    const secure = async (certificate: Certificate, tls_fingerprint?: string) => {
+      const shown: string[] = [];
+      const rtsps = createTls(certificate, (socket) => {
+        socket.on('error', () => undefined);
+        socket.on('data', () => {
+          shown.push('asked');
+          socket.write('RTSP/1.0 404 Not Found\r\nCSeq: 1\r\n\r\n');
+        });
+      });
+      rtsps.on('tlsClientError', () => undefined);
+      await new Promise<void>((resolve) => rtsps.listen(0, '127.0.0.1', resolve));
+      keep({ stop: () => new Promise<void>((resolve) => void rtsps.close(() => resolve())) });
+      const server = await startCamera(cameraModel().script, 0, own);
+      keep({ stop: () => server.close() });
+      const stream_url = `rtsps://127.0.0.1:${(rtsps.address() as AddressInfo).port}/live`;
+      const more = tls_fingerprint === undefined ? {} : { tls_fingerprint };
+      const made = harness([{ id: 'yard', url: server.url, ...login, stream_url, ...more }]);
+      await made.cameras.start(forever);
+      keep(made.cameras);
+      await until(() => links(made.signals).includes(true), 'the link');
+      const read = () => made.cameras.readStream('yard', forever, onePicture).catch((error) => error.code);
+      return { made, read, shown, rtsps, status: () => made.cameras.status()[0] };
+    };
+
+    it('has a certificate of its own, at first use, and another one than that is no matter of the camera', async () => {
+      const { made, read, shown, rtsps, status } = await secure(another);
+      expect(await read()).toBe('camera_bad_answer');
+      expect(made.memory.get('onvif/pin-stream/yard')).toBe(another.fingerprint);
+      expect(made.memory.get('onvif/pin/yard')).toBe(own.fingerprint);
+      rtsps.setSecureContext(third);
+      const before = shown.length;
+      expect(await read()).toBe('camera_certificate');
+      expect(shown.length).toBe(before);
+      expect(status()).not.toHaveProperty('certificateRefused');
+      expect(status()?.hints).toEqual([expect.stringContaining('camera trust yard')]);
+      expect(await made.cameras.certificate('yard')).toMatchObject({
+        ...{ trusted: own.fingerprint, shown: undefined },
+        stream: { trusted: another.fingerprint, shown: third.fingerprint },
+      });
+      await made.cameras.trust('yard', third.fingerprint);
+      expect(await read()).toBe('camera_bad_answer');
+      expect(made.memory.get('onvif/pin/yard')).toBe(own.fingerprint);
+      expect(links(made.signals)).toEqual([true]);
+      expect(status()).not.toHaveProperty('hints');
+    });
+
+    it('is good with that of the camera, and with no other where one is configured, until a person trusts it', async () => {
+      const same = await secure(own, own.fingerprint);
+      expect(await same.read()).toBe('camera_bad_answer');
+      const { made, read, shown } = await secure(another, own.fingerprint);
+      expect(await read()).toBe('camera_certificate');
+      expect(shown).toEqual([]);
+      await made.cameras.trust('yard', another.fingerprint);
+      expect(await read()).toBe('camera_bad_answer');
+    });
   });
 
   it('never gets the password in clear from who took a digest before', async () => {
