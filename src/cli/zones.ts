@@ -23,6 +23,12 @@ function row(zone: ZoneEntry): string[] {
     ...(zone.low_battery ? ['low battery'] : []),
     ...(zone.online ? [] : ['not heard any more']),
   ];
-  const state = zone.open === null ? 'not heard yet' : zone.open ? 'open' : 'closed';
+  const state = zone.reports_only
+    ? 'by reports only'
+    : zone.open === null
+      ? 'not heard yet'
+      : zone.open
+        ? 'open'
+        : 'closed';
   return [zone.number, zone.name, zone.type, zone.partitions.join(' '), state, notes.join(', ')];
 }

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { Settings } from '#config/index.ts';
+import { dc09Profile } from '#devices/panels/index.ts';
 import { type EventEntry, type LanPort, type StatusDocument, statusOf, zonesShown } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
@@ -92,6 +93,7 @@ export function lanPort(options: {
         outbox: typeof counted === 'string' ? null : outboxStatus(counted),
         armingSync: armingSyncStatus(viewOf(house), house.arming?.shown(), options.settings().site),
         brokenPanels: brokenPanels(house),
+        reporting: reportingPanels(options.settings()),
         hints: [
           ...verificationHints(house.verifications?.list() ?? []),
           ...storageHints(house.store?.storage(), options.clock.wall()),
@@ -103,7 +105,7 @@ export function lanPort(options: {
       });
     },
 
-    zones: () => zonesShown(viewOf(house)),
+    zones: () => zonesShown(viewOf(house), reportingPanels(options.settings())),
 
     async events(query) {
       const store = storeOf(house);
@@ -159,6 +161,9 @@ function cloudLink(up: boolean | null | undefined): StatusDocument['links'][numb
 }
 
 /** Panels that are not read, with the reason; the list of all profiles stands in the hints below. */
+const reportingPanels = ({ panels }: Settings): ReadonlySet<string> =>
+  new Set(panels.filter(({ profile }) => profile === dc09Profile).map(({ id }) => id));
+
 const brokenPanels = ({ panels }: House): ReadonlyMap<string, string> =>
   new Map((panels?.hints() ?? []).flatMap(({ kind, panel, text }) => (kind === 'not_running' ? [[panel, text]] : [])));
 

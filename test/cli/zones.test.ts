@@ -24,8 +24,8 @@ afterEach(async () => {
 });
 
 /** The control socket of a site that looks so. */
-async function serve(view: SiteView): Promise<void> {
-  const port = fakeLanPort(0, { zones: () => zonesShown(view) });
+async function serve(view: SiteView, reporting?: ReadonlySet<string>): Promise<void> {
+  const port = fakeLanPort(0, { zones: () => zonesShown(view, reporting) });
   daemon = createControlSocket({ path: socket, port, log: pino({ level: 'silent' }), metrics: new Registry() });
   await daemon.start(new AbortController().signal);
 }
@@ -54,4 +54,14 @@ test('each zone is listed with its state and what stands out, one of a silent ho
     { number: '2', open: false, online: false, low_battery: true, bypassed: true },
     { number: '3', open: null },
   ]);
+});
+
+test('a zone whose panel only reports is not said to be unheard', async () => {
+  const site = fakeSite();
+  site.setZone('3', { open: null, alarm: true });
+  const view = site.view();
+  const ids = view.plan.zones.map(({ source }) => source.id);
+  await serve(view, new Set(ids));
+  const { out } = await siteward(['zones', '--socket', socket]);
+  expect(out.trim().split('\n')[2]).toMatch(/^3 .* by reports only +IN ALARM$/);
 });

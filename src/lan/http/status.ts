@@ -22,6 +22,8 @@ export interface StatusInput {
   readonly links: StatusDocument['links'];
   readonly outbox: StatusDocument['outbox'];
   readonly armingSync?: StatusDocument['arming_sync'];
+  /** Panels that call by SIA DC-09: whether their zones are open is never known. */
+  readonly reporting?: ReadonlySet<string>;
   /** Why panels are not read at all, by their id; it stands in place of "not heard yet". */
   readonly brokenPanels?: ReadonlyMap<string, string>;
   readonly hints: StatusDocument['hints'];
@@ -43,7 +45,7 @@ export function statusOf(input: StatusInput): StatusDocument {
       ...(health.facts !== undefined && { facts: { ...health.facts } }),
     })),
     partitions,
-    zones: zonesOf(view),
+    zones: zonesOf(view, input.reporting ?? new Set()),
     zone_names: zoneNames(
       view.plan,
       partitions.flatMap((one) => [...zonesNamed(one), ...(one.alarms ?? []).flatMap(({ zone }) => zone ?? [])]),
@@ -97,7 +99,7 @@ function alarmsOf({ alarms = {} }: SiteView, id: string) {
   return running.length === 0 ? {} : { alarms: running };
 }
 
-function zonesOf(view: SiteView): StatusDocument['zones'] {
+function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument['zones'] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
   const silent = silentZones(view);
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
@@ -111,6 +113,7 @@ function zonesOf(view: SiteView): StatusDocument['zones'] {
     low_battery: numbers((zone) => zone?.lowBattery === true),
     offline: numbers((zone) => zone?.online === false),
     unknown: view.plan.zones
+      .filter(({ source }) => source.kind !== 'panel' || !reporting.has(source.id))
       .filter(({ number, type }) => !dangerTypes.has(type) && (states.get(number)?.open ?? null) === null)
       .map(({ number }) => number),
   };

@@ -17,6 +17,8 @@ export const zoneEntry = z.object({
   tamper: z.boolean(),
   low_battery: z.boolean(),
   online: z.boolean(),
+  /** Its panel tells only alarms, sabotage and faults, by SIA DC-09: whether it is open is never known. */
+  reports_only: z.literal(true).optional(),
   /** By its panel, or by siteward in one of its partitions. */
   bypassed: z.boolean(),
   /** After too many alarms in this arming period. */
@@ -61,14 +63,15 @@ export function zoneHandlers(
 }
 
 /** Pure. */
-export function zonesShown(view: SiteView): ZoneEntry[] {
+/** `reporting`: panels that call by SIA DC-09. */
+export function zonesShown(view: SiteView, reporting: ReadonlySet<string> = new Set()): ZoneEntry[] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
   const silent = silentZones(view);
   const isIn = (lists: Readonly<Record<string, readonly string[]>> | undefined, number: string) =>
     Object.values(lists ?? {}).some((numbers) => numbers.includes(number));
   return view.plan.zones
     .filter(({ number }) => !silent.has(number))
-    .map(({ number, name, type, partitions }) => {
+    .map(({ number, name, type, partitions, source }) => {
       const state = states.get(number);
       return {
         number,
@@ -80,6 +83,7 @@ export function zonesShown(view: SiteView): ZoneEntry[] {
         tamper: state?.tamper ?? false,
         low_battery: state?.lowBattery ?? false,
         online: state?.online ?? true,
+        ...(source.kind === 'panel' && reporting.has(source.id) && { reports_only: true as const }),
         bypassed: state?.bypassed === true || isIn(view.leftOut, number),
         shut: isIn(view.shut, number),
         ...(state !== undefined && state.at > 0 && { since: isoTime(state.at) }),

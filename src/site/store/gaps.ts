@@ -102,13 +102,14 @@ export class Gaps {
     return this.#evictedNow.has(seq) ? this.#evictedNow.get(seq) : this.#evicted.get(seq);
   }
 
-  /** An event was given up while it was on its way, and the cloud has it or it waits again: it is not lost. */
-  returned(seq: number): void {
+  /** An event was given up while it was on its way, and the cloud has it or it waits again: it is not lost. False where it was not. */
+  returned(seq: number): boolean {
     const gap = this.of(seq);
-    if (gap === undefined) return;
+    if (gap === undefined) return false;
     this.#evictedNow.set(seq, undefined);
     this.#sql.shrinkGap.run(gap);
     this.#sums = undefined;
+    return true;
   }
 
   #fold(lane: number, why: GapReason): void {

@@ -11,6 +11,9 @@ import type { MediaState, MediaUpdate, Verdict } from './types.ts';
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];
 
+/** Of an event that was given up and is stored again: nobody takes its pictures a second time; one under way may still come. */
+const wentBefore = { state: mediaStates.indexOf('failed'), reason: 'given up with its event, which came back' };
+
 export interface OutboxCounts {
   /** By lane index. */
   readonly pending: number[];
@@ -51,10 +54,13 @@ export class Outbox {
     for (const [ev, toCloud, media] of this.#insert.write(rows)) {
       const seq = ev[evAt.seq];
       // Of unknown outcome: it was on disk after all, and was given up before it was sent again.
-      this.gaps.returned(seq);
+      const isBack = this.gaps.returned(seq);
       if (!toCloud) this.#finish(seq, { at: null, tries: 0, silent: ev[evAt.silent] });
       else if (ev[evAt.silent] === 0) this.#move(ev[evAt.lane], 1);
-      for (const item of media ?? []) this.#sql.insertMedia.run(seq, ...item);
+      for (const item of media ?? []) {
+        this.#sql.insertMedia.run(seq, ...item);
+        if (isBack) this.#sql.mediaState.run({ ...wentBefore, at: ev[evAt.wall], seq, index: item[0] });
+      }
     }
   }
 

@@ -44,7 +44,7 @@ export type EvValues = readonly [
   silent: 0 | 1,
 ];
 /** Places in `EvValues` by name. Read by index: a pattern walks through all values before, for every row of a rush. */
-export const evAt = { seq: 0, lane: 1, orderKey: 3, body: 11, event: 12, silent: 13 } as const;
+export const evAt = { seq: 0, lane: 1, orderKey: 3, wall: 5, body: 11, event: 12, silent: 13 } as const;
 /** One outbox row; also a line of `alarm.log`. */
 export type WireRow = readonly [ev: EvValues, toCloud: boolean, media: readonly WireMedia[] | null];
 export type WireMedia = readonly [index: number, kind: string, camera: string, offsetMs: number];

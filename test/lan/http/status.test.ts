@@ -135,6 +135,12 @@ test('a panel that is not read is down and says why, whatever was heard of it be
   expect(statusOf({ ...input, view: { ...view, links } }).panels).toEqual([{ kind: 'panel', id: 'main', up: true }]);
 });
 
+test('zones of a panel that only reports are not among those nothing was heard of', () => {
+  const unknown = (more: object) => statusOf({ ...input, ...more }).zones.unknown;
+  expect(unknown({})).not.toEqual([]);
+  expect(unknown({ reporting: new Set(['main']) })).toEqual([]);
+});
+
 test('every alarm that runs stands at its partition, with the names of its zones', () => {
   const alarms = {
     p2: [

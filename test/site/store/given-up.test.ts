@@ -44,6 +44,32 @@ const giveUp = (lane: Lane, most: number) =>
 const arrives = (lane: Lane, seq: number) => within(lane, ({ outbox }) => outbox.settle(settled(seq, lane)));
 const lost = (lane: Lane) => fileFor(lane).outbox.gaps.sums().lost[laneIndex(lane)];
 
+describe('the pictures of an event that was given up and is stored again', () => {
+  const media = [{ index: 0, kind: 'snapshot', camera: 'yard', offsetMs: 0 }] as never;
+  const store = () =>
+    within('alarm', ({ outbox }) => outbox.insert(wireCommit(commitOf([row(1, { media })]), 1).site ?? []));
+  const states = () => fileFor('alarm').db.prepare('SELECT state, reason FROM media').raw().all();
+
+  it('have failed, and are waited for by nobody', () => {
+    store();
+    expect(states()).toEqual([[0, null]]);
+    giveUp('alarm', 1);
+    store();
+    expect(states()).toEqual([[3, 'given up with its event, which came back']]);
+  });
+
+  it('are there all the same where one was under way', () => {
+    store();
+    giveUp('alarm', 1);
+    store();
+    const ready = { file: '1-0.jpg', bytes: 9, sha256: 'ab', mime: 'image/jpeg' } as const;
+    within('alarm', ({ outbox }) =>
+      outbox.updateMedia({ seq: 1, lane: 'alarm', index: 0, at: 1, state: 'ready', ...ready }),
+    );
+    expect(states()).toEqual([[1, null]]);
+  });
+});
+
 describe('an event that was given up while it was on its way is taken out of the count when it arrives', () => {
   it.each(['alarm', 'activity'] as const)('although its file was opened anew meanwhile: %s', (lane) => {
     put(lane, 1, 2, 3);
