@@ -1,6 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { changeEntry, type Members, removeSecretLeftovers } from '#config/index.ts';
-import type { Inspected } from '#devices/onvif/index.ts';
+import { deviceName, type Inspected } from '#devices/onvif/index.ts';
+import { certificateAnswer } from '#lan/http/index.ts';
+import { sleep } from '#lib/wait.ts';
 import {
   type ChangeOptions,
   fingerprintOf,
@@ -25,7 +27,10 @@ import {
   writtenEntry,
 } from './camera-config.ts';
 import { cameraPassword } from './camera-password.ts';
+import { camerasOf } from './camera-reload.ts';
+import { answered, openControl } from './control.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { printable } from './table.ts';
 
 /**
  * `siteward camera replace ID ADDRESS`: another device at the same place. Id, name, zone and what else the site knows it by
@@ -60,9 +65,44 @@ export async function replace(id: string, address: string, options: ChangeOption
   if (place.kind === 'nvr') tellChannels(site, place, found);
   if (options.json) console.log(JSON.stringify({ id, url, ...shownFound(found), written: !options.dryRun }));
   else console.log(foundText(found));
-  return await finish(site, options, `${place.kind} ${id} is replaced in ${site.file}`, (cameras) =>
+  const done = await finish(site, options, `${place.kind} ${id} is replaced in ${site.file}`, (cameras) =>
     cameras.some((one) => one.id === id && one.url === url),
   );
+  // What the site knows of an address stays; at another one it begins anew by itself.
+  if (new URL(place.url).origin === new URL(url).origin && !options.dryRun) await tellNewDevice(id, found, options);
+  return done;
+}
+
+const namedMs = 30_000;
+
+/** At the address of the old device the new one is another: it was just read, and by that is the one that is meant. */
+async function tellNewDevice(id: string, found: Inspected, { reload, socket, json }: ChangeOptions): Promise<void> {
+  const device = deviceName(found);
+  const isDone = reload && (await isTrusted(id, device, found, socket).catch(() => false));
+  if (isDone && !json) console.log(`${id} is ${printable(device)} from now on`);
+  if (!isDone)
+    console.error(
+      `siteward: if it is another device than before, say that it is meant once siteward has met it: siteward camera trust ${id}`,
+    );
+}
+
+/** Waits until siteward has met the device of this name: as another one than before, or as the one it knows. */
+async function isTrusted(id: string, device: string, found: Inspected, socket: string): Promise<boolean> {
+  await using control = openControl(socket);
+  const { client } = control;
+  const params = { id };
+  const end = AbortSignal.timeout(namedMs);
+  for (;;) {
+    const seen = certificateAnswer.parse(answered(await client.cameraCertificate({ params, signal: end })).json).device;
+    if (seen?.is === device) {
+      answered(await client.trustCamera({ params, body: { device }, signal: end }));
+      return true;
+    }
+    const now = (await camerasOf(socket)).find((one) => one.id === id);
+    const isKnown = now?.events === true && now.model === found.model && now.serial === found.serial;
+    if (isKnown && seen === undefined) return true;
+    await sleep(500, end);
+  }
 }
 
 /** The channels of a recorder without picture and stream addresses of the old device, which must not get the new password. */

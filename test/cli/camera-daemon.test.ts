@@ -6,7 +6,14 @@ import type { Settings } from '#config/index.ts';
 import type { CameraEntry, CameraMessage } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { makeCertificate } from '../devices/onvif/make-certificate.ts';
-import { cameraModel, motion, type ScriptedCamera, type Seen, startCamera } from '../devices/onvif/scripted-camera.ts';
+import {
+  cameraModel,
+  motion,
+  type ScriptedCamera,
+  type Seen,
+  soap,
+  startCamera,
+} from '../devices/onvif/scripted-camera.ts';
 import { pictureNumbers, type RtspServer, startRtspServer } from '../harness/rtsp-server.ts';
 import { camera, code, type Site, startSite } from '../harness/site.ts';
 import { askedOnly, siteward } from './run-cli.ts';
@@ -254,6 +261,47 @@ test('a certificate that the configuration names is changed there', async () => 
   });
   expect((await one('named'))?.certificate_refused).toBeUndefined();
   expect(await run(['remove', 'named', '--yes', ...args])).toMatchObject({ code: 0 });
+  expect(readFileSync(site.config, 'utf8')).toBe(before);
+}, 180_000);
+
+test('a camera that is replaced at its address is the one that is meant', async () => {
+  let serial = 'OLD-00001';
+  const names = () => ({
+    body: soap(
+      `<tds:GetDeviceInformationResponse><tds:Manufacturer>Example</tds:Manufacturer><tds:Model>M7</tds:Model><tds:FirmwareVersion>1</tds:FirmwareVersion><tds:SerialNumber>${serial}</tds:SerialNumber><tds:HardwareId>1</tds:HardwareId></tds:GetDeviceInformationResponse>`,
+    ),
+  });
+  let isAway = false;
+  const place = await startCamera(
+    cameraModel({
+      before: ({ operation }) => {
+        if (isAway) return { reset: true };
+        return operation === 'GetDeviceInformation' ? names() : undefined;
+      },
+    }).script,
+  );
+  opened.push(place);
+  const before = readFileSync(site.config, 'utf8');
+  const args = ['--config', site.config, '--reload'];
+  await run(['add', place.url, '--id', 'swap', ...args]);
+  const events = (is: boolean) =>
+    eventually('its events', async () => ((await one('swap'))?.events === is ? true : undefined), {
+      timeoutMs: 60_000,
+    });
+  await events(true);
+  isAway = true;
+  await events(false);
+  [isAway, serial] = [false, 'NEW-00002'];
+  const replaced = await run(['replace', 'swap', place.url, ...args]);
+  expect(replaced).toMatchObject({ code: 0, err: expect.stringMatching(askedOnly) });
+  expect(replaced.out).toContain('swap is Example M7 serial NEW-00002 from now on');
+  await events(true);
+  const now = await one('swap');
+  expect(now).toMatchObject({ serial: 'NEW-00002', hints: [] });
+  expect(now?.troubles.filter(({ kind }) => kind.includes('tamper'))).toEqual([]);
+  const unsaid = await run(['replace', 'swap', place.url, '--config', site.config]);
+  expect(unsaid.err).toContain('siteward camera trust swap');
+  await run(['remove', 'swap', '--yes', ...args]);
   expect(readFileSync(site.config, 'utf8')).toBe(before);
 }, 180_000);
 

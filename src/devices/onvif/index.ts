@@ -17,6 +17,7 @@ export { interfaceNames, outlets } from './discovery/outlets.ts';
 export type { Step } from './discovery/step.ts';
 export { readTargets, type Target } from './discovery/targets.ts';
 export { type Inspected, inspectDevice } from './inspect.ts';
+export { deviceName } from './occupant.ts';
 export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';
 export type { RecentMessage, RecentMessages } from './recent.ts';
 export { type Registration, registrationOf } from './registration.ts';

@@ -10,6 +10,8 @@ export interface Known {
   readonly maker: string;
   readonly model: string;
   readonly serial: string;
+  /** Tells a renamed model from another one, where no serial number does. */
+  readonly firmware?: string;
   /** It wanted a password before it told this. */
   readonly guarded?: true;
 }
@@ -63,11 +65,12 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
   }
 
   function take(one: Known): void {
-    const { guarded } = one;
+    const { guarded, firmware = known?.firmware } = one;
     known = {
       maker: one.maker || (known?.maker ?? ''),
       model: one.model || (known?.model ?? ''),
       serial: one.serial || (known?.serial ?? ''),
+      ...(firmware !== undefined && { firmware }),
       ...((guarded ?? known?.guarded) && { guarded: true }),
     };
   }
@@ -79,8 +82,13 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
       known = found;
       isOther = present !== undefined && differ(found, present);
     },
-    async named({ manufacturer, model, serial }, { before, wasAway }, signal) {
-      const one: Known = { maker: plain(manufacturer), model: plain(model), serial: plain(serial) };
+    async named({ manufacturer, model, serial, firmware }, { before, wasAway }, signal) {
+      const one: Known = {
+        maker: plain(manufacturer),
+        model: plain(model),
+        serial: plain(serial),
+        firmware: plain(firmware),
+      };
       if (nameOf(one) === '') return;
       const isFirst = before === undefined;
       const wantsNone = isFirst
@@ -134,6 +142,10 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
 const openText =
   'It tells everything without a password, and wanted one before: perhaps another device, or one that was reset. Give it a user and password; "siteward camera trust" if that is meant';
 
+/** What a device is called where it may be another than before. */
+export const deviceName = ({ manufacturer, model, serial }: Omit<DeviceInformation, 'firmware'>): string =>
+  nameOf({ maker: plain(manufacturer), model: plain(model), serial: plain(serial) });
+
 const nameOf = ({ maker, model, serial }: Known): string =>
   [maker, model, serial && `serial ${serial}`].filter((part) => part !== '').join(' ');
 
@@ -143,11 +155,17 @@ const plain = (text: string): string =>
     .trim()
     .slice(0, 60);
 
-/** What says nothing is no difference. Firmware changes the name of a model, but not that of the maker with it. */
+/**
+ * What says nothing is no difference. Firmware changes the name of a model, but not that of the maker with it; without a
+ * serial number, whoever has another model and the same firmware is another.
+ */
 function differ(one: Known, other: Known): boolean {
   const unlike = (key: 'maker' | 'model') =>
     one[key] !== '' && other[key] !== '' && one[key].toLowerCase() !== other[key].toLowerCase();
-  if (!tells(one.serial) || !tells(other.serial)) return unlike('maker') || unlike('model');
+  if (!tells(one.serial) || !tells(other.serial)) {
+    const isUpdated = one.firmware !== undefined && other.firmware !== undefined && one.firmware !== other.firmware;
+    return unlike('maker') || (unlike('model') && !isUpdated);
+  }
   return one.serial !== other.serial || (unlike('maker') && unlike('model'));
 }
 

@@ -13,11 +13,12 @@ interface Named {
   serial?: string;
   maker?: string;
   model?: string;
+  firmware?: string;
 }
 
-const names = ({ serial = 'REAL-0001', maker = 'Example', model = 'M7' }: Named): Reply => ({
+const names = ({ serial = 'REAL-0001', maker = 'Example', model = 'M7', firmware = '1' }: Named): Reply => ({
   body: soap(
-    `<tds:GetDeviceInformationResponse><tds:Manufacturer>${maker}</tds:Manufacturer><tds:Model>${model}</tds:Model><tds:FirmwareVersion>1</tds:FirmwareVersion><tds:SerialNumber>${serial}</tds:SerialNumber><tds:HardwareId>1</tds:HardwareId></tds:GetDeviceInformationResponse>`,
+    `<tds:GetDeviceInformationResponse><tds:Manufacturer>${maker}</tds:Manufacturer><tds:Model>${model}</tds:Model><tds:FirmwareVersion>${firmware}</tds:FirmwareVersion><tds:SerialNumber>${serial}</tds:SerialNumber><tds:HardwareId>1</tds:HardwareId></tds:GetDeviceInformationResponse>`,
   ),
 });
 const device =
@@ -176,6 +177,18 @@ describe('another device at the address of a camera', () => {
     ['a model that a firmware calls otherwise', {}, { model: 'M7 v2' }, false],
     ['one serial number for all, of another maker', {}, { maker: 'Other', model: 'X' }, true],
     ['no serial number, another model', { serial: '' }, { serial: '', model: 'X' }, true],
+    [
+      'no serial number, a model that an update calls otherwise',
+      { serial: '' },
+      { serial: '', model: 'X', firmware: '2' },
+      false,
+    ],
+    [
+      'no serial number, another maker and firmware',
+      { serial: '' },
+      { serial: '', maker: 'Other', firmware: '2' },
+      true,
+    ],
     ['no serial number, the same model', { serial: '' }, { serial: '' }, false],
     ['zeros for a serial number, another maker', { serial: '00000000' }, { serial: '00000000', maker: 'Other' }, true],
     ['a serial number it did not tell before', { serial: '' }, {}, false],
