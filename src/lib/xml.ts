@@ -36,6 +36,12 @@ export interface XmlLimits {
  */
 export const xmlLimits: XmlLimits = { maxBytes: 4 * 1024 * 1024, maxDepth: 32, maxNodes: 60_000 };
 
+/**
+ * For an answer that is read once in a connection: a recorder of 128 channels with three profiles each, of 234 nodes as the
+ * largest captured ones, needs nine tenths of it.
+ */
+export const largeXmlNodes = 100_000;
+
 /** The most any real camera gives one element is 68; each costs more the more there are. */
 const maxAttributes = 1000;
 

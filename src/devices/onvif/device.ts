@@ -5,7 +5,7 @@ import { digestMemory, parseChallenges, pickDigest } from '#lib/http-digest.ts';
 import type { Secret } from '#lib/secret.ts';
 import { createTurns } from '#lib/turns.ts';
 import { unlessAborted } from '#lib/wait.ts';
-import type { XmlElement } from '#lib/xml.ts';
+import { largeXmlNodes, type XmlElement } from '#lib/xml.ts';
 import { type AuthLatch, authLatch } from './auth-latch.ts';
 import type { MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
@@ -26,6 +26,8 @@ export interface SoapCall {
   readonly to?: { readonly address: string; readonly parameters: readonly string[] } | undefined;
   readonly timeoutMs: number;
   readonly lane?: 'pull' | 'call';
+  /** Its answer may be larger than any other, and is not read often. */
+  readonly large?: boolean;
   /** Sent without credentials, also when the camera wants some. */
   readonly open?: boolean;
   /** A fault that refuses this one operation says nothing about the password; an HTTP 401 does, and counts. */
@@ -211,7 +213,8 @@ export function createDevice(options: {
       }
       return askForToken(sent.token);
     }
-    const answer = readAnswer(reply.status, reply.body, maxBytes, reply.headers['content-type']);
+    const limits = { maxBytes, ...(call.large === true && { maxNodes: largeXmlNodes }) };
+    const answer = readAnswer(reply.status, reply.body, limits, reply.headers['content-type']);
     if (sent.digest) digest.accepted(sent.nonce);
     if ('body' in answer) return { kind: 'ok', reply: { body: answer.body }, isProven: sent.digest || sent.token };
     if (isRefusal(answer.fault) && proofs)

@@ -68,6 +68,8 @@ interface PackageCam {
 }
 
 const readTimeoutMs = 10_000;
+/** Of 128 channels. */
+const maxProfiles = 384;
 const nothing: Callback = () => undefined;
 
 /**
@@ -105,7 +107,8 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
   function carry(name: string, request: PackageRequest, signal: AbortSignal): Promise<SoapReply> {
     const url = request.service === undefined ? device.base : (services.get(request.service) ?? device.base);
     const body = /<s:Body[^>]*>([\s\S]*)<\/s:Body>/.exec(request.body)?.[1] ?? '';
-    return device.call({ name, action: request.action, body, url, timeoutMs: readTimeoutMs, signal });
+    const large = name === 'GetProfiles';
+    return device.call({ name, action: request.action, body, url, timeoutMs: readTimeoutMs, large, signal });
   }
 
   async function learnServices(signal: AbortSignal): Promise<void> {
@@ -135,7 +138,7 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
     return childrenNamed(answer, 'Profiles')
       .map(profileOf)
       .filter((profile) => profile.token !== '')
-      .slice(0, 256);
+      .slice(0, maxProfiles);
   }
 
   return {

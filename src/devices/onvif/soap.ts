@@ -1,6 +1,15 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { SitewardError } from '#errors.ts';
-import { descend, escapeXml, firstNamed, parseXml, textOf, type XmlElement, xmlLimits } from '#lib/xml.ts';
+import {
+  descend,
+  escapeXml,
+  firstNamed,
+  parseXml,
+  textOf,
+  type XmlElement,
+  type XmlLimits,
+  xmlLimits,
+} from '#lib/xml.ts';
 
 export const ns = {
   soap: 'http://www.w3.org/2003/05/soap-envelope',
@@ -70,10 +79,15 @@ export type Answer = { readonly body: XmlElement } | { readonly fault: Fault };
  * Reads an answer. Throws `camera_bad_answer`, with the HTTP status in the facts, for everything that is no SOAP envelope
  * with something in its body.
  */
-export function readAnswer(status: number, bytes: Uint8Array, maxBytes: number, contentType = ''): Answer {
+export function readAnswer(
+  status: number,
+  bytes: Uint8Array,
+  limits: Pick<XmlLimits, 'maxBytes'> & Partial<XmlLimits>,
+  contentType = '',
+): Answer {
   let root: XmlElement;
   try {
-    root = parseXml(bytes, { ...xmlLimits, maxBytes }, charsetOf(contentType));
+    root = parseXml(bytes, { ...xmlLimits, ...limits }, charsetOf(contentType));
   } catch (cause) {
     throw badAnswer(status, bytes.length === 0 ? 'an empty answer' : 'something that is not ONVIF', cause);
   }

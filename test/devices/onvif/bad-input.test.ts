@@ -33,7 +33,7 @@ function mutate(bytes: Uint8Array, random: Random): Uint8Array {
 /** A result or a typed error; anything else is thrown. Returns whether it was a result. */
 function read(bytes: Uint8Array): boolean {
   try {
-    const answer = readAnswer(200, bytes, maxBytes);
+    const answer = readAnswer(200, bytes, { maxBytes });
     if ('body' in answer) readNotifications(answer.body);
     return true;
   } catch (error) {
@@ -108,7 +108,7 @@ describe('an answer that is an attack', () => {
     ['a thousand entities nobody declared', '&lol;'.repeat(1000)],
     ['4 MiB of character references', fill('&#120;')],
   ])('(%s) grows by nothing', (_, text) => {
-    const answer = readAnswer(200, Buffer.from(soap(pulled(text))), maxBytes);
+    const answer = readAnswer(200, Buffer.from(soap(pulled(text))), { maxBytes });
     if (!('body' in answer)) throw new Error('a fault');
     expect(answer.body.text.length).toBeLessThanOrEqual(text.length);
     expect(readNotifications(answer.body)).toEqual([]);

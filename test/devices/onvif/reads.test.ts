@@ -84,6 +84,27 @@ describe('the one-shot reads through the onvif package', () => {
     await expect(read.streamAddress('main', forever)).rejects.toMatchObject({ code: 'camera_bad_answer' });
   });
 
+  it('list all profiles of a recorder with 128 channels, and are not held up by more than that', async () => {
+    const item = (n: number) => `<tt:Item${n} Name="n">1</tt:Item${n}>`;
+    const items = Array.from({ length: 114 }, (_, n) => item(n)).join('');
+    const profile = (n: number) =>
+      `<trt:Profiles token="P${n}"><tt:Name>n</tt:Name><tt:VideoSourceConfiguration><tt:SourceToken>V${Math.floor(n / 3)}</tt:SourceToken></tt:VideoSourceConfiguration>${items}</trt:Profiles>`;
+    const answer = (count: number) => ({
+      body: soap(
+        `<trt:GetProfilesResponse>${Array.from({ length: count }, (_, n) => profile(n)).join('')}</trt:GetProfilesResponse>`,
+      ),
+    });
+    const recorder = await reads(on('GetProfiles', answer(384)));
+    const found = await recorder.reads.profiles(forever);
+    expect(found).toHaveLength(384);
+    expect(new Set(found.map(({ source }) => source)).size).toBe(128);
+    const hostile = await reads(on('GetProfiles', answer(460)));
+    await expect(hostile.reads.profiles(forever)).rejects.toMatchObject({ code: 'camera_bad_answer' });
+    // What is asked for all the time has the smaller bound.
+    const other = await reads(on('GetDeviceInformation', answer(384)));
+    await expect(other.reads.deviceInformation(forever)).rejects.toMatchObject({ code: 'camera_bad_answer' });
+  });
+
   it('read the texts of a device by the charset its HTTP header names', async () => {
     const text = soap(
       '<tds:GetDeviceInformationResponse><tds:Manufacturer>Example</tds:Manufacturer><tds:Model>XX</tds:Model></tds:GetDeviceInformationResponse>',
