@@ -113,6 +113,8 @@ function inputText(input: Input): string {
   switch (input.kind) {
     case 'command':
       return commandText(input.command);
+    case 'panic':
+      return `a call for help, ${input.call.kind}, ${input.call.partition ?? 'all'} (${input.call.source} ${input.call.client})`;
     case 'signal':
       return signalText(input.signal);
     case 'timer.fired':

@@ -12,6 +12,7 @@ export function sitePort(options: { house: House; count: OutboxCount; clock: Clo
   return {
     view: () => viewOf(house),
     submit: (command, reply) => house.controller?.submit(command, reply),
+    panic: (call, reply) => house.controller?.panic(call, reply),
     async checkCode(code) {
       if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
       return house.codes.check(code);

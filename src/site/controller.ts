@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
-import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
+import { createAnswers, type Reply } from './answers.ts';
 import { type Added, type CommitQueue, commitQueue } from './commit-queue.ts';
 import {
   adoptPlan,
@@ -24,6 +24,7 @@ import {
   siteView,
   type UpcomingRun,
   visibleDecision,
+  withoutCalls,
 } from './core/index.ts';
 import { type NumberedEvent, numberEvents } from './events.ts';
 import { inputLog } from './input-log.ts';
@@ -34,8 +35,8 @@ import type {
   Changes,
   ClockQuality,
   Command,
-  CommandResult,
   Lane,
+  PanicCall,
   Signal,
   SitePlan,
   SiteView,
@@ -54,7 +55,9 @@ export interface Controller extends Part {
   /** Takes what the bridge found out about itself; `reported`: the gap records it tells of. Resolves as `signals` does. */
   tell(news: BridgeNews, reported?: readonly GapMark[]): Promise<void>;
   /** `reply` is called with the first answer and, after the commit, with the final one (which may be the same). */
-  submit(command: Command, reply: (result: CommandResult) => void): void;
+  submit(command: Command, reply: Reply): void;
+  /** A call for help; `reply` is called once, with `done` when it is on disk, and with `failed` (BUSY) when it is not within 2 s. */
+  panic(call: PanicCall, reply: Reply): void;
   view(): SiteView;
   /** Lets the schedules look at the clock; resolves as `signals` does. */
   tick(): Promise<void>;
@@ -97,7 +100,7 @@ export function createController(options: {
   const { store, ports, clock, log } = options;
   const abort = new AbortController();
   const timers = timerWheel({ clock, fire: (timer) => void apply({ kind: 'timer.fired', timer, at: stamp() }) });
-  const replies = new BoundedMap<string, (result: CommandResult) => void>(1000);
+  const answers = createAnswers();
   let plan = options.plan;
   let state: SiteState | undefined;
   let epoch = 0;
@@ -179,6 +182,7 @@ export function createController(options: {
         void durableIn(lane).then(ports.delivery.wake, nothing);
       }
     });
+    if (rows.length > 0) for (const effect of decision.effects) answers.saving(effect, durableIn('alarm'));
     for (const { row, captured } of numbered) {
       if (captured && row.media.length > 0) {
         ports.capture.capture({
@@ -207,7 +211,8 @@ export function createController(options: {
     const added = queue().add({
       commit: {
         ...records,
-        state: sealState(current(), epoch),
+        // What fails to be written must come again after a crash, not be taken for known.
+        state: sealState(queue().failing ? withoutCalls(current(), answers.unsaved) : current(), epoch),
         inputs: unseen ? [] : history.take(),
         ...(unseen && { silent: true }),
       },
@@ -236,13 +241,7 @@ export function createController(options: {
       ports.publish.event(isDurable(row.lane) ? event : { ...event, data: { ...event.data, durable: false } });
     }
     crashPoint('published');
-    for (const effect of effects) if (effect.kind === 'reply') answer(effect.result, effect.client);
-  }
-
-  function answer(result: CommandResult, client: string): void {
-    const key = `${client} ${result.commandId}`;
-    replies.get(key)?.(result);
-    if (result.final) replies.delete(key);
+    for (const effect of effects) if (effect.kind === 'reply') answers.give(effect, isDurable('alarm'));
   }
 
   /** `command` effects: after the commit of what allows them, or after half a second without a disk. */
@@ -300,8 +299,13 @@ export function createController(options: {
     tell: (news, reported) => apply({ ...news, at: stamp() }, reported),
 
     submit(command, reply) {
-      replies.set(`${command.client} ${command.id}`, reply);
+      answers.expect(command.client, command.id, reply);
       void apply({ kind: 'command', command, at: stamp() });
+    },
+
+    panic(call, reply) {
+      answers.expectCall(call, reply);
+      void apply({ kind: 'panic', call, at: stamp() });
     },
 
     view: snapshotView,

@@ -47,9 +47,9 @@ describe('examples of docs/mqtt.md against the daemon', () => {
   });
 });
 
-test('arm, disarm, verify and query have an example', () => {
+test('arm, disarm, verify, query and panic have an example', () => {
   expect(new Set(examples.map(({ verb }) => verb))).toEqual(
-    new Set(['cmd/arm', 'cmd/disarm', 'cmd/verify', 'cmd/query']),
+    new Set(['cmd/arm', 'cmd/disarm', 'cmd/verify', 'cmd/query', 'cmd/panic']),
   );
 });
 

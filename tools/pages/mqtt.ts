@@ -66,7 +66,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   BAD_JSON: 'The payload is not a JSON object.',
   BAD_REPLY_TOPIC:
     'The reply topic is not below `reply/<client>/`, or the client is another. The reply comes to the default topic.',
-  BUSY: 'Another command for this partition waits for the panel, or too many of this client, or too many codes, wait. Try again.',
+  BUSY: 'Of `panic`: it is not on disk yet; send it again under the same `id`. Otherwise: another command for this partition waits for the panel, or too many of this client, or too many codes, wait. Try again.',
   CLOCK_DOUBTFUL: 'The clock of the bridge cannot be trusted, and this command depends on it.',
   CODE_REQUIRED:
     'Disarming, arming in a mode that protects less or with `bypass` or `force`, and arming while the state is `unknown`, needs a code.',

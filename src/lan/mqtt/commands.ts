@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { type AnswerResult, type CommandResult, isoTime, resultShown } from '#site/model/index.ts';
 import { givenAnswer, verifyReply } from './answering.ts';
+import { createPanics } from './panics.ts';
 import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
 import type { Reply } from './schemas.ts';
@@ -34,8 +35,8 @@ export interface CommandsOptions {
   readonly root: string;
   readonly site: SitePort;
   readonly facts: () => Facts;
-  /** Publishes one reply; `correlationData` belongs into its properties. */
-  readonly publish: (topic: string, payload: string, correlationData: Buffer | undefined) => void;
+  /** Publishes one reply; `correlationData` belongs into its properties. `uncounted`: no metric tells of it. */
+  readonly publish: (topic: string, payload: string, correlationData: Buffer | undefined, uncounted?: boolean) => void;
   /** Clears a retained command. */
   readonly clear: (verb: string) => void;
   /** A command ended without its effect: show the state again (rule C9). */
@@ -58,6 +59,10 @@ interface Target extends Envelope {
 
 /** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
 export const unknownClient = 'unknown';
+/** Who is proven to have sent it. */
+export const clientOf = (sender: CommandSender | undefined): string =>
+  sender?.proven === true ? sender.client : unknownClient;
+
 const sitePerSecond = 100;
 /** Commands of one client wait for each other while a code is checked, so that their order holds. */
 const waitingCap = 32;
@@ -89,7 +94,11 @@ export function createCommands(options: CommandsOptions): Commands {
     registers: [options.metrics],
   });
 
-  function send(target: Target, reply: Omit<Reply, 'id' | 'at' | 'correlation'> & { at?: number }): void {
+  function send(
+    target: Target,
+    reply: Omit<Reply, 'id' | 'at' | 'correlation'> & { at?: number },
+    uncounted = false,
+  ): void {
     const { at = clock.wall(), ...rest } = reply;
     const body: Reply = {
       id: target.id,
@@ -97,7 +106,7 @@ export function createCommands(options: CommandsOptions): Commands {
       ...rest,
       at: isoTime(at),
     };
-    options.publish(target.topic, capped(body), target.correlationData);
+    options.publish(target.topic, capped(body), target.correlationData, uncounted);
   }
 
   function refuse(target: Target | undefined, verb: string, error: NonNullable<Reply['error']>): void {
@@ -165,9 +174,22 @@ export function createCommands(options: CommandsOptions): Commands {
     lanes.set(client, lane);
   }
 
+  const targetOf = (envelope: Envelope, { sender, correlationData }: CommandMessage): Target => {
+    const { topic } = addressOf(root, envelope, sender);
+    return { ...envelope, topic, correlationData };
+  };
+  const panics = createPanics({
+    site,
+    answer: (envelope, message, result) => send(targetOf(envelope, message), replyOf(result), true),
+    refuse: (envelope, message, refusal) => refuse(targetOf(envelope, message), 'panic', refusal),
+    noteTaken: () => counted.inc({ verb: 'panic', result: 'submitted' }),
+    clear: () => options.clear('panic'),
+  });
+
   return {
     take(message) {
       if (message.payload.length === 0) return;
+      if (message.verb === 'panic') return panics.take(message);
       if (message.retained) options.clear(message.verb);
       const parsed = parseCommand(message, clock.wall());
       if (parsed.kind === 'empty') return;
@@ -190,7 +212,7 @@ export function createCommands(options: CommandsOptions): Commands {
       if (target === undefined) return;
       if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
       const isProven = message.sender?.proven === true;
-      const client = isProven ? (message.sender?.client ?? unknownClient) : unknownClient;
+      const client = clientOf(message.sender);
       enqueue({ client: address.claimed, verb, coded }, target, () =>
         execute(parsed.command, target, { client, isProven }),
       );

@@ -84,9 +84,14 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     root,
     site,
     facts,
-    publish: (topic, payload, correlationData) => void publisher.send(replyMessage(topic, payload, correlationData)),
+    publish: (topic, payload, correlationData, uncounted) =>
+      void publisher.send({
+        ...replyMessage(topic, payload, correlationData),
+        ...(uncounted === true && { uncounted }),
+      }),
     clear(verb) {
-      log.warn({ verb }, 'retained MQTT command refused and cleared');
+      // A retained call for help was taken, and may be nobody's to know of (safety 4).
+      if (verb !== 'panic') log.warn({ verb }, 'retained MQTT command refused and cleared');
       publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
     },
     refused: feed.repeat,
@@ -158,7 +163,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   }
 
   function onMessage(packet: IPublishPacket): void {
-    if (early !== undefined) {
+    if (early !== undefined && packet.topic !== `${root}/cmd/panic`) {
       if (early.length < earlyCap) early.push(packet);
     } else if (packet.topic.startsWith(`${root}/cmd/`)) {
       commands.take(commandMessage(root, packet, options.senderOf));

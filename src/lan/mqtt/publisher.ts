@@ -13,6 +13,8 @@ export interface Message {
   readonly qos: 0 | 1;
   readonly retain: boolean;
   readonly properties?: IClientPublishOptions['properties'];
+  /** No metric tells of it (safety 4). */
+  readonly uncounted?: boolean;
 }
 
 /**
@@ -96,10 +98,10 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     const { topic, payload, qos, retain, properties } = message;
     try {
       await over.publish(topic, payload, { qos, retain, ...(properties === undefined ? {} : { properties }) });
-      sent.inc({ kind: retain ? 'state' : 'message' });
+      if (message.uncounted !== true) sent.inc({ kind: retain ? 'state' : 'message' });
     } catch {
       // The connection is going away: state is sent anew with the next one, a message is lost and counted.
-      if (!retain) dropped.inc({ reason: 'connection_lost' });
+      if (!retain && message.uncounted !== true) dropped.inc({ reason: 'connection_lost' });
     }
     if (over !== session) return;
     inflight -= 1;
@@ -123,7 +125,7 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     },
     send(message) {
       if (session === undefined || queue.length >= queueCap) {
-        dropped.inc({ reason: session === undefined ? 'not_connected' : 'queue_full' });
+        if (message.uncounted !== true) dropped.inc({ reason: session === undefined ? 'not_connected' : 'queue_full' });
         return false;
       }
       queue.push(message);

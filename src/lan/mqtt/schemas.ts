@@ -11,6 +11,7 @@ import {
   eventStatus,
   notArmedShown,
   outcome,
+  panicKinds,
   testShown,
   verificationActions,
   verificationDocument,
@@ -114,6 +115,14 @@ export const testBody = z.strictObject({
     .exactOptional(),
 });
 export type TestBody = z.infer<typeof testBody>;
+
+/** Calls for help. Beside `id` and `kind` nothing that is wrong in it keeps it from being taken. */
+export const panicBody = z.strictObject({
+  ...commandBase,
+  kind: z.enum(panicKinds),
+  partition: partition.exactOptional(),
+});
+export type PanicBody = z.infer<typeof panicBody>;
 
 /** Puts the next arming of a schedule off; it always takes a code. */
 export const postponeBody = z.strictObject({

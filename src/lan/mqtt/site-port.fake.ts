@@ -3,6 +3,7 @@ import type {
   Changes,
   Command,
   CommandResult,
+  PanicCall,
   PartitionState,
   SiteEvent,
   SitePlan,
@@ -16,6 +17,9 @@ import type { SitePort } from './site-port.ts';
 /** A site of two partitions that obeys at once. Its code is 4827, its duress code 4828. */
 export interface FakeSite extends SitePort {
   readonly submitted: Command[];
+  readonly called: PanicCall[];
+  /** What becomes of calls for help instead of `done`. */
+  callFailure: CommandResult['error'];
   /** Texts given to `checkCode`. */
   readonly checked: (string | undefined)[];
   readonly history: SiteEvent[];
@@ -65,6 +69,8 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
 
   const site: FakeSite = {
     submitted: [],
+    called: [],
+    callFailure: undefined,
     checked: [],
     history: [],
     refusal: undefined,
@@ -75,6 +81,12 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     submit(command, reply) {
       site.submitted.push(command);
       obey(command, reply);
+    },
+    panic(call, reply) {
+      site.called.push(call);
+      const error = site.callFailure;
+      const outcome = error === undefined ? ('done' as const) : ('failed' as const);
+      reply({ commandId: call.id, outcome, ...(error !== undefined && { error }), at, final: true });
     },
     async checkCode(code) {
       site.checked.push(code);

@@ -127,6 +127,12 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'technician', 'local'],
   },
+  cmdPanic: {
+    topic: 'cmd/panic',
+    payload: { json: schemas.panicBody },
+    ...command,
+    write: ['siteward', 'keypad', 'guard', 'local'],
+  },
   cmdClearMemory: {
     topic: 'cmd/clear_memory',
     payload: { json: schemas.clearMemoryBody },

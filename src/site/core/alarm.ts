@@ -16,7 +16,7 @@ import { countTrip } from './swinger.ts';
 import { since } from './timers.ts';
 import type { AbandonedAlarm, Evidence } from './types.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, exemptKinds } from './zones.ts';
+import { behaviour, exemptKinds, staysKind } from './zones.ts';
 
 export interface Alarm {
   readonly kind: string;
@@ -152,8 +152,9 @@ export function takeBack(work: Work, id: PartitionId, source: string, actor: str
   if (first !== undefined) aborted(work, id, first.zone, source, actor);
   const { alarm, memory } = partitionOf(work, id);
   const stays = (number: string | undefined) => isHeld(number) || isForGood(work, number);
-  const told = stays(alarm?.zone) ? memory.find((number) => !stays(number)) : alarm?.zone;
-  if (stays(alarm?.zone) && told === undefined) return;
+  const isStaying = alarm?.zone === undefined ? alarm !== undefined && staysKind(alarm.kind) : stays(alarm.zone);
+  const told = isStaying ? memory.find((number) => !stays(number)) : alarm?.zone;
+  if (isStaying && told === undefined) return;
   if (inCancelWindow(work, id)) cancel(work, id, source, actor, told);
 }
 

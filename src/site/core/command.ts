@@ -7,6 +7,7 @@ import { admit, checkCode, checkRate, gate, isPerson, locked, refuse } from './g
 import { deviceUp } from './link.ts';
 import { noteGiven, outranks, overruled } from './meeting.ts';
 import { clearMemoryCommand } from './memory.ts';
+import { endCalled } from './panic.ts';
 import { arm, disarm } from './partition.ts';
 import { postponeArming } from './postponing.ts';
 import { leaveOut } from './ready.ts';
@@ -191,7 +192,7 @@ function isThere(work: Work, command: Command, plan: PartitionPlan): boolean {
 }
 
 function forEngine(work: Work, command: Command, plan: PartitionPlan): Step {
-  if (isThere(work, command, plan)) return 'already';
+  if (isThere(work, command, plan)) return command.verb === 'disarm' && endCalled(work, plan.id) ? 'done' : 'already';
   if (command.verb === 'disarm') {
     work.rules.add('I4');
     disarm(work, plan.id, command);

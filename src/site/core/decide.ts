@@ -10,6 +10,7 @@ import { linkSignal, release } from './link.ts';
 import { observe } from './panel.ts';
 import { panelAlarm } from './panel-alarm.ts';
 import { panelTest } from './panel-test.ts';
+import { panic } from './panic.ts';
 import { handOverAll } from './plan.ts';
 import { tellReported, troubleSignal } from './reported.ts';
 import { tick } from './schedules.ts';
@@ -34,6 +35,9 @@ export const decide: Decide = (plan, state, input) => {
       break;
     case 'command':
       command(work, input.command);
+      break;
+    case 'panic':
+      panic(work, input.call);
       break;
     case 'timer.fired':
       timerFired(work, input.timer);

@@ -3,7 +3,7 @@ import { audit } from './audit.ts';
 import type { Work } from './work.ts';
 
 /** Calls for help that are remembered by their command. */
-const callCap = 64;
+const callCap = 256;
 
 /** A duress code was given. What it was given for goes its way; only the station and the auditor learn of it (safety 4, I11). */
 export function callForHelp(

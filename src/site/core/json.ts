@@ -117,6 +117,7 @@ const period = z.strictObject({
   crossing: optional(record(deadline)),
   entry: optional(z.literal(true)),
   first: optional(z.strictObject({ zone: text, at: deadline, confirmed: flag })),
+  called: optional(z.strictObject({ kind: text, since: number })),
   exit: optional(z.strictObject({ opened: z.int().nonnegative(), restarted: flag })),
 });
 
@@ -268,7 +269,8 @@ const siteState = z
     wrongCodes: record(z.array(number)),
     incidents: z.int().nonnegative(),
     silentIncidents: optional(z.int().nonnegative()),
-    calls: optional(z.array(text)),
+    calls: optional(list),
+    panics: optional(list),
     periods: record(period),
     inFlight: record(inFlight),
     silent: record(flag),

@@ -1,12 +1,12 @@
 import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
-import { isPastAlarm, noteSaid, staysKind } from './panel.ts';
+import { isPastAlarm, noteSaid } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
 import { isSet, type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
-import { behaviour } from './zones.ts';
+import { behaviour, staysKind } from './zones.ts';
 
 /** An alarm its panel has judged: it becomes an alarm event in any case (safety 1), and none of its own where its zone makes one. */
 export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }>): void {

@@ -42,7 +42,7 @@ import { isArmed, lifeSince, type Transition, transition } from './transition.ts
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
-import { behaviour, exemptKinds, independent, lifeKinds } from './zones.ts';
+import { behaviour, independent, lifeKinds, staysKind } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
@@ -214,8 +214,6 @@ function callOff(work: Work, id: PartitionId, source: string, actor: string | un
   if (!stays) cancel(work, id, source, actor);
   else cancelBurglary(work, id, periodOf(work.state, id).burglary, { source, actor });
 }
-
-export const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
 
 /** The command that asked for this state, unless the panel names a person or nobody asked. */
 function causeOf(

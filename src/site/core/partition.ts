@@ -29,7 +29,7 @@ import {
   type Work,
   zonePlan,
 } from './work.ts';
-import { behaviour, covers, independent, watches } from './zones.ts';
+import { behaviour, covers, independent, watches, type ZoneGroup } from './zones.ts';
 
 /** At most so many zones are remembered as tripped on the way in. */
 const enteredCap = 16;
@@ -226,12 +226,12 @@ const wayIn = (entry: PartitionState['alarm'], entered: readonly ZoneNumber[]): 
   ...entered,
 ];
 
-/** `by`: the zone that cut the entry delay short and was reported before. */
+/** `by`: the zone that cut the entry delay short, where one did; it was reported before. */
 function reportEntered(
   work: Work,
   id: PartitionId,
   numbers: readonly ZoneNumber[],
-  { by, late }: { readonly by: ZoneNumber; readonly late?: boolean },
+  { by, late }: { readonly by?: ZoneNumber; readonly late?: boolean },
 ): void {
   for (const number of new Set(numbers)) {
     const zone = zonePlan(work.plan, number);
@@ -274,29 +274,51 @@ export function independentAlarm(work: Work, zone: ZonePlan, how: { late?: boole
   work.rules.add('safety 1');
   const partition = zone.partitions.find((id) => own(work.state.partitions, id) !== undefined);
   const alarm = { kind, partition, zone, source: sourceOf(zone), silent, ...how };
-  const cut = silent ? [] : showIndependent(work, zone);
+  const { number, partitions } = zone;
+  const shown = { partitions, kind, group: behaviour(zone).group, zone: number };
+  const cut = silent ? [] : showIndependent(work, shown);
   raise(work, alarm);
-  for (const { id, numbers } of cut) reportEntered(work, id, numbers, { ...how, by: zone.number });
+  reportCut(work, cut, { ...how, by: number });
+}
+
+/** What tripped on the way in, in entry delays that an alarm has cut short. */
+export function reportCut(
+  work: Work,
+  cut: readonly CutEntry[],
+  how: { readonly by?: ZoneNumber; readonly late?: boolean },
+): void {
+  for (const { id, numbers } of cut) reportEntered(work, id, numbers, how);
 }
 
 /** An entry delay that an alarm has cut short, with all that tripped on the way in. */
-interface CutEntry {
+export interface CutEntry {
   readonly id: PartitionId;
   readonly numbers: readonly ZoneNumber[];
 }
 
-function showIndependent(work: Work, zone: ZonePlan): readonly CutEntry[] {
-  const { alarm: kind, group } = behaviour(zone);
+/** An alarm that depends on no arming, of a zone or of a person who calls for help. */
+export function showIndependent(
+  work: Work,
+  what: {
+    readonly partitions: readonly PartitionId[];
+    readonly kind: string;
+    readonly group: ZoneGroup;
+    readonly zone?: ZoneNumber;
+  },
+): readonly CutEntry[] {
+  const { kind, group, zone } = what;
   const cut: CutEntry[] = [];
-  for (const id of zone.partitions) {
+  for (const id of what.partitions) {
     if (enginePlan(work, id) === undefined) continue;
     const { state, mode, alarm: entry } = partitionOf(work, id);
     if (alarming(state) && group === 'life') continue;
-    const alarm = { zone: zone.number, kind };
+    const alarm = { ...(zone !== undefined && { zone }), kind };
     // Life safety shows on the partition as long as its cause lasts; the arming goes on beneath it.
     if (group === 'life') {
       endTest(work, id, { source: 'engine', detail: 'alarm' });
-      setPartition(work, id, { alarm: { ...alarm, since: lifeSince(work, id) ?? work.at.wall } });
+      const since = lifeSince(work, id) ?? work.at.wall;
+      setPartition(work, id, { alarm: { ...alarm, since } });
+      if (zone === undefined) setPeriod(work, id, { called: { kind, since } });
     } else if (state !== 'triggered' && state !== 'unknown') {
       if (state === 'pending') {
         cut.push({ id, numbers: wayIn(entry, periodOf(work.state, id).entered) });

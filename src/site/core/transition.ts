@@ -103,6 +103,7 @@ function followPeriod(work: Work, before: PartitionState, to: Transition): void 
   }
   if (to.state === 'disarmed') {
     clearAlarms(work, id);
+    setPeriod(work, id, { called: undefined });
     endBypasses(work, id);
     startPeriod(work, id);
     setPeriod(work, id, { over: stillInAlarm(work, id) });
@@ -179,7 +180,7 @@ export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['a
     if (state?.alarm !== true || isOutOfSight(work, id, zone)) continue;
     return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
   }
-  return undefined;
+  return periodOf(work.state, id).called;
 }
 
 /** Its panel may never tell an end of it. */

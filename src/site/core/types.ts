@@ -1,8 +1,6 @@
 import type {
   ArmAction,
   ArmingRecord,
-  ArmingSource,
-  ArmMode,
   AuditDraft,
   AuthorityState,
   Command,
@@ -14,6 +12,7 @@ import type {
   DeviceRef,
   EventDraft,
   LostEvents,
+  PanicCall,
   PartitionId,
   PartitionState,
   ReplyCode,
@@ -30,8 +29,11 @@ import type {
   ZoneState,
 } from '#site/model/index.ts';
 import type { SyncAction } from './cloud-sync/index.ts';
+import type { PeriodState, WaitingAlarm } from './period.ts';
 import type { SchedulesState } from './schedule/index.ts';
 import type { TimerKind } from './timers.ts';
+
+export type * from './period.ts';
 
 /** Everything the core knows. Plain data: it is stored as JSON and comes back equal. */
 export interface SiteState {
@@ -52,8 +54,10 @@ export interface SiteState {
   readonly incidents: number;
   /** The same for silent ones (safety 4). */
   readonly silentIncidents?: number;
-  /** Commands that called for help silently, so that a repeat calls once; at most 64. */
+  /** Commands and calls that called for help silently, so that a repeat calls once; at most 256. */
   readonly calls?: readonly string[];
+  /** The same of calls that everybody may see. */
+  readonly panics?: readonly string[];
   readonly periods: Readonly<Record<PartitionId, PeriodState>>;
   /** Commands that wait for a panel, by id; at most one per partition. */
   readonly inFlight: Readonly<Record<string, InFlight>>;
@@ -113,80 +117,6 @@ export interface ToldReport {
   readonly sent?: number;
 }
 
-/** What a partition remembers over one arming period: from one arming or disarming to the next. */
-export interface PeriodState {
-  /** Zones left out by the command that armed the partition, until it is disarmed. */
-  readonly bypassed: readonly ZoneNumber[];
-  /** When it became armed: an alarm soon after is marked "recent close". */
-  readonly armedAt?: Deadline;
-  /** The mode whose protection goes on during an exit delay towards a wider mode (C10). */
-  readonly guard?: ArmMode;
-  /** Zones that tripped on the way in, while the entry delay ran; at most 16. */
-  readonly entered: readonly ZoneNumber[];
-  /** That it is disarmed is known from a retained word of its panel only, which may be older than an arming. */
-  readonly unproven?: true;
-  /** When a panel's live word ended the last alarm by a disarming, and the zones it was about; `retold`: one was retained since, and was told. */
-  readonly calledOff?: { readonly at: Deadline; readonly zones: readonly ZoneNumber[]; readonly retold?: true };
-  /** The end of its alarm was told by a word that may be older than the alarm: the next `triggered` is another one. */
-  readonly endDoubted?: true;
-  /** The burglary that a panel's alarm began with, as it was told. */
-  readonly burglary?: { readonly kind: string; readonly zone?: ZoneNumber };
-  /** Zones of life safety whose alarm its panel has told, and until when it shows. */
-  readonly inSight?: Readonly<Record<ZoneNumber, 'end' | 'opening'>>;
-  /** The zone a panel's `triggered` was reported for before the zone itself reported its alarm. */
-  readonly expected?: ZoneNumber;
-  /** Signalled alarms per `zone:12` or `camera:yard` (safety 8). */
-  readonly signalled: Readonly<Record<string, SignalCount>>;
-  /** The last change caused on the site (C3). */
-  readonly local?: Stamp;
-  /** The same as states before it told it: by the wall clock alone. */
-  readonly localAt?: number;
-  /** When, by the wall clock, what its panel has reported last of opening, closing and alarm had happened, and the report. */
-  readonly saidAt?: number;
-  readonly saidBy?: string;
-  /** Of those left out, the ones by a command of their own. */
-  readonly bypasses?: Readonly<Record<ZoneNumber, BypassState>>;
-  /** The walk test that runs. */
-  readonly test?: TestState;
-  /** Zones that were in alarm in it, for evidence; the memory of the partition may be older. `over`: whose alarm is from before it. */
-  readonly alarmed?: readonly ZoneNumber[];
-  readonly over?: readonly ZoneNumber[];
-  /** Who armed it (C12). */
-  readonly armedBy?: { readonly source: ArmingSource; readonly actor?: string };
-  /** Alarms per zone, for the swinger shutdown. */
-  readonly trips?: Readonly<Record<ZoneNumber, number>>;
-  /** How often a shut zone has tripped since it was shut. */
-  readonly shutTrips?: Readonly<Record<ZoneNumber, number>>;
-  /** Alarms that wait for the end of the abort window; empty once it has ended, absent before it begins. At most 16. */
-  readonly waiting?: readonly WaitingAlarm[];
-  /** When the last alarm was signalled, for the cancel window. */
-  readonly toldAt?: Deadline;
-  /** Zones of a cross-zone pair that tripped alone, and when. */
-  readonly crossing?: Readonly<Record<ZoneNumber, Deadline>>;
-  /** An entry delay has begun: what is on the way in confirms nothing any more. */
-  readonly entry?: true;
-  /** The first alarm of a sequential confirmation. */
-  readonly first?: { readonly zone: ZoneNumber; readonly at: Deadline; readonly confirmed: boolean };
-  /** How often an exit door opened during the exit delay, and whether that began anew. */
-  readonly exit?: { readonly opened: number; readonly restarted: boolean };
-}
-
-export interface BypassState {
-  /** `time`: until its timer ends it; the others end sooner when one runs. */
-  readonly until: 'disarm' | 'cleared' | 'time';
-  readonly by?: string;
-}
-
-export interface TestState {
-  /** Zones that have tripped. */
-  readonly walked: readonly ZoneNumber[];
-  /** Only these are tested; absent: all of the partition. */
-  readonly zones?: readonly ZoneNumber[];
-  readonly by?: string;
-  /** When it was first begun. */
-  readonly since?: Deadline;
-}
-
 /** What became of a command that needs no panel. */
 export interface Done {
   readonly changed: boolean;
@@ -203,14 +133,6 @@ export interface GivenCommand {
   readonly at: Deadline;
 }
 
-/** An alarm that sounds and is not signalled yet. */
-export interface WaitingAlarm {
-  readonly zone: ZoneNumber;
-  readonly kind: string;
-  readonly at: Deadline;
-  readonly evidence: readonly Evidence[];
-}
-
 /** Nobody can take it back any more. */
 export interface AbandonedAlarm extends WaitingAlarm {
   readonly partition: PartitionId;
@@ -219,19 +141,11 @@ export interface AbandonedAlarm extends WaitingAlarm {
   readonly entry?: true;
 }
 
-/** One thing the person who scores an alarm should know. */
-export type Evidence = Readonly<Record<string, string | number | boolean>>;
-
 /** Milliseconds of the monotonic clock. */
 export interface RateState {
   /** At most 64; the oldest give way. */
   readonly recent: readonly { readonly target: string; readonly at: number }[];
   readonly lockedAt?: number;
-}
-
-export interface SignalCount {
-  readonly count: number;
-  readonly since: Deadline;
 }
 
 export interface InFlight {
@@ -357,6 +271,8 @@ export type Input = { readonly at: Stamp } & (
   | BridgeNews
   | { readonly kind: 'signal'; readonly signal: Signal }
   | { readonly kind: 'command'; readonly command: Command }
+  /** A call for help by a client of the site. */
+  | { readonly kind: 'panic'; readonly call: PanicCall }
   | { readonly kind: 'timer.fired'; readonly timer: string }
   /** Time for the schedules to look at the clock: at least once a minute, and after each start and step of the clock. */
   | { readonly kind: 'tick' }
@@ -386,8 +302,8 @@ export type Effect =
       readonly action: ArmAction;
       readonly commandId: string;
     }
-  /** Answers a command; a final one leaves after the commit of what it reports. */
-  | { readonly kind: 'reply'; readonly result: CommandResult; readonly client: string };
+  /** Answers a command; a final one leaves after the commit of what it reports. `call`: a call for help, which is done only once it is on disk. */
+  | { readonly kind: 'reply'; readonly result: CommandResult; readonly client: string; readonly call?: string };
 
 export interface Decision {
   readonly state: SiteState;

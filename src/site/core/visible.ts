@@ -32,6 +32,7 @@ export function visibleState(plan: SitePlan, state: SiteState): SiteState {
 /** Undefined for an input that is silent as a whole. The same object where nothing of it is. */
 export function visibleInput(plan: SitePlan, input: Input): Input | undefined {
   if (input.kind === 'duress' || (input.kind === 'loss' && input.silent === true)) return undefined;
+  if (input.kind === 'panic' && input.call.kind === 'silent') return undefined;
   if (input.kind === 'command' && input.command.code === 'duress') {
     const command: Command = { ...input.command, code: 'ok' };
     return { ...input, command };

@@ -75,6 +75,9 @@ export const lifeKinds: ReadonlySet<string> = new Set(
     .map(({ alarm }) => alarm),
 );
 
+/** Alarms that no opening takes back: life safety ends with its cause, a call for help may be ended under force (safety 1). */
+export const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
+
 export const independent = (group: ZoneGroup): boolean => group === 'life' || group === 'holdup' || group === 'always';
 
 const partial: ReadonlySet<ArmMode> = new Set(['home', 'night']);

@@ -5,6 +5,7 @@ export { errorShown, resultShown } from './command-shown.ts';
 export * from './event.ts';
 export * from './ids.ts';
 export type * from './loss.ts';
+export * from './panic.ts';
 export * from './partition-shown.ts';
 export * from './schedule.ts';
 export * from './signal.ts';

@@ -9,7 +9,7 @@ import {
   type SiteState,
   writeState,
 } from '#site/core/index.ts';
-import type { Command, Signal, SitePlan, Stamp } from '#site/model/index.ts';
+import { type Command, type PanicCall, panicKinds, type Signal, type SitePlan, type Stamp } from '#site/model/index.ts';
 import { stamp } from './world.ts';
 
 /** Random stories of a site, and how they are played: what the property tests of the core share. */
@@ -17,6 +17,7 @@ import { stamp } from './world.ts';
 export type Step =
   | { readonly do: 'signal'; readonly signal: Signal }
   | { readonly do: 'command'; readonly command: Omit<Command, 'issuedAt' | 'expiresAt'>; readonly ageMs: number }
+  | { readonly do: 'panic'; readonly call: Omit<PanicCall, 'issuedAt'>; readonly ageMs: number }
   | { readonly do: 'pass'; readonly ms: number }
   | { readonly do: 'restart'; readonly sameBoot: boolean; readonly clock: Stamp['clock'] };
 
@@ -94,6 +95,23 @@ export const anyCommand = (of: Partial<Record<keyof Command, fc.Arbitrary<unknow
     )
     .map((command) => ({ ...command, bodyHash: JSON.stringify(command) }) as Omit<Command, 'issuedAt'>);
 
+export const anyCall: fc.Arbitrary<Step> = fc
+  .tuple(
+    fc.record(
+      {
+        id: fc.integer({ min: 1, max: 6 }).map((n) => `c-${n}`),
+        kind: fc.constantFrom(...panicKinds),
+        partition: fc.constantFrom('p1', 'p2', 'p9', 'all' as const),
+        retained: fc.boolean(),
+        source: fc.constant('lan' as const),
+        client: fc.constantFrom('a', 'b'),
+      },
+      { requiredKeys: ['id', 'kind', 'source', 'client'] },
+    ),
+    fc.constantFrom(0, 70_000, 700_000, -40_000),
+  )
+  .map(([call, ageMs]): Step => ({ do: 'panic', call, ageMs }));
+
 export const anyStep = (plan: SitePlan): fc.Arbitrary<Step> =>
   fc.oneof(
     { weight: 6, arbitrary: anySignal(plan).map((signal): Step => ({ do: 'signal', signal })) },
@@ -140,6 +158,7 @@ export function play(plan: SitePlan, steps: readonly Step[], from?: SiteState): 
     if (step.do === 'command') {
       send({ kind: 'command', command: { ...step.command, issuedAt: at().wall - step.ageMs } } as never);
     }
+    if (step.do === 'panic') send({ kind: 'panic', call: { ...step.call, issuedAt: at().wall - step.ageMs } } as never);
     if (step.do === 'restart') {
       const stored = readState(writeState(state));
       if (stored === undefined) throw new Error('a state the core made was not readable');

@@ -11,7 +11,7 @@ import {
   visibleState,
 } from '#site/core/index.ts';
 import type { DetectionClass, SitePlan, ZonePlan } from '#site/model/index.ts';
-import { anyCommand, anyStep, play, type Step, source, story } from './stories.ts';
+import { anyCall, anyCommand, anyStep, play, type Step, source, story } from './stories.ts';
 import { house, panelHouse, partition, stamp, world, zone } from './world.ts';
 
 const engine = house({
@@ -34,6 +34,8 @@ const loud = ({ effects }: Decision): readonly object[] =>
   effects.flatMap<object>((effect) => {
     if (effect.kind === 'audit') return effect.entry.visibility === undefined ? [effect] : [];
     if (effect.kind === 'capture') return [];
+    // Only who has called hears it.
+    if (effect.kind === 'reply' && effect.call?.startsWith('silent ') === true) return [];
     if (effect.kind !== 'event') return [effect];
     const { event } = effect;
     return event.silent === true ? [] : [{ kind: 'event', event }];
@@ -48,7 +50,16 @@ const anyVerb = anyCommand({
 
 const longStory = (plan: SitePlan) =>
   fc
-    .tuple(story(plan), fc.array(fc.oneof({ weight: 3, arbitrary: anyStep(plan) }, { weight: 1, arbitrary: anyVerb })))
+    .tuple(
+      story(plan),
+      fc.array(
+        fc.oneof(
+          { weight: 3, arbitrary: anyStep(plan) },
+          { weight: 1, arbitrary: anyVerb },
+          { weight: 1, arbitrary: anyCall },
+        ),
+      ),
+    )
     .map(([first, more]) => [...first, ...more]);
 
 describe.each([

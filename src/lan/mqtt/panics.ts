@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { CommandResult, PanicCall } from '#site/model/index.ts';
+import { type CommandMessage, clientOf } from './commands.ts';
+import { type Envelope, fieldOf, type Refusal, readObject } from './parse.ts';
+import { panicBody } from './schemas.ts';
+import type { SitePort } from './site-port.ts';
+
+export interface PanicsOptions {
+  readonly site: Pick<SitePort, 'panic'>;
+  /** Answers a call; nothing of it is counted or logged. */
+  readonly answer: (to: Envelope, message: CommandMessage, result: CommandResult) => void;
+  readonly refuse: (to: Envelope, message: CommandMessage, refusal: Refusal) => void;
+  /** A call that everybody may know of was handed on. */
+  readonly noteTaken: () => void;
+  /** Clears a retained one. */
+  readonly clear: () => void;
+}
+
+/**
+ * Calls for help (`cmd/panic`). They wait for nothing: no code, rate, queue or birth of a connection, and neither age nor the
+ * retain flag refuses one (safety 1). What of a silent one could be seen is left out here too (safety 4).
+ */
+export function createPanics(options: PanicsOptions): { take(message: CommandMessage): void } {
+  return {
+    take(message) {
+      const found = readObject({ ...message, retained: false });
+      if (found.kind === 'empty') return;
+      const { envelope } = found;
+      const call = found.kind === 'refused' ? found.refusal : readCall(found.body, message);
+      if ('code' in call) {
+        options.refuse(envelope, message, call);
+        if (message.retained) options.clear();
+        return;
+      }
+      if (call.kind !== 'silent') options.noteTaken();
+      options.site.panic(call, (result) => {
+        options.answer(envelope, message, result);
+        // What is not on disk must come again.
+        if (message.retained && result.outcome === 'done') options.clear();
+      });
+    },
+  };
+}
+
+/** What a call cannot do without. Whatever else is wrong in it, somebody needs help. */
+const essence = z.object({ id: panicBody.shape.id, kind: panicBody.shape.kind });
+const more = panicBody.shape;
+
+function readCall(
+  body: Record<string, unknown>,
+  message: Pick<CommandMessage, 'retained' | 'sender'>,
+): PanicCall | Refusal {
+  const read = essence.safeParse(body);
+  if (!read.success) return { code: 'SCHEMA', field: fieldOf(read.error) };
+  const partition = more.partition.safeParse(body.partition).data;
+  const issuedAt = timeOf(more.issued_at.safeParse(body.issued_at).data);
+  const expiresAt = timeOf(more.expires_at.safeParse(body.expires_at).data);
+  return {
+    ...read.data,
+    ...(partition !== undefined && { partition: partition as NonNullable<PanicCall['partition']> }),
+    ...(issuedAt !== undefined && { issuedAt }),
+    ...(expiresAt !== undefined && { expiresAt }),
+    ...(message.retained && { retained: true }),
+    source: 'lan',
+    client: clientOf(message.sender),
+  };
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  const wall = text === undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(wall) ? undefined : wall;
+}
