@@ -1,4 +1,4 @@
-import { type CatalogueEntry, catalogue } from '#devices/panels/index.ts';
+import { type CatalogueEntry, catalogue, dc09Profile } from '#devices/panels/index.ts';
 import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
@@ -6,10 +6,21 @@ import { table } from './table.ts';
 /** `siteward panel list`: every profile that can be named in the configuration, also the broken ones. */
 export function list(options: { readonly config: string; readonly json: boolean }): ExitCode {
   const entries = catalogue(profileFolders(options.config)).map(entryOf);
-  if (options.json) for (const entry of entries) console.log(JSON.stringify(entry));
-  else console.log(table(entries.map(row)));
+  if (options.json) for (const entry of [...entries, receiver]) console.log(JSON.stringify(entry));
+  else console.log(table([...entries.map(row), receiverRow]));
   return exitCodes.ok;
 }
+
+/** No file stands for it: siteward itself is what such a panel calls. */
+const receiver = {
+  id: dc09Profile,
+  title: 'Panels that call by SIA DC-09 themselves, without a bridge',
+  hardware: [],
+  commands: [],
+  from: 'the standard',
+  own: false,
+};
+const receiverRow = [receiver.id, 'built in', receiver.title, `from ${receiver.from}`, 'reads only'];
 
 function entryOf({ id, file, own, hidesPreset, compiled, problem }: CatalogueEntry) {
   const profile = compiled?.profile;

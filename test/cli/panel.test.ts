@@ -65,6 +65,7 @@ describe('siteward panel list', () => {
     const { notes } = JSON.parse(readFileSync(join(presets, 'texecom2mqtt.json'), 'utf8'));
     expect([find('texecom2mqtt').notes, notes.length > 0]).toEqual([notes, true]);
     expect(find('mine')).toMatchObject({ own: true, title: 'My bridge', commands: ['disarm'], code: 'in-payload' });
+    expect(find('sia-dc09')).toMatchObject({ own: false, commands: [], from: 'the standard' });
     expect(find('pai')).toMatchObject({ own: true, hides_preset: true });
     expect(find('broken').error).toContain('profile broken: in:');
     expect(find('torn').error).toContain('is not JSON (line 2, column 16)');
@@ -75,6 +76,7 @@ describe('siteward panel list', () => {
     const { out } = await panel('list');
     expect(out).toMatch(/^mine +\S+mine\.json +My bridge +- +disarm +Mine 8$/m);
     expect(out).toMatch(/^zigbee2mqtt +preset, supported +.* from recordings +reads only /m);
+    expect(out).toMatch(/^sia-dc09 +built in +Panels that call by SIA DC-09 .* reads only/m);
     expect(out).toMatch(/^broken .* broken: profile broken: in:/m);
     expect(out).toMatch(/^pai +\S+ \(instead of the preset\)/m);
   });

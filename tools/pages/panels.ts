@@ -9,9 +9,15 @@ export function panelsPage(): string {
   const template = readFileSync(join(import.meta.dirname, 'panels.template.md'), 'utf8');
   const profiles = profileIds([folder]).map((id) => profileSchema.parse(loadProfile(id, [folder])));
   const ordered = profiles.toSorted((a, b) => Number(b.supported ?? false) - Number(a.supported ?? false));
-  const table = ['| profile | for | commands | known from |', '|---|---|---|---|', ...ordered.map(row)].join('\n');
+  const table = ['| profile | for | commands | known from |', '|---|---|---|---|', ...ordered.map(row), receiver].join(
+    '\n',
+  );
   return template.replace('{{presets}}', table);
 }
+
+/** It has no file: siteward itself is what such a panel calls. */
+const receiver =
+  '| `sia-dc09` | Panels that call by SIA DC-09 themselves, without a bridge ([below](#a-panel-that-calls-by-sia-dc-09)) | none | the standard |';
 
 function row({ id, title, out, supported, from_documentation: documented }: Profile): string {
   // The others are in profiles for later; siteward arms and disarms.

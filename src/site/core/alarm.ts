@@ -102,11 +102,18 @@ function tell(
     media: capped ? [] : mediaPlan(work.plan, { partition, zone, camera }, 'alarm'),
     incident,
     evidence: isHeld ? [...evidence.slice(0, evidenceCap - 1), { type: 'abort_window' }] : evidence,
-    ...(alarm.detail === undefined ? {} : { detail: alarm.detail }),
+    ...detailOf(alarm),
     ...(alarm.additionalZones === undefined || alarm.additionalZones.length === 0
       ? {}
       : { additionalZones: alarm.additionalZones.slice(0, additionalCap) }),
   });
+}
+
+/** Zones beyond what an event names are at least counted in it. */
+function detailOf({ detail, additionalZones = [] }: Alarm): { detail?: string } {
+  const more = additionalZones.length - additionalCap;
+  const parts = [...(detail === undefined ? [] : [detail]), ...(more > 0 ? [`${more} more zones`] : [])];
+  return parts.length === 0 ? {} : { detail: parts.join(', ') };
 }
 
 /**

@@ -112,6 +112,19 @@ describe('an alarm whose kind its panel says', () => {
 });
 
 describe('several zones of one alarm', () => {
+  it('are counted where they are more than an event names', () => {
+    const plan = panelHouse();
+    const many = Array.from({ length: 30 }, (_, n) => zone(String(100 + n), 'perimeter'));
+    const site = world({ ...plan, zones: [...plan.zones, ...many] });
+    const inAlarm = many.map(
+      ({ number }): Signal => ({ kind: 'zone', source, zone: number, alarm: true, replay: false }),
+    );
+    tell(site, link, isIn('disarmed'), ...inAlarm);
+    const [event] = site.events(site.signal(isIn('triggered'))).filter(({ class: about }) => about === 'alarm');
+    expect(event?.additionalZones).toHaveLength(24);
+    expect(event?.detail).toBe('5 more zones');
+  });
+
   it('that waited for the verdict of their panel stand in its one event', () => {
     const site = world(panelHouse());
     const inAlarm = (number: string): Signal => ({ kind: 'zone', source, zone: number, alarm: true, replay: false });
