@@ -18,13 +18,19 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
     .command('try')
     .description('read recorded messages with a profile and show what each means')
     .argument('<profile>', 'id of a profile, or a file such as ./mine.json')
-    .requiredOption('--replay <file>', 'messages, one JSON object {topic, payload, retain} per line')
+    .option('--replay <file>', 'messages, one JSON object {topic, payload, retain} per line')
+    .option('--frame <text>', 'with sia-dc09: a frame, or its data such as Nri1/BA2')
     .option('--var <name=value>', 'a variable of the profile; may stand several times', variable, {})
     .option('--config <file>', 'configuration file', defaultConfig)
     .option('--json', 'print one JSON object per line', false)
-    .action(async (profile: string, options) =>
-      done(await (await import('./panel-try.ts')).tryProfile({ ...options, profile, vars: options.var })),
-    );
+    .action(async (profile: string, options, command: Command) => {
+      if (profile === 'sia-dc09') {
+        if (options.frame === undefined) wrong(command, 'sia-dc09 takes --frame, such as --frame Nri1/BA2');
+        return done((await import('./panel-frame.ts')).tryFrame(options));
+      }
+      if (options.replay === undefined) wrong(command, 'a profile takes --replay FILE; --frame is for sia-dc09');
+      done(await (await import('./panel-try.ts')).tryProfile({ ...options, profile, vars: options.var }));
+    });
   panel
     .command('watch')
     .description('show what the bridge says and what it means, as it comes')

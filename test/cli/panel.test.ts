@@ -197,3 +197,25 @@ describe('siteward panel try', () => {
     expect(readFileSync(file, 'utf8')).not.toBe('');
   });
 });
+
+describe('siteward panel try sia-dc09', () => {
+  test.each<[string, RegExp]>([
+    ['Nri1/BA2', /^BA .*number 2 +burglary$/m],
+    ['#1234|Nri1/OP7', /^OP .*area 1 .*the partition is disarmed$/m],
+    ['3130 01 005', /^3130 .*area 01 +number 005 +burglary, its end$/m],
+    ["Nri2/FA9^it's 4711^", /^FA .*fire alarm$/m],
+  ])('reads %s', async (frame, said) => {
+    const { code, out } = await panel('try', 'sia-dc09', '--frame', frame);
+    expect([code, out]).toEqual([0, expect.stringMatching(said)]);
+    expect(out).not.toContain('4711');
+  });
+
+  test('says what is wrong with a frame, and which option is meant', async () => {
+    expect(await panel('try', 'sia-dc09', '--frame', 'hello')).toMatchObject({
+      code: 78,
+      err: expect.stringContaining('no report that can be read'),
+    });
+    expect(await panel('try', 'sia-dc09')).toMatchObject({ code: 2, err: expect.stringContaining('takes --frame') });
+    expect(await panel('try', 'mine')).toMatchObject({ code: 2, err: expect.stringContaining('takes --replay') });
+  });
+});

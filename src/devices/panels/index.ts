@@ -4,6 +4,7 @@ export { type CatalogueEntry, catalogue } from './catalogue.ts';
 export { codeUse, renderCommand } from './commands.ts';
 export { type Compiled, type CompileOptions, compileProfile } from './compile.ts';
 export { createReceiver, type ReceivedPanel, type Receiver, type ReceiverOptions } from './dc09.ts';
+export { type Explained, explainFrame } from './dc09-explain.ts';
 export { keyProblem } from './dc09-key.ts';
 export { dc09Profile } from './dc09-options.ts';
 export { type Draft, draftProfile } from './draft.ts';
