@@ -6,7 +6,8 @@ import { SitewardError } from '#errors.ts';
 import { type RtspCamera, rtspTalk } from './rtsp-talk.ts';
 import { never } from './wait.ts';
 
-const connectTimeoutMs = 8000;
+/** Three tries to connect. Who waits for one picture is told of a camera that is gone before his own time is over. */
+const connectTimeoutMs = 4000;
 /** A camera that sends nothing for so long is gone; a connection that was dropped on the way tells nobody. */
 const silenceMs = 10_000;
 const strangerMs = 5000;

@@ -35,7 +35,8 @@ export interface CameraHttp {
   close(): void;
 }
 
-const connectTimeoutMs = 8000;
+/** Three tries to connect. A picture of a camera that is gone leaves time to ask for its stream, and to say why neither came. */
+const connectTimeoutMs = 4000;
 
 /**
  * Without a pin https needs a certificate the system trusts. `besidePin` is for pictures at another place than `host`: that
@@ -130,10 +131,7 @@ function watchConnect(
   const judged = url.protocol === 'https:' && pin !== undefined;
   if (!judged) ready();
   outgoing.on('socket', (socket) => {
-    const timer = setTimeout(
-      () => fail(wireError(new Error(`no connection within ${connectTimeoutMs} ms`), url)),
-      connectTimeoutMs,
-    );
+    const timer = setTimeout(() => fail(unreachable(url, ` within ${connectTimeoutMs / 1000} s`)), connectTimeoutMs);
     socket.once('close', () => clearTimeout(timer));
     socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
       clearTimeout(timer);
@@ -163,11 +161,14 @@ function wireError(cause: unknown, url: URL): SitewardError {
   if (code.startsWith('HPE_')) {
     return new SitewardError('camera_bad_answer', `The camera at ${url.host} does not speak HTTP`, { cause });
   }
-  return new SitewardError('camera_unreachable', `No connection to the camera at ${url.host}`, {
-    facts: { host: url.host, cause: code },
+  return unreachable(url, '', { code, cause });
+}
+
+const unreachable = ({ host }: URL, when = '', { code, cause }: { code?: string; cause?: unknown } = {}) =>
+  new SitewardError('camera_unreachable', `No connection to the camera at ${host}${when}`, {
+    facts: { host, ...(code !== undefined && { cause: code }) },
     cause,
   });
-}
 
 const late = (request: HttpRequest) =>
   new SitewardError('deadline', `The camera at ${request.url.host} did not answer within ${request.timeoutMs} ms`, {
