@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
-import { type Broker, createBroker } from '#lan/mqtt/index.ts';
+import { type Broker, createBroker, type HaOptions } from '#lan/mqtt/index.ts';
 import type { Connect } from '#lib/mqtt.ts';
 
 /** The broker siteward runs itself, on `mqtt.listen`. */
@@ -29,6 +29,13 @@ export function brokerConnect({ mqtt }: Settings, broker: Broker | undefined): C
     // Read at one go: at a reload `filesAnswer` has seen that its disk answers.
     ...(mqtt.ca !== undefined && { ca: readFileSync(mqtt.ca, 'utf8') }),
   };
+}
+
+/** How the site shows in Home Assistant, where that was asked for. */
+export function homeAssistantOf({ mqtt, site, bridge }: Settings): HaOptions | undefined {
+  if (mqtt.home_assistant === undefined) return undefined;
+  const { prefix } = mqtt.home_assistant;
+  return { prefix, siteName: site.name ?? site.external_id, serial: bridge.external_id };
 }
 
 /** `<site>` in MQTT topics: the external id in lower case, everything else a hyphen, at most 32 characters. */

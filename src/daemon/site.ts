@@ -21,7 +21,7 @@ import { createUsers } from '#site/users/index.ts';
 import { holdsAllRows } from './all-rows.ts';
 import { cloudArming } from './arming-sync.ts';
 import { noteUnfit } from './audit-wiring.ts';
-import { brokerConnect, embeddedBroker, slugOf } from './broker.ts';
+import { brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
 import { brokerTrouble } from './broker-trouble.ts';
 import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
@@ -248,7 +248,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'mqtt',
-      wants: brokerWants,
+      wants: (next) => [brokerWants(next), next.site.name, next.bridge.external_id],
       ...placed(house, 'lan', (next, metrics) =>
         createLanMqtt({
           connect: brokerConnect(next, house.broker),
@@ -258,6 +258,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           onLink: brokerTrouble(async (signals) => emit(signals)),
           bootId: clock.bootId,
           senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
+          homeAssistant: homeAssistantOf(next),
+          memory: must(house.store, 'store').memory('mqtt'),
           clock,
           log: part('mqtt'),
           metrics,

@@ -29,6 +29,8 @@ export interface CommandMessage extends RawCommand {
   readonly sender?: CommandSender;
   /** MQTT 5 correlation data, given back as it came. */
   readonly correlationData?: Buffer;
+  /** Takes the replies in place of a topic. */
+  readonly answer?: (reply: Reply) => void;
 }
 
 export interface CommandsOptions {
@@ -55,6 +57,7 @@ export interface Commands {
 interface Target extends Envelope {
   readonly topic: string;
   readonly correlationData: Buffer | undefined;
+  readonly answer: ((reply: Reply) => void) | undefined;
 }
 
 /** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
@@ -106,7 +109,8 @@ export function createCommands(options: CommandsOptions): Commands {
       ...rest,
       at: isoTime(at),
     };
-    options.publish(target.topic, capped(body), target.correlationData, uncounted);
+    if (target.answer !== undefined) target.answer(body);
+    else options.publish(target.topic, capped(body), target.correlationData, uncounted);
   }
 
   function refuse(target: Target | undefined, verb: string, error: NonNullable<Reply['error']>): void {
@@ -174,9 +178,9 @@ export function createCommands(options: CommandsOptions): Commands {
     lanes.set(client, lane);
   }
 
-  const targetOf = (envelope: Envelope, { sender, correlationData }: CommandMessage): Target => {
+  const targetOf = (envelope: Envelope, { sender, correlationData, answer }: CommandMessage): Target => {
     const { topic } = addressOf(root, envelope, sender);
-    return { ...envelope, topic, correlationData };
+    return { ...envelope, topic, correlationData, answer };
   };
   const panics = createPanics({
     site,
@@ -198,7 +202,12 @@ export function createCommands(options: CommandsOptions): Commands {
       const target: Target | undefined =
         parsed.envelope.id === null && address.fallback
           ? undefined
-          : { ...parsed.envelope, topic: address.topic, correlationData: message.correlationData };
+          : {
+              ...parsed.envelope,
+              topic: address.topic,
+              correlationData: message.correlationData,
+              answer: message.answer,
+            };
       const coded = isCoded(parsed);
       const [ofClient, ofSite] = coded ? [codedPerClient, codedPerSite] : [perClient, perSite];
       if (!ofClient.take(address.claimed) || !ofSite.take('site')) {

@@ -15,6 +15,8 @@ import {
 } from '#site/model/index.ts';
 import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
+import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
+import type { HaMemory } from './home-assistant-memory.ts';
 import { createIntake } from './intake.ts';
 import { createPublisher, type Message } from './publisher.ts';
 import { isSilent } from './silent.ts';
@@ -35,6 +37,9 @@ export interface LanMqttOptions {
   readonly bootId: string;
   /** Who published a command; only the embedded broker can tell. */
   readonly senderOf?: (topic: string, payload: Uint8Array) => CommandSender | undefined;
+  readonly homeAssistant?: HaOptions | undefined;
+  /** What this room remembers over a restart. */
+  readonly memory?: HaMemory;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -73,7 +78,17 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     verifications: site.verifications.list().filter(isPending),
   });
   const publisher = createPublisher({ metrics });
-  const feed = createStateFeed({ root, publisher, facts, view: site.view(), clock });
+  const homeAssistant = createHomeAssistant({
+    root,
+    ...{ slug: options.slug, version: options.version, told: options.homeAssistant, memory: options.memory },
+    publisher,
+    plan: site.view().plan,
+    verbs: { mayTrigger: true, givesPictures: false },
+    take: (message) => commands.take(message),
+    ...{ clock, log, metrics },
+  });
+  const { copies } = homeAssistant;
+  const feed = createStateFeed({ root, publisher, facts, view: site.view(), copies, clock });
   const status = (word: 'online' | 'offline'): Message => ({
     topic: `${root}/status`,
     payload: word,
@@ -133,6 +148,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     onOpen: birth,
     onClose() {
       early = [];
+      homeAssistant.close();
       publisher.close();
     },
     onMessage,
@@ -145,8 +161,12 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
     await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
-    feed.refresh(site.view());
+    await homeAssistant.open(session);
+    const view = site.view();
+    homeAssistant.change(view.plan);
+    feed.refresh(view);
     publisher.open(session, [status('online')]);
+    homeAssistant.born(session);
     const waiting = early ?? [];
     early = undefined;
     for (const packet of waiting) onMessage(packet);
@@ -163,8 +183,11 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   }
 
   function onMessage(packet: IPublishPacket): void {
-    if (early !== undefined && packet.topic !== `${root}/cmd/panic`) {
+    if (homeAssistant.heard(packet)) return;
+    if (early !== undefined && !asksHelp(root, packet)) {
       if (early.length < earlyCap) early.push(packet);
+    } else if (packet.topic.startsWith(`${root}/cmd/ha/`)) {
+      homeAssistant.take(commandMessage(root, packet, options.senderOf));
     } else if (packet.topic.startsWith(`${root}/cmd/`)) {
       commands.take(commandMessage(root, packet, options.senderOf));
     } else if (packet.topic === `${root}/in/verification`) {
@@ -215,11 +238,15 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       await running;
     },
     health: connection.health,
-    publishState: feed.change,
+    publishState(view, changes) {
+      feed.change(view, changes);
+      homeAssistant.change(view.plan);
+    },
     publishEvent(event) {
       if (isSilent(event)) return;
       const topic = `${root}/event/${event.class}`;
       publisher.send({ topic, payload: JSON.stringify(event), qos: 1, retain: false });
+      homeAssistant.event(event);
     },
     verificationsChanged,
     setCloudLink(up) {
@@ -228,6 +255,10 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     },
   };
 }
+
+/** Calls for help do not wait, not even for the birth (safety 1). */
+const asksHelp = (root: string, { topic, payload }: IPublishPacket): boolean =>
+  topic === `${root}/cmd/panic` || (topic.startsWith(`${root}/cmd/ha/`) && payload.includes('TRIGGER'));
 
 const pendingIds = (documents: readonly VerificationDocument[]): ReadonlySet<string> =>
   new Set(documents.filter(isPending).map(({ verification_id: id }) => id));

@@ -31,6 +31,8 @@ export interface Publisher {
   /** Retained topics set so far. */
   topics(): readonly string[];
   has(topic: string): boolean;
+  /** Sends state anew though nothing changed. */
+  again(which: (topic: string) => boolean): void;
   /** Begins a connection: all state, then `last` at the very end. */
   open(session: Session, last: readonly Message[]): void;
   close(): void;
@@ -134,6 +136,11 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     },
     topics: () => [...wanted.keys()],
     has: (topic) => wanted.has(topic),
+    again(which) {
+      if (session === undefined) return;
+      for (const [topic, value] of wanted) if (which(topic)) dirty.set(topic, value);
+      pump();
+    },
     open(next, last) {
       session = next;
       inflight = 0;

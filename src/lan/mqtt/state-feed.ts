@@ -38,10 +38,12 @@ export interface StateFeedOptions {
   readonly publisher: Publisher;
   readonly facts: () => Facts;
   readonly view: SiteView;
+  /** Further topics of a partition. */
+  readonly copies: (view: SiteView, plan: PartitionPlan) => readonly TopicState[];
   readonly clock: Clock;
 }
 
-export function createStateFeed({ root, publisher, facts, clock, ...initial }: StateFeedOptions): StateFeed {
+export function createStateFeed({ root, publisher, facts, clock, copies, ...initial }: StateFeedOptions): StateFeed {
   const gate = zoneGate({ clock });
   const lagging = new Set<string>();
   let { view } = initial;
@@ -54,11 +56,12 @@ export function createStateFeed({ root, publisher, facts, clock, ...initial }: S
 
   function refresh(next: SiteView): void {
     view = next;
-    const wanted = allTopics(view, facts());
+    const wanted = [...view.plan.partitions.flatMap((plan) => copies(view, plan)), ...allTopics(view, facts())];
     const states = new Map(view.zones.map((zone) => [zone.number, zone]));
     gate.reset(visibleZones(view).map((zone) => [zone.number, zoneWord(states.get(zone.number)?.open)]));
     const names = new Set(wanted.map(([topic]) => `${root}/${topic}`).concat(`${root}/outbox`));
-    for (const topic of publisher.topics()) if (!names.has(topic)) publisher.retract(topic);
+    const isOurs = (topic: string) => topic.startsWith(`${root}/`);
+    for (const topic of publisher.topics()) if (isOurs(topic) && !names.has(topic)) publisher.retract(topic);
     set(wanted);
   }
 
@@ -81,7 +84,8 @@ export function createStateFeed({ root, publisher, facts, clock, ...initial }: S
   }
 
   function changePartitions(which: (plan: PartitionPlan) => boolean, force = false): void {
-    for (const plan of view.plan.partitions) if (which(plan)) set(partitionTopics(view, plan), force);
+    for (const plan of view.plan.partitions)
+      if (which(plan)) set([...partitionTopics(view, plan), ...copies(view, plan)], force);
   }
 
   /** A short opening: all words but the last go the way of messages, of which none is skipped for a later one. */

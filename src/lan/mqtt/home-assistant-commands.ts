@@ -1,0 +1,234 @@
+import { randomUUID } from 'node:crypto';
+import { Counter, type Registry } from 'prom-client';
+import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
+import { nameUuid } from '#lib/uuid.ts';
+import { type ArmMode, isoTime, type ReplyCode, type SitePlan } from '#site/model/index.ts';
+import { type CommandMessage, unknownClient } from './commands.ts';
+import { type HaAction, haAction, haCommand } from './home-assistant-schemas.ts';
+import type { HaEventType } from './home-assistant-state.ts';
+import { fieldOf, readObject } from './parse.ts';
+import type { Reply } from './schemas.ts';
+import { limits } from './state.ts';
+
+export interface HaCommandsOptions {
+  readonly plan: () => SitePlan;
+  /** The way of every command. */
+  readonly take: (message: CommandMessage) => void;
+  /** Clears a retained command; `verb` is the topic below `cmd/`. */
+  readonly clear: (verb: string) => void;
+  /** Tells Home Assistant what was not done: its commands have no reply topic. */
+  readonly tell: (type: HaEventType, refusal: HaRefusal) => void;
+  readonly clock: Clock;
+  readonly metrics: Registry;
+}
+
+export interface HaRefusal {
+  readonly id: string;
+  readonly partition?: string;
+  readonly camera?: string;
+  readonly action: string;
+  readonly outcome: Reply['outcome'];
+  readonly error: NonNullable<Reply['error']>;
+}
+
+export interface HaCommands {
+  /** A connection has begun. */
+  opened(): void;
+  /** Takes what came on a topic below `cmd/ha/`. Never throws. */
+  take(message: CommandMessage): void;
+}
+
+/** The same word from the same client within this time is one command (notes, section 3). */
+const sameMs = 1500;
+/** Words carry no age: none is taken so soon after siteward has connected. */
+const earlyMs = 1000;
+const clientCap = 256;
+/** Namespace of the ids of commands that bring none. */
+const namespace = '5b0c7a0e-6f0b-5d86-9a49-0d6b3f1d9c52';
+
+const modes: Readonly<Partial<Record<HaAction, ArmMode>>> = {
+  ARM_AWAY: 'away',
+  ARM_HOME: 'home',
+  ARM_NIGHT: 'night',
+  ARM_VACATION: 'vacation',
+  ARM_CUSTOM_BYPASS: 'custom',
+};
+
+/** One key press: `code` and `issuedAt` only where it is an object and not a word. */
+interface Press {
+  readonly action: HaAction | 'PRESS';
+  readonly partition?: string;
+  readonly camera?: string;
+  readonly code?: string;
+  readonly issuedAt?: string;
+}
+
+/** Home Assistant's words and objects, made into commands like any other: the site judges them like any other. */
+export function createHaCommands(options: HaCommandsOptions): HaCommands {
+  const { clock } = options;
+  let openedAt = clock.monotonic();
+  const last = new BoundedMap<string, number>(clientCap);
+  const told = rateLimit({ clock, burst: limits.commands_per_s, perSecond: 1, cap: clientCap });
+  const counted = new Counter({
+    name: 'siteward_mqtt_home_assistant_total',
+    help: 'Commands from Home Assistant, by what became of them at the door.',
+    labelNames: ['result'],
+    registers: [options.metrics],
+  });
+
+  const clientOf = ({ sender }: CommandMessage) => sender?.client ?? unknownClient;
+
+  function refuse(message: CommandMessage, press: Partial<Press>, code: ReplyCode, field?: string): void {
+    counted.inc({ result: code });
+    if (message.retained) options.clear(message.verb);
+    const error = { code, ...(field !== undefined && { field }) };
+    tell(message, press, { id: randomUUID(), outcome: 'refused', error });
+  }
+
+  function tell(
+    message: CommandMessage,
+    { action = 'PRESS', partition, camera }: Partial<Press>,
+    what: Pick<HaRefusal, 'id' | 'outcome' | 'error'>,
+  ): void {
+    // The answers to a flood must not be one.
+    if (!told.take(clientOf(message))) return;
+    options.tell(action.startsWith('ARM_') ? 'arm_failed' : 'command_refused', {
+      ...what,
+      action,
+      ...(partition !== undefined && { partition }),
+      ...(camera !== undefined && { camera }),
+    });
+  }
+
+  /** Whether a bare word counts, which brings neither id nor age. */
+  function counts(message: CommandMessage, press: Press): boolean {
+    const isHelp = press.action === 'TRIGGER';
+    const now = clock.monotonic();
+    // Whoever calls for help is heard whenever they call (safety 1).
+    if (!isHelp && now - openedAt < earlyMs) {
+      counted.inc({ result: 'too_early' });
+      return false;
+    }
+    if (press.action === 'DISARM' && !mayDisarmByWord(message)) {
+      refuse(message, press, 'CODE_REQUIRED', 'code');
+      return false;
+    }
+    const key = keyOf(message, press);
+    const before = last.get(key);
+    if (before !== undefined && now - before < sameMs) {
+      counted.inc({ result: 'repeated' });
+      return false;
+    }
+    last.set(key, now);
+    return true;
+  }
+
+  const keyOf = (message: CommandMessage, { action }: Press) => `${clientOf(message)}\n${message.verb}\n${action}`;
+
+  function mayDisarmByWord({ sender }: CommandMessage): boolean {
+    return sender?.proven === true && sender.role === 'ha-trusted' && !options.plan().disarmNeedsCode;
+  }
+
+  function give(message: CommandMessage, press: Press): void {
+    if (press.issuedAt === undefined && !counts(message, press)) return;
+    counted.inc({ result: 'taken' });
+    const id = idOf(message, press);
+    const { sender, expiryS } = message;
+    options.take({
+      ...commandOf(press, id, press.issuedAt ?? isoTime(clock.wall())),
+      // Only a call for help gets here retained: it comes late, and is cleared once it is on disk.
+      retained: message.retained,
+      ...(sender !== undefined && { sender }),
+      ...(expiryS !== undefined && { expiryS }),
+      answer: (reply) => {
+        if (reply.final !== true) return;
+        if (message.retained && reply.outcome === 'done') options.clear(message.verb);
+        if (reply.error === undefined) return;
+        // What failed inside is worth another press at once.
+        if (reply.outcome === 'failed') last.delete(keyOf(message, press));
+        tell(message, press, { id, outcome: reply.outcome, error: reply.error });
+      },
+    });
+  }
+
+  function partitionPress(message: CommandMessage, partition: string) {
+    const text = Buffer.from(message.payload).toString('latin1');
+    const word = haAction.safeParse(text);
+    if (word.success) {
+      if (message.retained) return refuse(message, { action: word.data, partition }, 'RETAINED');
+      return checked(message, { action: word.data, partition });
+    }
+    const { userId: _, ...raw } = message;
+    const found = readObject({ ...raw, retained: false });
+    if (found.kind === 'empty') return;
+    if (found.kind === 'refused') return refuse(message, { partition }, found.refusal.code, found.refusal.field);
+    const read = haCommand.safeParse(found.body);
+    // Somebody needs help, whatever else is wrong in it (safety 1).
+    const asksHelp = found.body.action === 'TRIGGER' && !message.retained;
+    if (!read.success && asksHelp) return checked(message, { action: 'TRIGGER', partition });
+    if (!read.success) return refuse(message, { partition }, 'SCHEMA', fieldOf(read.error));
+    const { action, code = '', issued_at: issuedAt } = read.data;
+    // A retained call for help is late, and no less one; everything else that was retained is refused.
+    const isHelp = action === 'TRIGGER';
+    if (message.retained && !isHelp) return refuse(message, { action, partition }, 'RETAINED');
+    // A template without a code typed makes `None` of it.
+    checked(message, { action, partition, issuedAt, ...(code !== '' && code !== 'None' && { code }) });
+  }
+
+  function checked(message: CommandMessage, press: Press) {
+    const { partitions } = options.plan();
+    // No panel for the whole site: it would say armed while a part of it is not.
+    if (!partitions.some(({ id }) => id === press.partition)) {
+      if (press.action === 'TRIGGER') return give(message, withoutPartition(press));
+      return refuse(message, { action: press.action }, 'UNKNOWN_TARGET', 'partition');
+    }
+    give(message, press);
+  }
+
+  function cameraPress(message: CommandMessage, camera: string) {
+    if (!options.plan().cameras.some(({ id }) => id === camera)) {
+      return refuse(message, {}, 'UNKNOWN_TARGET', 'camera');
+    }
+    if (message.retained) return refuse(message, { camera }, 'RETAINED');
+    if (Buffer.from(message.payload).toString('latin1') !== 'PRESS') return refuse(message, { camera }, 'SCHEMA');
+    give(message, { action: 'PRESS', camera });
+  }
+
+  return {
+    opened() {
+      openedAt = clock.monotonic();
+    },
+    take(message) {
+      // What clearing a retained topic looks like.
+      if (message.payload.length === 0) return;
+      const [, what = '', which, more] = message.verb.split('/');
+      if (message.payload.length > limits.command_bytes) return refuse(message, {}, 'TOO_LARGE');
+      if (more === undefined && which === undefined) return partitionPress(message, what);
+      if (more === undefined && what === 'snapshot') return cameraPress(message, which ?? '');
+      refuse(message, {}, what === 'audio' ? 'AUDIO_UNAVAILABLE' : 'UNKNOWN_VERB');
+    },
+  };
+}
+
+const withoutPartition = ({ partition: _, ...press }: Press): Press => press;
+
+/** The same object again is the same command (rule C2). The code is no part of the id: it could be guessed from it. */
+function idOf(message: CommandMessage, { action, partition, issuedAt }: Press): string {
+  if (issuedAt === undefined) return randomUUID();
+  return nameUuid(namespace, [message.sender?.client ?? unknownClient, partition, action, issuedAt].join('\n'));
+}
+
+function commandOf(press: Press, id: string, issuedAt: string): Pick<CommandMessage, 'verb' | 'payload'> {
+  const { action, partition, camera, code } = press;
+  const body = (verb: string, members: object) => ({
+    verb,
+    payload: Buffer.from(JSON.stringify({ id, issued_at: issuedAt, ...members })),
+  });
+  if (action === 'PRESS') return body('snapshot', { camera });
+  if (action === 'TRIGGER') return body('panic', { kind: 'audible', partition });
+  const coded = { partition, ...(code !== undefined && { code }) };
+  if (action === 'DISARM') return body('disarm', coded);
+  return body('arm', { ...coded, mode: modes[action] });
+}

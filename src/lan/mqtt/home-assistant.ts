@@ -1,0 +1,261 @@
+import type { IPublishPacket } from 'mqtt';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { describe } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { isoTime, type PartitionPlan, type SiteEvent, type SitePlan, type SiteView } from '#site/model/index.ts';
+import type { CommandMessage } from './commands.ts';
+import type { LiveSession } from './connection.ts';
+import {
+  type Announced,
+  type Announcement,
+  announcement,
+  readDiscovery,
+  type Told,
+  toldOf,
+  union,
+} from './home-assistant-announced.ts';
+import { createHaCommands, type HaRefusal } from './home-assistant-commands.ts';
+import { type HaAbout, type HaDevice, haDevices } from './home-assistant-devices.ts';
+import { announcedMemory, type HaMemory } from './home-assistant-memory.ts';
+import { type HaEventType, haEvent, partitionCopies } from './home-assistant-state.ts';
+import type { Publisher } from './publisher.ts';
+import type { TopicState } from './state.ts';
+
+/** The site as Home Assistant is told of it; absent: not at all, and what it was told before is taken back. */
+export interface HaOptions {
+  readonly prefix: string;
+  readonly siteName: string;
+  /** Of the bridge. */
+  readonly serial: string;
+  /** Milliseconds from its birth to the states; 2 to 5 s at random, so that many bridges do not answer at once. */
+  readonly afterBirthMs?: () => number;
+}
+
+export interface HomeAssistantOptions {
+  readonly root: string;
+  readonly slug: string;
+  readonly version: string;
+  readonly told: HaOptions | undefined;
+  readonly memory: HaMemory | undefined;
+  readonly publisher: Publisher;
+  readonly plan: SitePlan;
+  readonly verbs: Pick<HaAbout, 'mayTrigger' | 'givesPictures'>;
+  readonly take: (message: CommandMessage) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}
+
+/** Home Assistant on the same broker. None of its methods throws. */
+export interface HomeAssistant {
+  /** Listens to it over a new connection, before anything is sent. */
+  open(session: LiveSession): Promise<void>;
+  /** The connection carries messages: says what there is, and takes back what is no more. */
+  born(session: LiveSession): void;
+  close(): void;
+  /** True for what is on its own topics and nobody else's business. */
+  heard(packet: IPublishPacket): boolean;
+  /** What came on a topic below `cmd/ha/`. */
+  take(message: CommandMessage): void;
+  /** The copies of a partition's state that are its alone. */
+  copies(view: SiteView, plan: PartitionPlan): TopicState[];
+  change(plan: SitePlan): void;
+  event(event: SiteEvent): void;
+}
+
+/** How long what an earlier run has announced is listened for. */
+const sweepMs = 3000;
+
+export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistant {
+  const { root, slug, told, publisher, clock, log } = options;
+  const memory = announcedMemory(options.memory, log);
+  const afterBirthMs = told?.afterBirthMs ?? (() => 2000 + Math.random() * 3000);
+  let known: Announced | undefined;
+  let isRemembered = false;
+  /** What the broker has retained of an earlier run; bounded by its own cap. */
+  let found: Told = {};
+  let session: LiveSession | undefined;
+  let { plan } = options;
+  let isAnnouncing = false;
+  let asked: { force: boolean } | undefined;
+  let birth: NodeJS.Timeout | undefined;
+  let birthAgain = false;
+
+  const topicOf = (prefix: string, id: string) => `${prefix}/device/${id}/config`;
+  const commands = createHaCommands({
+    plan: () => plan,
+    take: options.take,
+    clear(verb) {
+      log.warn('retained command of Home Assistant cleared');
+      publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
+    },
+    tell,
+    clock,
+    metrics: options.metrics,
+  });
+
+  function tell(type: HaEventType, { id, partition, camera, ...data }: HaRefusal): void {
+    const event = {
+      ...{ event_id: id, event_type: type, kind: type, class: 'command', at: isoTime(clock.wall()), data },
+      ...(partition !== undefined && { partition }),
+      ...(camera !== undefined && { camera }),
+    };
+    publisher.send({ topic: `${root}/event/ha`, payload: JSON.stringify(event), qos: 1, retain: false });
+  }
+
+  function devices(): HaDevice[] {
+    if (told === undefined) return [];
+    const { siteName, serial } = told;
+    return haDevices(plan, { root, slug, version: options.version, siteName, serial, ...options.verbs });
+  }
+
+  /** One at a time; whatever is asked meanwhile is done after it, at once for all. */
+  function announce(force: boolean): void {
+    asked = { force: force || asked?.force === true };
+    if (!isAnnouncing) void announceAll();
+  }
+
+  async function announceAll(): Promise<void> {
+    isAnnouncing = true;
+    while (asked !== undefined) {
+      const { force } = asked;
+      asked = undefined;
+      try {
+        await say(force);
+      } catch (error) {
+        log.warn({ reason: describe(error) }, 'Home Assistant could not be told of the site; it is told again later');
+      }
+    }
+    isAnnouncing = false;
+  }
+
+  async function say(force: boolean): Promise<void> {
+    await remember();
+    const over = session;
+    const prefix = told?.prefix ?? known?.prefix;
+    if (over === undefined || prefix === undefined) return;
+    const isSame = known?.prefix === prefix && known.slug === slug;
+    // Ids or topics are others now: nothing of the old can be handed over, so it goes before the new comes.
+    if (known !== undefined && !isSame) {
+      for (const id of Object.keys(known.devices)) publisher.retract(topicOf(known.prefix, id));
+    }
+    const before = union(isSame ? (known?.devices ?? {}) : {}, found);
+    found = {};
+    const wanted = devices();
+    publish(prefix, wanted, announcement(before, wanted), force);
+    const after = { prefix, slug, devices: toldOf(wanted) };
+    // What was said may be lost with the connection: until then what was there stays known, and is taken back again.
+    const mine = { ...after, devices: union(before, after.devices) };
+    known = mine;
+    await memory.write(mine);
+    void confirm(over, mine, after);
+  }
+
+  function publish(prefix: string, wanted: readonly HaDevice[], { once, gone }: Announcement, force: boolean): void {
+    for (const { id, payload } of once) {
+      publisher.send({ topic: topicOf(prefix, id), payload, qos: 1, retain: true });
+    }
+    const touched = new Set(once.map(({ id }) => id));
+    for (const { id, config } of wanted) {
+      publisher.state(topicOf(prefix, id), JSON.stringify(config), { force: force || touched.has(id) });
+    }
+    for (const id of gone) publisher.retract(topicOf(prefix, id));
+  }
+
+  async function confirm(over: LiveSession, mine: Announced, after: Announced): Promise<void> {
+    await publisher.drained();
+    if (session !== over || known !== mine) return;
+    known = told === undefined ? undefined : after;
+    await memory.write(known);
+  }
+
+  async function remember(): Promise<void> {
+    if (isRemembered) return;
+    try {
+      const stored = await memory.read();
+      isRemembered = true;
+      known ??= stored;
+    } catch (error) {
+      log.warn({ reason: describe(error) }, 'what Home Assistant was told before cannot be read');
+    }
+  }
+
+  /** It is there anew: discovery at once, and the states when it has made its entities of it. */
+  function haBorn(): void {
+    if (birth !== undefined) {
+      birthAgain = true;
+      return;
+    }
+    announce(true);
+    birth = setTimeout(() => {
+      birth = undefined;
+      publisher.again((topic) => topic.startsWith(`${root}/`));
+      const isWanted = birthAgain;
+      birthAgain = false;
+      if (isWanted) haBorn();
+    }, afterBirthMs());
+    birth.unref();
+  }
+
+  function sweep(over: LiveSession, filter: string): void {
+    setTimeout(() => void over.unsubscribe([filter]).catch(() => undefined), sweepMs).unref();
+  }
+
+  return {
+    async open(over) {
+      commands.opened();
+      found = {};
+      if (told === undefined) return;
+      const filters = [`${told.prefix}/status`, topicOf(told.prefix, '+')];
+      try {
+        await over.subscribe(filters);
+      } catch (error) {
+        log.warn({ reason: describe(error) }, 'the broker lets siteward not listen to Home Assistant');
+      }
+    },
+    born(over) {
+      session = over;
+      commands.opened();
+      if (told !== undefined) sweep(over, topicOf(told.prefix, '+'));
+      announce(false);
+    },
+    close() {
+      session = undefined;
+      clearTimeout(birth);
+      birth = undefined;
+      birthAgain = false;
+    },
+    heard({ topic, payload, retain }) {
+      if (told === undefined || !topic.startsWith(`${told.prefix}/`)) return false;
+      if (topic === `${told.prefix}/status`) {
+        // A retained birth says nothing of now, and siteward has just said everything.
+        if (!retain && payload.toString() === 'online' && session !== undefined) haBorn();
+        return true;
+      }
+      const id = topic.slice(told.prefix.length + '/device/'.length, -'/config'.length);
+      if (!retain || topic !== topicOf(told.prefix, id) || payload.length === 0) return true;
+      const said = readDiscovery(slug, id, Buffer.from(payload));
+      if (said !== undefined) ghosts(said);
+      return true;
+    },
+    take: commands.take,
+    copies: (view, partition) => (told === undefined ? [] : partitionCopies(view, partition)),
+    change(next) {
+      if (next === plan) return;
+      plan = next;
+      if (session !== undefined) announce(false);
+    },
+    event(event) {
+      const copy = told === undefined ? undefined : haEvent(event);
+      if (copy === undefined) return;
+      publisher.send({ topic: `${root}/event/ha`, payload: JSON.stringify(copy), qos: 1, retain: false });
+    },
+  };
+
+  /** An earlier run, whose memory is lost, has announced this. */
+  function ghosts(said: Told): void {
+    found = union(found, said);
+    if (session !== undefined) announce(false);
+  }
+}
