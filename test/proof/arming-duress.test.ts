@@ -183,12 +183,16 @@ describe.each(['mosquitto', 'embedded'] as const)('a disarm under duress over %s
 });
 
 /** A while in which nothing happens, or somebody presses the button: what the LAN hears, and what grows. */
-async function aWhile(site: Rig, press: number | undefined) {
+async function aWhile(site: Rig, press: number | undefined, by: 'button' | 'call' = 'button') {
   const { lan } = site;
   const at = { state: 'disarmed', isOpen: false };
   const before = await settled(site, at);
   const [from, shown] = [lan.heard.length, await site.status()];
-  if (press !== undefined) await pressButton(site, press);
+  if (press !== undefined && by === 'button') await pressButton(site, press);
+  if (press !== undefined && by === 'call') {
+    expect(await lan.command('panic', { kind: 'silent', partition: 'p1' })).toMatchObject({ outcome: 'done' });
+    expect(silentIn(site)).toBe(press);
+  }
   const after = await settled(site, at);
   const heard = lan.heard.slice(from).filter(({ topic }) => !timely.includes(topic) && !topic.startsWith('reply/'));
   const steady = ({ parts, partitions, troubles, outbox, hints }: Status) => ({
@@ -215,5 +219,22 @@ describe('a silent hold-up alone', () => {
     expect(await aWhile(site, 1)).toEqual(quiet);
     expect(quiet).toMatchObject({ heard: [], isSameStatus: true });
     expect(silentIn(site)).toBe(1);
+  });
+});
+
+describe.each(['mosquitto', 'embedded'] as const)('a silent call for help over %s', (broker) => {
+  it('moves nothing that anybody can see but its answer, stands in no log line, and is on disk', {
+    timeout: 240_000,
+  }, async () => {
+    const site = await startRig({ broker, cloud: false, partitions, sections });
+    rig = site;
+    await site.lan.publish('zigbee2mqtt/window', '{"contact":true}');
+    await site.lan.shows('zone/1/state', 'OFF');
+    await aWhile(site, undefined);
+    const quiet = await aWhile(site, undefined);
+    const logged = site.daemon.stdout.length;
+    expect(await aWhile(site, 1, 'call')).toEqual(quiet);
+    expect(quiet).toMatchObject({ heard: [], isSameStatus: true });
+    expect(site.daemon.stdout.slice(logged)).toEqual([]);
   });
 });

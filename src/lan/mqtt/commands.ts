@@ -12,7 +12,7 @@ import { answer } from './query.ts';
 import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
-import { type Facts, limits } from './state.ts';
+import { type Facts, infoOf, limits } from './state.ts';
 import type { Role } from './table.ts';
 
 /** Who published a message, where that can be known: only the embedded broker tells. */
@@ -122,13 +122,23 @@ export function createCommands(options: CommandsOptions): Commands {
   async function execute(
     parsed: ParsedCommand,
     target: Target,
-    { client, isProven }: { readonly client: string; readonly isProven: boolean },
+    {
+      client,
+      isProven,
+      role,
+    }: { readonly client: string; readonly isProven: boolean; readonly role: Role | undefined },
   ): Promise<void> {
     if (parsed.verb === 'query') {
       const data = await answer(parsed.body, site, options.facts());
       if (data === undefined) return refuse(target, 'query', { code: 'NOT_CONFIGURED' });
       counted.inc({ verb: 'query', result: 'done' });
       return send(target, { outcome: 'done', data: { ...data }, final: true });
+    }
+    if (parsed.verb === 'ping') {
+      counted.inc({ verb: 'ping', result: 'done' });
+      const { boot_id, epoch } = infoOf(site.view(), options.facts());
+      const data = { boot_id, epoch, ...(role !== undefined && { role }) };
+      return send(target, { outcome: 'done', data, final: true });
     }
     if (parsed.verb === 'verify') {
       const given = givenAnswer(parsed, { client, isProven });
@@ -223,7 +233,7 @@ export function createCommands(options: CommandsOptions): Commands {
       const isProven = message.sender?.proven === true;
       const client = clientOf(message.sender);
       enqueue({ client: address.claimed, verb, coded }, target, () =>
-        execute(parsed.command, target, { client, isProven }),
+        execute(parsed.command, target, { client, isProven, role: message.sender?.role }),
       );
     },
   };
@@ -235,9 +245,12 @@ interface Lane {
   readonly waiting: { coded: number; plain: number };
 }
 
-/** Valid, and its code will be looked at: a query has none, whatever it carries. */
+/** They change nothing, and take no code. */
+const asking: readonly string[] = ['query', 'ping'];
+
+/** Valid, and its code will be looked at: what only asks has none, whatever it carries. */
 const isCoded = (parsed: Parsed): boolean =>
-  parsed.kind === 'command' && parsed.command.verb !== 'query' && parsed.command.code !== undefined;
+  parsed.kind === 'command' && !asking.includes(parsed.command.verb) && parsed.command.code !== undefined;
 
 const effective: readonly string[] = ['done', 'already'];
 

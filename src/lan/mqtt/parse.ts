@@ -10,10 +10,14 @@ import {
   clearMemoryBody,
   type DisarmBody,
   disarmBody,
+  type PingBody,
   type PostponeBody,
+  pingBody,
   postponeBody,
   type QueryBody,
   queryBody,
+  type SilenceBody,
+  silenceBody,
   type TestBody,
   testBody,
   type VerifyBody,
@@ -42,6 +46,8 @@ type Verbs = {
   test: TestBody;
   postpone: PostponeBody;
   query: QueryBody;
+  ping: PingBody;
+  silence: SilenceBody;
   verify: VerifyBody;
 };
 export type ParsedCommand = {
@@ -78,6 +84,8 @@ const schemas = {
   test: testBody,
   postpone: postponeBody,
   query: queryBody,
+  ping: pingBody,
+  silence: silenceBody,
   verify: verifyBody,
 } as const satisfies Record<string, z.ZodType>;
 

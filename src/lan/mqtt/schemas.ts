@@ -116,6 +116,13 @@ export const testBody = z.strictObject({
 });
 export type TestBody = z.infer<typeof testBody>;
 
+export const silenceBody = z.strictObject({ ...commandBase, partition });
+export type SilenceBody = z.infer<typeof silenceBody>;
+
+/** Says whether siteward is there, and to whom. */
+export const pingBody = z.strictObject({ ...commandBase });
+export type PingBody = z.infer<typeof pingBody>;
+
 /** Calls for help. Beside `id` and `kind` nothing that is wrong in it keeps it from being taken. */
 export const panicBody = z.strictObject({
   ...commandBase,

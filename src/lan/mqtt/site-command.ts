@@ -1,7 +1,7 @@
 import type { CodeCheck, Command } from '#site/model/index.ts';
 import type { ParsedCommand } from './parse.ts';
 
-type Parsed = Exclude<ParsedCommand, { verb: 'query' | 'verify' }>;
+type Parsed = Exclude<ParsedCommand, { verb: 'query' | 'ping' | 'verify' }>;
 type Body<V extends Parsed['verb']> = Extract<Parsed, { verb: V }>['body'];
 
 /** A command of the LAN as the gate takes it. `on: false` is another verb there, so that the audit log says which. */

@@ -195,7 +195,7 @@ export function infoTopic(view: SiteView, facts: Facts): TopicState {
 
 /** `links.at` is the heartbeat: consumers treat an info older than 15 minutes as stale. */
 export function infoOf(view: SiteView, facts: Facts): Info {
-  const verbs = ['bypass', 'clear_memory', 'test', 'postpone', 'panic', 'query'];
+  const verbs = ['silence', 'bypass', 'clear_memory', 'test', 'postpone', 'panic', 'ping', 'query'];
   const arms = ['arm_away', 'arm_home', 'arm_night', 'arm_vacation', 'arm_custom', 'disarm'];
   return {
     api: 1,
@@ -204,7 +204,7 @@ export function infoOf(view: SiteView, facts: Facts): Info {
     epoch: view.epoch,
     clock: view.clock,
     security_type: view.plan.securityType,
-    caps: view.plan.securityType === 4 ? ['panic', 'query'] : [...arms, ...verbs],
+    caps: view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs],
     limits: { ...limits },
     links: { at: isoTime(view.at), cloud: word(facts.cloudUp) },
   };

@@ -133,6 +133,12 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'keypad', 'guard', 'local'],
   },
+  cmdSilence: {
+    topic: 'cmd/silence',
+    payload: { json: schemas.silenceBody },
+    ...command,
+    write: ['siteward', 'keypad', 'guard', 'local'],
+  },
   cmdClearMemory: {
     topic: 'cmd/clear_memory',
     payload: { json: schemas.clearMemoryBody },
@@ -157,6 +163,7 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'keypad', 'technician', 'local'],
   },
+  cmdPing: { topic: 'cmd/ping', payload: { json: schemas.pingBody }, ...command, write: askers },
   cmdVerify: {
     topic: 'cmd/verify',
     payload: { json: schemas.verifyBody },

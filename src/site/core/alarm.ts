@@ -54,6 +54,8 @@ export function raise(work: Work, alarm: Alarm): void {
   const silent = alarm.silent === true;
   const past = alarm.past === true;
   const incident = past ? nextIncident(work, partition) : incidentOf(work, partition, silent);
+  if (!silent && !past && partition !== undefined && periodOf(work.state, partition).silenced === true)
+    setPeriod(work, partition, { silenced: undefined });
   if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number, past);
   if (partition !== undefined && !silent && !past) noteBurglary(work, partition, alarm);
   const key = past ? `past:${zone?.number ?? ''}` : sourceKey(kind, zone?.number, camera);

@@ -11,6 +11,7 @@ import { endCalled } from './panic.ts';
 import { arm, disarm } from './partition.ts';
 import { postponeArming } from './postponing.ts';
 import { leaveOut } from './ready.ts';
+import { silenceCommand } from './silence.ts';
 import { after, setTimer } from './timers.ts';
 import { isArmed } from './transition.ts';
 import type { Done, Failure, InFlight } from './types.ts';
@@ -78,6 +79,8 @@ function serve(work: Work, command: Command, targets: readonly PartitionPlan[]):
     case 'bypass':
     case 'unbypass':
       return bypassCommand(work, command);
+    case 'silence':
+      return silenceCommand(work, command, targets);
     case 'clear_memory':
       return clearMemoryCommand(work, command, targets);
     case 'test':
@@ -152,15 +155,7 @@ function putOff(work: Work, command: Command): void {
   answer(work, command, { bodyHash: command.bodyHash, result: told });
 }
 
-function finish(
-  work: Work,
-  command: Command,
-  outcome: Done & {
-    readonly failure?: Failure | undefined;
-    readonly undone?: readonly Undone[];
-    readonly leftOut?: readonly ZoneNumber[];
-  },
-): void {
+function finish(work: Work, command: Command, outcome: Done & { readonly leftOut?: readonly ZoneNumber[] }): void {
   if (outcome.failure !== undefined) work.rules.add('C9');
   const { tests, leftOut = [] } = outcome;
   const result = {

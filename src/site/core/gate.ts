@@ -27,6 +27,7 @@ const life = {
   postpone: { defaultMs: 60_000, maxMs: 120_000 },
   verify: { defaultMs: 60_000, maxMs: 120_000 },
   security_type: { defaultMs: 60_000, maxMs: 120_000 },
+  silence: { defaultMs: 60_000, maxMs: 120_000 },
   bypass: { defaultMs: 60_000, maxMs: 60_000 },
   unbypass: { defaultMs: 60_000, maxMs: 60_000 },
   clear_memory: { defaultMs: 60_000, maxMs: 120_000 },

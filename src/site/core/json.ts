@@ -117,6 +117,7 @@ const period = z.strictObject({
   crossing: optional(record(deadline)),
   entry: optional(z.literal(true)),
   first: optional(z.strictObject({ zone: text, at: deadline, confirmed: flag })),
+  silenced: optional(z.literal(true)),
   called: optional(z.strictObject({ kind: text, since: number })),
   exit: optional(z.strictObject({ opened: z.int().nonnegative(), restarted: flag })),
 });

@@ -54,6 +54,8 @@ export interface PeriodState {
   readonly entry?: true;
   /** The first alarm of a sequential confirmation. */
   readonly first?: { readonly zone: ZoneNumber; readonly at: Deadline; readonly confirmed: boolean };
+  /** Its sound was ended; the next alarm sounds again. */
+  readonly silenced?: true;
   /** A call for help by fire or for a doctor: it shows until the next opening, since nobody tells its end. */
   readonly called?: { readonly kind: string; readonly since: number };
   /** How often an exit door opened during the exit delay, and whether that began anew. */

@@ -56,6 +56,7 @@ export function transition(work: Work, id: PartitionId, to: Transition): void {
   if (to.state !== 'arming') clearTimer(work, 'exit', id);
   if (to.state !== 'pending') clearTimer(work, 'entry', id);
   if (to.state !== 'disarmed') endTest(work, id, { source: to.source, actor: to.changedBy, detail: 'arming' });
+  if (periodOf(work.state, id).silenced === true) setPeriod(work, id, { silenced: undefined });
   followPeriod(work, before, to);
   work.effects.push({
     kind: 'transition',

@@ -122,6 +122,9 @@ export interface Done {
   readonly changed: boolean;
   /** Walk tests that it ended. */
   readonly tests?: readonly WalkTestResult[];
+  /** Of a command that is done where it can be: where it is not, and why first. */
+  readonly failure?: Failure | undefined;
+  readonly undone?: readonly Undone[];
 }
 
 export interface GivenCommand {
@@ -294,6 +297,8 @@ export type Effect =
   | { readonly kind: 'timer.clear'; readonly timer: string }
   /** Protect: pictures for the event `ref`, taken at once. */
   | { readonly kind: 'capture'; readonly ref: number }
+  /** Protect: the sound of a burglary alarm ends. */
+  | { readonly kind: 'silence'; readonly partition: PartitionId }
   /** Command: goes to the panel after the commit of its `accepted` row. */
   | {
       readonly kind: 'panel';

@@ -70,6 +70,7 @@ export const commandVerbs = [
   'postpone',
   'verify',
   'security_type',
+  'silence',
   'bypass',
   'unbypass',
   'clear_memory',

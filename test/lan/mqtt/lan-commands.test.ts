@@ -98,6 +98,24 @@ for (const [name, startBroker, missing] of brokers) {
       ]);
     });
 
+    it('answers a ping, and hands on silence', async () => {
+      await on.start();
+      const watcher = await on.observe();
+      const { partition: _, ...ping } = on.body({ issued_at: '2020-01-01T00:00:00Z', code: '4827' });
+      await on.send(watcher, 'ping', ping);
+      const { data, outcome } = await on.final(watcher, ping.id);
+      const role = on.broker.kind === 'embedded' ? { role: 'local' } : {};
+      expect({ data, outcome }).toEqual({
+        outcome: 'done',
+        data: { boot_id: '3f2b6c1e-8a4d-4c55-9b1e-0d6f7a2c9e10', epoch: 1, ...role },
+      });
+      expect([on.site.submitted, on.site.checked]).toEqual([[], []]);
+      const quiet = on.body({ code: '4827' });
+      await on.send(watcher, 'silence', quiet);
+      await on.final(watcher, quiet.id);
+      expect(on.site.submitted).toMatchObject([{ verb: 'silence', partition: 'p1', code: 'ok', actor: 'user 3' }]);
+    });
+
     it('hands on a postponement without its code, and refuses one that is not of whole minutes', async () => {
       await on.start();
       const watcher = await on.observe();

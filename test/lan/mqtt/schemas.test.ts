@@ -13,6 +13,7 @@ const ours: Record<string, z.ZodType> = {
   arm: schemas.armBody,
   disarm: schemas.disarmBody,
   query: schemas.queryBody,
+  silence: schemas.silenceBody,
   reply: schemas.reply,
   partition_detail: schemas.partitionDetail,
   zone_detail: schemas.zoneDetail,
@@ -30,6 +31,7 @@ const full: Record<string, Record<string, unknown>> = {
     skip_exit_delay: false,
   },
   disarm: { id, issued_at: at, partition: 'all', code: '4827', expected: { state: [] } },
+  silence: { id, issued_at: at, partition: 'all', code: '4827', correlation: 'c' },
   query: { id, issued_at: at, what: 'history', limit: 20 },
   reply: {
     ...{ id: null, correlation: 'c', outcome: 'refused', partition: 'p1', state: 'disarmed', seq: 4, data: {} },

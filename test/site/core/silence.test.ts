@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { Command } from '#site/model/index.ts';
+import { armed, house, partition, type World, world, zone } from './world.ts';
+
+const silence = (site: World, more: Partial<Command> = {}) => site.command({ verb: 'silence', ...more });
+const silenced = (site: World) => site.last.flatMap((effect) => (effect.kind === 'silence' ? [effect.partition] : []));
+const burgled = () => {
+  const site = armed();
+  site.open('2');
+  return site;
+};
+
+describe('silence', () => {
+  it('ends the sound of a burglary, and nothing else of it; it is in the history and the audit log', () => {
+    const site = burgled();
+    const before = site.state.partitions;
+    expect(silence(site)).toMatchObject({ outcome: 'done', state: 'triggered' });
+    expect(silenced(site)).toEqual(['p1']);
+    expect(site.state.partitions).toBe(before);
+    expect(site.events()).toMatchObject([
+      { class: 'command', kind: 'silenced', partition: 'p1', actor: 'anna', toCloud: false },
+    ]);
+    const audits = site.last.flatMap((effect) => (effect.kind === 'audit' ? [effect.entry] : []));
+    expect(audits).toMatchObject([{ action: 'silence', outcome: 'done', actor_ref: 'anna' }]);
+    expect(silence(site)).toMatchObject({ outcome: 'already' });
+    expect(silenced(site)).toEqual([]);
+  });
+
+  it('is over with the next alarm', () => {
+    const site = burgled();
+    silence(site);
+    site.open('13');
+    expect(silence(site)).toMatchObject({ outcome: 'done' });
+    site.disarm();
+    site.arm({ skipExitDelay: true, bypass: ['2'] });
+    site.open('13', false);
+    site.open('13');
+    expect(silence(site)).toMatchObject({ outcome: 'done' });
+  });
+
+  it('takes what a disarm takes', () => {
+    const site = burgled();
+    expect(silence(site, { code: 'none' })).toMatchObject({ error: { code: 'CODE_REQUIRED' } });
+    expect(silence(site, { code: 'bad' })).toMatchObject({ error: { code: 'BAD_CODE' } });
+    expect(silence(site, { role: 'installer' })).toMatchObject({ error: { code: 'NOT_ALLOWED', field: 'code' } });
+    expect(silence(site, { partition: 'p9' })).toMatchObject({ error: { code: 'UNKNOWN_TARGET' } });
+    expect(silence(site, { expected: { state: ['disarmed'] } })).toMatchObject({ error: { code: 'CONFLICT' } });
+    expect(silence(site, { issuedAt: 0 })).toMatchObject({ outcome: 'expired' });
+    expect(silenced(site)).toEqual([]);
+  });
+
+  it('leaves a fire and a call for help alone (safety 1)', () => {
+    const site = armed();
+    site.open('10');
+    expect(silence(site)).toMatchObject({ outcome: 'refused', error: { code: 'NOT_ALLOWED', field: 'alarm' } });
+    const help = armed();
+    help.open('11');
+    expect(silence(help)).toMatchObject({ error: { code: 'NOT_ALLOWED', field: 'alarm' } });
+    expect(silence(armed())).toMatchObject({ outcome: 'already' });
+  });
+
+  it('says the truth of a panel, and of each partition where it is for all', () => {
+    const plan = house({
+      partitions: [
+        partition('p1'),
+        partition('p2', { authority: 'panel', panel: 'main' }),
+        partition('p3', { authority: 'external' }),
+      ],
+      zones: [...house().zones, zone('30', 'perimeter', { partitions: ['p2'] })],
+    });
+    const site = world(plan);
+    expect(silence(site, { partition: 'p2' })).toMatchObject({ error: { code: 'NOT_ALLOWED', field: 'profile' } });
+    expect(silence(site, { partition: 'p3' })).toMatchObject({ error: { code: 'NOT_CONTROLLED' } });
+    site.arm({ skipExitDelay: true });
+    site.open('2');
+    expect(silence(site, { partition: 'all' })).toMatchObject({
+      outcome: 'failed',
+      undone: [{ partition: 'p2', code: 'NOT_ALLOWED', field: 'profile' }],
+    });
+    expect(silenced(site)).toEqual(['p1']);
+  });
+});
