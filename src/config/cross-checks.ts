@@ -16,6 +16,7 @@ import {
   unknownNames,
   views,
 } from './entries.ts';
+import { homeAssistantChecks } from './home-assistant-checks.ts';
 import { nearest } from './nearest.ts';
 import { nvrChecks } from './nvr-checks.ts';
 import type { Problem } from './problem.ts';
@@ -43,6 +44,7 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...panelWithoutPartition(document),
     ...scheduleChecks(document),
     ...verificationChecks(document),
+    ...homeAssistantChecks(document),
     ...supervisionChecks(document),
     ...dc09Checks(document),
   ];

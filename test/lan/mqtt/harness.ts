@@ -50,7 +50,7 @@ export interface TestBroker {
 export async function startEmbedded(users: Parameters<typeof createBroker>[0]['users'] = []): Promise<TestBroker> {
   const { log } = memoryLog();
   const listen = { host: '127.0.0.1', port: 0 };
-  const broker = createBroker({ slug, listen, users, log, metrics: new Registry() });
+  const broker = createBroker({ slug, listen, users, discovery: 'homeassistant', log, metrics: new Registry() });
   const signal = new AbortController().signal;
   await broker.start(signal);
   return {

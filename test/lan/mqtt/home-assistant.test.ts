@@ -4,8 +4,9 @@ import { haAttributes, haWords } from '../../../src/lan/mqtt/home-assistant-sche
 import { eventPayload } from '../../../src/lan/mqtt/schemas.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { Secret } from '../../../src/lib/secret.ts';
 import { bench, brokers, event } from './bench.ts';
-import { root, until } from './harness.ts';
+import { root, startEmbedded, until } from './harness.ts';
 import { type HomeAssistantClient, homeAssistant } from './home-assistant-client.ts';
 
 const told = { prefix: 'homeassistant', siteName: 'Head office', serial: 'sw-1', afterBirthMs: () => 50 };
@@ -352,3 +353,49 @@ for (const [name, startBroker, missing] of brokers) {
     });
   });
 }
+
+describe('the roles of Home Assistant on the embedded broker', () => {
+  const users = (['ha', 'ha-trusted'] as const).map((role) => ({
+    id: role,
+    role,
+    password: new Secret('pw-of-ha-12'),
+  }));
+  const on = bench(() => startEmbedded(users));
+  const clients: HomeAssistantClient[] = [];
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.stop();
+  });
+  const login = async (username: 'ha' | 'ha-trusted') => {
+    const client = await homeAssistant(on.broker.url, { username, password: 'pw-of-ha-12' });
+    clients.push(client);
+    return client;
+  };
+
+  async function words(disarmNeedsCode: boolean) {
+    const time = movable();
+    on.site.setPlan({ disarmNeedsCode });
+    await on.start({ homeAssistant: told, clock: time.clock });
+    time.forward(2000);
+    const [ha, trusted] = [await login('ha'), await login('ha-trusted')];
+    await until(
+      () => [ha, trusted].every(({ entities }) => entities.get('siteward_hq_p1')?.state),
+      'both see the site',
+    );
+    await ha.birth();
+    for (const client of [ha, trusted]) await client.send(`${root}/cmd/ha/p2`, 'DISARM');
+    return [ha, trusted];
+  }
+
+  it('let only the trusted one disarm by the bare word, where the site asks for no code', async () => {
+    const [ha] = await words(false);
+    await until(() => on.site.submitted.length === 1 && ha?.events.length === 1, 'one of them');
+    expect(on.site.submitted[0]).toMatchObject({ verb: 'disarm', client: 'ha-trusted', code: 'none' });
+    expect(ha?.events[0]).toMatchObject({ data: { error: { code: 'CODE_REQUIRED' } } });
+  });
+
+  it('let neither where it does', async () => {
+    const [ha] = await words(true);
+    await until(() => ha?.events.length === 2, 'both refusals');
+    expect(on.site.submitted).toEqual([]);
+  });
+});
