@@ -62,6 +62,9 @@ export interface Announcement {
   readonly gone: readonly string[];
 }
 
+/** At most so many are named, the last of them: of a Home Assistant that never comes nothing may pile up. */
+const vanishedCap = 500;
+
 /**
  * A component that is no more is named once by its platform alone, then left out. One that goes to another device is handed
  * over: `migrate_discovery` on the old topic, so that it keeps its name and place in Home Assistant.
@@ -72,7 +75,9 @@ export function announcement(told: Told, devices: readonly HaDevice[]): Announce
     devices.flatMap(({ id, config }) => Object.keys(config.components).map((key): [string, string] => [key, id])),
   );
   const once = Object.entries(told).flatMap(([id, components]) => {
-    const vanished = Object.entries(components).filter(([key]) => !homes.has(key));
+    const vanished = Object.entries(components)
+      .filter(([key]) => !homes.has(key))
+      .slice(-vanishedCap);
     const isMoved = Object.keys(components).some((key) => homes.has(key) && homes.get(key) !== id);
     const device = wanted.get(id);
     // The whole device goes: that clears its topic, and needs no word for each of its components.

@@ -81,6 +81,10 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   let asked: { force: boolean } | undefined;
   let birth: NodeJS.Timeout | undefined;
   let birthAgain = false;
+  /** It is known to be on the broker, so that what is said is heard: its birth was, and its will was not. */
+  let isThere = false;
+  /** Under which prefix its birth is listened for. */
+  let listening: string | undefined;
 
   const topicOf = (prefix: string, id: string) => `${prefix}/device/${id}/config`;
   const commands = createHaCommands({
@@ -135,6 +139,8 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     const over = session;
     const prefix = told?.prefix ?? known?.prefix;
     if (over === undefined || prefix === undefined) return;
+    await listen(over, prefix);
+    if (session !== over) return;
     const isSame = known?.prefix === prefix && known.slug === slug;
     // Ids or topics are others now: nothing of the old can be handed over, so it goes before the new comes.
     if (known !== undefined && !isSame) {
@@ -145,7 +151,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     const wanted = devices();
     publish(prefix, wanted, announcement(before, wanted), force);
     const after = { prefix, slug, devices: toldOf(wanted) };
-    // What was said may be lost with the connection: until then what was there stays known, and is taken back again.
+    // What is taken back stays known until Home Assistant must have heard it, and is taken back again at its birth.
     const mine = { ...after, devices: union(before, after.devices) };
     known = mine;
     await memory.write(mine);
@@ -165,7 +171,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
 
   async function confirm(over: LiveSession, mine: Announced, after: Announced): Promise<void> {
     await publisher.drained();
-    if (session !== over || known !== mine) return;
+    if (session !== over || known !== mine || !isThere) return;
     known = told === undefined ? undefined : after;
     await memory.write(known);
   }
@@ -188,6 +194,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
       return;
     }
     announce(true);
+    if (told === undefined) return;
     birth = setTimeout(() => {
       birth = undefined;
       publisher.again((topic) => topic.startsWith(`${root}/`));
@@ -198,6 +205,16 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     birth.unref();
   }
 
+  async function listen(over: LiveSession, prefix: string, more: readonly string[] = []): Promise<void> {
+    if (listening === prefix) return;
+    listening = prefix;
+    try {
+      await over.subscribe([`${prefix}/status`, ...more]);
+    } catch (error) {
+      log.warn({ reason: describe(error) }, 'the broker does not let siteward listen to Home Assistant');
+    }
+  }
+
   function sweep(over: LiveSession, filter: string): void {
     setTimeout(() => void over.unsubscribe([filter]).catch(() => undefined), sweepMs).unref();
   }
@@ -206,13 +223,9 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     async open(over) {
       commands.opened();
       found = {};
-      if (told === undefined) return;
-      const filters = [`${told.prefix}/status`, topicOf(told.prefix, '+')];
-      try {
-        await over.subscribe(filters);
-      } catch (error) {
-        log.warn({ reason: describe(error) }, 'the broker lets siteward not listen to Home Assistant');
-      }
+      isThere = false;
+      listening = undefined;
+      if (told !== undefined) await listen(over, told.prefix, [topicOf(told.prefix, '+')]);
     },
     born(over) {
       session = over;
@@ -222,17 +235,20 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     },
     close() {
       session = undefined;
+      isThere = false;
       clearTimeout(birth);
       birth = undefined;
       birthAgain = false;
     },
     heard({ topic, payload, retain }) {
-      if (told === undefined || !topic.startsWith(`${told.prefix}/`)) return false;
-      if (topic === `${told.prefix}/status`) {
-        // A retained birth says nothing of now, and siteward has just said everything.
-        if (!retain && payload.toString() === 'online' && session !== undefined) haBorn();
+      if (listening === undefined || !topic.startsWith(`${listening}/`)) return false;
+      if (topic === `${listening}/status`) {
+        isThere = payload.toString() === 'online';
+        // With a retained one it was there before, and siteward says everything anyhow.
+        if (isThere && !retain && session !== undefined) haBorn();
         return true;
       }
+      if (told === undefined) return true;
       const id = topic.slice(told.prefix.length + '/device/'.length, -'/config'.length);
       if (!retain || topic !== topicOf(told.prefix, id) || payload.length === 0) return true;
       const said = readDiscovery(slug, id, Buffer.from(payload));

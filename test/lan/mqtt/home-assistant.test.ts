@@ -268,6 +268,8 @@ for (const [name, startBroker, missing] of brokers) {
 
     it('loses what the site has lost: named once, then left out', async () => {
       const { ha } = await both();
+      await ha.birth();
+      await until(() => ha.configs.length === 2, 'it is there');
       const before = ha.configs.length;
       const { plan } = on.site.view();
       on.site.setPlan({ zones: plan.zones.slice(1), partitions: plan.partitions.slice(0, 1) });
@@ -301,6 +303,22 @@ for (const [name, startBroker, missing] of brokers) {
       await until(() => other.entities.has('siteward_hq_z3'), 'the rest');
     });
 
+    it('hears at its birth what was lost while it was away', async () => {
+      const { ha } = await both();
+      on.site.setPlan({ zones: on.site.view().plan.zones.slice(1) });
+      await until(() => known(ha, 'z1') === undefined, 'whoever is there hears it');
+      const other = await home();
+      await until(() => other.configs.length > 0, 'what is retained');
+      expect(other.configs[0]?.text).not.toContain('"z1"');
+      other.configs.length = 0;
+      await other.birth();
+      await until(() => other.configs.length === 2, 'once more');
+      expect(JSON.parse(other.configs[0]?.text ?? '').components.z1).toEqual({ platform: 'binary_sensor' });
+      await other.birth();
+      await until(() => other.configs.length === 3, 'and never again');
+      expect(other.configs.slice(1).some(({ text }) => text.includes('"z1"'))).toBe(false);
+    });
+
     it('loses what only the broker remembers', async () => {
       const { ha } = await both();
       await on.stop();
@@ -325,6 +343,11 @@ for (const [name, startBroker, missing] of brokers) {
       await on.stop();
       await on.start({ memory: kept });
       await until(() => ha.entities.size === 0, 'nothing is left');
+      expect(kept.kept.size).toBeGreaterThan(0);
+      // One that was away is told when it comes.
+      const before = ha.configs.length;
+      await ha.birth();
+      await until(() => ha.configs.length > before && ha.configs.at(-1)?.text === '', 'it is told again');
       await until(() => kept.kept.size === 0, 'the memory is empty');
       const late = await on.observe({}, ['homeassistant/#', `${root}/partition/+/+`]);
       await until(() => late.texts('partition/p1/state').length > 0, 'the state');
