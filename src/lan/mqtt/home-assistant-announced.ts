@@ -11,12 +11,15 @@ export interface Announced {
   readonly prefix: string;
   readonly slug: string;
   readonly devices: Told;
+  /** Topics under another prefix, or of the site under another id, that are still to be cleared. */
+  readonly old: readonly string[];
 }
 
 const announced = z.strictObject({
   prefix: z.string(),
   slug: z.string(),
   devices: z.record(z.string(), z.record(z.string(), z.string())),
+  old: z.array(z.string()),
 });
 
 export function readAnnounced(text: string): Announced | undefined {
@@ -39,6 +42,18 @@ export const union = (one: Told, other: Told): Told => ({
   ...one,
   ...Object.fromEntries(Object.entries(other).map(([id, components]) => [id, { ...one[id], ...components }])),
 });
+
+export const topicOf = (prefix: string, id: string): string => `${prefix}/device/${id}/config`;
+
+/** The last of them; a site has one prefix and one id for years. */
+const oldCap = 200;
+
+/** Ids or topics are others now: nothing of the old can be handed over, so its topics are cleared. */
+export function oldTopics(known: Announced | undefined, prefix: string, slug: string): readonly string[] {
+  if (known === undefined) return [];
+  if (known.prefix === prefix && known.slug === slug) return known.old;
+  return [...known.old, ...Object.keys(known.devices).map((id) => topicOf(known.prefix, id))].slice(-oldCap);
+}
 
 const discovered = z.object({ components: z.record(z.string(), z.object({ platform: z.string() })) });
 

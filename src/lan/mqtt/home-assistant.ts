@@ -10,9 +10,11 @@ import {
   type Announced,
   type Announcement,
   announcement,
+  oldTopics,
   readDiscovery,
   type Told,
   toldOf,
+  topicOf,
   union,
 } from './home-assistant-announced.ts';
 import { createHaCommands, type HaRefusal } from './home-assistant-commands.ts';
@@ -86,7 +88,6 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   /** Under which prefix its birth is listened for. */
   let listening: string | undefined;
 
-  const topicOf = (prefix: string, id: string) => `${prefix}/device/${id}/config`;
   const commands = createHaCommands({
     plan: () => plan,
     take: options.take,
@@ -142,17 +143,16 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
     await listen(over, prefix);
     if (session !== over) return;
     const isSame = known?.prefix === prefix && known.slug === slug;
-    // Ids or topics are others now: nothing of the old can be handed over, so it goes before the new comes.
-    if (known !== undefined && !isSame) {
-      for (const id of Object.keys(known.devices)) publisher.retract(topicOf(known.prefix, id));
-    }
     const before = union(isSame ? (known?.devices ?? {}) : {}, found);
     found = {};
     const wanted = devices();
+    const topics = new Set(wanted.map(({ id }) => topicOf(prefix, id)));
+    const old = oldTopics(known, prefix, slug).filter((topic) => !topics.has(topic));
+    for (const topic of old) publisher.retract(topic);
     publish(prefix, wanted, announcement(before, wanted), force);
-    const after = { prefix, slug, devices: toldOf(wanted) };
+    const after = { prefix, slug, devices: toldOf(wanted), old: [] };
     // What is taken back stays known until Home Assistant must have heard it, and is taken back again at its birth.
-    const mine = { ...after, devices: union(before, after.devices) };
+    const mine = { ...after, devices: union(before, after.devices), old };
     known = mine;
     await memory.write(mine);
     void confirm(over, mine, after);

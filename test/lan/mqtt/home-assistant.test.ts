@@ -355,6 +355,23 @@ for (const [name, startBroker, missing] of brokers) {
       expect(topics().filter((topic) => /homeassistant|\/ha/.test(topic))).toEqual([]);
     });
 
+    it('loses the site under its old id, also where it comes back only later', async () => {
+      const kept = memory();
+      const { ha } = await both({ memory: kept });
+      await until(() => kept.kept.size > 0, 'the memory');
+      await on.stop();
+      const empties = () => ha.configs.filter(({ topic, text }) => topic === config && text === '').length;
+      await on.start({ homeAssistant: told, memory: kept, slug: 'hq-2' });
+      await until(
+        () => ha.entities.has('siteward_hq-2_p1') && !ha.entities.has('siteward_hq_p1'),
+        'the new for the old',
+      );
+      const before = empties();
+      await ha.birth();
+      await until(() => empties() > before, 'it is told again');
+      await until(() => !JSON.stringify([...kept.kept]).includes('siteward_hq/'), 'and that is the end of it');
+    });
+
     it('finds it anew under another prefix, and loses it under the old', async () => {
       const kept = memory();
       const { ha } = await both({ memory: kept });
