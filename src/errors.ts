@@ -15,6 +15,8 @@ export const errorCodes = {
   camera_refused: 'This is not done with the camera as things are; the message says why and what to do.',
   camera_unknown: 'The configuration has no camera or recorder of this id.',
   camera_unreachable: 'No connection to the camera. Check power, cable and address.',
+  certificate_failed:
+    'No certificate could be made; the message says why. It takes the command openssl (apt-get install openssl) and a clock that is set.',
   cloud_bad_answer:
     'The cloud answered with something siteward cannot read; often a captive portal or proxy on the line.',
   cloud_forbidden:
@@ -44,6 +46,8 @@ export const errorCodes = {
   media_gone: 'A picture or clip is not on this box any more, or an export has ended; the message says which.',
   media_tool_missing: 'Clips, and pictures from streams, need ffmpeg, which is not installed: apt-get install ffmpeg.',
   media_unknown: 'No event of this number announced pictures or clips.',
+  mqtt_client_unknown: 'There is no MQTT client of this id; "siteward mqtt show" lists them.',
+  mqtt_refused: 'This is not done with the MQTT broker as things are; the message says why and what to do.',
   mqtt_unauthorized: 'The MQTT broker does not accept the user name and password. Correct them in the configuration.',
   mqtt_unreachable: 'No connection to the MQTT broker. Check address, port and credentials.',
   no_terminal: 'There is no terminal to ask for a code on. Say --code-stdin.',

@@ -44,6 +44,8 @@ const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   last_owner: refused,
   media_gone: notFound,
   media_unknown: notFound,
+  mqtt_client_unknown: notFound,
+  mqtt_refused: refused,
   mqtt_unauthorized: unauthorized,
   mqtt_unreachable: unreachable,
   no_terminal: usage,

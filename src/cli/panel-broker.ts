@@ -78,7 +78,7 @@ function embedded({ mqtt, http }: Settings, given: ReturnType<typeof givenCreden
   if (given !== undefined) return { url, ...given, dial };
   if (isLoopback(host)) return { url };
   const client = mqtt.clients.find(({ role }) => role === 'bridge');
-  if (client !== undefined) return { url, username: client.id, password: client.password, dial };
+  if (client?.password !== undefined) return { url, username: client.id, password: client.password, dial };
   throw new SitewardError(
     'mqtt_unauthorized',
     `mqtt.listen goes beyond loopback, so its broker wants a name: add a client of role bridge under mqtt.clients, or set ${variables.username} and ${variables.password}`,

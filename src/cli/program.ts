@@ -8,6 +8,7 @@ import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
 import { exitCodes, exitOfError } from './exit-codes.ts';
 import { addMedia } from './media.ts';
+import { addMqtt } from './mqtt.ts';
 import { addOutbox } from './outbox.ts';
 import { addPanel } from './panel.ts';
 import { addReplay } from './replay-verbs.ts';
@@ -108,6 +109,7 @@ function buildProgram(done: (code: number) => void): Command {
   addAudit(program, { socket, done });
   addVerification(program, { socket, done });
   addReplay(program, { socket, done });
+  addMqtt(program, { done });
   addPanel(program, { done });
   addCamera(program, { socket, done });
   const sandbox = program

@@ -40,6 +40,7 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...crossZones(document),
     ...apartZones(document),
     ...rulesOfPanels(document),
+    ...panelsOfBridges(document),
     ...timezone(document),
     ...panelWithoutPartition(document),
     ...scheduleChecks(document),
@@ -48,6 +49,11 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...supervisionChecks(document),
     ...dc09Checks(document),
   ];
+}
+
+function panelsOfBridges(document: ConfigDocument): Problem[] {
+  const named = items(document, 'mqtt', 'clients').flatMap(({ path }) => items(document, ...path, 'panels'));
+  return unknownNames(document, named, 'panel', idsOf(document, 'panels'));
 }
 
 /** A zone number means one thing on the whole site: the station knows nothing but the number. */

@@ -54,6 +54,26 @@ export function changeEntry(text: string, section: string, index: number, change
   );
 }
 
+/** Changes members of a section that is no list, and need not be there yet. */
+export function changeSection(text: string, section: string, changes: Members): string {
+  return Object.entries(changes).reduce(
+    (before, [key, value]) =>
+      edited(before, {
+        splice: (document) =>
+          document.has(section)
+            ? spliceMember(document, before, [section], key, value)
+            : `${before === '' || before.endsWith('\n') ? before : before + lineEndOf(before)}${section}: ${flow({ [key]: value })}${lineEndOf(before)}`,
+        rewrite(document) {
+          if (value === undefined) document.deleteIn([section, key]);
+          else if (isMap(document.get(section, true))) document.setIn([section, key], document.createNode(value));
+          else document.set(section, document.createNode({ [key]: value }));
+        },
+        means: (all) => ({ ...all, [section]: withMember(all[section] ?? {}, key, value) }),
+      }),
+    text,
+  );
+}
+
 /** Takes the entry at `index` away, and the comments within it. Comments above it stay. */
 export function removeEntry(text: string, section: string, index: number): string {
   return edited(text, {
@@ -158,7 +178,7 @@ function withoutEmpty(text: string, pair: FoundPair): string | undefined {
 function spliceMember(
   document: Document,
   text: string,
-  path: readonly [string, number],
+  path: readonly (string | number)[],
   key: string,
   value: unknown,
 ): string | undefined {

@@ -1,6 +1,6 @@
 export { type InputZone, inputZones, type View, views } from './cameras.ts';
 export { parseConfig } from './document.ts';
-export { addEntry, changeEntry, type Members, removeEntry, shownEntry } from './edit.ts';
+export { addEntry, changeEntry, changeSection, type Members, removeEntry, shownEntry } from './edit.ts';
 export { removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';

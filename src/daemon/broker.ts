@@ -12,7 +12,7 @@ export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: R
   return createBroker({
     slug: slugOf(site.external_id),
     listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
-    users: mqtt.clients,
+    users: mqtt.clients.flatMap(({ id, role, password }) => (password === undefined ? [] : [{ id, role, password }])),
     discovery: mqtt.home_assistant?.prefix,
     log,
     metrics,

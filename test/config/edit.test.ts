@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { addEntry, changeEntry, removeEntry } from '../../src/config/edit.ts';
+import { addEntry, changeEntry, changeSection, removeEntry } from '../../src/config/edit.ts';
 
 const entry = {
   id: 'gate',
@@ -104,6 +104,27 @@ describe('changes members', () => {
     expect(changeEntry('cameras: [ { id: a } ] # x', 'cameras', 0, { zone: '01' })).toBe(
       'cameras: [ { id: a, zone: "01" } ] # x',
     );
+  });
+});
+
+describe('changes members of a section', () => {
+  const members = { broker: 'mqtts://127.0.0.1:8884', ca: '/x/ca.crt' };
+  test.each([
+    [
+      '# top\nmqtt:\n  # how\n  broker: embedded   # now\n\nlog: {}\n',
+      '# top\nmqtt:\n  # how\n  broker: mqtts://127.0.0.1:8884   # now\n  ca: /x/ca.crt\n\nlog: {}\n',
+    ],
+    [
+      'mqtt: { listen: 127.0.0.1:1883 } # x\n',
+      'mqtt: { listen: 127.0.0.1:1883, broker: mqtts://127.0.0.1:8884, ca: /x/ca.crt } # x\n',
+    ],
+    ['log: {}', 'log: {}\nmqtt: { broker: mqtts://127.0.0.1:8884, ca: /x/ca.crt }\n'],
+  ])('of %j and leaves the rest as it is', (before, after) => {
+    expect(changeSection(before, 'mqtt', members)).toBe(after);
+  });
+
+  test('that is empty so far', () => {
+    expect(parse(changeSection('mqtt:\nlog: {}\n', 'mqtt', members))).toEqual({ mqtt: members, log: {} });
   });
 });
 

@@ -8,6 +8,7 @@ export { type Explained, explainFrame } from './dc09-explain.ts';
 export { keyProblem } from './dc09-key.ts';
 export { dc09Profile } from './dc09-options.ts';
 export { type Draft, draftProfile } from './draft.ts';
+export { filtersOfPanel } from './filters.ts';
 export { fixedLevels, guessVars, type Vars } from './guess.ts';
 export type { PanelHint } from './hints.ts';
 export { shownOf } from './hold-up.ts';

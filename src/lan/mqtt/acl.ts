@@ -57,35 +57,68 @@ export interface AclClient {
   /** User name, which is also the client's name in `reply/<client>/...`. */
   readonly id: string;
   readonly role: Role;
-  /** For panel bridges: the filters of their own topics. */
-  readonly bridge?: { readonly read: readonly string[]; readonly write: readonly string[] };
+  /** Of a panel bridge: the topics of its own panels. Without it, every topic that is not siteward's. */
+  readonly panels?: PanelFilters | undefined;
+}
+
+/** The topics a panel's bridge tells on, and those it takes commands on. */
+export interface PanelFilters {
+  readonly tells: readonly string[];
+  readonly takes: readonly string[];
 }
 
 /**
- * The text of mosquitto's `acl_file` for these clients and siteward itself (user `siteward`). Anonymous clients get nothing. Throws
- * TypeError for an id that would break out of its line.
+ * The text of mosquitto's `acl_file` for these clients and siteward itself (user `siteward`), which speaks to `panels`. Anonymous
+ * clients get nothing. Throws TypeError for an id or filter that would reach further than it says.
  */
-export function mosquittoAcl(root: string, clients: readonly AclClient[], discovery?: string): string {
-  const blocks = [`user siteward\ntopic readwrite #`];
-  for (const client of clients) {
-    if (!/^[A-Za-z0-9_-]{1,64}$/.test(client.id) || client.id === 'siteward') {
-      throw new TypeError('a client id is 1 to 64 letters, digits, _ or -, and not "siteward"');
-    }
-    if (!roles.includes(client.role)) throw new TypeError('unknown role');
-    const lines = [
-      ...filtersOf(root, client.role, client.id, 'read').map((filter) => `topic read ${filter}`),
-      ...discoveryFilters(discovery, client.role, 'read').map((filter) => `topic read ${filter}`),
-      ...filtersOf(root, client.role, client.id, 'write').map((filter) => `topic write ${filter}`),
-      ...discoveryFilters(discovery, client.role, 'write').map((filter) => `topic write ${filter}`),
-      ...foreign(client.bridge?.read).map((filter) => `topic read ${filter}`),
-      ...foreign(client.bridge?.write).map((filter) => `topic write ${filter}`),
-    ];
-    blocks.push([`user ${client.id}`, ...lines].join('\n'));
-  }
+export function mosquittoAcl(
+  root: string,
+  clients: readonly AclClient[],
+  { panels, discovery }: { readonly panels?: PanelFilters; readonly discovery?: string | undefined } = {},
+): string {
+  const own = panels ?? { tells: [], takes: [] };
+  // While it is not known what a bridge says, siteward listens to all of it ("siteward panel learn").
+  const learns = clients.some((client) => client.role === 'bridge' && client.panels === undefined);
+  const blocks = [
+    block(ownUser, {
+      // Its own topics whole: it answers unknown verbs, clears retained commands and what an earlier configuration left.
+      read: [`${root}/#`, ...discoveryFilters(discovery, 'siteward', 'read'), ...(learns ? ['#'] : foreign(own.tells))],
+      write: [`${root}/#`, ...discoveryFilters(discovery, 'siteward', 'write'), ...foreign(own.takes)],
+    }),
+    ...clients.map((client) => clientBlock(root, client, discovery)),
+  ];
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** A bridge's filters must leave siteward's topics alone, wildcards included. */
+const ownUser = 'siteward';
+
+function clientBlock(root: string, { id, role, panels }: AclClient, discovery: string | undefined): string {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(id) || id === ownUser) {
+    throw new TypeError('a client id is 1 to 64 letters, digits, _ or -, and not "siteward"');
+  }
+  if (!roles.includes(role) || role === 'siteward') throw new TypeError('not the role of a client');
+  // A denial comes before every right in mosquitto.
+  if (role === 'bridge' && panels === undefined) return `user ${id}\ntopic deny siteward/#\ntopic readwrite #`;
+  return block(id, {
+    read: [
+      ...filtersOf(root, role, id, 'read'),
+      ...discoveryFilters(discovery, role, 'read'),
+      ...foreign(role === 'bridge' ? panels?.takes : undefined),
+    ],
+    write: [
+      ...filtersOf(root, role, id, 'write'),
+      ...discoveryFilters(discovery, role, 'write'),
+      ...foreign(role === 'bridge' ? panels?.tells : undefined),
+    ],
+  });
+}
+
+function block(user: string, { read, write }: { read: readonly string[]; write: readonly string[] }): string {
+  const lines = [...read.map((filter) => `topic read ${filter}`), ...write.map((filter) => `topic write ${filter}`)];
+  return [`user ${user}`, ...new Set(lines)].join('\n');
+}
+
+/** A panel's filters must leave siteward's topics alone, wildcards included. */
 function foreign(filters: readonly string[] = []): readonly string[] {
   for (const filter of filters) {
     if (/[\r\n]/.test(filter) || overlaps(filter, 'siteward/#')) {

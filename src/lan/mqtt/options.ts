@@ -1,9 +1,12 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { secretRef } from '#lib/secret-ref.ts';
 import { roles } from './table.ts';
 
 /** Roles a configuration may give: neither siteward's own nor that of whoever has no name. */
 const clientRole = z.enum(roles).exclude(['siteward', 'local']);
+
+const hostName = /^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?){0,8}$/;
 
 /** The `mqtt:` part of the configuration. */
 export const mqttOptions = z
@@ -22,6 +25,11 @@ export const mqttOptions = z
     username: z.string().min(1).max(64).optional().describe('User name at an external broker'),
     password: secretRef.optional().describe('Where the password for an external broker lies'),
     ca: z.string().min(1).optional().describe('File with the certificate authority of an mqtts:// broker, PEM'),
+    names: z
+      .array(z.string().refine((name) => isIP(name) > 0 || hostName.test(name), 'must be a host name or an IP address'))
+      .max(16)
+      .default([])
+      .describe('What clients call this machine, besides its own name and addresses; its certificate stands for them'),
     clients: z
       .array(
         z.strictObject({
@@ -31,13 +39,20 @@ export const mqttOptions = z
             .refine((id) => id !== 'siteward', '"siteward" is the name of the daemon itself')
             .describe('User name of the client; its replies arrive under reply/<id>/'),
           role: clientRole.describe('What the client may see and do'),
-          password: secretRef.describe('Where the password of the client lies'),
+          password: secretRef
+            .optional()
+            .describe('Where the password of the client lies; mosquitto may have one that siteward does not know'),
+          panels: z
+            .array(z.string().min(1).max(64))
+            .min(1)
+            .optional()
+            .describe('For the role bridge: its panels, whose topics alone it gets from mosquitto'),
         }),
       )
       .max(64)
       .default([])
       .refine((list) => new Set(list.map((client) => client.id)).size === list.length, 'must not name a client twice')
-      .describe('Clients of the embedded broker'),
+      .describe('Clients of the embedded broker, and of mosquitto by "siteward mqtt provision"'),
     home_assistant: z
       .strictObject({
         prefix: z
@@ -49,5 +64,22 @@ export const mqttOptions = z
       })
       .optional()
       .describe('Home Assistant finds this site by itself; {} is enough. Without this key it sees nothing'),
+  })
+  .superRefine(({ broker, clients }, context) => {
+    for (const [index, { role, password, panels }] of clients.entries()) {
+      if (broker === 'embedded' && password === undefined)
+        context.addIssue({
+          code: 'custom',
+          path: ['clients', index],
+          message:
+            'needs a password at the embedded broker; for mosquitto, write "broker: mqtts://127.0.0.1:8884" and run "siteward mqtt provision"',
+        });
+      if (panels !== undefined && role !== 'bridge')
+        context.addIssue({
+          code: 'custom',
+          path: ['clients', index, 'panels'],
+          message: 'is for the role bridge only',
+        });
+    }
   })
   .describe('The LAN message bus');

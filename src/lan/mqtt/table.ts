@@ -163,7 +163,13 @@ export const topicTable = {
     ...command,
     write: ['siteward', 'keypad', 'technician', 'local'],
   },
-  cmdPing: { topic: 'cmd/ping', payload: { json: schemas.pingBody }, ...command, write: askers },
+  cmdPing: {
+    topic: 'cmd/ping',
+    payload: { json: schemas.pingBody },
+    ...command,
+    // The platform hands on requests and may do nothing else.
+    write: askers.filter((role) => role !== 'platform'),
+  },
   cmdVerify: {
     topic: 'cmd/verify',
     payload: { json: schemas.verifyBody },

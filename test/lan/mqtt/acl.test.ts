@@ -3,9 +3,10 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessOf, mosquittoAcl } from '../../../src/lan/mqtt/acl.ts';
-import { type Role, roles } from '../../../src/lan/mqtt/table.ts';
+import { roles } from '../../../src/lan/mqtt/table.ts';
 import { matches, overlaps } from '../../../src/lan/mqtt/topics.ts';
 import { mosquittoPath, root, startMosquitto, type TestBroker, until, watch } from './harness.ts';
+import { expand, readable, topics, writable } from './rights.ts';
 
 describe('topic filters', () => {
   it.each([
@@ -26,61 +27,6 @@ describe('topic filters', () => {
     expect(overlaps('a/+', 'a/b/+')).toBe(false);
   });
 });
-
-const topics = [
-  'status',
-  'zone/1/state',
-  'outbox',
-  'event/alarm',
-  'event/arming',
-  'reply/me/1',
-  'reply/you/1',
-  'cmd/arm',
-]
-  .concat(['cmd/bypass', 'cmd/clear_memory', 'cmd/test', 'cmd/postpone'])
-  .concat(['cmd/query', 'log/audit', 'in/verification', 'verification/v1', 'cmd/verify'])
-  .concat(['partition/p1/ha', 'event/ha', 'cmd/ha/p1', 'cmd/ha/snapshot/yard', 'cmd/ha/audio/play'])
-  .map((topic) => `${root}/${topic}`)
-  .concat([
-    'homeassistant/status',
-    'homeassistant/device/siteward_hq/config',
-    'paradox/states/x',
-    'siteward/1/other/status',
-    'siteward/2/x',
-    '$SYS/broker/version',
-  ]);
-
-const discovery = ['homeassistant/status', 'homeassistant/device/siteward_hq/config'];
-
-/** By hand, not from the table: what each role may read and write of the topics above. */
-const readable: Partial<Record<Role, string>> = {
-  viewer: 'status zone/1/state',
-  keypad: 'status zone/1/state event/arming reply/me/1',
-  ha: `status zone/1/state outbox reply/me/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')}`,
-  'ha-trusted': `status zone/1/state outbox reply/me/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')}`,
-  guard: 'status zone/1/state event/alarm event/arming event/ha reply/me/1 verification/v1',
-  audio: 'reply/me/1',
-  bridge: `! ${discovery.join(' ')} paradox/states/x`,
-  technician: 'status zone/1/state outbox reply/me/1 verification/v1',
-  platform: 'reply/me/1',
-  auditor: '',
-  local: `status zone/1/state outbox event/alarm event/arming reply/me/1 reply/you/1 verification/v1 partition/p1/ha event/ha ! ${discovery.join(' ')} paradox/states/x`,
-};
-const writable: Partial<Record<Role, string>> = {
-  keypad: 'cmd/arm cmd/clear_memory cmd/postpone cmd/query',
-  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query',
-  guard: 'cmd/verify',
-  ha: 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! homeassistant/status',
-  'ha-trusted': 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! homeassistant/status',
-  platform: 'in/verification',
-  bridge: `! ${discovery.join(' ')} paradox/states/x`,
-  local: `cmd/arm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play ! ${discovery.join(' ')} paradox/states/x`,
-};
-const expand = (text = '') => {
-  const [ours = '', others = ''] = text.split('!');
-  const words = (part: string) => part.split(' ').filter((word) => word !== '');
-  return [...words(ours).map((topic) => `${root}/${topic}`), ...words(others)];
-};
 
 describe('the roles', () => {
   const others = roles.filter((role) => role !== 'siteward');
@@ -126,7 +72,7 @@ describe('the ACL file of mosquitto', () => {
     expect(() => mosquittoAcl(root, [{ id: 'a\ntopic #', role: 'viewer' }])).toThrow(TypeError);
     expect(() => mosquittoAcl(root, [{ id: 'siteward', role: 'viewer' }])).toThrow(TypeError);
     for (const filter of ['#', '+/1/hq/cmd/arm', `${root}/cmd/arm`, 'x\nuser siteward']) {
-      expect(() => mosquittoAcl(root, [{ id: 'b', role: 'bridge', bridge: { read: [filter], write: [] } }])).toThrow();
+      expect(() => mosquittoAcl(root, [{ id: 'b', role: 'bridge', panels: { tells: [], takes: [filter] } }])).toThrow();
     }
   });
 });
@@ -138,13 +84,13 @@ describe.skipIf(mosquittoPath === undefined || !passwd)('a real mosquitto with t
     { id: 'kp1', role: 'keypad' },
     { id: 'tablet', role: 'viewer' },
     { id: 'relay', role: 'platform' },
-    { id: 'paradox', role: 'bridge', bridge: { read: ['paradox/control/#'], write: ['paradox/states/#'] } },
+    { id: 'paradox', role: 'bridge', panels: { tells: ['paradox/states/#'], takes: ['paradox/control/#'] } },
   ] as const;
   const login = (username: string) => ({ username, password: 'pw-of-everyone', clientId: `test-${username}` });
 
   beforeAll(async () => {
     const extra = (folder: string) => {
-      writeFileSync(join(folder, 'acl'), mosquittoAcl(root, clients), { mode: 0o600 });
+      writeFileSync(join(folder, 'acl'), mosquittoAcl(root, clients, { panels: clients[3].panels }), { mode: 0o600 });
       writeFileSync(join(folder, 'passwd'), '', { mode: 0o600 });
       for (const id of ['siteward', ...clients.map((client) => client.id)]) {
         execFileSync('/usr/bin/mosquitto_passwd', ['-b', join(folder, 'passwd'), id, 'pw-of-everyone'], {

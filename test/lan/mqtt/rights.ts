@@ -1,0 +1,67 @@
+import type { Role } from '../../../src/lan/mqtt/table.ts';
+import { root } from './harness.ts';
+
+/**
+ * Who may read and write what, by hand from section 5 of the MQTT notes and not from the table, so that a mistake in the table
+ * shows. A new row of the table needs its topic here (`acl-matrix.test.ts`).
+ */
+
+const words = (text: string) => text.split(/\s+/).filter((word) => word !== '');
+
+/** Below the root. What a viewer sees; `full` is what stands on it. */
+const viewer = `status info problem partition/p1/state partition/p1/detail partition/p1/availability
+  zone/1/state zone/1/detail zone/1/availability camera/yard/availability`;
+const full = `${viewer} link/cloud link/panel/main link/nvr/lobby trouble outbox camera/yard/meta verification/v1`;
+const haCopies = 'partition/p1/ha partition/p1/ha_attributes event/ha';
+const haCommands = 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play';
+
+const discovery = ['homeassistant/status', 'homeassistant/device/siteward_hq/config'];
+/** Not siteward's: what a panel's bridge tells and takes, and another site. */
+export const panelTopics = ['paradox/states/zones/Front/open', 'paradox/control/partitions/Area_1'];
+
+export const topics: readonly string[] = [
+  ...words(`${full} ${haCopies} ${haCommands}`),
+  ...words('event/alarm event/arming event/trouble reply/me/1 reply/me/door/7 reply/you/1 in/verification log/audit'),
+  ...words(
+    'cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping',
+  ),
+]
+  .map((topic) => `${root}/${topic}`)
+  .concat(discovery, panelTopics)
+  .concat(['siteward/1/other/status', 'siteward/1/other/cmd/arm', 'siteward/2/x', '$SYS/broker/version']);
+
+const own = 'reply/me/1 reply/me/door/7';
+/** Names behind the mark are not below the root. */
+export const readable: Partial<Record<Role, string>> = {
+  viewer,
+  keypad: `${viewer} event/arming ${own}`,
+  ha: `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
+  'ha-trusted': `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
+  guard: `${viewer} verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
+  audio: own,
+  bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  technician: `${full} ${own}`,
+  platform: own,
+  auditor: '',
+  local: `${full} ${haCopies} event/alarm event/arming event/trouble ${own} reply/you/1 ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+};
+export const writable: Partial<Record<Role, string>> = {
+  keypad: 'cmd/arm cmd/disarm cmd/clear_memory cmd/postpone cmd/query cmd/panic cmd/silence cmd/ping',
+  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query cmd/ping',
+  audio: 'cmd/ping',
+  guard: 'cmd/verify cmd/panic cmd/silence cmd/ping',
+  ha: `${haCommands} cmd/ping ! homeassistant/status`,
+  'ha-trusted': `${haCommands} cmd/ping ! homeassistant/status`,
+  platform: 'in/verification',
+  bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+};
+
+/** The topics of such a text, whole. */
+export function expand(text = ''): readonly string[] {
+  const [ours = '', others = ''] = text.split('!');
+  return [...words(ours).map((topic) => `${root}/${topic}`), ...words(others)];
+}
+
+/** Those of `topics` that the text names. */
+export const among = (text = ''): readonly string[] => topics.filter((topic) => expand(text).includes(topic));
