@@ -59,7 +59,6 @@ describe.skipIf(!hasStrace)('a disk that fails (needs strace)', () => {
   it.each([
     { fault: 'a sync fails a while', calls: sync, error: 'error=EIO:when=60..75', heals: true },
     { fault: 'a sync fails for good', calls: sync, error: 'error=EIO:when=60+', heals: false },
-    { fault: 'there is no space a while', calls: 'pwrite64', error: 'error=ENOSPC:when=200..230', heals: true },
     { fault: 'writes fail a while', calls: 'pwrite64', error: 'error=EIO:when=200..230', heals: true },
     { fault: 'writes fail for good', calls: 'pwrite64', error: 'error=EIO:when=200+', heals: false },
   ])('keeps every promise and no event twice when $fault', async ({ calls, error, heals }) => {
@@ -70,6 +69,24 @@ describe.skipIf(!hasStrace)('a disk that fails (needs strace)', () => {
     const promises = await recovered(dir, writers);
     expect(promises.events.size).toBeGreaterThan(10);
     expect(brokenIn(dir, promises)).toEqual(whole);
+    expect(promises.twice).toEqual([]);
+  });
+
+  // Whether room can be made depends on which write of the store's is the last that fails.
+  it.each([
+    ...['200..230', '203..226'].map((when) => ({ when, failing: 3 })),
+    // Each is refused alone: what makes room for it succeeds, and nobody is told of a failure.
+    { when: '400..600+40', failing: 0 },
+  ])('lets only counted, delivered history go while there is no space, writes $when', async ({ when, failing }) => {
+    const dir = join(temporaryDir(), 'state');
+    const writers = write(dir, inject('pwrite64', `error=ENOSPC:when=${when}`));
+    await failed(writers, failing);
+    if (failing === 0) await eventually('history that goes', () => writers.said.find(({ what }) => what === 'gone'));
+    // All refusals lie before these, and who was told of its delivery has said so.
+    await writers.promised(writers.promises + 300);
+    const promises = await recovered(dir, writers);
+    expect(promises.events.size).toBeGreaterThan(10);
+    onlyHistoryWent(dir, promises);
     expect(promises.twice).toEqual([]);
   });
 
@@ -114,6 +131,16 @@ describe.skipIf(!isRoot)('a small disk that is full (needs root)', () => {
     expect(promises.twice).toEqual([]);
   });
 });
+
+/** What waits is all there; an event goes with its verdict, and each that went is in the store's count. */
+function onlyHistoryWent(dir: string, promises: Promises): void {
+  const delivered = new Set(promises.settled.map(({ seq }) => seq));
+  const { events, settled, ...others } = brokenIn(dir, promises);
+  expect(events.filter((seq) => !delivered.has(seq))).toEqual([]);
+  expect(new Set(settled)).toEqual(new Set(events));
+  expect(promises.gone).toBe(events.length);
+  expect({ ...others, events: [], settled: [] }).toEqual(whole);
+}
 
 /** Every promised event that is not there was delivered (history gives way), or is counted in a gap record around it. */
 function accounted(dir: string, promises: Promises): void {

@@ -13,6 +13,8 @@ export interface Promises {
   /** Numbers or ids that were given twice. */
   readonly twice: readonly string[];
   readonly failures: number;
+  /** Delivered events that the store has counted as gone, over all lives. */
+  readonly gone: number;
   /** `heard`: how many of them came before the cut. What was said later promises nothing, but its number was given. */
   add(said: readonly Said[], heard?: number): void;
 }
@@ -25,6 +27,7 @@ export function createPromises(): Promises {
   const twice: string[] = [];
   const numbers = new Set<number>();
   let failures = 0;
+  let gone = 0;
 
   function give(said: Said & { what: 'event' }, isPromised: boolean): void {
     if (numbers.has(said.seq) || ids.has(said.eventId)) twice.push(`${said.seq} ${said.eventId}`);
@@ -38,10 +41,14 @@ export function createPromises(): Promises {
     get failures() {
       return failures;
     },
+    get gone() {
+      return gone;
+    },
     add(all, heard = all.length) {
+      gone += all.findLast((said) => said.what === 'gone')?.history ?? 0;
       for (const [at, said] of all.entries()) {
         if (said.what === 'failed') failures += 1;
-        else if (said.what === 'open') continue;
+        else if (said.what === 'open' || said.what === 'gone') continue;
         else if (said.what === 'event') give(said, at < heard);
         else if (at >= heard) continue;
         else if (said.what === 'settled') settled.push(said);

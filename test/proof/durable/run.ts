@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Said } from './said.ts';
 
+const promisesNothing: ReadonlySet<Said['what']> = new Set(['open', 'failed', 'gone']);
+
 /** `writers.ts` as a process. */
 export interface Writers {
   /** Of the writers themselves, also under another program; undefined before the store is open. */
@@ -42,7 +44,7 @@ export function startWriters(command: readonly string[]): Writers {
     if (!line.endsWith('}')) return;
     const one = JSON.parse(line) as Said;
     said.push(one);
-    if (one.what !== 'open' && one.what !== 'failed') promises += 1;
+    if (!promisesNothing.has(one.what)) promises += 1;
     for (const look of looks) look();
   });
   return {

@@ -1,7 +1,9 @@
-/** A line of `writers.ts`: all but `open` and `failed` promise that it is on disk. */
+/** A line of `writers.ts`: all but `open`, `failed` and `gone` promise that it is on disk. */
 export type Said =
   | { readonly what: 'open'; readonly pid: number }
   | { readonly what: 'failed'; readonly why: string }
+  /** How many delivered events the store has counted as gone so far, in this life. */
+  | { readonly what: 'gone'; readonly history: number }
   | {
       readonly what: 'event';
       readonly lane: 'alarm' | 'activity';

@@ -20,7 +20,8 @@ const [dir = '', pauseMs = '5', bodyLength = '300'] = process.argv.slice(2);
 /** Written at once, so that no promise is left behind in this process. */
 const say = (said: Said): void => void writeSync(1, `${JSON.stringify(said)}\n`);
 const log = pino({ level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-const store = openStore({ dir, clock: systemClock(), log, metrics: new Registry() });
+const metrics = new Registry();
+const store = openStore({ dir, clock: systemClock(), log, metrics });
 await store.start(new AbortController().signal);
 const spool = createSpool({
   ...{ dir: join(dir, 'spool'), budgetBytes: 64 * 1024 ** 2 },
@@ -35,12 +36,22 @@ say({ what: 'open', pid: process.pid });
 async function confirmed(work: () => Promise<void>): Promise<void> {
   for (;;) {
     try {
-      return await work();
+      await work();
+      return await sayGone();
     } catch (error) {
       say({ what: 'failed', why: String(error).slice(0, 120) });
       await pause(50);
     }
   }
+}
+
+let gone = 0;
+async function sayGone(): Promise<void> {
+  const counted = await metrics.getSingleMetric('siteward_store_trimmed_total')?.get();
+  const history = counted?.values.find(({ labels }) => labels.what === 'history')?.value ?? 0;
+  if (history <= gone) return;
+  gone = history;
+  say({ what: 'gone', history });
 }
 
 function numbered(lane: 'alarm' | 'activity', kinds: readonly MediaItem['kind'][]) {
