@@ -5,8 +5,7 @@ import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type CameraPlan, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
-import type { House } from './house.ts';
-import { viewOf } from './site-port.ts';
+import { type House, viewOf } from './house.ts';
 
 /** The cameras as the control socket shows them. */
 export function camerasPort({
@@ -20,11 +19,7 @@ export function camerasPort({
   wall: () => number;
   note: Note;
 }): CamerasPort {
-  const camera = (id: string): CameraPlan => {
-    const found = viewOf(house).plan.cameras.find((one) => one.id === id);
-    if (found === undefined) throw unknown(id);
-    return found;
-  };
+  const camera = (id: string) => cameraOf(house, id);
 
   /** Which device a camera, channel or recorder is at: it has the session, the messages, the certificate. */
   const deviceOf = (id: string): string => {
@@ -76,19 +71,7 @@ export function camerasPort({
       };
     },
 
-    async snapshot(id, signal) {
-      const plan = camera(id);
-      const forbidden = noPicture(viewOf(house), plan);
-      const said = (reason?: ErrorCode) => void note(auditNotes.picture(id, reason));
-      if (forbidden !== undefined) {
-        said('camera_refused');
-        throw refused(forbidden);
-      }
-      said();
-      const { bytes } = await part(house.streams).snapshot(id, signal);
-      house.lastPictures?.set(id, wall());
-      return bytes;
-    },
+    snapshot: (id, signal) => takePicture({ house, wall, note }, id, { signal }),
 
     async certificate(id) {
       const { configured, stream, ...known } = await part(house.cameras).certificate(deviceOf(id));
@@ -109,6 +92,31 @@ export function camerasPort({
       return { trusted: device, fingerprint };
     },
   };
+}
+
+function cameraOf(house: House, id: string): CameraPlan {
+  const found = viewOf(house).plan.cameras.find((one) => one.id === id);
+  if (found === undefined) throw unknown(id);
+  return found;
+}
+
+/** A picture asked for by hand; `client` is who asked on the LAN. It is noted, also where none may be taken. */
+export async function takePicture(
+  { house, wall, note }: { readonly house: House; readonly wall: () => number; readonly note: Note },
+  id: string,
+  { signal, client }: { readonly signal: AbortSignal; readonly client?: string },
+): Promise<Uint8Array> {
+  const plan = cameraOf(house, id);
+  const forbidden = noPicture(viewOf(house), plan);
+  const said = (reason?: ErrorCode) => void note(auditNotes.picture(id, reason, client));
+  if (forbidden !== undefined) {
+    said('camera_refused');
+    throw refused(forbidden);
+  }
+  said();
+  const { bytes } = await part(house.streams).snapshot(id, signal);
+  house.lastPictures?.set(id, wall());
+  return bytes;
 }
 
 /** The core keeps the reason a link went down for; what the session says by now is what to look at. */

@@ -3,10 +3,12 @@ import type { AnswerSender } from '#cloud/verification/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels, Receiver } from '#devices/panels/index.ts';
+import { SitewardError } from '#errors.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { BoundedMap } from '#lib/bounded.ts';
 import type { Controller } from '#site/controller.ts';
 import type { LossReport } from '#site/loss-report.ts';
+import type { SiteView } from '#site/model/index.ts';
 import type { Store } from '#site/store/index.ts';
 import type { Users } from '#site/users/index.ts';
 import type { Verifications } from '#site/verification/index.ts';
@@ -32,4 +34,9 @@ export interface House {
   /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
   readonly lastPictures?: BoundedMap<string, number>;
   cloudUp?: boolean | undefined;
+}
+
+export function viewOf(house: House): SiteView {
+  if (house.controller === undefined) throw new SitewardError('stopped', 'the controller is not running');
+  return house.controller.view();
 }

@@ -16,14 +16,14 @@ import { camerasPort, isSilent, withReasons } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
-import type { House } from './house.ts';
+import { type House, viewOf } from './house.ts';
 import { inputsPort } from './inputs-port.ts';
 import { mediaPort } from './media-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { outboxPort, storeOf } from './outbox-port.ts';
 import { schedulesPort } from './schedules-port.ts';
 import { securityTypePort } from './security-type-port.ts';
-import { viewOf } from './site-port.ts';
+
 import type { PartReport } from './slots.ts';
 import { usersPort } from './users-port.ts';
 import { verificationsPort } from './verification.ts';

@@ -1,18 +1,38 @@
+import type { Logger } from 'pino';
+import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { SitePort } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { SiteView } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { never } from '#lib/wait.ts';
+import { noteIn } from './audit-wiring.ts';
+import { takePicture } from './cameras-port.ts';
+import type { ClockQualityWatch } from './clock-quality.ts';
+import { dispatcher } from './dispatch.ts';
+import { type House, viewOf } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { verificationsPort } from './verification.ts';
 
 /** The site as the MQTT room sees it. */
-export function sitePort(options: { house: House; count: OutboxCount; clock: Clock }): SitePort {
+export function sitePort(options: {
+  house: House;
+  count: OutboxCount;
+  clock: Clock;
+  settings: () => Settings;
+  quality: ClockQualityWatch;
+  log: Logger;
+}): SitePort {
   const { house, count, clock } = options;
+  const note = noteIn(house);
+  const wall = () => clock.wall();
   return {
     view: () => viewOf(house),
     submit: (command, reply) => house.controller?.submit(command, reply),
     panic: (call, reply) => house.controller?.panic(call, reply),
+    snapshot: (camera, client) => takePicture({ house, wall, note }, camera, { signal: never(), client }),
+    /** As the configuration says now. */
+    get dispatch() {
+      return dispatcher({ ...options, note });
+    },
     async checkCode(code) {
       if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
       return house.codes.check(code);
@@ -32,9 +52,4 @@ export function sitePort(options: { house: House; count: OutboxCount; clock: Clo
     },
     cloudLink: () => (house.cloudUp === true ? 'online' : 'offline'),
   };
-}
-
-export function viewOf(house: House): SiteView {
-  if (house.controller === undefined) throw new SitewardError('stopped', 'the controller is not running');
-  return house.controller.view();
 }

@@ -253,7 +253,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         createLanMqtt({
           connect: brokerConnect(next, house.broker),
           slug: slugOf(next.site.external_id),
-          site: sitePort({ house, count, clock }),
+          site: sitePort({ house, count, clock, settings, quality, log: part('dispatch') }),
           version,
           onLink: brokerTrouble(async (signals) => emit(signals)),
           bootId: clock.bootId,

@@ -79,9 +79,19 @@ export const auditNotes = {
     after: `${count} of ${seqs.slice(0, named).join(' ')}${seqs.length > named ? ' ...' : ''}`,
   }),
 
-  /** A picture was asked for by hand; `reason` is the code of the error where none may be taken (safety 11). */
-  picture: (camera: string, reason?: string): AuditDraft => ({
-    ...local,
+  /** A client of the LAN asked the service to send somebody. */
+  dispatch: (kind: string, client: string, outcome: string): AuditDraft => ({
+    kind: 'command',
+    source: 'lan',
+    client_id: client,
+    target: 'site',
+    action: `dispatch_${kind}`,
+    outcome,
+  }),
+
+  /** A picture was asked for by hand, on this machine or by a client of the LAN; `reason` is the code of the error where none may be taken (safety 11). */
+  picture: (camera: string, reason?: string, client?: string): AuditDraft => ({
+    ...(client === undefined ? local : { source: 'lan', client_id: client }),
     kind: reason === undefined ? 'command' : 'refusal',
     target: `camera ${camera}`,
     action: 'snapshot',

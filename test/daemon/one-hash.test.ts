@@ -115,9 +115,16 @@ function doorsOf(house: House, clock: ManualClock): Site['doors'] {
       port.commands.give({ ...given(code), ...body } as CommandBody, AbortSignal.timeout(20_000));
   const replies = new Map<string, (text: string) => void>();
   const commands = createCommands({
-    ...{ root, site: sitePort({ house, count, clock }), clock, log: quiet, metrics: new Registry() },
+    ...{
+      root,
+      site: sitePort({ house, count, clock, settings: () => settings, quality: {} as ClockQualityWatch, log: quiet }),
+      clock,
+      log: quiet,
+      metrics: new Registry(),
+    },
     facts: () => ({ version: '0', bootId: clock.bootId, cloudUp: false }),
     publish: (topic, text) => replies.get(topic)?.(text),
+    publishImage: async () => true,
     clear: () => undefined,
     refused: () => undefined,
   });

@@ -1,7 +1,10 @@
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
+import type { Settings } from '#config/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import type { OutboxStats, Store } from '#site/store/index.ts';
+import type { ClockQualityWatch } from '../../src/daemon/clock-quality.ts';
 import { outboxCount } from '../../src/daemon/outbox-count.ts';
 import { outboxMetrics } from '../../src/daemon/outbox-metrics.ts';
 import { sitePort } from '../../src/daemon/site-port.ts';
@@ -44,9 +47,10 @@ it('gives no gauge and no MQTT topic a zero while nothing can be counted', async
       return store;
     },
   };
+  const asked = { settings: () => ({}) as Settings, quality: {} as ClockQualityWatch, log: pino({ level: 'silent' }) };
   const count = outboxCount(house);
   outboxMetrics({ count, clock: { ...clock, wall: () => 100_000 }, metrics });
-  const port = sitePort({ house, count, clock: { ...clock, wall: () => 100_000 } });
+  const port = sitePort({ house, count, clock: { ...clock, wall: () => 100_000 }, ...asked });
   expect(await metrics.metrics()).toContain('siteward_outbox_oldest_age_seconds{lane="alarm"} 60');
   expect(await port.outbox()).toEqual({ depth: 3, oldestS: 60, dropped: 7 });
   store = undefined;

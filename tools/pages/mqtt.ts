@@ -57,16 +57,19 @@ const right = (role: Role, read: readonly Role[], write: readonly Role[]): strin
   `${read.includes(role) ? 'r' : ''}${write.includes(role) ? 'w' : ''}`;
 
 /** Codes kept for verbs of later versions. */
-const later: readonly ReplyCode[] = ['AUDIO_UNAVAILABLE', 'CAMERA_UNAVAILABLE', 'CLOUD_OFFLINE', 'NOT_ACTIVATED'];
+const later: readonly ReplyCode[] = ['NOT_ACTIVATED'];
 
 const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   ALREADY_ANSWERED: 'Somebody has answered `dispatch`; nothing takes that back.',
+  AUDIO_UNAVAILABLE: 'There is nothing that could play it.',
   BAD_CODE:
     'Nobody has this code, or the panel refused it. Three within a minute lock the client for 90 s; a good code between them does not clear the count.',
   BAD_JSON: 'The payload is not a JSON object.',
   BAD_REPLY_TOPIC:
     'The reply topic is not below `reply/<client>/`, or the client is another. The reply comes to the default topic.',
   BUSY: 'Of `panic`: it is not on disk yet; send it again under the same `id`. Otherwise: another command for this partition waits for the panel, or too many of this client, or too many codes, wait. Try again.',
+  CAMERA_UNAVAILABLE: 'The camera gave no picture. `siteward camera list` says why.',
+  CLOUD_OFFLINE: 'It did not leave this site, and is not kept for later.',
   CLOCK_DOUBTFUL: 'The clock of the bridge cannot be trusted, and this command depends on it.',
   CODE_REQUIRED:
     'Disarming, arming in a mode that protects less or with `bypass` or `force`, and arming while the state is `unknown`, needs a code.',

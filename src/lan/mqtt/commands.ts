@@ -9,6 +9,7 @@ import { givenAnswer, verifyReply } from './answering.ts';
 import { createPanics } from './panics.ts';
 import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
 import { answer } from './query.ts';
+import { createRequests, isRequest, type Request } from './requests.ts';
 import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
@@ -39,6 +40,8 @@ export interface CommandsOptions {
   readonly facts: () => Facts;
   /** Publishes one reply; `correlationData` belongs into its properties. `uncounted`: no metric tells of it. */
   readonly publish: (topic: string, payload: string, correlationData: Buffer | undefined, uncounted?: boolean) => void;
+  /** Resolves when the picture has left, or was dropped: false where there is no connection. */
+  readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
   /** Clears a retained command. */
   readonly clear: (verb: string) => void;
   /** A command ended without its effect: show the state again (rule C9). */
@@ -152,6 +155,7 @@ export function createCommands(options: CommandsOptions): Commands {
         site.verifications.answer(given, told).then(resolve, reject);
       });
     }
+    if (isRequest(parsed)) return serve(parsed, target, client);
     const check = await site.checkCode(parsed.code);
     counted.inc({ verb: parsed.verb, result: 'submitted' });
     site.submit(siteCommand(parsed, client, check), (result) => {
@@ -159,6 +163,23 @@ export function createCommands(options: CommandsOptions): Commands {
       if (result.final && result.partition !== undefined && !effective.includes(result.outcome)) {
         options.refused(result.partition);
       }
+    });
+  }
+
+  /** Judged by the site as to its age and its code, and then done beside the client's other commands. */
+  async function serve(parsed: Request, target: Target, client: string): Promise<void> {
+    const known = requests.known(client, parsed);
+    if (known !== undefined) return void known.then((final) => send(target, { ...final, final: true }));
+    const check = await site.checkCode(parsed.code);
+    counted.inc({ verb: parsed.verb, result: 'submitted' });
+    site.submit(siteCommand(parsed, client, check), (result) => {
+      const { partition: _, ...judged } = result;
+      if (result.error !== undefined) return send(target, replyOf(judged));
+      if (!result.final) return;
+      // Another under its id may have come while the code was looked at.
+      const again = requests.known(client, parsed);
+      if (again === undefined) send(target, { outcome: 'accepted', final: false });
+      void (again ?? requests.perform(client, parsed)).then((final) => send(target, { ...final, final: true }));
     });
   }
 
@@ -188,6 +209,11 @@ export function createCommands(options: CommandsOptions): Commands {
     lanes.set(client, lane);
   }
 
+  const requests = createRequests({
+    site,
+    publishImage: options.publishImage,
+    onFault: (verb, reason) => log.error({ verb, reason }, 'MQTT command failed inside'),
+  });
   const targetOf = (envelope: Envelope, { sender, correlationData, answer }: CommandMessage): Target => {
     const { topic } = addressOf(root, envelope, sender);
     return { ...envelope, topic, correlationData, answer };

@@ -5,6 +5,6 @@ export type { CommandSender } from './commands.ts';
 export type { HaOptions } from './home-assistant.ts';
 export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts';
 export { isPasswordOf, type Listeners, listenersIn, mosquittoConf, passwordHash, passwordsIn } from './mosquitto.ts';
-export type { SitePort } from './site-port.ts';
+export type { DispatchOutcome, DispatchRequest, SitePort } from './site-port.ts';
 export { withoutCode } from './stray-code.ts';
 export { type Role, roles, rootOf, siteSlug, type TopicSpec, topicTable } from './table.ts';

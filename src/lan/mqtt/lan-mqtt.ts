@@ -59,6 +59,7 @@ const infoEveryMs = 5 * 60_000;
 const outboxEveryMs = 10_000;
 /** How long retained topics of an earlier configuration are listened for after each connect. */
 const sweepMs = 3000;
+const imageLeavesMs = 5000;
 const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'];
 /** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
 const earlyCap = 64;
@@ -109,6 +110,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       if (verb !== 'panic') log.warn({ verb }, 'retained MQTT command refused and cleared');
       publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
     },
+    publishImage,
     refused: feed.repeat,
     clock,
     log,
@@ -126,6 +128,16 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     log,
     metrics,
   });
+  /** At most so long a picture keeps its place among those that may wait in memory. */
+  async function publishImage(camera: string, jpeg: Uint8Array): Promise<boolean> {
+    const topic = `${root}/camera/${camera}/image`;
+    if (!publisher.send({ topic, payload: Buffer.from(jpeg), qos: 0, retain: false })) return false;
+    const gaveUp = new AbortController();
+    await Promise.race([publisher.drained(), sleep(imageLeavesMs, gaveUp.signal).catch(() => undefined)]);
+    gaveUp.abort();
+    return true;
+  }
+
   /** What live clients were told last, by topic: bounded by the verifications that are open. */
   let pending = pendingIds(site.verifications.list());
 

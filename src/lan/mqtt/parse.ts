@@ -6,18 +6,26 @@ import {
   armBody,
   type BypassBody,
   bypassBody,
+  type CancelBody,
   type ClearMemoryBody,
+  cancelBody,
   clearMemoryBody,
   type DisarmBody,
+  type DispatchBody,
   disarmBody,
+  dispatchBody,
   type PingBody,
+  type PlayBody,
   type PostponeBody,
   pingBody,
+  playBody,
   postponeBody,
   type QueryBody,
   queryBody,
   type SilenceBody,
+  type SnapshotBody,
   silenceBody,
+  snapshotBody,
   type TestBody,
   testBody,
   type VerifyBody,
@@ -48,6 +56,10 @@ type Verbs = {
   query: QueryBody;
   ping: PingBody;
   silence: SilenceBody;
+  snapshot: SnapshotBody;
+  play: PlayBody;
+  cancel: CancelBody;
+  dispatch: DispatchBody;
   verify: VerifyBody;
 };
 export type ParsedCommand = {
@@ -86,6 +98,10 @@ const schemas = {
   query: queryBody,
   ping: pingBody,
   silence: silenceBody,
+  snapshot: snapshotBody,
+  play: playBody,
+  cancel: cancelBody,
+  dispatch: dispatchBody,
   verify: verifyBody,
 } as const satisfies Record<string, z.ZodType>;
 

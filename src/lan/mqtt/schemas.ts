@@ -7,6 +7,7 @@ import {
   authority,
   clockQuality,
   contactNumber,
+  dispatchKinds,
   eventClass,
   eventStatus,
   notArmedShown,
@@ -118,6 +119,46 @@ export type TestBody = z.infer<typeof testBody>;
 
 export const silenceBody = z.strictObject({ ...commandBase, partition });
 export type SilenceBody = z.infer<typeof silenceBody>;
+
+const whole = (least: number, most: number) =>
+  integer
+    .refine((value) => value >= least && value <= most, `must be ${least} to ${most}`)
+    .meta({ type: 'integer', minimum: least, maximum: most });
+
+export const snapshotBody = z.strictObject({
+  ...commandBase,
+  camera: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be the id of a camera'),
+  /** A wish: the picture comes as the camera gives it. */
+  width: whole(64, 3840).exactOptional(),
+  deliver: z.enum(['image_topic', 'reply', 'cloud']).exactOptional(),
+});
+export type SnapshotBody = z.infer<typeof snapshotBody>;
+
+const name = text(128)
+  .refine((value) => value.length > 0, 'must not be empty')
+  .meta({ minLength: 1 });
+export const playBody = z.strictObject({
+  ...commandBase,
+  audio_message_id: name,
+  volume: whole(0, 100).exactOptional(),
+  repeat: whole(1, 5).exactOptional(),
+  target_devices: z.array(z.string()).min(1).max(64).exactOptional(),
+  priority: z.enum(['normal', 'alarm']).exactOptional(),
+});
+export type PlayBody = z.infer<typeof playBody>;
+
+export const cancelBody = z.strictObject({ ...commandBase, playback_id: name });
+export type CancelBody = z.infer<typeof cancelBody>;
+
+/** Asks the service to send somebody; never kept for later. */
+export const dispatchBody = z.strictObject({
+  ...commandBase,
+  kind: z.enum(dispatchKinds),
+  partition: partition.exactOptional(),
+  event_id: text(64).exactOptional(),
+  note: text(280).exactOptional(),
+});
+export type DispatchBody = z.infer<typeof dispatchBody>;
 
 /** Says whether siteward is there, and to whom. */
 export const pingBody = z.strictObject({ ...commandBase });

@@ -31,6 +31,11 @@ function membersOf(parsed: Parsed): Pick<Command, 'verb' | 'partition'> & Partia
       return { verb: parsed.body.on ? 'bypass' : 'unbypass', ...bypassOf(parsed.body) };
     case 'test':
       return { verb: parsed.body.on ? 'test' : 'end_test', ...targetOf(parsed.body), ...testOf(parsed.body) };
+    case 'snapshot':
+    case 'play':
+    case 'cancel':
+    case 'dispatch':
+      return { verb: parsed.verb, partition: 'all' };
     case 'postpone': {
       const { schedule, minutes } = parsed.body;
       return { verb: 'postpone', partition: 'all', schedule, minutes };

@@ -1,3 +1,4 @@
+import { SitewardError } from '#errors.ts';
 import type {
   ArmingWord,
   Changes,
@@ -18,6 +19,8 @@ import type { SitePort } from './site-port.ts';
 export interface FakeSite extends SitePort {
   readonly submitted: Command[];
   readonly called: PanicCall[];
+  /** What each camera gives. */
+  pictures: Record<string, Uint8Array | Error>;
   /** What becomes of calls for help instead of `done`. */
   callFailure: CommandResult['error'];
   /** Texts given to `checkCode`. */
@@ -70,6 +73,7 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
   const site: FakeSite = {
     submitted: [],
     called: [],
+    pictures: {},
     callFailure: undefined,
     checked: [],
     history: [],
@@ -87,6 +91,12 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
       const error = site.callFailure;
       const outcome = error === undefined ? ('done' as const) : ('failed' as const);
       reply({ commandId: call.id, outcome, ...(error !== undefined && { error }), at, final: true });
+    },
+    async snapshot(camera) {
+      const picture = site.pictures[camera];
+      if (picture === undefined) throw new SitewardError('camera_unknown', 'no such camera');
+      if (picture instanceof Error) throw picture;
+      return picture;
     },
     async checkCode(code) {
       site.checked.push(code);

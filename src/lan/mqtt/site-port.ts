@@ -2,11 +2,29 @@ import type {
   CodeCheck,
   Command,
   CommandResult,
+  DispatchKind,
   PanicCall,
   SiteEvent,
   SiteView,
   VerificationsPort,
 } from '#site/model/index.ts';
+
+export interface DispatchRequest {
+  readonly id: string;
+  readonly kind: DispatchKind;
+  readonly client: string;
+  readonly partition?: string;
+  readonly eventId?: string;
+  readonly note?: string;
+}
+
+export type DispatchOutcome =
+  | { readonly kind: 'requested'; readonly dispatchId?: string }
+  /** It did not leave. */
+  | { readonly kind: 'offline' }
+  /** It left, and nobody knows what came of it. */
+  | { readonly kind: 'unknown' }
+  | { readonly kind: 'refused' };
 
 /** What this room needs of the site; `daemon.ts` fills it in. */
 export interface SitePort {
@@ -15,6 +33,13 @@ export interface SitePort {
   submit(command: Command, reply: (result: CommandResult) => void): void;
   /** A call for help. `reply` is called once: `done` when it is on disk, `failed` when it is not within 2 s. */
   panic(call: PanicCall, reply: (result: CommandResult) => void): void;
+  /**
+   * A picture as the camera gives it. Throws `camera_unknown`, `camera_refused` where none may be taken now (safety 11), and what else
+   * the camera's room throws.
+   */
+  snapshot(camera: string, client: string): Promise<Uint8Array>;
+  /** Asks the service to send somebody, now or not at all. Undefined where the service takes no such request. */
+  readonly dispatch?: ((request: DispatchRequest) => Promise<DispatchOutcome>) | undefined;
   /** Finds the user of a code. The code is not kept by either side. */
   checkCode(code: string | undefined): Promise<CodeCheck>;
   /** The newest events first, at most `limit`. */

@@ -195,7 +195,7 @@ export function infoTopic(view: SiteView, facts: Facts): TopicState {
 
 /** `links.at` is the heartbeat: consumers treat an info older than 15 minutes as stale. */
 export function infoOf(view: SiteView, facts: Facts): Info {
-  const verbs = ['silence', 'bypass', 'clear_memory', 'test', 'postpone', 'panic', 'ping', 'query'];
+  const verbs = ['silence', 'snapshot', 'bypass', 'clear_memory', 'test', 'postpone', 'panic', 'ping', 'query'];
   const arms = ['arm_away', 'arm_home', 'arm_night', 'arm_vacation', 'arm_custom', 'disarm'];
   return {
     api: 1,

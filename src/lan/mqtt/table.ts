@@ -90,6 +90,14 @@ export const topicTable = {
   outbox: { topic: 'outbox', payload: { json: schemas.outbox }, ...state, qos: 0, read: fullState },
   cameraAvailability: { topic: 'camera/{id}/availability', payload: availability, ...state, read: watchers },
   cameraMeta: { topic: 'camera/{id}/meta', payload: { json: schemas.cameraMeta }, ...state, read: fullState },
+  /** Not retained: who comes later need not see it (safety 11). */
+  cameraImage: {
+    topic: 'camera/{id}/image',
+    payload: { text: 'a JPEG of at most 512 KiB' },
+    ...live,
+    qos: 0,
+    read: [...fullState, 'guard'],
+  },
   verification: {
     topic: 'verification/{id}',
     payload: { json: schemas.verification },
@@ -169,6 +177,30 @@ export const topicTable = {
     ...command,
     // The platform hands on requests and may do nothing else.
     write: askers.filter((role) => role !== 'platform'),
+  },
+  cmdSnapshot: {
+    topic: 'cmd/snapshot',
+    payload: { json: schemas.snapshotBody },
+    ...command,
+    write: ['siteward', ...homeAssistant, 'guard', 'technician', 'local'],
+  },
+  cmdPlay: {
+    topic: 'cmd/play',
+    payload: { json: schemas.playBody },
+    ...command,
+    write: ['siteward', ...homeAssistant, 'guard', 'audio', 'technician', 'local'],
+  },
+  cmdCancel: {
+    topic: 'cmd/cancel',
+    payload: { json: schemas.cancelBody },
+    ...command,
+    write: ['siteward', ...homeAssistant, 'audio', 'local'],
+  },
+  cmdDispatch: {
+    topic: 'cmd/dispatch',
+    payload: { json: schemas.dispatchBody },
+    ...command,
+    write: ['siteward', 'guard', 'local'],
   },
   cmdVerify: {
     topic: 'cmd/verify',

@@ -3,7 +3,7 @@ import { auditAnswer } from './audit.ts';
 import { bypassCommand, bypassEvent } from './bypass.ts';
 import { callForHelp } from './duress.ts';
 import { answer, conclude, keep, seenOf, settle, undoneOf } from './flight.ts';
-import { admit, checkCode, checkRate, gate, isPerson, locked, refuse } from './gate.ts';
+import { admit, checkCode, checkRate, gate, isPerson, isRequest, locked, refuse } from './gate.ts';
 import { deviceUp } from './link.ts';
 import { noteGiven, outranks, overruled } from './meeting.ts';
 import { clearMemoryCommand } from './memory.ts';
@@ -63,6 +63,10 @@ function enter(work: Work, command: Command): void {
     heard(work, command);
     return;
   }
+  if (refused === undefined && isRequest(command)) {
+    pass(work, command);
+    return;
+  }
   const targets = refused ?? targetsOf(work, command);
   if ('code' in targets) finish(work, command, { changed: false, failure: targets });
   else if (command.verb === 'arm' || command.verb === 'disarm') perform(work, command, targets);
@@ -102,6 +106,11 @@ function heard(work: Work, command: Command): void {
   const result = conclude(work, command, { changed: true });
   keep(work, { id: command.id, bodyHash: command.bodyHash, at: work.at.wall, result });
   work.effects.push({ kind: 'reply', result, client: command.client });
+}
+
+/** The same of a request, which its room remembers by itself. */
+function pass(work: Work, command: Command): void {
+  work.effects.push({ kind: 'reply', result: conclude(work, command, { changed: true }), client: command.client });
 }
 
 /** Another command under an id that is taken: the answer to the first one stays. */

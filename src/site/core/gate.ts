@@ -27,6 +27,10 @@ const life = {
   postpone: { defaultMs: 60_000, maxMs: 120_000 },
   verify: { defaultMs: 60_000, maxMs: 120_000 },
   security_type: { defaultMs: 60_000, maxMs: 120_000 },
+  snapshot: { defaultMs: 60_000, maxMs: 120_000 },
+  play: { defaultMs: 60_000, maxMs: 120_000 },
+  cancel: { defaultMs: 60_000, maxMs: 120_000 },
+  dispatch: { defaultMs: 60_000, maxMs: 120_000 },
   silence: { defaultMs: 60_000, maxMs: 120_000 },
   bypass: { defaultMs: 60_000, maxMs: 60_000 },
   unbypass: { defaultMs: 60_000, maxMs: 60_000 },
@@ -45,8 +49,17 @@ export const refuse = (code: Failure['code'], more: Partial<Failure> = {}): Fail
 export function admit(work: Work, command: Command): Failure | undefined {
   // First, and not counted: what a line delivers late must not lock out who gave it (I1), and what comes from the
   // future is answered alike whatever its code, or it would tell a right one from a wrong one at no risk.
-  return checkAge(work, command) ?? checkCode(work, command) ?? checkRate(work, command);
+  return (
+    checkAge(work, command) ?? checkCode(work, command) ?? (isRequest(command) ? undefined : checkRate(work, command))
+  );
 }
+
+/**
+ * What another room does: pictures, sound, help from far. It needs no code and changes no arming, so that no lock for what was done to
+ * arming holds it; one that has a code is judged by it like any other.
+ */
+export const isRequest = ({ verb }: Command): boolean => requests.has(verb);
+const requests: ReadonlySet<Command['verb']> = new Set(['snapshot', 'play', 'cancel', 'dispatch']);
 
 /** Somebody on the site whose code is good, under duress or not. */
 export const isPerson = ({ source, code }: Command): boolean =>
@@ -66,6 +79,7 @@ export function checkRate(work: Work, command: Command): Failure | undefined {
  * judged before the rate, so that a wrong one is counted where a right one would act.
  */
 export function locked(work: Work, command: Command): Failure | undefined {
+  if (isRequest(command) && command.code === 'none') return undefined;
   const lock = checkLock(work, command);
   if (lock !== undefined) return lock;
   const leftMs = isPerson(command) || command.code === 'bad' ? 0 : rateLockLeft(work, command.client);

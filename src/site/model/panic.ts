@@ -5,6 +5,10 @@ import type { PartitionId } from './ids.ts';
 export const panicKinds = ['audible', 'silent', 'medical', 'fire'] as const;
 export type PanicKind = (typeof panicKinds)[number];
 
+/** Whom a guard may ask the service to send. */
+export const dispatchKinds = ['guard', 'police', 'medical', 'fire'] as const;
+export type DispatchKind = (typeof dispatchKinds)[number];
+
 /**
  * A call for help by a client of the site. It takes no code and has no deadline, no limit and no lock; only the same kind under
  * the same id is the same call (safety 1, C2).

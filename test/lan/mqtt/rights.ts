@@ -11,7 +11,7 @@ const words = (text: string) => text.split(/\s+/).filter((word) => word !== '');
 /** Below the root. What a viewer sees; `full` is what stands on it. */
 const viewer = `status info problem partition/p1/state partition/p1/detail partition/p1/availability
   zone/1/state zone/1/detail zone/1/availability camera/yard/availability`;
-const full = `${viewer} link/cloud link/panel/main link/nvr/lobby trouble outbox camera/yard/meta verification/v1`;
+const full = `${viewer} link/cloud link/panel/main link/nvr/lobby trouble outbox camera/yard/meta camera/yard/image verification/v1`;
 const haCopies = 'partition/p1/ha partition/p1/ha_attributes event/ha';
 const haCommands = 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play';
 
@@ -25,6 +25,7 @@ export const topics: readonly string[] = [
   ...words(
     'cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping',
   ),
+  ...words('cmd/snapshot cmd/play cmd/cancel cmd/dispatch'),
 ]
   .map((topic) => `${root}/${topic}`)
   .concat(discovery, panelTopics)
@@ -37,7 +38,7 @@ export const readable: Partial<Record<Role, string>> = {
   keypad: `${viewer} event/arming ${own}`,
   ha: `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
   'ha-trusted': `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
-  guard: `${viewer} verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
+  guard: `${viewer} camera/yard/image verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
   audio: own,
   bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
   technician: `${full} ${own}`,
@@ -47,14 +48,14 @@ export const readable: Partial<Record<Role, string>> = {
 };
 export const writable: Partial<Record<Role, string>> = {
   keypad: 'cmd/arm cmd/disarm cmd/clear_memory cmd/postpone cmd/query cmd/panic cmd/silence cmd/ping',
-  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query cmd/ping',
-  audio: 'cmd/ping',
-  guard: 'cmd/verify cmd/panic cmd/silence cmd/ping',
-  ha: `${haCommands} cmd/ping ! homeassistant/status`,
-  'ha-trusted': `${haCommands} cmd/ping ! homeassistant/status`,
+  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query cmd/ping cmd/snapshot cmd/play',
+  audio: 'cmd/ping cmd/play cmd/cancel',
+  guard: 'cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/dispatch',
+  ha: `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
+  'ha-trusted': `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
   platform: 'in/verification',
   bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
-  local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/cancel cmd/dispatch ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
 };
 
 /** The topics of such a text, whole. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { behaviour, independent, judge } from '#site/core/zones.ts';
 import { type ArmMode, type Command, modeOf } from '#site/model/index.ts';
 import { house, type World, world } from './world.ts';
@@ -63,4 +63,32 @@ it('I13: a command without a code never makes a zone alarm less than it did', ()
     }),
     { numRuns: 500 },
   );
+});
+
+describe('what is asked of another room: pictures, sound, help from far', () => {
+  it('is held by no lock for what was done to arming, and counts for none', () => {
+    const site = world();
+    const client = 'kp1';
+    const ask = (more: object = {}) =>
+      site.command({ verb: 'dispatch', partition: 'all', client, code: 'none', ...more });
+    for (let n = 0; n < 20; n += 1) expect(ask()).toMatchObject({ outcome: 'done' });
+    expect(site.arm({ client, code: 'none' })).not.toMatchObject({ error: { code: 'RATE_LIMITED' } });
+    for (let n = 0; n < 3; n += 1) site.disarm({ client, code: 'bad' });
+    expect(site.disarm({ client }).error?.code).toBe('LOCKED');
+    expect(ask()).toMatchObject({ outcome: 'done' });
+  });
+
+  it('is judged by the code it has: a wrong one counts towards the lock, one under duress calls for help', () => {
+    const site = world();
+    const ask = (code: 'bad' | 'ok' | 'duress') =>
+      site.command({ verb: 'snapshot', partition: 'all', client: 'kp1', code });
+    for (let n = 0; n < 3; n += 1) expect(ask('bad').error?.code).toBe('BAD_CODE');
+    expect(ask('ok').error?.code).toBe('LOCKED');
+    const other = world();
+    expect(other.command({ verb: 'snapshot', partition: 'all', code: 'duress' })).toMatchObject({ outcome: 'done' });
+    expect(other.events()).toMatchObject([{ kind: 'duress', silent: true }]);
+    // An id that another command has is not taken.
+    other.arm({ id: 'x' });
+    expect(other.command({ verb: 'play', id: 'x', partition: 'all' }).error?.code).toBe('ID_CONFLICT');
+  });
 });
