@@ -1,7 +1,11 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
+import { connect as secureConnect } from 'node:tls';
 import { SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
 import { answered, openControl } from './control.ts';
+import { withFile } from './user-file.ts';
 
 const deadlineMs = 5000;
 
@@ -17,6 +21,8 @@ export async function dialDaemonsBroker(at: {
   readonly listen: string;
   readonly host: string;
   readonly port: number;
+  /** File with the authority of its certificate, where it speaks TLS. */
+  readonly ca: string | undefined;
 }): Promise<Socket> {
   await using control = openControl(at.socket);
   const answer = answered(await control.client.getStatus({ signal: AbortSignal.timeout(deadlineMs) }));
@@ -25,5 +31,11 @@ export async function dialDaemonsBroker(at: {
     const why = broker?.reason ?? `the running daemon has no broker on ${at.listen}; reload it`;
     throw new SitewardError('mqtt_unreachable', `name and password were not sent: ${why}`);
   }
-  return connect({ host: at.host, port: at.port, noDelay: true });
+  const to = { host: at.host, port: at.port, noDelay: true };
+  const { ca } = at;
+  if (ca === undefined) return connect(to);
+  const authority = await withFile(ca, () => readFile(ca, 'utf8'));
+  const socket = secureConnect({ ...to, ca: authority, minVersion: 'TLSv1.2' });
+  await once(socket, 'secureConnect', { signal: AbortSignal.timeout(deadlineMs) });
+  return socket;
 }

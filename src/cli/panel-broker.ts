@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadConfig, type Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { isLoopback } from '#lan/mqtt/index.ts';
+import { authorityFiles } from '#lib/certificates.ts';
 import type { Connect } from '#lib/mqtt.ts';
 import { Secret } from '#lib/secret.ts';
 import { dialDaemonsBroker } from './daemon-broker.ts';
@@ -67,14 +69,15 @@ function usableSettings(file: string): Settings | undefined {
  * The daemon's own broker lets in who comes over loopback without a name, otherwise the clients of the configuration. A
  * password goes there only while the daemon says that the broker is its own.
  */
-function embedded({ mqtt, http }: Settings, given: ReturnType<typeof givenCredentials>): Connect {
+function embedded({ mqtt, http, store }: Settings, given: ReturnType<typeof givenCredentials>): Connect {
   const colon = mqtt.listen.lastIndexOf(':');
   const host = mqtt.listen.slice(0, colon);
   const port = mqtt.listen.slice(colon + 1);
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host;
-  const url = `mqtt://${near}:${port}`;
   const at = { listen: mqtt.listen, host: near.replace(/^\[|\]$/g, ''), port: Number(port) };
-  const dial = () => dialDaemonsBroker({ socket: http.control_socket, ...at });
+  const ca = mqtt.tls && !isLoopback(host) ? authorityFiles(join(store.dir, 'tls')).cert : undefined;
+  const url = `mqtt${ca === undefined ? '' : 's'}://${near}:${port}`;
+  const dial = () => dialDaemonsBroker({ socket: http.control_socket, ca, ...at });
   if (given !== undefined) return { url, ...given, dial };
   if (isLoopback(host)) return { url };
   const client = mqtt.clients.find(({ role }) => role === 'bridge');

@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
-import { type Broker, createBroker, type HaOptions } from '#lan/mqtt/index.ts';
+import { type Broker, createBroker, type HaOptions, isLoopback, type TlsMaterial } from '#lan/mqtt/index.ts';
+import { authorityFiles, ensureAuthority, ensureServer, namesOfMachine, serverFiles } from '#lib/certificates.ts';
 import type { Connect } from '#lib/mqtt.ts';
 
 /** The broker siteward runs itself, on `mqtt.listen`. */
-export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: Registry): Broker {
+export function embeddedBroker(settings: Settings, log: Logger, metrics: Registry): Broker {
+  const { mqtt, site } = settings;
   const colon = mqtt.listen.lastIndexOf(':');
   const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
   return createBroker({
@@ -14,9 +18,22 @@ export function embeddedBroker({ mqtt, site }: Settings, log: Logger, metrics: R
     listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
     users: mqtt.clients.flatMap(({ id, role, password }) => (password === undefined ? [] : [{ id, role, password }])),
     discovery: mqtt.home_assistant?.prefix,
+    tls: mqtt.tls && !isLoopback(host) ? () => ownCertificate(settings) : undefined,
     log,
     metrics,
   });
+}
+
+/** Made by the authority of the site, which is made where there is none. Throws `certificate_failed`, and what the system throws. */
+async function ownCertificate({ site, mqtt, store }: Settings): Promise<TlsMaterial> {
+  const dir = join(store.dir, 'tls');
+  const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+  const signal = AbortSignal.timeout(60_000);
+  const [authority, server] = [authorityFiles(dir), serverFiles(dir)];
+  await mkdir(dir, { recursive: true, mode: 0o750 });
+  await ensureAuthority(authority, { name: `siteward ${slugOf(site.external_id)}`, owner, signal });
+  await ensureServer(server, { authority, names: namesOfMachine(mqtt.names), owner, signal });
+  return { cert: await readFile(server.cert, 'utf8'), key: await readFile(server.key, 'utf8') };
 }
 
 /** The daemon's own way to the broker. To the embedded one it leads inside the process, never over the port. */

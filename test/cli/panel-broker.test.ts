@@ -47,14 +47,17 @@ describe('the way to the broker', () => {
     vi.stubEnv('SITEWARD_MQTT_PASSWORD', 'of-the-van');
     const own = { username: 'technician', password: 'of-the-van' };
     expect(access(mosquitto())).toMatchObject(own);
-    expect(access('{ broker: embedded, listen: "0.0.0.0:1883" }')).toEqual({ url: 'mqtt://127.0.0.1:1883', ...own });
+    expect(access('{ broker: embedded, listen: "0.0.0.0:1883" }')).toEqual({ url: 'mqtts://127.0.0.1:1883', ...own });
+    expect(access('{ broker: embedded, tls: false, listen: "0.0.0.0:1883" }')).toEqual({
+      ...{ url: 'mqtt://127.0.0.1:1883', ...own },
+    });
   });
 
   it('needs no name for an embedded broker on loopback, and a client of role bridge beyond it', () => {
     expect(access('{ broker: embedded, listen: "127.0.0.1:1884" }')).toEqual({ url: 'mqtt://127.0.0.1:1884' });
     const clients = `[ { id: kp, role: keypad, password: ${secret()} }, { id: pai, role: bridge, password: ${secret()} } ]`;
     expect(access(`{ broker: embedded, listen: "0.0.0.0:1883", clients: ${clients} }`)).toEqual({
-      ...{ url: 'mqtt://127.0.0.1:1883', username: 'pai', password: 'of-the-site' },
+      ...{ url: 'mqtts://127.0.0.1:1883', username: 'pai', password: 'of-the-site' },
     });
     expect(() => access('{ broker: embedded, listen: "0.0.0.0:1883" }')).toThrow('add a client of role bridge');
   });

@@ -1,6 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
+import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
 import { Aedes, type AedesOptions, type Client } from 'aedes';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
@@ -19,10 +20,19 @@ export interface BrokerOptions {
   /** Port 0 takes any free one. */
   readonly listen: { readonly host: string; readonly port: number };
   readonly users?: readonly BrokerUser[];
+  /** With it the broker speaks TLS alone. Asked for anew twice a day, so that a certificate is replaced without a cut. */
+  readonly tls?: (() => Promise<TlsMaterial>) | undefined;
+  readonly renewEveryMs?: number;
   /** The prefix of Home Assistant's discovery topics, where it is configured. */
   readonly discovery?: string | undefined;
   readonly log: Logger;
   readonly metrics: Registry;
+}
+
+/** Certificate and key, PEM. */
+export interface TlsMaterial {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** The embedded broker: MQTT 3.1.1 only, memory only, for sites without mosquitto. */
@@ -39,6 +49,8 @@ export interface Broker extends Part {
 }
 
 const maxClients = 128;
+const renewEveryMs = 12 * 3_600_000;
+const handshakeMs = 10_000;
 const packetBytes = 256 * 1024;
 /** A client that has so much unread is cut: what waits for it must not hold up the others. */
 const unreadBytes = 1024 * 1024;
@@ -64,6 +76,7 @@ export function createBroker(options: BrokerOptions): Broker {
   let port = options.listen.port;
   let state: Health = { state: 'down', reason: 'the embedded MQTT broker has not started' };
   let retry: Promise<void> | undefined;
+  let renewing: Promise<void> | undefined;
 
   /** Made once and kept over failed tries to listen. */
   async function createAedes(): Promise<Aedes> {
@@ -82,9 +95,15 @@ export function createBroker(options: BrokerOptions): Broker {
   async function open(): Promise<void> {
     aedes ??= await createAedes();
     const broker = aedes;
-    const next = createServer({ noDelay: true, highWaterMark: unreadBytes }, (socket) => {
+    const take = (socket: Socket) => {
       guard(socket, counters);
       serve(broker, socket);
+    };
+    const next = await makeServer(options.tls, take);
+    // Also those that never come to speak TLS.
+    next.on('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
     });
     next.maxConnections = maxClients;
     next.on('drop', () => counters.refused.inc({ reason: 'too_many_clients' }));
@@ -100,6 +119,19 @@ export function createBroker(options: BrokerOptions): Broker {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
     broker.handle(socket);
+  }
+
+  /** A certificate that cannot be renewed goes on being shown; it ends weeks later, and is told by then. */
+  async function renew(tls: NonNullable<BrokerOptions['tls']>): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await sleep(options.renewEveryMs ?? renewEveryMs, stopping.signal).catch(() => undefined);
+      if (stopping.signal.aborted || !(server instanceof TlsServer)) continue;
+      try {
+        server.setSecureContext({ ...(await tls()), minVersion: 'TLSv1.2' });
+      } catch (error) {
+        log.warn({ reason: describe(error) }, 'the certificate of the embedded MQTT broker was not renewed');
+      }
+    }
   }
 
   async function openLater(): Promise<void> {
@@ -132,18 +164,20 @@ export function createBroker(options: BrokerOptions): Broker {
       return theirs;
     },
     port: () => port,
-    url: () => `mqtt://${reachable(host)}:${port}`,
+    url: () => `mqtt${options.tls === undefined ? '' : 's'}://${reachable(host)}:${port}`,
     async start(signal) {
       signal.throwIfAborted();
       if (server !== undefined || retry !== undefined) return;
       stopping = new AbortController();
       await tryOpen();
       if (server === undefined) retry = openLater();
+      if (options.tls !== undefined) renewing ??= renew(options.tls);
     },
     async stop() {
       stopping.abort();
-      await retry;
+      await Promise.all([retry, renewing]);
       retry = undefined;
+      renewing = undefined;
       const [listener, broker] = [server, aedes];
       server = undefined;
       aedes = undefined;
@@ -240,6 +274,13 @@ function fits(client: Client, dropped: Counters['dropped']): boolean {
   dropped.inc({ reason: 'slow_client' });
   client.conn.destroy();
   return false;
+}
+
+async function makeServer(tls: BrokerOptions['tls'], take: (socket: Socket) => void): Promise<Server> {
+  const sockets = { noDelay: true, highWaterMark: unreadBytes };
+  if (tls === undefined) return createServer(sockets, take);
+  const secure = { ...(await tls()), minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const;
+  return createTlsServer({ ...sockets, ...secure }, take);
 }
 
 /** Sizes are checked on the way from the socket to aedes' parser, which has no cap of its own. */

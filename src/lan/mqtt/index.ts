@@ -1,5 +1,5 @@
 export { type AclClient, mosquittoAcl, type PanelFilters } from './acl.ts';
-export { type Broker, type BrokerOptions, createBroker, isLoopback } from './broker.ts';
+export { type Broker, type BrokerOptions, createBroker, isLoopback, type TlsMaterial } from './broker.ts';
 export type { BrokerUser } from './broker-auth.ts';
 export type { CommandSender } from './commands.ts';
 export type { HaOptions } from './home-assistant.ts';

@@ -22,6 +22,12 @@ export const mqttOptions = z
       .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 127.0.0.1:1883')
       .default('127.0.0.1:1883')
       .describe('Where the embedded broker listens; beyond loopback every client needs a name and a password'),
+    tls: z
+      .boolean()
+      .default(true)
+      .describe(
+        'Whether the embedded broker speaks TLS beyond loopback; false only in a network of its own, for panel bridges that know none',
+      ),
     username: z.string().min(1).max(64).optional().describe('User name at an external broker'),
     password: secretRef.optional().describe('Where the password for an external broker lies'),
     ca: z.string().min(1).optional().describe('File with the certificate authority of an mqtts:// broker, PEM'),

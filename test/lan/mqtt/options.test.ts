@@ -5,7 +5,13 @@ const client = { id: 'kp1', role: 'keypad', password: { env: 'KP1' } };
 
 describe('the mqtt part of the configuration', () => {
   it('needs nothing: an embedded broker on loopback', () => {
-    expect(mqttOptions.parse({})).toEqual({ broker: 'embedded', listen: '127.0.0.1:1883', clients: [], names: [] });
+    expect(mqttOptions.parse({})).toEqual({
+      broker: 'embedded',
+      listen: '127.0.0.1:1883',
+      clients: [],
+      names: [],
+      tls: true,
+    });
   });
 
   it.each(['mqtt://127.0.0.1:1883', 'mqtts://broker.example.net:8883'])('takes %s', (broker) => {
