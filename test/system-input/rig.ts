@@ -110,6 +110,8 @@ export interface RigOptions {
   readonly sections?: string;
   readonly partitions?: string;
   readonly mqtt?: string;
+  /** Further members of the section `mqtt`. */
+  readonly mqttMore?: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly lan?: boolean;
 }
@@ -202,7 +204,7 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
 `;
     const fixed = `site: { id: "4711", external_id: input, name: Input, timezone: Europe/Berlin }
 bridge: { external_id: sw-input }
-${options.cloud === false ? '' : cloudSection}mqtt: { ${mqtt} }
+${options.cloud === false ? '' : cloudSection}mqtt: { ${mqtt}${options.mqttMore ?? ''} }
 http: { control_socket: ${socket} }
 store: { dir: ${join(folder, 'state')} }
 `;
