@@ -1,0 +1,82 @@
+import pino from 'pino';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { defaultDialect } from '#cloud/contract/index.ts';
+import type { Settings } from '#config/index.ts';
+import type { DispatchRequest } from '#lan/mqtt/index.ts';
+import { systemClock } from '#lib/clock.ts';
+import { Secret } from '#lib/secret.ts';
+import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
+import type { AuditDraft } from '#site/model/index.ts';
+import type { ClockQualityWatch } from '../../src/daemon/clock-quality.ts';
+import { dispatcher } from '../../src/daemon/dispatch.ts';
+import { keyPair } from '../cloud/support.ts';
+
+const key = keyPair();
+let cloud: SandboxCloud;
+beforeAll(async () => {
+  cloud = await startCloud({
+    listen: { host: '127.0.0.1', port: 0 },
+    clients: [{ clientId: 'bridge-1', publicKeyPem: key.publicPem }],
+    dealers: defaultSeed().dealers,
+    tokenLifeS: 3600,
+  });
+});
+afterAll(() => cloud.close());
+
+function ask(change: { url?: string; token?: string; paths?: boolean; keyless?: boolean } = {}) {
+  const { url = cloud.url, paths = true, keyless = false } = change;
+  const token = change.token ?? cloud.issueToken('api_key', { lifetimeS: 3600 });
+  const settings = {
+    site: { id: String(cloud.sites()[0]?.site_id) },
+    cloud: {
+      ...{ base_url: url, auth_url: url, events: { client_id: 'bridge-1', private_key: key.pem } },
+      ...(!keyless && { api_key: new Secret(token) }),
+      dialect: { ...defaultDialect(), public_paths: paths },
+    },
+  } as unknown as Settings;
+  const notes: AuditDraft[] = [];
+  const dispatch = dispatcher({
+    settings: () => settings,
+    clock: systemClock(),
+    quality: { compare: () => undefined } as unknown as ClockQualityWatch,
+    log: pino({ level: 'silent' }),
+    note: async (entry) => void notes.push(entry),
+  });
+  return { dispatch, notes };
+}
+const request: DispatchRequest = { id: 'c1', kind: 'guard', client: 'tablet', partition: 'p1', note: 'gate open' };
+
+it('asks the service, and the audit log has who asked and what came of it', async () => {
+  const { dispatch, notes } = ask();
+  expect(await dispatch?.(request)).toMatchObject({
+    kind: 'requested',
+    dispatchId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  expect(notes).toEqual([
+    ...[
+      {
+        kind: 'command',
+        source: 'lan',
+        client_id: 'tablet',
+        target: 'site',
+        action: 'dispatch_guard',
+        outcome: 'requested',
+      },
+    ],
+  ]);
+  expect(JSON.stringify(notes)).not.toContain('gate');
+  expect(await dispatch?.({ ...request, kind: 'police' })).toMatchObject({ kind: 'requested' });
+});
+
+it('is not there where the service is not said to take it, or no key is', () => {
+  expect(ask({ paths: false }).dispatch).toBeUndefined();
+  expect(ask({ keyless: true }).dispatch).toBeUndefined();
+});
+
+it('says what did not leave, what was refused, and where nobody knows', async () => {
+  expect(await ask({ url: 'http://127.0.0.1:9' }).dispatch?.(request)).toEqual({ kind: 'offline' });
+  expect(await ask({ token: 'nobody' }).dispatch?.(request)).toEqual({ kind: 'refused' });
+  const path = `/v1/sites/${cloud.sites()[0]?.site_id}/dispatch`;
+  cloud.plant({ path, method: 'POST', mode: 'reset', when: 'after', count: 1 });
+  expect(await ask().dispatch?.(request)).toEqual({ kind: 'unknown' });
+}, 60_000);
