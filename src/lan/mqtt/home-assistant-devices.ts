@@ -29,10 +29,6 @@ export interface HaAbout {
   readonly siteName: string;
   /** Of the bridge. */
   readonly serial: string;
-  /** Whether the site takes calls for help. */
-  readonly mayTrigger: boolean;
-  /** Whether cameras give pictures when asked. */
-  readonly givesPictures: boolean;
 }
 
 /** More zones than this, or more bytes, and each partition becomes a device of its own. */
@@ -145,7 +141,7 @@ const commandTemplate =
   '{"action":"{{ action }}","code":"{{ code or \'\' }}","issued_at":"{{ utcnow().isoformat() }}"}';
 
 function partitionEntry({ id, name, authority }: PartitionPlan, plan: SitePlan, about: HaAbout): Entry {
-  const { root, mayTrigger } = about;
+  const { root } = about;
   const arms = ['arm_home', 'arm_away', 'arm_night', 'arm_vacation', 'arm_custom_bypass'];
   return entry(about, id, {
     platform: 'alarm_control_panel',
@@ -153,7 +149,7 @@ function partitionEntry({ id, name, authority }: PartitionPlan, plan: SitePlan, 
     state_topic: `${root}/partition/${id}/ha`,
     command_topic: `${root}/cmd/ha/${id}`,
     command_template: commandTemplate,
-    supported_features: [...(authority === 'external' ? [] : arms), ...(mayTrigger ? ['trigger'] : [])],
+    supported_features: [...(authority === 'external' ? [] : arms), 'trigger'],
     code: 'REMOTE_CODE',
     code_arm_required: false,
     code_disarm_required: plan.disarmNeedsCode,
@@ -204,8 +200,7 @@ function zoneEntry({ number, name, type }: ZonePlan, about: HaAbout): Entry {
 }
 
 function cameraEntries({ id, name }: CameraPlan, about: HaAbout): Entry[] {
-  const { root, givesPictures } = about;
-  if (!givesPictures) return [];
+  const { root } = about;
   const camera = hangsOn(about, `camera/${id}/availability`);
   return [
     entry(about, `image_${id}`, {

@@ -18,7 +18,7 @@ import {
   union,
 } from './home-assistant-announced.ts';
 import { createHaCommands, type HaRefusal } from './home-assistant-commands.ts';
-import { type HaAbout, type HaDevice, haDevices } from './home-assistant-devices.ts';
+import { type HaDevice, haDevices } from './home-assistant-devices.ts';
 import { announcedMemory, type HaMemory } from './home-assistant-memory.ts';
 import { type HaEventType, haEvent, partitionCopies } from './home-assistant-state.ts';
 import type { Publisher } from './publisher.ts';
@@ -42,7 +42,6 @@ export interface HomeAssistantOptions {
   readonly memory: HaMemory | undefined;
   readonly publisher: Publisher;
   readonly plan: SitePlan;
-  readonly verbs: Pick<HaAbout, 'mayTrigger' | 'givesPictures'>;
   readonly take: (message: CommandMessage) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -112,7 +111,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   function devices(): HaDevice[] {
     if (told === undefined) return [];
     const { siteName, serial } = told;
-    return haDevices(plan, { root, slug, version: options.version, siteName, serial, ...options.verbs });
+    return haDevices(plan, { root, slug, version: options.version, siteName, serial });
   }
 
   /** One at a time; whatever is asked meanwhile is done after it, at once for all. */

@@ -84,7 +84,6 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     ...{ slug: options.slug, version: options.version, told: options.homeAssistant, memory: options.memory },
     publisher,
     plan: site.view().plan,
-    verbs: { mayTrigger: true, givesPictures: false },
     take: (message) => commands.take(message),
     ...{ clock, log, metrics },
   });

@@ -135,6 +135,7 @@ export async function homeAssistant(
       }
       if (component.json_attributes_topic === topic && text !== '') entity.attributes = JSON.parse(text);
       if (component.state_topic === topic) take(entity, text);
+      if (component.image_topic === topic) entity.state = `picture ${text}`;
     }
   }
 

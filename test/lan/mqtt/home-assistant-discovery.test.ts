@@ -20,7 +20,6 @@ const validate = new Ajv2020({ strict: false, allErrors: true }).compile(schema)
 
 const about: HaAbout = {
   ...{ root: 'siteward/1/hq', slug: 'hq', version: '0.1.0', siteName: 'Head office', serial: 'sw-1' },
-  ...{ mayTrigger: true, givesPictures: true },
 };
 const base = fakeSite().view().plan;
 const [partition] = base.partitions;
@@ -118,9 +117,8 @@ describe.skipIf(!present)('the discovery of any site, against the strict schema 
 
   it('is valid', () => {
     fc.assert(
-      fc.property(plans, fc.boolean(), fc.boolean(), (plan, mayTrigger, givesPictures) => {
-        for (const { config } of haDevices(plan, { ...about, mayTrigger, givesPictures }))
-          expect(checked(config)).toEqual([]);
+      fc.property(plans, (plan) => {
+        for (const { config } of haDevices(plan, about)) expect(checked(config)).toEqual([]);
       }),
       { numRuns: 30 },
     );
@@ -196,7 +194,7 @@ describe('the devices of a site', () => {
     expect(announcement(toldOf(is), was).gone).toEqual(['siteward_hq_p1', 'siteward_hq_p1_2', 'siteward_hq_p2']);
   });
 
-  it('take codes as Home Assistant asks for them, and nothing where siteward only watches', () => {
+  it('take codes as Home Assistant asks for them, and only calls for help where siteward only watches', () => {
     const [device] = haDevices({ ...base, disarmNeedsCode: false }, about);
     expect(device?.config.components.p1).toMatchObject({
       code: 'REMOTE_CODE',
@@ -205,8 +203,8 @@ describe('the devices of a site', () => {
       retain: false,
     });
     const watched = base.partitions.map((one) => ({ ...one, authority: 'external' as const }));
-    const [other] = haDevices({ ...base, partitions: watched }, { ...about, mayTrigger: false });
-    expect(other?.config.components.p1).toMatchObject({ supported_features: [], code_disarm_required: true });
+    const [other] = haDevices({ ...base, partitions: watched }, about);
+    expect(other?.config.components.p1).toMatchObject({ supported_features: ['trigger'], code_disarm_required: true });
   });
 
   it('have no panel for the whole site', () => {

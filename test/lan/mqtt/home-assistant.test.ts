@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
+import { SitewardError } from '../../../src/errors.ts';
 import { haAttributes, haWords } from '../../../src/lan/mqtt/home-assistant-schemas.ts';
 import { eventPayload } from '../../../src/lan/mqtt/schemas.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
@@ -60,10 +61,13 @@ for (const [name, startBroker, missing] of brokers) {
     }
 
     it('finds the site, and knows every state', async () => {
+      on.site.setLink('camera', 'yard', true);
       const { ha } = await both();
       await until(() => [...ha.entities.values()].every(({ available }) => available), 'everything is there');
       expect([...ha.entities.keys()].sort()).toEqual(
-        ['cloud', 'event', 'outbox', 'p1', 'p2', 'problem', 'z1', 'z2', 'z3'].map((key) => `siteward_hq_${key}`),
+        ['cloud', 'event', 'image_yard', 'outbox', 'p1', 'p2', 'problem', 'shot_yard', 'z1', 'z2', 'z3'].map(
+          (key) => `siteward_hq_${key}`,
+        ),
       );
       const seen = () => ['z1', 'problem', 'cloud', 'outbox'].map((key) => state(ha, key)).join();
       await until(() => seen() === 'off,off,on,2', 'every state');
@@ -183,6 +187,18 @@ for (const [name, startBroker, missing] of brokers) {
       time.forward(2000);
       await ha.send(topic, 'ARM_AWAY');
       await until(() => on.site.submitted.length === 2, 'the word again');
+    });
+
+    it('takes a picture by its button, and shows it', async () => {
+      const { ha, time } = await both();
+      on.site.pictures = { yard: Buffer.from('a JPEG') };
+      await ha.press('siteward_hq_shot_yard', 'PRESS');
+      await until(() => state(ha, 'image_yard') === 'picture a JPEG', 'the picture');
+      on.site.pictures = { yard: new SitewardError('camera_refused', 'not while it is disarmed') };
+      time.forward(2000);
+      await ha.press('siteward_hq_shot_yard', 'PRESS');
+      await until(() => ha.events.length === 1, 'the refusal');
+      expect(ha.events[0]).toMatchObject({ camera: 'yard', data: { error: { code: 'NOT_ALLOWED' } } });
     });
 
     it('calls for help by a press or a word, at any time and whatever is wrong with it', async () => {
