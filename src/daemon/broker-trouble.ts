@@ -11,3 +11,24 @@ export function brokerTrouble(
       .catch(() => {});
   };
 }
+
+const warnBeforeMs = 30 * 86_400_000;
+
+/** Tells the core that the broker's certificate is near its end, and that it is not any more. */
+export function certificateTrouble(
+  emit: (signals: readonly Signal[]) => Promise<void>,
+  wall: () => number,
+  knowsTime: () => boolean,
+): (endsAt: number | undefined) => void {
+  return (endsAt) => {
+    // By a clock in doubt any certificate may be out of its time.
+    if (!knowsTime()) return;
+    const about = { kind: 'trouble', source: bridgeItself, trouble: 'certificate_expires', replay: false } as const;
+    const active = endsAt !== undefined && endsAt - wall() < warnBeforeMs;
+    const day = active ? new Date(endsAt).toISOString().slice(0, 10) : '';
+    const detail = `the certificate of the MQTT broker ends on ${day}; renew it ("siteward mqtt provision"), and restart the broker`;
+    void emit([{ ...about, active, ...(active && { detail }) }])
+      // Only a controller that is ending refuses.
+      .catch(() => {});
+  };
+}

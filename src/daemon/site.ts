@@ -22,7 +22,7 @@ import { holdsAllRows } from './all-rows.ts';
 import { cloudArming } from './arming-sync.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
-import { brokerTrouble } from './broker-trouble.ts';
+import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
 import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { identityOf } from './cloud.ts';
@@ -56,6 +56,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const { clock, quality, count, settings } = options;
   const startedWall = clock.wall();
   const part = (name: string) => options.log.child({ part: name });
+  const knowsTime = () => quality.current() !== 'doubtful';
   const surroundings = { house, clock, quality, log: part };
   const planOf = (next: Settings) => withConfirmTimes(sitePlan(next), next, options.profiles);
   const emit: Controller['signals'] = (signals) => must(house.controller, 'controller').signals(signals);
@@ -256,6 +257,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           site: sitePort({ house, count, clock, settings, quality, log: part('dispatch') }),
           version,
           onLink: brokerTrouble(async (signals) => emit(signals)),
+          onCertificate: certificateTrouble(
+            async (signals) => emit(signals),
+            () => clock.wall(),
+            knowsTime,
+          ),
           bootId: clock.bootId,
           senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
           homeAssistant: homeAssistantOf(next),
@@ -286,7 +292,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           connect: brokerConnect(next, house.broker),
           siteSlug: slugOf(next.site.external_id),
           memory: must(house.store, 'store').memory('panels'),
-          knowsTime: () => quality.current() !== 'doubtful',
+          knowsTime,
           clock,
           log: part('panels'),
           metrics,
@@ -305,7 +311,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           dc09: next.dc09,
           panels: next.panels.filter(({ profile }) => profile === dc09Profile),
           partitionsOf: (zone) => zones.get(zone) ?? [],
-          knowsTime: () => quality.current() !== 'doubtful',
+          knowsTime,
           timezone: () => settings().site.timezone,
           memory: must(house.store, 'store').memory('dc09'),
           clock,

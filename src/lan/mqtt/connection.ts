@@ -1,3 +1,4 @@
+import { TLSSocket } from 'node:tls';
 import type { IClientOptions, IPublishPacket, MqttClient } from 'mqtt';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
@@ -22,6 +23,8 @@ export interface ConnectionOptions {
   readonly onClose: () => void;
   /** The connection stands, or there is none: told once per change. */
   readonly onLink?: ((up: boolean, reason?: string) => void) | undefined;
+  /** When the certificate ends that the broker has shown, wall clock milliseconds, if any; told anew on `reviewCertificate`. */
+  readonly onCertificate?: ((endsAt: number | undefined) => void) | undefined;
   readonly onMessage: (packet: IPublishPacket) => void;
   readonly clock: Clock;
   readonly log: Logger;
@@ -31,6 +34,8 @@ export interface Connection {
   /** Runs until the signal aborts: connects, serves, connects anew. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   health(): Health;
+  /** Time has passed: the certificate of the broker, where it showed one, may be near its end. */
+  reviewCertificate(): void;
 }
 
 /** Two connections lost within this time, right after they stood, mean that another client has our id. */
@@ -50,6 +55,12 @@ export function createConnection(options: ConnectionOptions): Connection {
   let told: boolean | undefined;
   let lost: number[] = [];
   let kicked = false;
+  /** Null until a connection stood. */
+  let certificateEnd: number | undefined | null = null;
+
+  function reviewCertificate(): void {
+    if (certificateEnd !== null) options.onCertificate?.(certificateEnd);
+  }
 
   function tell(next: Health): void {
     const [was, is] = [told, next.state === 'ok'];
@@ -69,6 +80,8 @@ export function createConnection(options: ConnectionOptions): Connection {
     kicked = protocol === 4;
     try {
       await connected(client, signal);
+      certificateEnd = endOfCertificate(client.stream);
+      reviewCertificate();
       const closed = whenClosed(client, signal);
       await Promise.race([options.onOpen(sessionOf(client, protocol)), closed]);
       if (client.connected) {
@@ -126,7 +139,13 @@ export function createConnection(options: ConnectionOptions): Connection {
       state = { state: 'down', reason: 'the MQTT client was stopped' };
     },
     health: () => state,
+    reviewCertificate,
   };
+}
+
+function endOfCertificate(stream: unknown): number | undefined {
+  if (!(stream instanceof TLSSocket)) return undefined;
+  return stream.getPeerX509Certificate()?.validToDate.getTime();
 }
 
 function optionsOf({ connect, will, clientId }: ConnectionOptions, protocol: 4 | 5): IClientOptions {

@@ -33,6 +33,8 @@ export interface LanMqttOptions {
   readonly version: string;
   /** The broker can be reached, or not any more; told once per change. */
   readonly onLink?: (up: boolean, reason?: string) => void;
+  /** When the broker's certificate ends; told with each connection and every six hours. */
+  readonly onCertificate?: (endsAt: number | undefined) => void;
   /** A UUID that changes with each start of the machine. */
   readonly bootId: string;
   /** Who published a command; only the embedded broker can tell. */
@@ -57,6 +59,7 @@ export interface LanMqtt extends Part {
 
 const infoEveryMs = 5 * 60_000;
 const outboxEveryMs = 10_000;
+const certificateEveryMs = 6 * 3_600_000;
 /** How long retained topics of an earlier configuration are listened for after each connect. */
 const sweepMs = 3000;
 const imageLeavesMs = 5000;
@@ -164,6 +167,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     },
     onMessage,
     onLink: options.onLink,
+    onCertificate: options.onCertificate,
     clock,
     log,
   });
@@ -240,6 +244,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
         connection.run(stopping.signal),
         every(infoEveryMs, feed.info),
         every(outboxEveryMs, publishOutbox),
+        every(certificateEveryMs, connection.reviewCertificate),
       ]);
     },
     async stop() {

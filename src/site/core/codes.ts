@@ -38,6 +38,7 @@ const troubles: Readonly<
   battery_low: code('302', 'YT', 'YR'),
   broker_offline: code('330', 'ET', 'ER'),
   camera_tamper: code('383', 'TA', 'TR'),
+  certificate_expires: code('300', 'YX', 'YZ'),
   clock: code('626', 'JD', 'JD'),
   comm_fail: code('350', 'YC', 'YK'),
   config_unknown: code('300', 'YX', 'YZ'),

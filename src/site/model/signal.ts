@@ -45,6 +45,7 @@ export const troubleKinds = [
   'device_offline',
   'panel_offline',
   'broker_offline',
+  'certificate_expires',
   'arming_sync',
   'auth_failed',
   'camera_tamper',

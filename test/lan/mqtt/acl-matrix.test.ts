@@ -1,12 +1,26 @@
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { connect, type SecureVersion } from 'node:tls';
 import mqtt, { type IClientOptions } from 'mqtt';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Broker, createBroker } from '../../../src/lan/mqtt/index.ts';
+import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { type Role, roles, topicTable } from '../../../src/lan/mqtt/table.ts';
 import { matches } from '../../../src/lan/mqtt/topics.ts';
 import { Secret } from '../../../src/lib/secret.ts';
-import { memoryLog, mosquittoPath, root, slug, until, type Watcher, watch } from './harness.ts';
+import {
+  memoryLog,
+  mosquittoPath,
+  root,
+  slug,
+  startLan,
+  type TestBroker,
+  until,
+  type Watcher,
+  watch,
+} from './harness.ts';
 import { type Provisioned, provisioned } from './provisioned.ts';
 import { among, readable, topics, writable } from './rights.ts';
 
@@ -26,6 +40,11 @@ it('has a topic for each row of the table', () => {
     .map(({ topic }) => `${root}/${topic.replaceAll(/\{\w+\}/g, '+')}`)
     .filter((filter) => !topics.some((topic) => matches(filter, topic)));
   expect(missing).toEqual([]);
+});
+
+const siteward = (site: Provisioned) => ({
+  username: 'siteward',
+  password: new Secret(site.passwords.get('siteward') ?? ''),
 });
 
 /** What a client gets of everything that is published once it has asked for all it can think of. */
@@ -183,6 +202,16 @@ describe.skipIf(mosquittoPath === undefined)('mosquitto as siteward provisions i
     expect([await speaks('TLSv1.1'), await speaks('TLSv1.2'), await speaks('TLSv1.3')]).toEqual([
       ...['refused', 'TLSv1.2', 'TLSv1.3'],
     ]);
+  });
+
+  it('tells siteward when its certificate ends', async () => {
+    const ends: (number | undefined)[] = [];
+    const connect = { url: site.ownUrl, ca: readFileSync(join(site.dir, 'ca.crt'), 'utf8'), ...siteward(site) };
+    const rig = { kind: 'mosquitto', url: site.ownUrl, connect } as unknown as TestBroker;
+    const { lan } = await startLan(rig, fakeSite(), { onCertificate: (at) => ends.push(at) });
+    const { validToDate } = new X509Certificate(readFileSync(join(site.dir, 'server.crt')));
+    expect(ends).toContain(validToDate.getTime());
+    await lan.stop();
   });
 
   it("gives no one the place of siteward: a client's id is its user name", async () => {
