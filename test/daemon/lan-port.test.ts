@@ -22,7 +22,7 @@ function portOf(house: House) {
     uptimeMs: () => 0,
     stateDir: tmpdir,
     config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
-    settings: () => ({ site: { id: '101' } }) as Settings,
+    settings: () => ({ site: { id: '101' }, panels: [] as Settings['panels'] }) as Settings,
     quality: {} as ClockQualityWatch,
     hasCloud: () => false,
     timezone: () => 'Europe/Berlin',
