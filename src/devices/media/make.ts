@@ -42,9 +42,9 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
   const inTurn = createTurns();
 
   /** With a second try after a passing failure. */
-  async function snapshot(camera: string, signal: AbortSignal): Promise<Uint8Array> {
-    const once = () =>
-      withDeadline(snapshotDeadlineMs, signal, (timely) => pictures.snapshot(camera, timely), 'the picture');
+  async function snapshot({ camera, silent }: MediaItem & Place, signal: AbortSignal): Promise<Uint8Array> {
+    const work = (timely: AbortSignal) => pictures.snapshot(camera, timely, { silent });
+    const once = () => withDeadline(snapshotDeadlineMs, signal, work, 'the picture');
     try {
       return (await once()).bytes;
     } catch (error) {
@@ -68,7 +68,7 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
           ).catch(() => undefined)
         : undefined;
     signal.throwIfAborted();
-    const bytes = past?.bytes ?? (await inTurn(camera, () => snapshot(camera, signal)));
+    const bytes = past?.bytes ?? (await inTurn(camera, () => snapshot(of, signal)));
     if (past === undefined && of.silent !== true) onTaken?.(camera, clock.wall());
     const stored = await spool.write(of, bytes);
     return offsetMs < 0 && past === undefined

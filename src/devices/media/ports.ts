@@ -10,12 +10,17 @@ export interface Picture {
   readonly mime: 'image/jpeg';
 }
 
+/** How a picture or stream is asked for. */
+export interface Ask {
+  /** The device is asked now; a recorder is asked for one after the other. */
+  readonly onTurn?: (() => void) | undefined;
+  /** For a silent event: nothing may show that it was asked for (safety 4). */
+  readonly silent?: boolean | undefined;
+}
+
 export interface PictureSource {
-  /**
-   * One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. `onTurn`: the
-   * device is asked now; a recorder is asked for one after the other.
-   */
-  snapshot(camera: string, signal: AbortSignal, onTurn?: () => void): Promise<Picture>;
+  /** One picture, now. Rejects with `camera_unreachable`, `camera_auth`, `picture_invalid` or `deadline`. */
+  snapshot(camera: string, signal: AbortSignal, ask?: Ask): Promise<Picture>;
 }
 
 export interface StreamSource {
@@ -24,7 +29,7 @@ export interface StreamSource {
    * password, until `work` settles. Where the camera is to blame rejects with `camera_unreachable`, `camera_auth`,
    * `camera_certificate`, `camera_fault`, `camera_bad_answer` or `deadline`, otherwise as `work` does.
    */
-  read<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
+  read<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
 }
 
 export interface ClipOrder {

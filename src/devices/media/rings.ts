@@ -172,10 +172,12 @@ export function createRings(options: RingsOptions): Rings {
     const wait = backoff({ baseMs: 1000, capMs: 60_000 });
     while (!abort.signal.aborted) {
       try {
-        await options.streams.read(camera, abort.signal, async (url) => {
+        const work = async (url: string): Promise<never> => {
           await follow(camera, recorder, url, wait.reset);
           throw new SitewardError('stream_failed', 'the stream ended');
-        });
+        };
+        // What is read for a clip alone may be for a silent event (safety 4).
+        await options.streams.read(camera, abort.signal, work, { silent: !keeping.has(camera) });
       } catch (error) {
         if (abort.signal.aborted) return;
         ring.cut();

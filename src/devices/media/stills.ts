@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts';
 import { unlessAborted, withDeadline } from '#lib/wait.ts';
 import type { Ffmpeg } from './ffmpeg.ts';
 import { oneJpeg, rtspInput } from './frame.ts';
-import type { Picture, PictureSource, StreamSource } from './ports.ts';
+import type { Ask, Picture, PictureSource, StreamSource } from './ports.ts';
 
 /** A camera that shows no picture by then, once it is asked, leaves time for one from its stream (bug 56). */
 const patienceMs = 5000;
@@ -37,13 +37,14 @@ export function createStills(options: {
   const streamFirst = new BoundedMap<string, number>(camerasCap);
 
   /** Only whole pictures are decoded: what builds on one that was not seen is grey. */
-  const ofStream = (camera: string, signal: AbortSignal): Promise<Picture> =>
-    streams.read(camera, signal, (url) =>
-      oneJpeg(ffmpeg, { kind: 'still', args: ['-skip_frame', 'nokey', ...rtspInput(url)] }, signal),
-    );
+  function ofStream(camera: string, signal: AbortSignal, ask: Ask): Promise<Picture> {
+    const args = (url: string) => ['-skip_frame', 'nokey', ...rtspInput(url)];
+    const work = (url: string) => oneJpeg(ffmpeg, { kind: 'still', args: args(url) }, signal);
+    return streams.read(camera, signal, work, ask);
+  }
 
   /** Who waits in the line of a recorder is not given up: its picture does not come sooner another way. */
-  async function ofCamera(camera: string, signal: AbortSignal): Promise<Picture> {
+  async function ofCamera(camera: string, signal: AbortSignal, ask: Ask): Promise<Picture> {
     const impatient = new AbortController();
     const both = AbortSignal.any([signal, impatient.signal]);
     const leave = () => impatient.abort(new SitewardError('deadline', `no picture came within ${patienceMs} ms`));
@@ -52,21 +53,21 @@ export function createStills(options: {
       if (!both.aborted) timer ??= setTimeout(leave, patienceMs);
     };
     try {
-      return await unlessAborted(pictures.snapshot(camera, both, onTurn), both);
+      return await unlessAborted(pictures.snapshot(camera, both, { ...ask, onTurn }), both);
     } finally {
       clearTimeout(timer);
     }
   }
 
-  async function inTurn(camera: string, signal: AbortSignal): Promise<Picture> {
+  async function inTurn(camera: string, signal: AbortSignal, ask: Ask): Promise<Picture> {
     try {
-      return await ofCamera(camera, signal);
+      return await ofCamera(camera, signal, ask);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof SitewardError) || !passing.has(error.code)) throw error;
       // Before it is known to work: who has no time left for it now asks it first next time.
       streamFirst.set(camera, clock.monotonic() + rememberedMs);
-      return await ofStream(camera, signal).catch((other: unknown) => {
+      return await ofStream(camera, signal, ask).catch((other: unknown) => {
         signal.throwIfAborted();
         streamFirst.delete(camera);
         throw neither(error, other);
@@ -75,15 +76,15 @@ export function createStills(options: {
   }
 
   return {
-    async snapshot(camera, signal) {
-      if ((streamFirst.get(camera) ?? 0) <= clock.monotonic()) return inTurn(camera, signal);
+    async snapshot(camera, signal, ask = {}) {
+      if ((streamFirst.get(camera) ?? 0) <= clock.monotonic()) return inTurn(camera, signal, ask);
       try {
-        return await withDeadline(streamPatienceMs, signal, (own) => ofStream(camera, own), 'the picture');
+        return await withDeadline(streamPatienceMs, signal, (own) => ofStream(camera, own, ask), 'the picture');
       } catch {
         // First of all: who has no time left for the other way must not leave this one to the next.
         streamFirst.delete(camera);
         signal.throwIfAborted();
-        return pictures.snapshot(camera, signal);
+        return pictures.snapshot(camera, signal, ask);
       }
     },
   };

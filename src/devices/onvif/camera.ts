@@ -96,20 +96,27 @@ export interface CameraStatus {
   readonly unknownTopics: readonly UnknownTopic[];
 }
 
+/** How a picture or stream is asked for. */
+export interface Ask {
+  /** The device is asked now; a recorder is asked for one picture after the other. */
+  readonly onTurn?: (() => void) | undefined;
+  /** For a silent event: no warning comes or goes by it (safety 4). */
+  readonly silent?: boolean | undefined;
+}
+
 /** The port: one camera as the rest of siteward sees it. */
 export interface Camera {
   readonly id: DeviceId;
   /**
    * One still picture, asked for now; callers that come while one is under way share it. Ends within 10 s. Throws
    * `picture_invalid`, `camera_auth`, `camera_unreachable`, `camera_fault`, `camera_bad_answer`, `deadline` or `stopped`.
-   * `onTurn`: the device is asked now; a recorder is asked for one picture after the other.
    */
-  snapshot(signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
+  snapshot(signal: AbortSignal, ask?: Ask): Promise<Snapshot>;
   /**
    * Runs `work` with an rtsp address of this machine at which its stream can be read, once, by TCP and without a password,
    * until `work` settles. Where the camera is to blame throws as `snapshot`, otherwise as `work`.
    */
-  readStream<T>(signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
+  readStream<T>(signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
   /** Of its device: a channel's is its recorder's. */
   status(): CameraStatus;
 }

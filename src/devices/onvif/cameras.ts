@@ -4,7 +4,7 @@ import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import type { DeviceId, Signal } from '#site/model/index.ts';
-import type { Camera, CameraStatus, Certificates, MemoryPort, Snapshot } from './camera.ts';
+import type { Ask, Camera, CameraStatus, Certificates, MemoryPort, Snapshot } from './camera.ts';
 import type { Counts } from './engine.ts';
 import { forgetRemoved } from './forget-removed.ts';
 import { createNvrUnit } from './nvr.ts';
@@ -18,9 +18,9 @@ export interface Cameras extends Part {
   /** Cameras, and the channels of recorders. */
   readonly cameras: readonly Camera[];
   /** See `Camera.snapshot`; also throws `camera_unreachable` for a camera that is not configured. */
-  snapshot(camera: DeviceId, signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
+  snapshot(camera: DeviceId, signal: AbortSignal, ask?: Ask): Promise<Snapshot>;
   /** See `Camera.readStream`; also throws `camera_unreachable` for a camera that is not configured. */
-  readStream<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
+  readStream<T>(camera: DeviceId, signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
   /** Of each device, a recorder with its channels. */
   status(): readonly CameraStatus[];
   /** The last messages of a device with numbers above `after`; undefined for one that is not configured. */
@@ -86,7 +86,7 @@ export function createCameras(options: CamerasOptions): Cameras {
     },
     health: () => healthOf(units),
     snapshot: async (id, ...of) => cameraOf(id).snapshot(...of),
-    readStream: async (id, signal, work) => cameraOf(id).readStream(signal, work),
+    readStream: async (id, ...of) => cameraOf(id).readStream(...of),
     status: () => units.map((unit) => unit.status()),
     recent: (id, after) => byId.get(id)?.recent(after),
     certificate: async (id) => unitOf(id).certificate(),

@@ -12,8 +12,8 @@ export interface ClearLogin {
   /** Takes what earlier runs know. What cannot be read counts as a better proof, and is read again next time. */
   recall(): Promise<void>;
   allows(url: URL): boolean;
-  /** Throws `camera_auth` where `url` is not allowed. */
-  check(url: URL): void;
+  /** Throws `camera_auth` where `url` is not allowed. `silent`: no warning comes of it (safety 4). */
+  check(url: URL, silent: boolean): void;
   /** It answered as it should: what was asked for before is over. */
   answered(): void;
   /** What people should know of it. */
@@ -62,9 +62,9 @@ export function clearLogin(options: {
       });
     },
     allows,
-    check(url) {
+    check(url, silent) {
       if (allows(url)) return;
-      isAsked = true;
+      if (!silent) isAsked = true;
       throw new SitewardError('camera_auth', inClear);
     },
     answered() {

@@ -9,10 +9,17 @@ import { type Device, redirectTarget } from './device.ts';
 const maxBytes = 8 * 1024 * 1024;
 const maxSends = 5;
 
+export interface Fetching {
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** See `Ask`. */
+  readonly silent?: boolean;
+}
+
 /** Fetches still pictures of one device: credentials, redirects, and whether it is a picture. */
 export interface PictureClient {
   /** Throws as `Camera.snapshot`. */
-  fetch(url: URL, timeoutMs: number, signal: AbortSignal): Promise<Snapshot>;
+  fetch(url: URL, how: Fetching): Promise<Snapshot>;
 }
 
 export function createPictureClient(options: {
@@ -28,7 +35,7 @@ export function createPictureClient(options: {
   const digest = digestMemory();
   let scheme: 'none' | 'digest' | 'basic' = 'none';
 
-  async function fetch(start: URL, timeoutMs: number, signal: AbortSignal): Promise<Snapshot> {
+  async function fetch(start: URL, { timeoutMs, signal, silent = false }: Fetching): Promise<Snapshot> {
     latch.check();
     let url = start;
     for (let sends = 0; sends < maxSends; sends += 1) {
@@ -48,11 +55,12 @@ export function createPictureClient(options: {
       const reply = await device.http.request(request);
       const next = redirectTarget(reply, url);
       if (next !== undefined) url = next;
-      else if (reply.status === 401) answerChallenge(reply.challenges, { url, nonce, proofSent: proof !== undefined });
+      else if (reply.status === 401)
+        answerChallenge(reply.challenges, { url, nonce, proofSent: proof !== undefined, silent });
       else {
         // A device that refuses otherwise, or is out of order, has told nothing of the password.
         if (proof !== undefined && reply.status < 300) accepted(nonce);
-        device.clear.answered();
+        if (!silent) device.clear.answered();
         return checked(reply.status, reply.body, takenAt);
       }
     }
@@ -84,7 +92,7 @@ export function createPictureClient(options: {
    */
   function answerChallenge(
     headers: readonly string[],
-    { url, nonce, proofSent }: { url: URL; nonce: string; proofSent: boolean },
+    { url, nonce, proofSent, silent }: { url: URL; nonce: string; proofSent: boolean; silent: boolean },
   ): void {
     const challenges = parseChallenges(headers);
     const challenge = pickDigest(challenges);
@@ -100,7 +108,7 @@ export function createPictureClient(options: {
       device.doubt('refused');
       if (latch.refused()) throw latch.error();
     }
-    if (challenge === undefined) device.clear.check(url);
+    if (challenge === undefined) device.clear.check(url, silent);
     else digest.learn(challenge);
     scheme = challenge !== undefined ? 'digest' : 'basic';
   }

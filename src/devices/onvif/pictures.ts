@@ -1,6 +1,6 @@
 import { isCode, SitewardError } from '#errors.ts';
 import { withDeadline } from '#lib/wait.ts';
-import type { Snapshot } from './camera.ts';
+import type { Ask, Snapshot } from './camera.ts';
 import type { Device } from './device.ts';
 import type { PictureClient } from './picture-client.ts';
 import type { Place } from './picture-places.ts';
@@ -8,7 +8,7 @@ import type { Place } from './picture-places.ts';
 /** Still pictures of one camera or channel. */
 export interface Pictures {
   /** See `Camera.snapshot`. */
-  take(signal: AbortSignal, onTurn?: () => void): Promise<Snapshot>;
+  take(signal: AbortSignal, ask?: Ask): Promise<Snapshot>;
   /** Learns addresses ahead of the first alarm; best effort, never throws. */
   prepare(): Promise<void>;
   known(): { profiles?: number };
@@ -51,7 +51,7 @@ export function createPictures(options: {
     learning = { key, urls };
   }
 
-  async function shoot(signal: AbortSignal): Promise<Snapshot> {
+  async function shoot(signal: AbortSignal, silent: boolean): Promise<Snapshot> {
     device.latch.check();
     let failure: unknown;
     const all = await addresses();
@@ -60,7 +60,7 @@ export function createPictures(options: {
     const timeoutMs = all.length > 1 ? choiceTimeoutMs : deadlineMs;
     for (const url of all) {
       try {
-        const picture = await client.fetch(url, timeoutMs, signal);
+        const picture = await client.fetch(url, { timeoutMs, signal, silent });
         if (key !== undefined && learning?.key === key) learning = { key, urls: Promise.resolve([url]) };
         return picture;
       } catch (error) {
@@ -75,13 +75,14 @@ export function createPictures(options: {
     throw failure;
   }
 
-  const timely = () => withDeadline(deadlineMs, lifetime.signal, shoot, 'the picture');
+  const timely = (silent: boolean) =>
+    withDeadline(deadlineMs, lifetime.signal, (signal) => shoot(signal, silent), 'the picture');
 
-  function begin() {
+  function begin(silent: boolean) {
     const { promise: turned, resolve } = Promise.withResolvers<void>();
     const work = () => {
       resolve();
-      return timely();
+      return timely(silent);
     };
     const picture = (turn === undefined ? work() : turn(work)).finally(() => {
       running = undefined;
@@ -90,8 +91,9 @@ export function createPictures(options: {
   }
 
   return {
-    take(signal, onTurn) {
-      running ??= begin();
+    take(signal, { onTurn, silent = false } = {}) {
+      // Whoever joins a silent one is told by its end; the warning waits for the next.
+      running ??= begin(silent);
       const { turned, picture } = running;
       void turned.then(onTurn);
       return withDeadline(turn === undefined ? deadlineMs + 1000 : lineMs, signal, () => picture, 'the picture');

@@ -3,7 +3,7 @@ import type { Clock } from '#lib/clock.ts';
 import { lendRtsp } from '#lib/rtsp-door.ts';
 import type { Secret } from '#lib/secret.ts';
 import { authLatch } from './auth-latch.ts';
-import type { MemoryPort } from './camera.ts';
+import type { Ask, MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 import type { Device } from './device.ts';
 import { latchMemory } from './latch-memory.ts';
@@ -11,7 +11,7 @@ import { latchMemory } from './latch-memory.ts';
 /** Lends the streams of one device: its credentials, its certificate, and how often they may be refused. */
 export interface StreamClient {
   /** See `Camera.readStream`. */
-  lend<T>(url: string, work: (url: string) => Promise<T>): Promise<T>;
+  lend<T>(url: string, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
 }
 
 export function createStreamClient(options: {
@@ -48,19 +48,19 @@ export function createStreamClient(options: {
   }
 
   return {
-    async lend(url, work) {
+    async lend(url, work, { silent = false } = {}) {
       await Promise.all([device.recall(), refusals?.recall()]);
       device.latch.check();
       latch.check();
       await device.letIn(lifetime);
       await clear.recall();
-      const basic = () => clear.check(new URL(url));
+      const basic = () => clear.check(new URL(url), silent);
       let writing: Promise<void> | undefined;
       const judged = (isAccepted: boolean, inClear: boolean) => {
         writing = note(isAccepted);
         if (!isAccepted) return device.doubt('refused');
         if (!inClear) clear.better();
-        clear.answered();
+        if (!silent) clear.answered();
       };
       try {
         return await lendRtsp({ url, username, password, judge: pin.judge, judged, basic }, work, lifetime);

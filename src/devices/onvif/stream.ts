@@ -1,11 +1,12 @@
 import { shownAddress } from './address.ts';
+import type { Ask } from './camera.ts';
 import type { Place } from './picture-places.ts';
 import type { StreamClient } from './stream-client.ts';
 
 /** The stream of one camera or channel. */
 export interface Stream {
   /** See `Camera.readStream`. */
-  read<T>(signal: AbortSignal, work: (url: string) => Promise<T>): Promise<T>;
+  read<T>(signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
   /** Learns its address ahead of the first alarm; best effort, never throws. */
   prepare(signal: AbortSignal): Promise<void>;
   known(): { stream?: string };
@@ -26,10 +27,10 @@ export function createStream(options: { client: StreamClient; place: Place; conf
   }
 
   return {
-    async read(signal, work) {
+    async read(signal, work, ask) {
       const url = await address(signal);
       try {
-        return await client.lend(url, work);
+        return await client.lend(url, work, ask);
       } catch (error) {
         // It may have changed with a setting or a firmware: it is asked for again next time.
         learned = undefined;

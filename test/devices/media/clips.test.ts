@@ -29,6 +29,8 @@ interface House {
   refusal: SitewardError | undefined;
   /** How often the camera was asked for its stream. */
   asked: number;
+  /** Whether for a silent event, of each time. */
+  readonly silent: unknown[];
   readonly dir: string;
   readonly file: string;
   order(startMono: number, endMono: number): ClipOrder;
@@ -62,8 +64,9 @@ async function start(
     budgetBytes,
     mayKeep: () => (house.mayKeep ? ['yard'] : []),
     streams: {
-      async read(_, _signal, work) {
+      async read(_, _signal, work, ask) {
         house.asked += 1;
+        house.silent.push(ask?.silent);
         if (house.refusal !== undefined) throw house.refusal;
         return work(camera.url);
       },
@@ -75,7 +78,7 @@ async function start(
   });
   const house: House = {
     ...{ clips: createClips({ rings, ffmpeg, clock }), rings, metrics, camera, dir, file },
-    ...{ mayKeep, refusal: undefined, asked: 0 },
+    ...{ mayKeep, refusal: undefined, asked: 0, silent: [] },
     order: (startMono, endMono) => ({ camera: 'yard', startMono, endMono, to: file, maxBytes: 10_000_000 }),
     reach() {
       const now = clock.monotonic();
@@ -243,6 +246,8 @@ describe.concurrent('a clip', () => {
     for (const pid of house.readers()) process.kill(pid, 'SIGKILL');
     await clip;
     expect(await house.metrics.metrics()).not.toContain('yard');
+    // The first was for the ring.
+    expect([...new Set(house.silent)]).toEqual([false, true]);
     expect(house.rings.health()).toEqual({ state: 'ok', facts: { rings: 0, keyFrames: '' } });
   });
 });

@@ -49,14 +49,14 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-type Snapshot = (camera: string, signal: AbortSignal) => Promise<Uint8Array>;
+type Snapshot = (camera: string, signal: AbortSignal, ask?: { silent?: boolean | undefined }) => Promise<Uint8Array>;
 
 async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media> {
   media = createMedia({
     dir,
     budgetBytes,
     ...{ keepMs: 0, clips: { short_mp4: 10_000, event_mp4: 30_000 } },
-    pictures: { snapshot: async (camera, signal) => ({ bytes: await snapshot(camera, signal), mime: 'image/jpeg' }) },
+    pictures: { snapshot: async (...of) => ({ bytes: await snapshot(...of), mime: 'image/jpeg' }) },
     table: {
       update: async (list) => void outcomes.push(...list),
       list: async (states) => planned.filter((row) => states.includes(row.state as 'planned')),
@@ -314,6 +314,19 @@ describe('the pictures of a silent event', () => {
     one.capture(job(8, [item(0)], committed));
     await expect.poll(() => one.health().facts).toMatchObject({ waiting: 0 });
     expect(logged).toEqual([expect.stringContaining('a picture could not be recorded')]);
+  });
+
+  it('are asked for as such, also at the second try, so that nothing of it shows at the camera', async () => {
+    const asked: unknown[] = [];
+    const one = await start(async (_camera, _signal, ask) => {
+      if (asked.push(ask?.silent) === 1) throw new SitewardError('camera_unreachable', 'nobody there');
+      return picture;
+    });
+    one.capture({ ...job(7, [item(0)]), silent: true });
+    await expect.poll(() => outcomes.length, { timeout: 10_000 }).toBe(1);
+    one.capture(job(8, [item(0)]));
+    await expect.poll(() => outcomes.length).toBe(2);
+    expect(asked).toEqual([true, true, undefined]);
   });
 
   it('use the budget all the same', async () => {

@@ -18,6 +18,8 @@ async function yard(options: { stream?: RtspServerOptions | ErrorCode; program?:
   if (server !== undefined) onTestFinished(() => server.stop());
   const clock = manualClock();
   const asked: string[] = [];
+  /** What each of them was told. */
+  const told: unknown[] = [];
   const house = {
     answer: async (_signal: AbortSignal): Promise<Picture> => served,
     /** Until the device is asked. */
@@ -25,16 +27,18 @@ async function yard(options: { stream?: RtspServerOptions | ErrorCode; program?:
   };
   const stills = createStills({
     pictures: {
-      async snapshot(_, signal, onTurn) {
+      async snapshot(_, signal, ask) {
         asked.push('picture');
+        told.push(ask?.silent);
         await house.line;
-        onTurn?.();
+        ask?.onTurn?.();
         return house.answer(signal);
       },
     },
     streams: {
-      async read(_camera, _signal, work) {
+      async read(_camera, _signal, work, ask) {
         asked.push('stream');
+        told.push(ask?.silent);
         if (server === undefined) throw failure(stream as ErrorCode);
         return work(server.url);
       },
@@ -43,8 +47,8 @@ async function yard(options: { stream?: RtspServerOptions | ErrorCode; program?:
     clock,
   });
   return {
-    ...{ house, asked, clock, endStream: async () => server?.stop() },
-    take: (signal = never()) => stills.snapshot('yard', signal),
+    ...{ house, asked, told, clock, endStream: async () => server?.stop() },
+    take: (signal = never(), silent = false) => stills.snapshot('yard', signal, { silent }),
     refuse(code: ErrorCode) {
       house.answer = async () => {
         throw failure(code);
@@ -79,6 +83,16 @@ describe('a picture', () => {
     const { take, house } = await yard({ stream: { codec: 'h265' } });
     house.answer = () => new Promise(() => undefined);
     expect(readJpeg((await take()).bytes)).toMatchObject({ width: 320 });
+  });
+
+  it('of a silent event is asked for as such in every way', async () => {
+    const { take, asked, told, refuse, endStream } = await yard();
+    refuse('picture_invalid');
+    await take(never(), true);
+    await endStream();
+    await take(never(), true).catch(() => undefined);
+    expect(asked).toEqual(['picture', 'stream', 'stream', 'picture']);
+    expect(told).toEqual([true, true, true, true]);
   });
 
   it('that has waited in the line of a recorder is not given up for it', async () => {

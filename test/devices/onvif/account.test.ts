@@ -78,7 +78,7 @@ async function threeDoors(nonceOf: () => string) {
   const { port } = rtsp.address() as AddressInfo;
   const ask = {
     events: () => reads.deviceInformation(forever),
-    picture: () => pictures.fetch(new URL('/picture.jpg', server.url), 5000, forever),
+    picture: () => pictures.fetch(new URL('/picture.jpg', server.url), { timeoutMs: 5000, signal: forever }),
     stream: () => streams.lend(`rtsp://127.0.0.1:${port}/live`, describeStream),
   };
   /** All of them as their loops do, whatever comes of it. */

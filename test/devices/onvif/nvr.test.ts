@@ -332,7 +332,7 @@ describe('pictures of channels', () => {
     await until(() => channel(one, 'third')?.state === 'bound', 'the channels');
     const turns: string[] = [];
     const [first, ...others] = ['door', 'yard', 'third'].map((id) =>
-      one.cameras.snapshot(id, never(), () => turns.push(id)),
+      one.cameras.snapshot(id, never(), { onTurn: () => turns.push(id) }),
     );
     await first;
     expect(turns).toContain('door');

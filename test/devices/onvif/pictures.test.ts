@@ -134,11 +134,22 @@ describe('a picture', () => {
     const { model, server, take, pictures, made } = await yard({ before });
     await take();
     isReal = false;
+    // For a silent event nothing may show (safety 4).
+    const silent = () => made.cameras.snapshot('yard', forever, { silent: true });
+    await expect(silent()).rejects.toMatchObject({ code: 'camera_auth' });
+    expect(made.cameras.status()[0]?.warnings).toEqual([]);
+    isReal = true;
+    await take();
+    isReal = false;
     await expect(take()).rejects.toMatchObject({
       code: 'camera_auth',
       message: expect.stringContaining('basic_login'),
     });
     expect(made.cameras.status()[0]?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+    isReal = true;
+    await silent();
+    expect(made.cameras.status()[0]?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+    isReal = false;
     await made.cameras.stop();
     const again = harness([{ id: 'yard', url: server.url, ...login }], { memory: made.memory });
     opened.push(again.cameras);

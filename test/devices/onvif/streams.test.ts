@@ -173,7 +173,7 @@ describe('the stream of a camera', () => {
     const real = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' }));
     const thief = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'basic' }));
     let address = real.url;
-    const { read, status } = await yard(() => address);
+    const { made, read, status } = await yard(() => address);
     expect(await read()).toHaveLength(1);
     address = thief.url;
     await real.stop();
@@ -182,12 +182,21 @@ describe('the stream of a camera', () => {
         () => 'a picture',
         (error) => String(error.message),
       );
+    // For a silent event nothing may show (safety 4).
+    const silent = () => made.cameras.readStream('yard', forever, onePicture, { silent: true });
+    for (let time = 0; time < 2; time += 1) await silent().catch((error) => expect(error.code).toMatch(/^camera_/));
+    expect(status()?.warnings).toEqual([]);
     let said: string | undefined;
     // Learned again after the first failure.
     for (let time = 0; time < 2; time += 1) said = await failure();
     expect(said).toContain('basic_login');
     expect(thief.tries).toBe(0);
     expect(status()?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+    address = keep(await startRtspGate({ before: rtsp.url, ...user, scheme: 'sha-256' })).url;
+    expect(await silent()).toHaveLength(1);
+    expect(status()?.warnings).toMatchObject([{ code: 'basic_asked' }]);
+    expect(await read()).toHaveLength(1);
+    expect(status()?.warnings).toEqual([]);
   });
 
   it('is left alone after a restart too, until the password is another; one refusal of before counts', async () => {
