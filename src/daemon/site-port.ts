@@ -3,7 +3,9 @@ import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { SitePort } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
 import { never } from '#lib/wait.ts';
+import { auditNotes } from '#site/audit-notes.ts';
 import { noteIn } from './audit-wiring.ts';
 import { takePicture } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
@@ -24,6 +26,8 @@ export function sitePort(options: {
   const { house, count, clock } = options;
   const note = noteIn(house);
   const wall = () => clock.wall();
+  /** A client that goes on and on must not push others out of the audit log. */
+  const retained = rateLimit({ clock, burst: 5, perSecond: 1 / 60, cap: 1 });
   return {
     view: () => viewOf(house),
     submit: (command, reply) => house.controller?.submit(command, reply),
@@ -49,6 +53,9 @@ export function sitePort(options: {
       const depth = Object.values(pending).reduce((sum, waiting) => sum + waiting, 0);
       const oldestS = oldest === undefined ? null : Math.max(0, Math.round((clock.wall() - oldest) / 1000));
       return { depth, oldestS, dropped: lost };
+    },
+    retainedRefused(verb) {
+      if (retained.take('site')) void note(auditNotes.retainedRefused(verb));
     },
     cloudLink: () => (house.cloudUp === true ? 'online' : 'offline'),
   };

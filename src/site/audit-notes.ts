@@ -157,6 +157,15 @@ export const auditNotes = {
     ...(actor !== undefined && { actor_ref: actor }),
   }),
 
+  retainedRefused: (verb: string): AuditDraft => ({
+    kind: 'refusal',
+    source: 'lan',
+    target: 'mqtt',
+    action: verb,
+    outcome: 'refused',
+    reason: 'RETAINED',
+  }),
+
   /** `head`: hash of the last entry in it. */
   exported: (what: 'audit' | 'inputs', more: { readonly actor?: string; readonly head?: string }): AuditDraft => ({
     ...local,

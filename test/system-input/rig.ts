@@ -137,6 +137,8 @@ export interface Rig {
   statusText(): Promise<string>;
   events(): Promise<EventEntry[]>;
   eventsText(): Promise<string>;
+  /** The audit log as everybody may see it, newest first. */
+  audit(): Promise<Record<string, unknown>[]>;
   metrics(): Promise<string>;
   /** Resolves with the event in the cloud's record. */
   cloudHas(what: string, match: (event: CloudEvent) => boolean, timeoutMs?: number): Promise<CloudEvent>;
@@ -209,7 +211,7 @@ http: { control_socket: ${socket} }
 store: { dir: ${join(folder, 'state')} }
 `;
     const ask = async (verb: string, ...args: string[]) => {
-      const asked = launch(process.execPath, [cli, verb, '--socket', socket, ...args]);
+      const asked = launch(process.execPath, [cli, verb, ...args, '--socket', socket]);
       if ((await asked.exited) !== 0) throw new Error(`${verb}: ${asked.stderr.join('\n')}`);
       return asked.stdout;
     };
@@ -256,6 +258,7 @@ store: { dir: ${join(folder, 'state')} }
       events: async () =>
         (await ask('events', '--json', '--limit', '200')).map((line) => JSON.parse(line) as EventEntry),
       eventsText: async () => (await ask('events', '--limit', '200')).join('\n'),
+      audit: async () => (await ask('audit', 'show', '--json')).map((line) => JSON.parse(line)),
       metrics: () => overSocket(socket, '/metrics'),
       cloudHas: (what, match, timeoutMs = 30_000) =>
         eventually(`${what} in the cloud`, async () => (await cloud.events()).find(match), { timeoutMs }),

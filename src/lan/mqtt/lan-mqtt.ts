@@ -23,7 +23,7 @@ import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
 import type { Facts } from './state.ts';
 import { createStateFeed } from './state-feed.ts';
-import { rootOf } from './table.ts';
+import { isVerb, rootOf } from './table.ts';
 
 export interface LanMqttOptions {
   readonly connect: Connect;
@@ -109,7 +109,10 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       }),
     clear(verb) {
       // A retained call for help was taken, and may be nobody's to know of (safety 4).
-      if (verb !== 'panic') log.warn({ verb }, 'retained MQTT command refused and cleared');
+      if (verb !== 'panic') {
+        log.warn({ verb }, 'retained MQTT command refused and cleared');
+        site.retainedRefused(isVerb(verb) ? verb : 'unknown');
+      }
       publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
     },
     publishImage,

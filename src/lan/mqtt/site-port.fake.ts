@@ -38,6 +38,8 @@ export interface FakeSite extends SitePort {
   setTrouble(active: boolean): void;
   setPlan(change: Partial<SitePlan>): void;
   cloud: 'online' | 'offline';
+  /** Verbs whose retained command was refused. */
+  readonly retained: string[];
 }
 
 const noChanges: Changes = { partitions: [], zones: [], troubles: false, links: false };
@@ -77,6 +79,7 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     callFailure: undefined,
     checked: [],
     history: [],
+    retained: [],
     refusal: undefined,
     undone: [],
     cloud: 'online',
@@ -107,6 +110,7 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     events: async (limit) => site.history.slice(0, limit),
     outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),
     cloudLink: () => site.cloud,
+    retainedRefused: (verb) => void site.retained.push(verb),
     verifications: {
       list: () => [],
       ask: async () => ({ outcome: 'refused', code: 'NOT_CONFIGURED' }),

@@ -46,6 +46,8 @@ export interface SitePort {
   events(limit: number): Promise<readonly SiteEvent[]>;
   /** Counts as anyone may see them: without silent hold-up and duress (safety 4). `oldestS` is null when empty. */
   outbox(): Promise<{ readonly depth: number; readonly oldestS: number | null; readonly dropped: number }>;
+  /** A retained command was refused; for the audit log. */
+  retainedRefused(verb: string): void;
   cloudLink(): 'online' | 'offline';
   readonly verifications: VerificationsPort;
 }

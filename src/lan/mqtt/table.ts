@@ -232,6 +232,9 @@ export const topicTable = {
 
 export const topicSpecs: readonly TopicSpec[] = Object.values(topicTable);
 
+/** Of a command; what else a client writes there stands in no log of ours. */
+export const isVerb = (text: string): boolean => topicSpecs.some(({ topic }) => topic === `cmd/${text}`);
+
 /** Slugs of `site.external_id`: the only text of a site in a topic. */
 export const siteSlug = /^[a-z0-9-]{1,32}$/;
 

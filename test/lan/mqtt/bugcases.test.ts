@@ -84,6 +84,12 @@ describe.skipIf(!isThere).each(kinds)('reports of other systems on a site with %
       await rig.start();
       const refused = { outcome: 'refused', error: { code: 'RETAINED' } };
       expect(await replyTo(rig.lan.heard, message?.id ?? '')).toMatchObject(refused);
+      const noted = { kind: 'refusal', target: 'mqtt', action: 'arm', reason: 'RETAINED' };
+      await eventually('the audit log', async () =>
+        (await rig.audit()).some((entry) => Object.entries(noted).every(([key, value]) => entry[key] === value))
+          ? true
+          : undefined,
+      );
     } else {
       // The embedded broker keeps no command: it comes live once, and never again.
       const [message] = await play(rig, 1);
