@@ -249,6 +249,21 @@ describe.skipIf(!isThere).each(kinds)('reports of other systems on a site with %
     expect([partition(rig), armings(rig)]).toEqual(['armed_away', ['armed_away']]);
   });
 
+  it(nameOf(13), async () => {
+    const pai = '  - { id: paradox, profile: pai, partitions: { p1: Area_1 } }\n';
+    rig = await siteWith(broker, pai);
+    await rig.lan.publish('paradox/interface/availability', 'online');
+    await rig.lan.publish('paradox/states/partitions/Area_1/current_state', 'disarmed');
+    await rig.lan.shows('link/panel/paradox', 'online');
+    await rig.lan.shows('partition/p1/availability', 'online');
+    rig.daemon.signal('SIGKILL');
+    await rig.daemon.exited;
+    await rig.start();
+    await reconnected();
+    await rig.lan.shows('link/panel/paradox', 'offline');
+    await rig.lan.shows('partition/p1/availability', 'offline');
+  });
+
   // Wrong codes lock whoever has no name for 90 s.
   it(nameOf(25), async () => {
     rig = await siteWith(broker);
