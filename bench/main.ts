@@ -10,6 +10,7 @@ import { describeMachine, load } from './machine.ts';
 import { media } from './media.ts';
 import { memory } from './memory.ts';
 import { million } from './million.ts';
+import { mqtt } from './mqtt.ts';
 import { onvif } from './onvif.ts';
 import { panels } from './panels.ts';
 import { peers } from './peers.ts';
@@ -35,6 +36,7 @@ const measurements: readonly Measurement[] = [
   core,
   codes,
   panels,
+  mqtt,
   onvif,
   media,
 ];

@@ -30,10 +30,16 @@ export async function openSite(options: {
   pictureMs?: number;
   /** Further members of each camera's line, as YAML. */
   camera?: string;
+  /** Further members of the section `mqtt`, as YAML. */
+  mqtt?: string;
+  /** The list of partitions as YAML; default one, p1. */
+  partitions?: string;
   /** Sections `panels` and others, as YAML. */
   yaml?: string;
   /** The program to run; the sources by default. */
   program?: string;
+  /** Flags of Node, such as those of the unit. */
+  flags?: readonly string[];
 }): Promise<BenchSite> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
   const open: (() => Promise<void>)[] = [];
@@ -68,7 +74,13 @@ export async function openSite(options: {
       socket: join(folder, 'control.sock'),
       async daemon() {
         const began = performance.now();
-        const running = launch('siteward', [options.program ?? sources, 'run', '--config', config]);
+        const running = launch('siteward', [
+          ...(options.flags ?? []),
+          options.program ?? sources,
+          'run',
+          '--config',
+          config,
+        ]);
         await running.until((line) => (member(line, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
         return { running, readyMs: performance.now() - began };
       },
@@ -96,6 +108,8 @@ function configuration(of: {
   mqttPort: number;
   cameraUrls: readonly string[];
   camera?: string;
+  mqtt?: string;
+  partitions?: string;
   yaml?: string;
 }): string {
   const members = ['username: siteward, password: { env: CAMERA_PASSWORD }, partition: p1', of.camera ?? []]
@@ -108,9 +122,9 @@ cloud:
   base_url: ${of.cloudUrl}
   auth_url: ${of.cloudUrl}
   events: { client_id: bridge-1, private_key: { file: ${of.keyFile} } }
-mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort} }
+mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort}${of.mqtt ?? ''} }
 http:  { control_socket: ${of.folder}/control.sock }
 store: { dir: ${of.folder}/state }
-partitions: [ { id: p1, name: House } ]
+partitions: ${of.partitions ?? '[ { id: p1, name: House } ]'}
 ${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.yaml ?? ''}`;
 }
