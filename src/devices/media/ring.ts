@@ -22,9 +22,8 @@ export interface Ring {
 }
 
 export interface Footage {
-  /** When its first picture came, and its last. */
+  /** When its first picture came. */
   readonly startMono: number;
-  readonly endMono: number;
   readonly codec: StreamTables['codec'];
   /** A transport stream. */
   readonly parts: readonly Buffer[];
@@ -100,15 +99,13 @@ export function createRing(): Ring {
       const [first] = wanted;
       if (first === undefined) return undefined;
       let tables: StreamTables | undefined;
-      let lastMono = first.startMono;
       const parts = wanted.flatMap((group) => {
         const before = group.tables === tables ? [] : [group.tables.bytes];
         tables = group.tables;
         const pictures = group.pictures.filter(({ mono }) => mono <= endMono);
-        lastMono = pictures.at(-1)?.mono ?? lastMono;
         return [...before, ...pictures.map(({ bytes }) => bytes)];
       });
-      return { startMono: first.startMono, endMono: lastMono, codec: first.tables.codec, parts };
+      return { startMono: first.startMono, codec: first.tables.codec, parts };
     },
 
     pictureAt(mono) {

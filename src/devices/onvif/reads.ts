@@ -1,6 +1,6 @@
 import onvif from 'onvif';
 import { SitewardError } from '#errors.ts';
-import { withDeadline } from '#lib/wait.ts';
+import { unlessAborted, withDeadline } from '#lib/wait.ts';
 import { childrenNamed, descend, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
 import { type AddressMode, repairAddress } from './address.ts';
 import type { Device, SoapReply } from './device.ts';
@@ -91,7 +91,8 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
       return withDeadline(readTimeoutMs, signal, (own) => run(name, own, start), `${name} of the camera`);
     });
     last = result.catch(() => undefined);
-    return result;
+    // Who leaves does not wait for those before.
+    return unlessAborted(result, signal);
   }
 
   function run(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {

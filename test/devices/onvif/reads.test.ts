@@ -190,4 +190,19 @@ describe('the one-shot reads through the onvif package', () => {
     await expect(waiting).rejects.toThrow('gone');
     expect(await read.profiles(forever)).toHaveLength(2);
   });
+
+  it('end when their caller leaves before it is their turn, while those before and behind go on', async () => {
+    const { server, reads: read } = await reads(on('GetDeviceInformation', { hang: true }));
+    const [first, leave] = [new AbortController(), new AbortController()];
+    const ended: string[] = [];
+    const before = read.deviceInformation(first.signal).catch(() => ended.push('before'));
+    const waiting = read.mac(leave.signal).catch(() => ended.push('who left'));
+    const behind = read.profiles(forever).then(() => ended.push('behind'));
+    leave.abort(new Error('gone'));
+    await waiting;
+    first.abort(new Error('gone, too'));
+    await Promise.all([before, behind]);
+    expect(ended).toEqual(['who left', 'before', 'behind']);
+    expect(server.count('GetNetworkInterfaces')).toBe(0);
+  });
 });
