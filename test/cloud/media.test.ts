@@ -225,6 +225,66 @@ describe('pictures and clips', () => {
     expect(h.puts).toHaveLength(3);
   });
 
+  it('that are uploaded while a slot is waited for are over, and what is kept of them stays', async () => {
+    const answers: (() => void)[] = [];
+    const left: string[] = [];
+    const warned: string[] = [];
+    let looks = 0;
+    await setUp({
+      start: false,
+      onPut: (seen, response) => {
+        const answer = () => void json(response, 200, undefined);
+        if (seen.path.startsWith('/up/3/')) answer();
+        else answers.push(answer);
+      },
+      withStore: (store) =>
+        new Proxy(store, {
+          get(target, member) {
+            const value: unknown = Reflect.get(target, member, target);
+            if (typeof value !== 'function') return value;
+            if (member !== 'media') return value.bind(target);
+            return async (...given: unknown[]) => {
+              const rows: unknown = await value.apply(target, given);
+              looks += 1;
+              return rows;
+            };
+          },
+        }),
+      delivery: {
+        log: pino({ level: 'warn' }, { write: (line) => void warned.push(line) }),
+        files: {
+          async open(file) {
+            const bytes = h.files.get(file);
+            if (bytes === undefined) throw Object.assign(new Error('gone'), { code: 'ENOENT' });
+            return { bytes: bytes.length, stream: () => Readable.from([bytes]) };
+          },
+          discard: async (file) => void left.push(`discard ${file}`),
+          async keep(file) {
+            h.files.delete(file);
+            left.push(`keep ${file}`);
+          },
+        },
+      },
+    });
+    const media = plan.slice(0, 1);
+    await h.commit([1, 2].map((seq) => rowOf(h.clock, seq, { media })));
+    for (const seq of [1, 2]) await ready(seq, [0]);
+    // Of events that are fresh one more is under way.
+    h.clock.advance(61_000);
+    await h.delivery.start(new AbortController().signal);
+    await until('both slots are taken', () => answers.length === 2);
+    const before = looks;
+    h.delivery.wake();
+    await until('the rows are read again', () => looks > before);
+    for (const answer of answers) answer();
+    await until('both are uploaded', async () => (await allAre(1, 'uploaded')()) && (await allAre(2, 'uploaded')()));
+    await h.commit([rowOf(h.clock, 3, { media })]);
+    await ready(3, [0]);
+    await until('a third one is', allAre(3, 'uploaded'));
+    expect(left.sort()).toEqual(['keep 1-0', 'keep 2-0', 'keep 3-0']);
+    expect(warned).toEqual([]);
+  });
+
   it('leave the line to an event that is under way, and have it back after it', async () => {
     let answerSecond: (() => void) | undefined;
     await setUp({

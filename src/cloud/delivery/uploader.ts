@@ -82,6 +82,8 @@ export function createUploader(options: UploaderOptions): Uploader {
   const faulty = new BoundedMap<string, string>(2_000);
   /** What became of files and is not on record yet, by file: only the record is repeated, not the upload. */
   const unrecorded = new BoundedMap<string, MediaUpdate>(2_000);
+  /** Files whose fate came on record since the rows were read: what these say of them is over. */
+  const settled = new Set<string>();
   /** Events of this moment whose pictures somebody may be waiting for. */
   const fresh = new BoundedMap<number, true>(1_000);
   const gate = createUploadGate(options);
@@ -106,6 +108,7 @@ export function createUploader(options: UploaderOptions): Uploader {
   /** True when the rows are to be read again at once: what has come may be worth more than the rest of them. */
   async function scan(signal: AbortSignal): Promise<boolean> {
     hasNews = false;
+    settled.clear();
     const rows = await store.media(['ready'], scanned);
     let started = 0;
     const bySeq = (a: MediaRow, b: MediaRow) => (isUrgent(a) ? b.seq - a.seq : a.seq - b.seq);
@@ -116,7 +119,7 @@ export function createUploader(options: UploaderOptions): Uploader {
         if (hasNews) return true;
       }
       const key = keyOf(row);
-      if (running.has(key) || (later.get(row.seq) ?? 0) > clock.monotonic()) continue;
+      if (running.has(key) || settled.has(key) || (later.get(row.seq) ?? 0) > clock.monotonic()) continue;
       started += 1;
       running.add(key);
       void handle(row, signal)
@@ -269,6 +272,7 @@ export function createUploader(options: UploaderOptions): Uploader {
     unrecorded.set(keyOf(row), fate);
     await store.updateMedia([fate]);
     unrecorded.delete(keyOf(row));
+    settled.add(keyOf(row));
     if (fate.state === 'uploaded') crashPoint('media.unlink');
     if (row.file === undefined) return false;
     // Nothing stays that tells of a silent event (safety 4).
