@@ -46,7 +46,7 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
 
   /** Why its file is not here. */
   async function missingOf({ state, file, bytes, reason }: MediaTrail): Promise<string | undefined> {
-    const found = file === undefined ? undefined : await sizeOf(pathOf(file));
+    const found = file === undefined ? undefined : await lookFor(file, sizeOf);
     if (found !== undefined && found === bytes) return undefined;
     if (state === 'failed') return reason ?? 'failed';
     if (state === 'planned') return 'not made yet';
@@ -60,9 +60,14 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
     await house.controller.audit([entry]);
   }
 
-  function pathOf(file: string): string {
+  /** The cloud may just get it, and it move to what is kept. */
+  async function lookFor<T>(file: string, look: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
     if (house.media === undefined) throw new SitewardError('stopped', 'media is not running; try again in a moment');
-    return house.media.path(file);
+    for (const path of house.media.places(file)) {
+      const found = await look(path);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   }
 
   return {
@@ -115,7 +120,9 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
         throw gone('this export is no longer known; begin anew');
       const file = found.files.get(index);
       if (file === undefined) throw gone('it is not part of this export');
-      return pieceOf(pathOf(file), offset);
+      const piece = await lookFor(file, (path) => pieceOf(path, offset));
+      if (piece === undefined) throw gone('its file is gone by now');
+      return piece;
     },
   };
 }
@@ -134,11 +141,11 @@ const sizeOf = (path: string): Promise<number | undefined> =>
   );
 
 /** It is opened for each piece: an export that is broken off leaves nothing open. */
-async function pieceOf(path: string, offset: number): Promise<Uint8Array> {
+async function pieceOf(path: string, offset: number): Promise<Uint8Array | undefined> {
   const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') throw gone('its file is gone by now');
-    throw error;
+    if (error.code !== 'ENOENT') throw error;
   });
+  if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(pieceBytes), 0, pieceBytes, offset);
     return buffer.subarray(0, bytesRead);

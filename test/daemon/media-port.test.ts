@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -52,7 +52,7 @@ async function start(): Promise<Started> {
   const note = async (entry: AuditDraft) => void log.push(entry);
   const house = {
     store,
-    media: { path: (name: string) => join(dir, name) },
+    media: { places: (name: string) => [join(dir, name), join(dir, 'kept', name)] },
     controller: { audit: async (entries: readonly AuditDraft[]) => void log.push(...entries) },
   } as unknown as House;
   const clock = manualClock();
@@ -94,6 +94,24 @@ test('an export ends after a quarter of an hour, or when eight others began', as
   expect(await code(port.read({ export: first, index: 0, offset: 0 }))).toBe('done');
   await token(port);
   expect(await code(port.read({ export: first, index: 0, offset: 0 }))).toBe('media_gone');
+});
+
+test('a file that moves to what is kept, while it is looked at or later, is given out on', async () => {
+  const { port, dir, house } = await start();
+  const { media } = house;
+  mkdirSync(join(dir, 'kept'));
+  // As if the cloud got it just after its place was asked for.
+  const move = (name: string) => renameSync(join(dir, name), join(dir, 'kept', name));
+  house.media = {
+    places(name: string) {
+      move(name);
+      return media?.places(name) ?? [];
+    },
+  } as unknown as NonNullable<House['media']>;
+  const key = await token(port);
+  house.media = media;
+  expect((await port.show(1)).items[0]).toMatchObject({ here: true });
+  expect(await port.read({ export: key, index: 0, offset: 0 })).toHaveLength(pieceBytes);
 });
 
 test('nothing leaves that cannot be logged', async () => {

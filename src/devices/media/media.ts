@@ -33,6 +33,8 @@ export interface Media extends Part {
   /** They, or their events, were given up: they leave the disk in the background. Never throws. */
   forget(files: readonly string[]): void;
   path(file: string): string;
+  /** See `Spool.places`. */
+  places(file: string): readonly string[];
 }
 
 /** A picture taken later than this after its event shows something else. */
@@ -223,6 +225,7 @@ export function createMedia(
         true,
       ),
     path: (file) => spool.path(file),
+    places: (file) => spool.places(file),
 
     health(): Health {
       const waiting = [...jobs.values()].filter((isShown) => isShown).length;

@@ -53,6 +53,8 @@ export interface Spool {
   /** Size and contents of a file as they are now; undefined when it is gone or empty. */
   inspect(file: string): Promise<StoredFile | undefined>;
   path(file: string): string;
+  /** Where it waits, and where it is kept: it moves whole, so that who looks in this order finds it at any moment. */
+  places(file: string): readonly string[];
   /** Whose picture lies there, found after a restart. */
   shelve(picture: Shelved): void;
   /** Everything in the folder. */
@@ -240,6 +242,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       return found && { file, ...found, mime: mimeOf(file) };
     },
 
+    places: (file) => [join(dir, file), kept.path(file)],
     path: (file) => (kept.has(file) ? kept.path(file) : join(dir, file)),
 
     shelve: (picture) => void shelf.set(picture.file, picture),

@@ -44,7 +44,10 @@ describe('what the cloud has', () => {
     const first = await start();
     const { file } = await first.write(place(1), bytes);
     now += 10 * hour;
+    const placesThere = () => first.places(file).map((path) => existsSync(path));
+    expect(placesThere()).toEqual([true, false]);
     await first.keep(file);
+    expect(placesThere()).toEqual([false, true]);
     expect([readFileSync(first.path(file)), first.usedBytes, first.shownBytes]).toEqual([bytes, 400, 400]);
     const spool = await start();
     expect([readFileSync(spool.path(file)), spool.usedBytes]).toEqual([bytes, 400]);
