@@ -5,6 +5,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createMedia, type MediaOutcome } from '#devices/media/index.ts';
 import { systemClock } from '#lib/clock.ts';
+import { crashPoint } from '#lib/crash-point.ts';
 import type { MediaItem } from '#site/model/index.ts';
 import { openStore } from '#site/store/index.ts';
 import { tinyClip } from '../../harness/tiny-clip.ts';
@@ -56,7 +57,10 @@ await clipDone.promise;
 // Longer than the step that follows.
 await pause(200);
 for (const one of (await store.media(['ready'], 10)).filter((each) => each.seq === seq)) {
+  // As the uploader does it.
+  crashPoint('media.uploaded');
   await store.updateMedia([{ seq, index: one.index, lane: 'alarm', at: clock.wall(), state: 'uploaded' }]);
+  crashPoint('media.unlink');
   await media.keep(one.file ?? '');
 }
 await media.stop();
