@@ -67,12 +67,12 @@ export class AlarmLog {
 
   /** On a full disk the copy makes room for the rows themselves; true when it had any. */
   giveWay(): boolean {
+    const had = this.#bytes > 0;
+    if (had) this.clear();
     this.#rests = performance.now() + restMs;
-    if (this.#bytes === 0) return false;
-    this.clear();
-    this.#rests = performance.now() + restMs;
-    this.#isWhole = false;
-    return true;
+    // Also where it held nothing: what is stored meanwhile gets no line.
+    this.lacks();
+    return had;
   }
 
   /**

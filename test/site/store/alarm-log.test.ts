@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { AlarmLog } from '#site/store/alarm-log.ts';
 import { attempt } from '#site/store/quiet.ts';
 import { wireCommit } from '#site/store/wire.ts';
@@ -32,6 +32,22 @@ describe('a second copy of the alarms that cannot be emptied', () => {
     for (let second = 0; second < 3; second += 1) log.clear();
     expect(errors).toHaveLength(2);
   });
+});
+
+it('the second copy is made of what waits once there is room again, also where it held nothing when it gave way', () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const dir = temporaryDir();
+  const log = new AlarmLog({ dir, mode: 'written', note: () => {} });
+  expect(log.wantsRewrite).toBe(false);
+  expect(log.giveWay()).toBe(false);
+  expect(log.wantsRewrite).toBe(false);
+  vi.advanceTimersByTime(60_001);
+  expect(log.wantsRewrite).toBe(true);
+  log.rewrite(alarms);
+  expect(log.wantsRewrite).toBe(false);
+  expect(log.giveWay()).toBe(true);
+  log.close();
 });
 
 describe('a second copy of the alarms that is taken away from a running store', () => {
