@@ -87,6 +87,10 @@ const commands = z.union([
 
 const waiting = { zone: text, kind: text, at: deadline, evidence: z.array(record(z.union([text, number, flag]))) };
 
+const call = z.strictObject({ kind: text, zone: optional(text), since: number });
+/** Of an earlier version: one alone. */
+const calls = z.union([z.array(call), call.transform((one) => [one])]);
+
 const period = z.strictObject({
   bypassed: list,
   armedAt: optional(deadline),
@@ -118,7 +122,7 @@ const period = z.strictObject({
   entry: optional(z.literal(true)),
   first: optional(z.strictObject({ zone: text, at: deadline, confirmed: flag })),
   silenced: optional(z.literal(true)),
-  called: optional(z.strictObject({ kind: text, since: number })),
+  called: optional(calls),
   exit: optional(z.strictObject({ opened: z.int().nonnegative(), restarted: flag })),
 });
 

@@ -15,8 +15,8 @@ import { coded, emit, place } from './events.ts';
 import { modeAfterExit } from './exit.ts';
 import { onePicture } from './media.ts';
 import { after, setTimer } from './timers.ts';
-import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
-import type { Evidence } from './types.ts';
+import { isArmed, isSame, lifeSince, type Transition, transition } from './transition.ts';
+import type { CalledHelp, Evidence } from './types.ts';
 import { endTest } from './walk-test.ts';
 import {
   enginePlan,
@@ -311,14 +311,15 @@ export function showIndependent(
   for (const id of what.partitions) {
     if (enginePlan(work, id) === undefined) continue;
     const { state, mode, alarm: entry } = partitionOf(work, id);
-    if (alarming(state) && group === 'life') continue;
     const alarm = { ...(zone !== undefined && { zone }), kind };
+    // A danger to life ends with its cause; of a call for help nobody tells an end, and none may vanish beside another alarm.
+    const called = zone === undefined || group === 'holdup' ? noteCalled(work, id, alarm) : undefined;
+    if (alarming(state) && group === 'life') continue;
     // Life safety shows on the partition as long as its cause lasts; the arming goes on beneath it.
     if (group === 'life') {
       endTest(work, id, { source: 'engine', detail: 'alarm' });
-      const since = lifeSince(work, id) ?? work.at.wall;
+      const since = called?.since ?? lifeSince(work, id) ?? work.at.wall;
       setPartition(work, id, { alarm: { ...alarm, since } });
-      if (zone === undefined) setPeriod(work, id, { called: { kind, since } });
     } else if (state !== 'triggered' && state !== 'unknown') {
       if (state === 'pending') {
         cut.push({ id, numbers: wayIn(entry, periodOf(work.state, id).entered) });
@@ -329,4 +330,13 @@ export function showIndependent(
     }
   }
   return cut;
+}
+
+function noteCalled(work: Work, id: PartitionId, alarm: Omit<CalledHelp, 'since'>): CalledHelp {
+  const { called = [] } = periodOf(work.state, id);
+  const known = called.find((one) => isSame(one, alarm));
+  if (known !== undefined) return known;
+  const call = { ...alarm, since: work.at.wall };
+  setPeriod(work, id, { called: [...called, call] });
+  return call;
 }

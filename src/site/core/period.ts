@@ -56,10 +56,17 @@ export interface PeriodState {
   readonly first?: { readonly zone: ZoneNumber; readonly at: Deadline; readonly confirmed: boolean };
   /** Its sound was ended; the next alarm sounds again. */
   readonly silenced?: true;
-  /** A call for help by fire or for a doctor: it shows until the next opening, since nobody tells its end. */
-  readonly called?: { readonly kind: string; readonly since: number };
+  /** Calls for help, each kind and hold-up zone once: they run until the next opening, since nobody tells their end. */
+  readonly called?: readonly CalledHelp[];
   /** How often an exit door opened during the exit delay, and whether that began anew. */
   readonly exit?: { readonly opened: number; readonly restarted: boolean };
+}
+
+/** `zone`: a hold-up button; without one, a client of the site. */
+export interface CalledHelp {
+  readonly kind: string;
+  readonly zone?: ZoneNumber;
+  readonly since: number;
 }
 
 export interface BypassState {

@@ -1,6 +1,6 @@
 import type { PartitionState } from '#site/model/index.ts';
-import { decidedByPanel } from './transition.ts';
-import { own, partitionOf, periodOf, type Work } from './work.ts';
+import { decidedByPanel, isSame } from './transition.ts';
+import { enginePlan, own, partitionOf, periodOf, type Work } from './work.ts';
 import { behaviour, lifeKinds } from './zones.ts';
 
 export type RunningAlarm = NonNullable<PartitionState['alarm']>;
@@ -17,6 +17,7 @@ export function runningAlarms(work: Work): Readonly<Record<string, readonly Runn
   const entries = work.plan.partitions.flatMap(({ id }) => {
     if (own(partitions, id) === undefined) return [];
     const of = [...shown(work, id), ...burglary(work, id)];
+    of.push(...calls(work, id).filter((call) => !of.some((one) => isSame(one, call))));
     for (const zone of inAlarm.filter((one) => one.partitions.includes(id))) {
       const { number } = zone;
       const { alarm: kind, group } = behaviour(zone);
@@ -45,6 +46,10 @@ function burglary(work: Work, id: string): RunningAlarm[] {
   if (state !== 'triggered' || told === undefined || alarm === undefined || !lifeKinds.has(alarm.kind)) return [];
   return [{ ...told, since: at }];
 }
+
+/** Calls for help, whatever else runs. */
+const calls = (work: Work, id: string): readonly RunningAlarm[] =>
+  enginePlan(work, id) === undefined ? [] : (periodOf(work.state, id).called ?? []);
 
 /** As `runningLifeAlarm` has it: many panels never tell an end. */
 const isInSight = (work: Work, id: string, { number, source }: Work['plan']['zones'][number]): boolean =>

@@ -2,8 +2,9 @@ import type { Command, PartitionPlan } from '#site/model/index.ts';
 import { localEvent, place } from './events.ts';
 import { undoneOf } from './flight.ts';
 import { checkExpected, mayChange, refuse } from './gate.ts';
+import { runningAlarms } from './running.ts';
 import type { Done, Failure } from './types.ts';
-import { partitionOf, periodOf, setPeriod, type Work } from './work.ts';
+import { own, partitionOf, periodOf, setPeriod, type Work } from './work.ts';
 import { staysKind } from './zones.ts';
 
 /**
@@ -35,9 +36,10 @@ function silence(work: Work, command: Command, plan: PartitionPlan): 'done' | 'a
   if (failure !== undefined) return failure;
   // No profile tells a panel to be quiet: its siren goes on until it is disarmed.
   if (plan.authority === 'panel') return refuse('NOT_ALLOWED', { field: 'profile' });
-  const { state, alarm } = partition;
-  if (alarm !== undefined && staysKind(alarm.kind)) return refuse('NOT_ALLOWED', { field: 'alarm' });
-  if (state !== 'triggered' || periodOf(work.state, plan.id).silenced === true) return 'already';
+  // Each that runs, not only the one its state names.
+  if (own(runningAlarms(work), plan.id)?.some(({ kind }) => staysKind(kind)))
+    return refuse('NOT_ALLOWED', { field: 'alarm' });
+  if (partition.state !== 'triggered' || periodOf(work.state, plan.id).silenced === true) return 'already';
   setPeriod(work, plan.id, { silenced: true });
   const { source, actor } = command;
   const by = actor === undefined ? {} : { actor };

@@ -17,6 +17,7 @@ import { endRunaways } from './runaway.ts';
 import { endSwingers } from './swinger.ts';
 import { clearTimer, isRunning, now } from './timers.ts';
 import { settleStoreLoss } from './trouble.ts';
+import type { CalledHelp } from './types.ts';
 import { seenTo } from './unarmed.ts';
 import { endTest } from './walk-test.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
@@ -181,16 +182,30 @@ export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['a
     if (state?.alarm !== true || isOutOfSight(work, id, zone)) continue;
     return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
   }
-  return periodOf(work.state, id).called;
+  return calledLife(work, id);
 }
+
+/** The last call by fire or for a doctor. */
+const calledLife = (work: Work, id: PartitionId): CalledHelp | undefined =>
+  periodOf(work.state, id).called?.findLast(({ kind }) => lifeKinds.has(kind));
 
 /** Its panel may never tell an end of it. */
 function isOutOfSight(work: Work, id: PartitionId, { number, source }: ZonePlan): boolean {
   return decidedByPanel(work, id, source) && own(periodOf(work.state, id).inSight ?? {}, number) === undefined;
 }
 
-/** When the life-safety alarm that runs in a partition began; undefined while there is none. */
+/** When the life-safety alarm that runs in a partition began; undefined while there is none. A call is another one, with a time of its own. */
 export function lifeSince(work: Work, id: PartitionId): number | undefined {
   const { alarm } = partitionOf(work, id);
-  return alarm !== undefined && lifeKinds.has(alarm.kind) ? alarm.since : undefined;
+  if (alarm === undefined || !lifeKinds.has(alarm.kind)) return undefined;
+  const isCall = periodOf(work.state, id).called?.some((one) => isSame(one, alarm)) === true;
+  return isCall ? undefined : alarm.since;
 }
+
+interface Named {
+  readonly kind: string;
+  readonly zone?: ZoneNumber;
+}
+
+/** Whether two names are of one alarm. */
+export const isSame = (one: Named, other: Named): boolean => one.kind === other.kind && one.zone === other.zone;

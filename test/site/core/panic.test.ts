@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readState, withoutCalls, writeState } from '#site/core/index.ts';
+import { readState, siteView, withoutCalls, writeState } from '#site/core/index.ts';
 import { type PanicCall, type PanicKind, panicKinds } from '#site/model/index.ts';
 import { anyCall, calmHouse, play, type Step, story } from './stories.ts';
-import { house, panelHouse, partition, stamp, type World, world } from './world.ts';
+import { house, panelHouse, partition, stamp, type World, world, zone } from './world.ts';
 
 const call = (site: World, kind: PanicKind, more: Partial<PanicCall> = {}) =>
   site.send({
@@ -174,6 +174,85 @@ describe('a call for help (safety 1)', () => {
     expect(site.disarm()).toMatchObject({ outcome: 'done', seq });
     expect(site.state.partitions.p1?.alarm).toBeUndefined();
     expect(site.disarm()).toMatchObject({ outcome: 'already' });
+  });
+
+  describe('beside another alarm', () => {
+    const runs = (site: World, id = 'p1') => {
+      const { alarms = {} } = siteView(site.plan, site.state, stamp(site.ms), { epoch: 1, seq: 1 });
+      return (alarms[id] ?? []).map(
+        ({ kind, zone, since = 0 }) => `${kind} ${zone ?? '-'} ${(since - stamp(0).wall) / 1000}`,
+      );
+    };
+    const armedHouse = () => {
+      const site = world();
+      site.arm({ skipExitDelay: true });
+      return site;
+    };
+    const later = (site: World, kind: PanicKind, id: string) => {
+      site.pass(1000);
+      call(site, kind, { id });
+    };
+
+    it('runs where a burglary has triggered the partition, until the disarm', () => {
+      const site = armedHouse();
+      site.open('2');
+      for (const kind of ['fire', 'audible', 'medical', 'silent'] as const) later(site, kind, kind);
+      later(site, 'fire', 'again');
+      expect(runs(site)).toEqual(['fire - 1', 'medical - 3', 'burglary_perimeter 2 0', 'panic - 2']);
+      site.disarm();
+      expect(runs(site)).toEqual([]);
+    });
+
+    it('goes on when a burglary comes after it, and during an entry', () => {
+      const site = armedHouse();
+      call(site, 'fire');
+      site.pass(1000);
+      site.open('2');
+      expect(runs(site)).toEqual(['fire - 0', 'burglary_perimeter 2 1']);
+      const entered = armedHouse();
+      entered.open('1');
+      later(entered, 'medical', 'm');
+      expect([entered.word(), ...runs(entered)]).toEqual(['pending', 'medical - 1']);
+      entered.pass(60_000);
+      expect(runs(entered)).toEqual(['medical - 1', 'burglary_entry_exit 1 30']);
+    });
+
+    it('is an alarm of its own beside another call and a fire zone, with the time it was made', () => {
+      const site = world();
+      call(site, 'fire');
+      later(site, 'medical', 'm');
+      site.state = readState(writeState(site.state)) ?? site.state;
+      site.pass(1000);
+      site.open('10');
+      expect(runs(site)).toEqual(['fire 10 2', 'fire - 0', 'medical - 1']);
+      site.disarm();
+      expect(runs(site)).toEqual(['fire 10 2']);
+    });
+
+    it('of a button that is let go runs on, in each of its partitions', () => {
+      const both = { partitions: ['p1', 'p2'] };
+      const { zones } = shop();
+      const more = [zone('30', 'panic_audible', both), zone('31', 'perimeter', both)];
+      const site = world({ ...shop(), zones: [...zones, ...more] });
+      site.arm({ partition: 'all', skipExitDelay: true });
+      site.open('31');
+      site.open('30');
+      site.open('30', false);
+      for (const id of ['p1', 'p2']) expect(runs(site, id)).toEqual(['burglary_perimeter 31 0', 'panic 30 0']);
+      site.disarm();
+      expect(runs(site, 'p1')).toEqual([]);
+      expect(runs(site, 'p2')).toContain('panic 30 0');
+    });
+
+    it('is read from the state of an earlier version, which kept one', () => {
+      const site = world();
+      call(site, 'medical');
+      const json = JSON.parse(writeState(site.state));
+      const [one] = json.state.periods.p1.called;
+      json.state.periods.p1.called = one;
+      const read = readState(JSON.stringify(json));
+      expect(read).toEqual(site.state);
+    });
   });
 
   it('forgets the oldest call, never the newest', () => {

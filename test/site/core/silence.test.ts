@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Command } from '#site/model/index.ts';
+import type { Command, PanicKind } from '#site/model/index.ts';
 import { armed, house, partition, type World, world, zone } from './world.ts';
 
 const silence = (site: World, more: Partial<Command> = {}) => site.command({ verb: 'silence', ...more });
@@ -57,6 +57,32 @@ describe('silence', () => {
     help.open('11');
     expect(silence(help)).toMatchObject({ error: { code: 'NOT_ALLOWED', field: 'alarm' } });
     expect(silence(armed())).toMatchObject({ outcome: 'already' });
+  });
+
+  it('nor beside a burglary, whichever came first', () => {
+    const call = (site: World, kind: PanicKind) =>
+      site.send({ kind: 'panic', call: { id: kind, kind, source: 'lan', client: 'kp1', partition: 'p1' } });
+    const others: ((site: World) => unknown)[] = [
+      (site) => site.open('10'),
+      (site) => [site.open('11'), site.open('11', false)],
+      ...(['audible', 'fire', 'medical'] as const).map((kind) => (site: World) => call(site, kind)),
+    ];
+    for (const other of others) {
+      const after = burgled();
+      other(after);
+      const before = armed();
+      other(before);
+      before.open('2');
+      for (const site of [after, before]) {
+        expect(silence(site)).toMatchObject({ outcome: 'refused', error: { code: 'NOT_ALLOWED', field: 'alarm' } });
+        expect(silenced(site)).toEqual([]);
+      }
+    }
+    // Nothing shows that somebody called silently (safety 4).
+    const silently = burgled();
+    call(silently, 'silent');
+    silently.open('12');
+    expect(silence(silently)).toMatchObject({ outcome: 'done' });
   });
 
   it('says the truth of a panel, and of each partition where it is for all', () => {
