@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { SitewardError } from '#errors.ts';
 import type { AuditEntryBody, AuditPort, AuditVerdictBody } from '#lan/http/index.ts';
+import type { AuditPage } from '#lan/mqtt/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type AuditDraft, type AuditEntry, isoTime } from '#site/model/index.ts';
@@ -156,6 +157,22 @@ function filterOf(query: { kinds?: readonly string[]; since?: string; before?: s
   const to = query.before === undefined ? Number.POSITIVE_INFINITY : Date.parse(query.before);
   return ({ kind, at_wall: at }: AuditEntry): boolean =>
     at >= from && at < to && (query.kinds === undefined || query.kinds.includes(kind));
+}
+
+/** The new lines everybody may see, for the topic of the audit log; undefined while the log cannot be read. */
+export async function newAuditLines(
+  store: Store | undefined,
+  after: number | undefined,
+  limit: number,
+): Promise<AuditPage | undefined> {
+  const query = after === undefined ? { limit: 1, newest: true } : { from: after + 1, limit };
+  const rows = (await store?.auditSlice(query).catch(() => undefined))?.rows;
+  if (rows === undefined) return undefined;
+  const lines = rows.flatMap(({ n, record }) => {
+    const entry = after === undefined ? undefined : readAuditEntry(record);
+    return entry === undefined || entry.visibility !== undefined ? [] : [{ place: n, line: shownEntry(entry, false) }];
+  });
+  return { lines, place: rows.at(-1)?.n ?? after ?? 0 };
 }
 
 /** Hash, place and commit stay inside: beside each other they would show where something is left out. */

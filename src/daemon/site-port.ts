@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { never } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
+import { newAuditLines } from './audit-port.ts';
 import { noteIn } from './audit-wiring.ts';
 import { takePicture } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
@@ -54,6 +55,7 @@ export function sitePort(options: {
       const oldestS = oldest === undefined ? null : Math.max(0, Math.round((clock.wall() - oldest) / 1000));
       return { depth, oldestS, dropped: lost };
     },
+    auditLines: (after, limit) => newAuditLines(house.store, after, limit),
     retainedRefused(verb) {
       if (retained.take('site')) void note(auditNotes.retainedRefused(verb));
     },

@@ -10,8 +10,9 @@ import { systemClock } from '#lib/clock.ts';
 import type { AuditDraft, AuditRecord } from '#site/model/index.ts';
 import { openStore, type Store } from '#site/store/index.ts';
 import type { CodeVerdict } from '#site/users/index.ts';
-import { auditPort } from '../../src/daemon/audit-port.ts';
+import { auditPort, newAuditLines } from '../../src/daemon/audit-port.ts';
 import { createAuditors } from '../../src/daemon/auditors.ts';
+import { auditLine } from '../../src/lan/mqtt/audit-feed.ts';
 
 const base = 1_800_000_000_000;
 const entry = (seq: number, more: Partial<AuditRecord> = {}): AuditRecord => ({
@@ -214,4 +215,19 @@ test('safety 1: a duress code of somebody else calls for help too, also while no
   expect(notes[1]).toEqual(notes[0]);
   await expect(port.open('1119')).rejects.toMatchObject({ message: /wait 600 s/ });
   expect(calls).toEqual(['anna', 'eva']);
+});
+
+test('safety 4: the new lines for MQTT are what everybody may see, and go on behind what is hidden', async () => {
+  const { store } = await portOver([entry(1), silent(1), entry(2), silent(2), entry(3)]);
+  expect(await newAuditLines(store(), undefined, 2)).toEqual({ lines: [], place: 5 });
+  const seqs: unknown[] = [];
+  for (let place = 0; place < 5; ) {
+    const page = await newAuditLines(store(), place, 2);
+    seqs.push(...(page?.lines.map(({ line }) => line.seq) ?? []));
+    for (const { line } of page?.lines ?? []) expect(Object.keys(auditLine.parse(line))).not.toContain('n');
+    place = page?.place ?? 5;
+  }
+  expect(seqs).toEqual([1, 2, 3]);
+  expect(await newAuditLines(store(), 5, 2)).toEqual({ lines: [], place: 5 });
+  expect(await newAuditLines(undefined, 5, 2)).toBeUndefined();
 });

@@ -1,4 +1,5 @@
 export { type AclClient, mosquittoAcl, type PanelFilters } from './acl.ts';
+export type { AuditPage } from './audit-feed.ts';
 export { type Broker, type BrokerOptions, createBroker, isLoopback, type TlsMaterial } from './broker.ts';
 export type { BrokerUser } from './broker-auth.ts';
 export type { CommandSender } from './commands.ts';

@@ -13,6 +13,7 @@ import {
   type SiteView,
   type VerificationDocument,
 } from '#site/model/index.ts';
+import { auditEveryMs, createAuditFeed } from './audit-feed.ts';
 import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
@@ -92,6 +93,8 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   });
   const { copies } = homeAssistant;
   const feed = createStateFeed({ root, publisher, facts, view: site.view(), copies, clock });
+  const isConnected = () => early === undefined;
+  const auditFeed = createAuditFeed({ root, publisher, read: site.auditLines, isConnected });
   const status = (word: 'online' | 'offline'): Message => ({
     topic: `${root}/status`,
     payload: word,
@@ -174,7 +177,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     clock,
     log,
   });
-  gaugeConnected(metrics, () => early === undefined);
+  gaugeConnected(metrics, isConnected);
 
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
@@ -247,6 +250,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
         connection.run(stopping.signal),
         every(infoEveryMs, feed.info),
         every(outboxEveryMs, publishOutbox),
+        every(auditEveryMs, auditFeed),
         every(certificateEveryMs, connection.reviewCertificate),
       ]);
     },

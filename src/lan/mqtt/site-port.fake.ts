@@ -13,6 +13,7 @@ import type {
   ZoneState,
 } from '#site/model/index.ts';
 import { armedWord } from '#site/model/index.ts';
+import type { AuditLine } from './audit-feed.ts';
 import type { SitePort } from './site-port.ts';
 
 /** A site of two partitions that obeys at once. Its code is 4827, its duress code 4828. */
@@ -38,6 +39,10 @@ export interface FakeSite extends SitePort {
   setTrouble(active: boolean): void;
   setPlan(change: Partial<SitePlan>): void;
   cloud: 'online' | 'offline';
+  /** The audit log. */
+  readonly audit: AuditLine[];
+  /** How often it was read. */
+  auditReads: number;
   /** Verbs whose retained command was refused. */
   readonly retained: string[];
 }
@@ -80,6 +85,8 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     checked: [],
     history: [],
     retained: [],
+    audit: [],
+    auditReads: 0,
     refusal: undefined,
     undone: [],
     cloud: 'online',
@@ -110,6 +117,12 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     events: async (limit) => site.history.slice(0, limit),
     outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),
     cloudLink: () => site.cloud,
+    async auditLines(after, limit) {
+      site.auditReads += 1;
+      if (after === undefined) return { lines: [], place: site.audit.length };
+      const lines = site.audit.slice(after, after + limit).map((line, index) => ({ place: after + index + 1, line }));
+      return { lines, place: after + lines.length };
+    },
     retainedRefused: (verb) => void site.retained.push(verb),
     verifications: {
       list: () => [],

@@ -8,6 +8,7 @@ import type {
   SiteView,
   VerificationsPort,
 } from '#site/model/index.ts';
+import type { AuditPage } from './audit-feed.ts';
 
 export interface DispatchRequest {
   readonly id: string;
@@ -46,6 +47,8 @@ export interface SitePort {
   events(limit: number): Promise<readonly SiteEvent[]>;
   /** Counts as anyone may see them: without silent hold-up and duress (safety 4). `oldestS` is null when empty. */
   outbox(): Promise<{ readonly depth: number; readonly oldestS: number | null; readonly dropped: number }>;
+  /** Lines of the audit log everybody may see; without `after` none, only the place where new ones will be. */
+  auditLines(after: number | undefined, limit: number): Promise<AuditPage | undefined>;
   /** A retained command was refused; for the audit log. */
   retainedRefused(verb: string): void;
   cloudLink(): 'online' | 'offline';

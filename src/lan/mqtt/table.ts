@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { armingWords } from '#site/model/index.ts';
+import { auditLine } from './audit-feed.ts';
 import * as ha from './home-assistant-schemas.ts';
 import * as schemas from './schemas.ts';
 
@@ -117,6 +118,8 @@ export const topicTable = {
     ...live,
     read: ['siteward', 'guard', 'local'],
   },
+  /** Only what everybody may see: brokers, and who runs them, are no auditors (safety 4). */
+  logAudit: { topic: 'log/audit', payload: { json: auditLine }, ...live, read: ['siteward', 'auditor'] },
   cmdArm: {
     topic: 'cmd/arm',
     payload: { json: schemas.armBody },

@@ -43,7 +43,7 @@ export const readable: Partial<Record<Role, string>> = {
   bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
   technician: `${full} ${own}`,
   platform: own,
-  auditor: '',
+  auditor: 'log/audit',
   local: `${full} ${haCopies} event/alarm event/arming event/trouble ${own} reply/you/1 ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
 };
 export const writable: Partial<Record<Role, string>> = {

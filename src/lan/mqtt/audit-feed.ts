@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { auditKinds, clockQuality } from '#site/model/index.ts';
+import type { Publisher } from './publisher.ts';
+import { time } from './schemas.ts';
+
+/** A line of the audit log, as `siteward audit show --json` prints it for whoever is no auditor. */
+export const auditLine = z.strictObject({
+  at: time,
+  clock: clockQuality,
+  kind: z.enum(auditKinds),
+  source: z.string(),
+  actor_ref: z.string().optional(),
+  client_id: z.string().optional(),
+  command_id: z.string().optional(),
+  target: z.string(),
+  action: z.string(),
+  outcome: z.string().optional(),
+  reason: z.string().optional(),
+  before: z.string().optional(),
+  after: z.string().optional(),
+  seq: z.int().optional(),
+  omitted: z.int().nonnegative().optional(),
+  epoch: z.int(),
+});
+export type AuditLine = z.infer<typeof auditLine>;
+
+/** Some lines behind a place, oldest first; `place` is where the next reading begins. */
+export interface AuditPage {
+  readonly lines: readonly { readonly place: number; readonly line: AuditLine }[];
+  readonly place: number;
+}
+
+export const auditEveryMs = 1000;
+/** Lines a second at most; what is more waits in the log. */
+const pageSize = 100;
+
+/**
+ * New lines of the audit log, from the start of this on. What is written while nobody can be told is told with the next connection:
+ * it waits in the log and nowhere else.
+ */
+export function createAuditFeed(options: {
+  readonly root: string;
+  readonly publisher: Publisher;
+  /** Undefined while the log cannot be read. */
+  readonly read: (after: number | undefined, limit: number) => Promise<AuditPage | undefined>;
+  readonly isConnected: () => boolean;
+}): () => Promise<void> {
+  const { root, publisher, read, isConnected } = options;
+  let place: number | undefined;
+  return async () => {
+    if (place !== undefined && !isConnected()) return;
+    const page = await read(place, pageSize);
+    if (page === undefined || (place !== undefined && !isConnected())) return;
+    for (const { place: here, line } of page.lines) {
+      const payload = JSON.stringify(line);
+      if (!publisher.send({ topic: `${root}/log/audit`, payload, qos: 1, retain: false })) return;
+      place = here;
+    }
+    place = page.place;
+  };
+}
