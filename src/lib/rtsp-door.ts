@@ -91,21 +91,29 @@ async function openDoor(camera: RtspCamera) {
 
   function join(reader: Socket, device: Socket, fail: (error: unknown) => void): void {
     const { host } = new URL(camera.url);
-    const silent = () => fail(unreachable(host, `it sent nothing for ${silenceMs / 1000} s`));
+    const over = new AbortController();
+    // While others log in it is nobody's fault that nothing comes.
+    const silent = () =>
+      talk.isEntering ? silence.refresh() : fail(unreachable(host, `it sent nothing for ${silenceMs / 1000} s`));
     const silence = setTimeout(silent, silenceMs);
+    const end = (error: unknown) => {
+      fail(error instanceof SitewardError ? error : noRtsp(host, error));
+      device.destroy();
+    };
     const talk = rtspTalk({
       camera,
       lent: url,
       toCamera: (bytes) => pass(bytes, reader, device),
       toReader: (bytes) => pass(bytes, device, reader),
+      failed: end,
+      over: over.signal,
     });
     const hear = (from: Socket, take: (chunk: Buffer) => void) =>
       from.on('data', (chunk) => {
         try {
           take(chunk);
         } catch (error) {
-          fail(error instanceof SitewardError ? error : noRtsp(host, error));
-          device.destroy();
+          end(error);
         }
       });
     hear(reader, talk.fromReader);
@@ -116,8 +124,12 @@ async function openDoor(camera: RtspCamera) {
     device.once('close', () => {
       clearTimeout(silence);
       fail(ended(host));
+      over.abort(ended(host));
     });
-    reader.once('close', () => device.destroySoon());
+    reader.once('close', () => {
+      over.abort(ended(host));
+      device.destroySoon();
+    });
     if (reader.destroyed) device.destroy();
     reader.resume();
   }

@@ -15,6 +15,11 @@ export interface RtspCamera {
   readonly judged?: (isAccepted: boolean, inClear: boolean) => void;
   /** Throws where the password must not be sent in clear. */
   readonly basic?: () => void;
+  /**
+   * Waited for once per connection that wants the password, before it is sent; rejects where it must not be. `over` aborts
+   * with the connection.
+   */
+  readonly enter?: (over: AbortSignal) => Promise<void>;
 }
 
 /** A request the camera has not answered. */
@@ -42,8 +47,11 @@ export function rtspTalk(options: {
   lent: string;
   toCamera: (bytes: Buffer) => void;
   toReader: (bytes: Buffer) => void;
-}): { fromReader(chunk: Buffer): void; fromCamera(chunk: Buffer): void } {
-  const { camera, lent, toCamera, toReader } = options;
+  /** The password must not be sent. */
+  failed: (error: unknown) => void;
+  over: AbortSignal;
+}): { fromReader(chunk: Buffer): void; fromCamera(chunk: Buffer): void; readonly isEntering: boolean } {
+  const { camera, lent, toCamera, toReader, failed, over } = options;
   const { host } = new URL(camera.url);
   const password = camera.password?.reveal() ?? '';
   const digest = digestMemory();
@@ -52,6 +60,8 @@ export function rtspTalk(options: {
   let sent = 0;
   let isAccepted = false;
   let isPlaying = false;
+  let entering: Promise<void> | undefined;
+  let isIn = false;
 
   function ask(asked: Omit<Asked, 'proven' | 'nonce'>): void {
     const [oldest] = waiting.keys();
@@ -66,7 +76,7 @@ export function rtspTalk(options: {
 
   function proofFor(method: string, uri: string): string | undefined {
     const { username } = camera;
-    if (username === undefined || scheme === 'none') return undefined;
+    if (username === undefined || scheme === 'none' || !isIn) return undefined;
     return scheme === 'basic'
       ? basicAuthorization(username, password)
       : digest.authorize(method, uri, username, password);
@@ -95,7 +105,9 @@ export function rtspTalk(options: {
     waiting.delete(number);
     const status = Number(answer.start.split(' ')[1]);
     if (status === 401 && learn(answer, asked)) {
-      ask({ ...asked, sends: asked.sends + 1 });
+      const again = () => ask({ ...asked, sends: asked.sends + 1 });
+      if (isIn) again();
+      else void enter().then(again).catch(failed);
       return;
     }
     if (asked.proven && status !== 401) digest.accepted(asked.nonce);
@@ -108,6 +120,14 @@ export function rtspTalk(options: {
     if (asked.method === 'PLAY') isPlaying = true;
     const [own] = headersNamed(asked.request, 'cseq');
     toReader(encodeRtsp(withHeader(answer, 'cseq', own && `CSeq: ${own}`)));
+  }
+
+  function enter(): Promise<void> {
+    entering ??= (async () => {
+      await camera.enter?.(over);
+      isIn = true;
+    })();
+    return entering;
   }
 
   /** Whether another try makes sense: after the first question, and when the nonce has grown old. */
@@ -126,6 +146,9 @@ export function rtspTalk(options: {
   return {
     fromReader: rtspSplitter({ message: fromReader, media: toCamera }),
     fromCamera: rtspSplitter({ message: fromCamera, media: toReader }),
+    get isEntering() {
+      return entering !== undefined && !isIn;
+    },
   };
 }
 

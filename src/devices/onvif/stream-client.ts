@@ -2,6 +2,8 @@ import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { lendRtsp } from '#lib/rtsp-door.ts';
 import type { Secret } from '#lib/secret.ts';
+import { createTurns } from '#lib/turns.ts';
+import { unlessAborted } from '#lib/wait.ts';
 import { authLatch } from './auth-latch.ts';
 import type { Ask, MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
@@ -41,6 +43,28 @@ export function createStreamClient(options: {
           holdMs,
         });
 
+  const turns = createTurns();
+
+  /** Logins go one by one until each is judged, or its connection is over: a wrong password of many costs no more than of one. */
+  function enter(judged: Promise<void>, over: AbortSignal): Promise<void> {
+    over.throwIfAborted();
+    const entered = new Promise<void>((resolve, reject) => {
+      void turns('login', async () => {
+        try {
+          over.throwIfAborted();
+          device.latch.check();
+          latch.check();
+          await device.letIn(over);
+        } catch (error) {
+          return reject(error);
+        }
+        resolve();
+        await unlessAborted(judged, over).catch(() => undefined);
+      });
+    });
+    return unlessAborted(entered, over);
+  }
+
   async function note(isAccepted: boolean): Promise<void> {
     if (isAccepted) latch.accepted();
     else latch.refused();
@@ -52,18 +76,20 @@ export function createStreamClient(options: {
       await Promise.all([device.recall(), refusals?.recall()]);
       device.latch.check();
       latch.check();
-      await device.letIn(lifetime);
       await clear.recall();
       const basic = () => clear.check(new URL(url), silent);
       let writing: Promise<void> | undefined;
+      const verdict = Promise.withResolvers<void>();
       const judged = (isAccepted: boolean, inClear: boolean) => {
         writing = note(isAccepted);
+        verdict.resolve();
         if (!isAccepted) return device.doubt('refused');
         if (!inClear) clear.better();
         if (!silent) clear.answered();
       };
       try {
-        return await lendRtsp({ url, username, password, judge: pin.judge, judged, basic }, work, lifetime);
+        const camera = { url, username, password, judge: pin.judge, judged, basic };
+        return await lendRtsp({ ...camera, enter: (over) => enter(verdict.promise, over) }, work, lifetime);
       } catch (error) {
         if (isCode(error, 'camera_unreachable')) device.doubt('lost');
         throw error;

@@ -121,6 +121,10 @@ const nonces = [
   },
 ];
 
+/** As the rings of a recorder do at each start. */
+const eightOf = ({ stream }: { stream(): Promise<string> }) =>
+  Promise.allSettled(Array.from({ length: 8 }, () => stream()));
+
 /** Many cameras lock an account at the fifth wrong password in a row, whichever door it came to. */
 describe.each(nonces)('tries of one account at a device with $name', ({ made }) => {
   it('are two in all where the password is wrong from the beginning', async () => {
@@ -171,5 +175,21 @@ describe.each(nonces)('tries of one account at a device with $name', ({ made }) 
     expect(refused).toEqual(['stream', 'stream']);
     await expect(ask.picture()).resolves.toMatchObject({ mime: 'image/jpeg' });
     await expect(ask.events()).resolves.toMatchObject({ model: '007' });
+  });
+
+  it('are two of a stream that has another user, and are four in all after a change, however many are read at once', async () => {
+    const { doors, refused, ask } = await threeDoors(made());
+    doors.passes = (door, tried) => tried && door !== 'stream';
+    await ask.events();
+    const first = await eightOf(ask);
+    expect(refused).toEqual(['stream', 'stream']);
+    expect(first.map((one) => one.status)).toEqual(Array(8).fill('rejected'));
+
+    const other = await threeDoors(made());
+    await other.run(10_000);
+    other.change();
+    await eightOf(other.ask);
+    await other.run(180_000);
+    expect(other.refused.length).toBeLessThanOrEqual(4);
   });
 });
