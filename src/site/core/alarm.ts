@@ -54,8 +54,7 @@ export function raise(work: Work, alarm: Alarm): void {
   const silent = alarm.silent === true;
   const past = alarm.past === true;
   const incident = past ? nextIncident(work, partition) : incidentOf(work, partition, silent);
-  if (!silent && !past && partition !== undefined && periodOf(work.state, partition).silenced === true)
-    setPeriod(work, partition, { silenced: undefined });
+  if (!silent && !past && partition !== undefined) soundAgain(work, [partition]);
   if (!silent && partition !== undefined && zone !== undefined) remember(work, partition, zone.number, past);
   if (partition !== undefined && !silent && !past) noteBurglary(work, partition, alarm);
   const key = past ? `past:${zone?.number ?? ''}` : sourceKey(kind, zone?.number, camera);
@@ -69,6 +68,12 @@ export function raise(work: Work, alarm: Alarm): void {
   if (!isKnown || capped) return;
   if (isHeld && wait(work, partition, zone, { kind, evidence })) abortEnded(work, partition, {});
   if (kind !== 'tamper') countTrip(work, partition, zone, source);
+}
+
+/** An alarm ends the silence in each partition it is about, also where it is raised once for several. */
+export function soundAgain(work: Work, partitions: readonly PartitionId[]): void {
+  for (const id of partitions)
+    if (periodOf(work.state, id).silenced === true) setPeriod(work, id, { silenced: undefined });
 }
 
 function tell(

@@ -7,7 +7,7 @@ import type {
   ZonePlan,
   ZoneType,
 } from '#site/model/index.ts';
-import { raise } from './alarm.ts';
+import { raise, soundAgain } from './alarm.ts';
 import { calmSoon } from './calm.ts';
 import { blinding, classOf, faults, levelKey, withKey } from './camera-levels.ts';
 import { chime } from './chime.ts';
@@ -154,7 +154,8 @@ function blinded(work: Work, { source, detection, replay }: DetectionSignal): vo
   if (!blinding.has(detection)) return;
   const camera = work.plan.cameras.find(({ id }) => id === source.id);
   const zone = work.plan.zones.find((plan) => watches(plan, source));
-  for (const id of new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])) {
+  const ids = [...new Set([...(zone?.partitions ?? []), ...(camera?.partitions ?? [])])];
+  for (const id of ids) {
     const partition = own(work.state.partitions, id);
     if (partition === undefined) continue;
     // A lost picture may be a camera that starts; one that is covered was covered by somebody (safety 2).
@@ -163,6 +164,7 @@ function blinded(work: Work, { source, detection, replay }: DetectionSignal): vo
     if (flagged) work.rules.add('safety 2');
     const detail = detection;
     const about = { partition: id, zone, camera: source.id, source: deviceName(source), detail, flagged };
+    soundAgain(work, ids);
     raise(work, { kind: 'tamper', ...about, ...(replay ? { late: true } : {}) });
     return;
   }

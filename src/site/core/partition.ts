@@ -9,7 +9,7 @@ import type {
   ZonePlan,
 } from '#site/model/index.ts';
 import { armedWord } from '#site/model/index.ts';
-import { alarming, incidentOf, raise, sourceOf, takeBack } from './alarm.ts';
+import { alarming, incidentOf, raise, soundAgain, sourceOf, takeBack } from './alarm.ts';
 import { noteEntryZone } from './confirmation.ts';
 import { coded, emit, place } from './events.ts';
 import { modeAfterExit } from './exit.ts';
@@ -308,6 +308,7 @@ export function showIndependent(
 ): readonly CutEntry[] {
   const { kind, group, zone } = what;
   const cut: CutEntry[] = [];
+  soundAgain(work, what.partitions);
   for (const id of what.partitions) {
     if (enginePlan(work, id) === undefined) continue;
     const { state, mode, alarm: entry } = partitionOf(work, id);

@@ -1,5 +1,5 @@
 import type { PartitionId, Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
-import { raise, sourceOf } from './alarm.ts';
+import { raise, soundAgain, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
 import { openedInAlarm } from './further-zone.ts';
@@ -178,6 +178,7 @@ function tamperAlarm(work: Work, plan: ZonePlan, signal: ZoneSignal): void {
   if (behaviour(plan).alarm === kind) {
     if (isTestedAll(work, plan)) return;
     const [partition] = plan.partitions;
+    soundAgain(work, plan.partitions);
     raise(work, { ...about, partition, past: partition !== undefined && isPast(partition) });
     return;
   }
@@ -187,6 +188,7 @@ function tamperAlarm(work: Work, plan: ZonePlan, signal: ZoneSignal): void {
     const flagged = partition.state === 'unknown' || partition.stale;
     const isArming = partition.mode === null && !isArmed(partition.state);
     if (!flagged && (!isSet(partition.state) || isArming)) continue;
+    soundAgain(work, plan.partitions);
     raise(work, { ...about, partition: id, flagged, past: isPast(id) });
     return;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Command, PanicKind } from '#site/model/index.ts';
-import { armed, house, partition, type World, world, zone } from './world.ts';
+import { armed, camera, house, partition, type World, world, zone } from './world.ts';
 
 const silence = (site: World, more: Partial<Command> = {}) => site.command({ verb: 'silence', ...more });
 const silenced = (site: World) => site.last.flatMap((effect) => (effect.kind === 'silence' ? [effect.partition] : []));
@@ -36,6 +36,45 @@ describe('silence', () => {
     site.open('13', false);
     site.open('13');
     expect(silence(site)).toMatchObject({ outcome: 'done' });
+  });
+
+  it('is over in each partition the next alarm is about, and in no other', () => {
+    const both = { partitions: ['p1', 'p2'] };
+    const plan = house({
+      partitions: [partition('p1'), partition('p2'), partition('p3')],
+      zones: [
+        zone('2', 'perimeter', both),
+        zone('3', 'perimeter'),
+        zone('5', 'perimeter', { partitions: ['p3'] }),
+        zone('14', '24h_burglary', both),
+        zone('15', 'tamper_24h', both),
+        zone('10', 'fire', both),
+      ],
+      cameras: [camera('yard', both)],
+    });
+    const call = { id: 'c1', kind: 'audible', source: 'lan', client: 'kp1' } as const;
+    const alarms: [(site: World) => unknown, number][] = [
+      [(site) => site.open('3'), 1],
+      [(site) => site.open('14'), 2],
+      [(site) => site.open('10'), 2],
+      [(site) => site.open('15'), 2],
+      [(site) => site.open('15', false, { tamper: true }), 2],
+      [(site) => site.open('2', true, { tamper: true }), 2],
+      [(site) => site.sees('yard', 'tamper'), 2],
+      [(site) => site.send({ kind: 'panic', call }), 3],
+      [(site) => site.send({ kind: 'panic', call: { ...call, kind: 'silent' } }), 0],
+    ];
+    for (const [alarm, count] of alarms) {
+      const site = armed(plan);
+      site.arm({ partition: 'all', skipExitDelay: true });
+      site.open('2');
+      site.open('5');
+      silence(site, { partition: 'all' });
+      const isSilenced = (id: string) => site.state.periods[id]?.silenced === true;
+      expect(['p1', 'p2', 'p3'].filter(isSilenced)).toHaveLength(3);
+      alarm(site);
+      expect(['p1', 'p2', 'p3'].filter((id) => !isSilenced(id))).toEqual(['p1', 'p2', 'p3'].slice(0, count));
+    }
   });
 
   it('takes what a disarm takes', () => {
