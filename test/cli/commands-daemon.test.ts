@@ -167,7 +167,7 @@ test('a disarm during a fire says that it goes on, and status names it with its 
     answer: { outcome: 'already', state: 'triggered', alarms: [fire], zone_names: { '2': 'Smoke' } },
   });
   const text = await status();
-  expect(text).toMatch(/p1 +Shop +IN ALARM: fire, zone 2 Smoke\n/);
+  expect(text).toMatch(/p1 +Shop +IN ALARM: fire, zone 2 Smoke, since \S+Z\n/);
   expect(text).toContain('in alarm: 2');
   const { alarm } = detail() as { alarm: { since: string } };
   expect(text).toMatch(new RegExp(`p1 +Shop +triggered +since ${alarm.since}`));

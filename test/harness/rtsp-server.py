@@ -20,7 +20,9 @@ fps, gap = settings['fps'], settings['keyFrameEvery']
 rate = f' bitrate={settings["kbps"]}' if 'kbps' in settings else ''
 width, height = 320, 240
 encoders = {
-    'h264': f'x264enc tune=zerolatency speed-preset=ultrafast{rate} key-int-max={gap} option-string=scenecut=0'
+    'h264': f'x264enc tune=zerolatency threads=1 speed-preset=ultrafast{rate} key-int-max={gap}'
+    # One slice a picture: of several, each with its parameters before it, readers make several pictures.
+    ' option-string=scenecut=0:sliced-threads=0'
     ' ! video/x-h264,stream-format=avc ! rtph264pay name=pay0 pt=96 config-interval=-1',
     'h265': f'x265enc tune=zerolatency speed-preset=ultrafast{rate} key-int-max={gap} option-string=scenecut=0'
     ' ! h265parse ! rtph265pay name=pay0 pt=96 config-interval=-1',

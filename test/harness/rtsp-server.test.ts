@@ -27,7 +27,10 @@ test('the test stream without key frames has none', async () => {
   try {
     const probe = ['-v', 'error', '-show_entries', 'packet=flags', '-of', 'csv=p=0', '-read_intervals', '%+#15'];
     const { stdout } = await promisify(execFile)('ffprobe', [...probe, server.url], { timeout: 30_000 });
-    expect(stdout.trim().split('\n')).toEqual(Array(15).fill('__'));
+    const flags = stdout.trim().split('\n');
+    // ffprobe may show one more than it was asked for.
+    expect(flags.length).toBeGreaterThanOrEqual(15);
+    expect(new Set(flags)).toEqual(new Set(['__']));
   } finally {
     await server.stop();
   }

@@ -113,6 +113,11 @@ export function createRings(options: RingsOptions): Rings {
   }
 
   const kept = () => [...recorders].filter(([camera]) => keeping.has(camera));
+  /** For clips alone. A camera that gives no stream takes no place from one that does. */
+  const live = () =>
+    [...recorders].filter(
+      ([camera, { ring, failure }]) => !keeping.has(camera) && (failure === undefined || ring.oldestMono !== undefined),
+    );
 
   /** With room for the key frame before it, and for a decision that took its time. */
   const windowStart = (camera: DeviceId, ring: Ring): number =>
@@ -257,7 +262,7 @@ export function createRings(options: RingsOptions): Rings {
 
     hold(camera, sinceMono) {
       if (isStopped) throw new SitewardError('stopped', 'streams are no longer recorded');
-      if (!recorders.has(camera) && recorders.size - kept().length >= liveCap)
+      if (!recorders.has(camera) && live().length >= liveCap)
         throw new SitewardError('queue_full', `clips of ${liveCap} cameras are being made already`);
       const recorder = recorders.get(camera) ?? begin(camera);
       const hold = { sinceMono };

@@ -325,6 +325,17 @@ describe.concurrent('a ring', () => {
     await house.soon(() => house.rings.health().state).toBe('ok');
   });
 
+  it('takes no place of a working camera while it has no stream: eight at a time are recorded for clips alone', async (test) => {
+    const house = await start(test);
+    const cameras = (word: string) => Array.from({ length: 8 }, (_, n) => `${word}-${n}`);
+    house.refusal = new SitewardError('camera_unreachable', 'nobody is there');
+    const dead = cameras('dead').map((id) => house.rings.hold(id, 0));
+    await house.soon(() => dead.filter(({ failure }) => failure !== undefined).length).toBe(8);
+    house.refusal = undefined;
+    for (const id of cameras('well')) house.rings.hold(id, 0);
+    expect(() => house.rings.hold('one-more', 0)).toThrow('clips of 8 cameras are being made already');
+  });
+
   it('is taken up ever later, and told of once, where the stream breaks off after each key frame', async (test) => {
     const program = stub(
       test,
