@@ -2,7 +2,7 @@ import type { Delivery } from '#cloud/delivery/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
-import type { Panels, Receiver } from '#devices/panels/index.ts';
+import type { Panels, RawWatch, Receiver } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { BoundedMap } from '#lib/bounded.ts';
@@ -28,6 +28,7 @@ export interface House {
   broker?: Broker | undefined;
   lan?: LanMqtt | undefined;
   panels?: Panels | undefined;
+  rawWatch?: RawWatch | undefined;
   receiver?: Receiver | undefined;
   cameras?: Cameras | undefined;
   streams?: Streams | undefined;

@@ -55,6 +55,11 @@ export function sitePort(options: {
       const oldestS = oldest === undefined ? null : Math.max(0, Math.round((clock.wall() - oldest) / 1000));
       return { depth, oldestS, dropped: lost };
     },
+    watchPanel(panel, minutes, client) {
+      const isThere = house.rawWatch?.watch(panel, minutes) === true;
+      if (isThere) void note(auditNotes.rawWatched(panel, minutes, client));
+      return isThere;
+    },
     auditLines: (after, limit) => newAuditLines(house.store, after, limit),
     retainedRefused(verb) {
       if (retained.take('site')) void note(auditNotes.retainedRefused(verb));

@@ -31,6 +31,7 @@ import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import type { House } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
+import { rawWatch } from './raw-watch.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
 import { siteStreams, streamsOf, streamWants } from './streams.ts';
@@ -283,7 +284,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ...placed(house, 'panels', (next, metrics) => {
         const view = house.controller?.view();
         const heard = heardUntil(view, startedWall);
+        house.rawWatch = rawWatch(house, { panels: bridgedPanels(next.panels), clock, metrics });
         return createPanels({
+          raw: house.rawWatch,
           known: panelWords(view),
           panels: bridgedPanels(next.panels),
           code: (id) => next.panels.find((panel) => panel.id === id)?.code,
@@ -379,7 +382,7 @@ const bridgeIdOf = ({ site, bridge }: Settings): string =>
   nameUuid(nameUuid(namespace, site.external_id), bridge.external_id);
 
 /** A part that stands in the house from its making to its end. */
-function placed<K extends Exclude<keyof House, 'cloudUp' | 'lastPictures'>>(
+function placed<K extends Exclude<keyof House, 'cloudUp' | 'lastPictures' | 'rawWatch'>>(
   house: House,
   key: K,
   make: (settings: Settings, metrics: Registry) => House[K],

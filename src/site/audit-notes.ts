@@ -98,6 +98,12 @@ export const auditNotes = {
     ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
   }),
 
+  /** A client of the LAN watches what a bridge says; for no minutes: not any more. */
+  rawWatched: (panel: string, minutes: number, client: string): AuditDraft => ({
+    ...{ source: 'lan', client_id: client, kind: 'command', target: `panel ${panel}`, action: 'watch' },
+    ...{ outcome: 'done', after: `${minutes} minutes` },
+  }),
+
   /** So many of an event's pictures and clips were given out (safety 11). */
   mediaExported: (event: number, count: number, of: number): AuditDraft => ({
     ...local,

@@ -21,6 +21,7 @@ export { createObservations, type Observations, type Phase } from './observe.ts'
 export { type PanelOptions, panelOptions } from './options.ts';
 export { createPanels, type Panels, type PanelsOptions } from './panels.ts';
 export { type Profile, profileSchema } from './profile.ts';
+export { createRawWatch, type RawFrame, type RawWatch, watchMinutes } from './raw-watch.ts';
 export type { Message, Note, Reading } from './reading.ts';
 export type { KnownPartition } from './start-memory.ts';
 export { type SuggestedPanel, suggestPanel } from './suggest.ts';

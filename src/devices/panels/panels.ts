@@ -15,6 +15,7 @@ import type { PanelHint } from './hints.ts';
 import { keepLine } from './line.ts';
 import { buildPanels } from './load.ts';
 import type { PanelOptions } from './options.ts';
+import type { RawWatch } from './raw-watch.ts';
 import type { Message } from './reading.ts';
 import { Runner } from './runner.ts';
 import type { KnownPartition } from './start-memory.ts';
@@ -64,6 +65,7 @@ export interface PanelsOptions {
   readonly confirmMs?: number;
   /** siteward's own code at a panel, for bridges that want it in the command. */
   readonly code?: (panel: DeviceId) => Secret | undefined;
+  readonly raw?: Pick<RawWatch, 'heard'>;
 }
 
 interface Way {

@@ -13,6 +13,7 @@ import { interpret, type Memory, withoutPending } from './interpret.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
 import type { CommandName } from './profile.ts';
+import type { RawWatch } from './raw-watch.ts';
 import type { Message, Note, Reading } from './reading.ts';
 import { createZoneSilence, type ZoneSilence } from './silence.ts';
 import { type KnownPartition, startMemory } from './start-memory.ts';
@@ -34,6 +35,7 @@ export class Runner {
   silent = false;
   /** The bridge counts as down because the broker was lost, not because the bridge said so. */
   #assumedDown = false;
+  readonly #raw: Pick<RawWatch, 'heard'> | undefined;
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #hints: ReturnType<typeof createHints>;
@@ -60,9 +62,11 @@ export class Runner {
       known?: ReadonlyMap<PartitionId, KnownPartition>;
       memory?: HeardMemory;
       knowsTime?: () => boolean;
+      raw?: Pick<RawWatch, 'heard'>;
     },
   ) {
     this.built = built;
+    this.#raw = options.raw;
     this.#clock = options.clock;
     this.#log = options.log.child({ panel: built.options.id });
     this.#hints = createHints(built.options.id, options.clock);
@@ -92,6 +96,7 @@ export class Runner {
     if (notes.some((note) => note.kind === 'unmatched')) return undefined;
     this.#memory = memory;
     const shown = shownOf(this.built.mapping, { readings, notes });
+    if (shown.isShown && shown.isWhole) this.#raw?.heard(this.built, message);
     for (const note of shown.notes) this.#note(note);
     const signals: Signal[] = this.#back(message);
     if (isNow) this.#guard.heard();

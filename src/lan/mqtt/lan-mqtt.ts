@@ -20,6 +20,7 @@ import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
 import { createIntake } from './intake.ts';
 import { createPublisher, type Message } from './publisher.ts';
+import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
 import type { Facts } from './state.ts';
@@ -54,6 +55,8 @@ export interface LanMqtt extends Part {
   /** Once per event and only while connected; silent hold-up and duress never appear (safety 4). */
   publishEvent(event: SiteEvent): void;
   setCloudLink(up: boolean): void;
+  /** What the bridge of a watched panel said, masked already. */
+  publishRaw(panel: string, frame: PanelRaw): void;
   /** The alarm verifications of the site are others now. */
   verificationsChanged(): void;
 }
@@ -270,6 +273,9 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       const topic = `${root}/event/${event.class}`;
       publisher.send({ topic, payload: JSON.stringify(event), qos: 1, retain: false });
       homeAssistant.event(event);
+    },
+    publishRaw(panel, frame) {
+      publisher.send({ topic: `${root}/panel/raw/${panel}`, payload: JSON.stringify(frame), qos: 0, retain: false });
     },
     verificationsChanged,
     setCloudLink(up) {

@@ -30,6 +30,8 @@ import {
   testBody,
   type VerifyBody,
   verifyBody,
+  type WatchBody,
+  watchBody,
 } from './schemas.ts';
 import { limits } from './state.ts';
 import { codeAsTarget, withoutCode } from './stray-code.ts';
@@ -60,6 +62,7 @@ type Verbs = {
   play: PlayBody;
   cancel: CancelBody;
   dispatch: DispatchBody;
+  watch: WatchBody;
   verify: VerifyBody;
 };
 export type ParsedCommand = {
@@ -102,6 +105,7 @@ const schemas = {
   play: playBody,
   cancel: cancelBody,
   dispatch: dispatchBody,
+  watch: watchBody,
   verify: verifyBody,
 } as const satisfies Record<string, z.ZodType>;
 

@@ -7,13 +7,13 @@ import type { Reply } from './schemas.ts';
 import type { DispatchOutcome, SitePort } from './site-port.ts';
 
 /** What is asked of another room than the core: a picture, a message to be played, help to be sent. */
-export type Request = Extract<ParsedCommand, { verb: 'snapshot' | 'play' | 'cancel' | 'dispatch' }>;
-const verbs: readonly string[] = ['snapshot', 'play', 'cancel', 'dispatch'];
+export type Request = Extract<ParsedCommand, { verb: 'snapshot' | 'play' | 'cancel' | 'dispatch' | 'watch' }>;
+const verbs: readonly string[] = ['snapshot', 'play', 'cancel', 'dispatch', 'watch'];
 export const isRequest = (parsed: ParsedCommand): parsed is Request => verbs.includes(parsed.verb);
 export type Final = Pick<Reply, 'outcome' | 'error' | 'data'>;
 
 export interface RequestsOptions {
-  readonly site: Pick<SitePort, 'snapshot' | 'dispatch'>;
+  readonly site: Pick<SitePort, 'snapshot' | 'dispatch' | 'watchPanel'>;
   /** Resolves when the picture has left, or was dropped: false where there is no connection. */
   readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
   readonly onFault: (verb: string, reason: string) => void;
@@ -35,7 +35,7 @@ const remembered = 256;
 export function createRequests(options: RequestsOptions): Requests {
   const { site } = options;
   const answers = new BoundedMap<string, { readonly hash: string; readonly final: Promise<Final> }>(remembered);
-  const underWay = { snapshot: 0, dispatch: 0, play: 0, cancel: 0 };
+  const underWay = { snapshot: 0, dispatch: 0, play: 0, cancel: 0, watch: 0 };
 
   async function snapshot(client: string, { body }: Extract<Request, { verb: 'snapshot' }>): Promise<Final> {
     const { camera, deliver = 'image_topic' } = body;
@@ -72,6 +72,11 @@ export function createRequests(options: RequestsOptions): Requests {
         return snapshot(client, request);
       case 'dispatch':
         return dispatch(client, request);
+      case 'watch': {
+        const { panel, minutes } = request.body;
+        if (!site.watchPanel(panel, minutes, client)) return refused('UNKNOWN_TARGET', 'panel');
+        return { outcome: 'done', data: { panel, minutes } };
+      }
       case 'play':
       case 'cancel':
         return refused('AUDIO_UNAVAILABLE');

@@ -180,6 +180,17 @@ export const postponeBody = z.strictObject({
 });
 export type PostponeBody = z.infer<typeof postponeBody>;
 
+/** What the bridge of a panel says, masked, for so long; 0 ends it. */
+export const watchBody = z.strictObject({
+  ...commandBase,
+  panel: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/, 'must be the id of a panel'),
+  minutes: whole(0, 10),
+});
+export type WatchBody = z.infer<typeof watchBody>;
+
+export const panelRaw = z.strictObject({ at: time, topic: z.string(), raw: z.string(), retain: z.boolean() });
+export type PanelRaw = z.infer<typeof panelRaw>;
+
 export const queryBody = z.strictObject({
   ...commandBase,
   what: z.enum(['partitions', 'zones', 'troubles', 'info', 'audio', 'verifications', 'history']),

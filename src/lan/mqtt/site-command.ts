@@ -35,6 +35,7 @@ function membersOf(parsed: Parsed): Pick<Command, 'verb' | 'partition'> & Partia
     case 'play':
     case 'cancel':
     case 'dispatch':
+    case 'watch':
       return { verb: parsed.verb, partition: 'all' };
     case 'postpone': {
       const { schedule, minutes } = parsed.body;

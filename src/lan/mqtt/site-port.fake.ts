@@ -41,6 +41,8 @@ export interface FakeSite extends SitePort {
   cloud: 'online' | 'offline';
   /** The audit log. */
   readonly audit: AuditLine[];
+  /** Panels that were asked to be shown. */
+  readonly watched: (readonly [panel: string, minutes: number, client: string])[];
   /** How often it was read. */
   auditReads: number;
   /** Verbs whose retained command was refused. */
@@ -86,6 +88,7 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     history: [],
     retained: [],
     audit: [],
+    watched: [],
     auditReads: 0,
     refusal: undefined,
     undone: [],
@@ -117,6 +120,10 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     events: async (limit) => site.history.slice(0, limit),
     outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),
     cloudLink: () => site.cloud,
+    watchPanel(panel, minutes, client) {
+      site.watched.push([panel, minutes, client]);
+      return panel === 'main';
+    },
     async auditLines(after, limit) {
       site.auditReads += 1;
       if (after === undefined) return { lines: [], place: site.audit.length };

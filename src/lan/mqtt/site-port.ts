@@ -47,6 +47,8 @@ export interface SitePort {
   events(limit: number): Promise<readonly SiteEvent[]>;
   /** Counts as anyone may see them: without silent hold-up and duress (safety 4). `oldestS` is null when empty. */
   outbox(): Promise<{ readonly depth: number; readonly oldestS: number | null; readonly dropped: number }>;
+  /** Begins to show what a panel's bridge says, for no minutes ends it; false where there is no such panel. */
+  watchPanel(panel: string, minutes: number, client: string): boolean;
   /** Lines of the audit log everybody may see; without `after` none, only the place where new ones will be. */
   auditLines(after: number | undefined, limit: number): Promise<AuditPage | undefined>;
   /** A retained command was refused; for the audit log. */

@@ -224,6 +224,19 @@ export const topicTable = {
     ...command,
     write: haCopy,
   },
+  cmdWatch: {
+    topic: 'cmd/watch',
+    payload: { json: schemas.watchBody },
+    ...command,
+    write: ['siteward', 'technician', 'local'],
+  },
+  panelRaw: {
+    topic: 'panel/raw/{id}',
+    payload: { json: schemas.panelRaw },
+    ...live,
+    qos: 0,
+    read: ['siteward', 'technician', 'local'],
+  },
   inVerification: {
     topic: 'in/verification',
     payload: { json: schemas.verificationIn },

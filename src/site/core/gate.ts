@@ -31,6 +31,7 @@ const life = {
   play: { defaultMs: 60_000, maxMs: 120_000 },
   cancel: { defaultMs: 60_000, maxMs: 120_000 },
   dispatch: { defaultMs: 60_000, maxMs: 120_000 },
+  watch: { defaultMs: 60_000, maxMs: 120_000 },
   silence: { defaultMs: 60_000, maxMs: 120_000 },
   bypass: { defaultMs: 60_000, maxMs: 60_000 },
   unbypass: { defaultMs: 60_000, maxMs: 60_000 },
@@ -59,7 +60,7 @@ export function admit(work: Work, command: Command): Failure | undefined {
  * arming holds it; one that has a code is judged by it like any other.
  */
 export const isRequest = ({ verb }: Command): boolean => requests.has(verb);
-const requests: ReadonlySet<Command['verb']> = new Set(['snapshot', 'play', 'cancel', 'dispatch']);
+const requests: ReadonlySet<Command['verb']> = new Set(['snapshot', 'play', 'cancel', 'dispatch', 'watch']);
 
 /** Somebody on the site whose code is good, under duress or not. */
 export const isPerson = ({ source, code }: Command): boolean =>

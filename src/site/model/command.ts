@@ -75,6 +75,7 @@ export const commandVerbs = [
   'play',
   'cancel',
   'dispatch',
+  'watch',
   'bypass',
   'unbypass',
   'clear_memory',

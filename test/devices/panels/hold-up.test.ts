@@ -1,4 +1,7 @@
+import { Registry } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createRawWatch } from '#devices/panels/index.ts';
+import { systemClock } from '#lib/clock.ts';
 import type { Signal } from '#site/model/index.ts';
 import { type Broker, startBroker, until } from './broker.ts';
 import { panel, type Rig, startPanels } from './helpers.ts';
@@ -34,20 +37,36 @@ describe('a silent hold-up button', () => {
     ['is of another type to its bridge', 'texecom2mqtt/zone/desk', '{"number":7,"status":1,"type":"Perimeter"}', 1],
     ['is told to the station and has no zone here', 'ad2iot/u/cid', '{"event_message":"!LRR:008,1,CID_1122,ff"}', 1],
   ])('that %s leaves no trace', async (_, topic, payload, signals) => {
-    const rig = await startPanels({ url: broker.url, panels: site, siteSlug: `s${rigs.length}` });
+    const raw = watched();
+    const rig = await startPanels({ url: broker.url, panels: site, siteSlug: `s${rigs.length}`, raw });
     rigs.push(rig);
     await until(() => rig.panels.health().state === 'ok', 'the subscription');
     for (const alive of ['zigbee2mqtt/window', 'texecom2mqtt/zone/hall'])
       await broker.publish(alive, '{"contact":true,"number":5,"status":0}');
     await heard(rig);
-    const before = [rig.signals.length, await traces(rig)] as const;
+    const before = [rig.signals.length, await traces(rig), [...raw.frames]] as const;
     await broker.publish(topic, payload);
     await heard(rig, 'off');
     const made = rig.signals.slice(before[0]).filter(isOfZone);
     expect(made).toHaveLength(signals);
     expect(await traces(rig)).toEqual(before[1]);
+    expect(raw.frames).toEqual(before[2]);
+    expect(raw.frames).toContain('zb zigbee2mqtt/window');
   });
 });
+
+/** A technician watches every panel but the one of the marker. */
+function watched() {
+  const frames: string[] = [];
+  const raw = createRawWatch({
+    panels: site.map(({ id }) => id),
+    publish: (id, { topic }) => void frames.push(`${id} ${topic}`),
+    clock: systemClock(),
+    metrics: new Registry(),
+  });
+  for (const { id } of site) if (id !== 'dsc') raw.watch(id, 10);
+  return Object.assign(raw, { frames });
+}
 
 const isOfZone = (signal: Signal) => signal.kind === 'zone' || signal.kind === 'alarm';
 

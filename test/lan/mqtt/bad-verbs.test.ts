@@ -12,6 +12,7 @@ const verbs = {
   play: { audio_message_id: 'leave' },
   cancel: { playback_id: 'x1' },
   dispatch: { kind: 'guard' },
+  watch: { panel: 'main', minutes: 5 },
   ping: {},
 } as const;
 const at = stamp(0);

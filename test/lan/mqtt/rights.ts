@@ -25,7 +25,7 @@ export const topics: readonly string[] = [
   ...words(
     'cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping',
   ),
-  ...words('cmd/snapshot cmd/play cmd/cancel cmd/dispatch'),
+  ...words('cmd/snapshot cmd/play cmd/cancel cmd/dispatch cmd/watch panel/raw/main'),
 ]
   .map((topic) => `${root}/${topic}`)
   .concat(discovery, panelTopics)
@@ -41,21 +41,21 @@ export const readable: Partial<Record<Role, string>> = {
   guard: `${viewer} camera/yard/image verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
   audio: own,
   bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
-  technician: `${full} ${own}`,
+  technician: `${full} panel/raw/main ${own}`,
   platform: own,
   auditor: 'log/audit',
-  local: `${full} ${haCopies} event/alarm event/arming event/trouble ${own} reply/you/1 ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  local: `${full} panel/raw/main ${haCopies} event/alarm event/arming event/trouble ${own} reply/you/1 ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
 };
 export const writable: Partial<Record<Role, string>> = {
   keypad: 'cmd/arm cmd/disarm cmd/clear_memory cmd/postpone cmd/query cmd/panic cmd/silence cmd/ping',
-  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query cmd/ping cmd/snapshot cmd/play',
+  technician: 'cmd/bypass cmd/clear_memory cmd/test cmd/query cmd/ping cmd/snapshot cmd/play cmd/watch',
   audio: 'cmd/ping cmd/play cmd/cancel',
   guard: 'cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/dispatch',
   ha: `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
   'ha-trusted': `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
   platform: 'in/verification',
   bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
-  local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/cancel cmd/dispatch ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/cancel cmd/dispatch cmd/watch ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
 };
 
 /** The topics of such a text, whole. */
