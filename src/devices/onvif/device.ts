@@ -62,9 +62,10 @@ export interface Device {
   /**
    * For pictures and streams, before they send what proves the password: that it is still right is known from the events, so
    * that one which was changed costs no tries of theirs. Asks where it is not known since the device was away or since
-   * `doubt`. Throws as `call`, and `camera_fault` where the device does not tell.
+   * `doubt`. Where SOAP never asked for a password, the tries of who asks decide; where it cannot be asked now, one of who
+   * was accepted in this run (`wasAccepted`). Throws as `call`, and `camera_fault` where the device does not tell.
    */
-  letIn(signal: AbortSignal): Promise<void>;
+  letIn(signal: AbortSignal, wasAccepted: boolean): Promise<void>;
   /** A picture or stream was refused its login, or its connection was lost: perhaps the password is another by now. */
   doubt(how: 'refused' | 'lost'): void;
   close(): void;
@@ -75,6 +76,10 @@ const maxRedirects = 3;
 /** How long after its start a camera may refuse what is right: its clock and its users come late. */
 const startMs = 5 * 60_000;
 const startRestMs = 60_000;
+/** Where a try may be made without an answer, a picture has still to come in time. */
+const briefMs = 3000;
+/** What most tell nobody without the password; it is asked only for the proof. */
+const mostlyGuarded = /^Get(?!DeviceInformation|Service|Capabilities|SystemDate)/;
 /**
  * Refusals that are not counted, from one acceptance to the next: one, and one more after an absence. With the two that
  * are counted that stays below the five after which cameras lock an account.
@@ -121,6 +126,8 @@ export function createDevice(options: {
   let isGuarded = false;
   /** The login was accepted, or events came without one, since the device was away and since it was doubted. */
   let isLetIn = false;
+  /** A read that was accepted with a proof: asked again where what it is tells anybody (read9-4). */
+  let proven: SoapCall | undefined;
   const turns = createTurns();
   let pardons = pardonsAllowed.ordinary;
   let startUntil = 0;
@@ -250,6 +257,7 @@ export function createDevice(options: {
       if (verdict.kind === 'ok') {
         if (verdict.isProven || request.lane === 'pull') isLetIn = true;
         if (verdict.isProven) {
+          if (request.lane !== 'pull' && mostlyGuarded.test(request.name)) proven = request;
           latch.accepted();
           authenticated = true;
           pardons = pardonsAllowed.ordinary;
@@ -309,25 +317,44 @@ export function createDevice(options: {
     if (latch.leftMs > 0) authenticated ??= false;
   }
 
-  async function letIn(signal: AbortSignal): Promise<void> {
+  async function letIn(signal: AbortSignal, wasAccepted: boolean): Promise<void> {
     if (username === undefined || isLetIn) return;
     await recall();
-    const name = 'GetDeviceInformation';
-    const body = `<d:${name} xmlns:d="${ns.device}"/>`;
-    const question = { name, action: `${ns.device}/${name}`, body, timeoutMs: 10_000, signal };
-    await oneByOne(signal, async () => (isLetIn ? undefined : exchange(question)));
-    if (isLetIn) return;
+    try {
+      await oneByOne(signal, () => askForProof(signal, wasAccepted ? briefMs : 10_000));
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isCode(error, 'camera_auth') || isCode(error, 'camera_certificate') || latch.leftMs > 0) throw error;
+      const cannotTell = isCode(error, 'camera_unreachable') || isCode(error, 'deadline');
+      if (wasAccepted || (!cannotTell && !isGuarded)) return;
+      throw error;
+    }
+    if (isLetIn || wasAccepted || !isGuarded) return;
     throw new SitewardError(
       'camera_fault',
       'The camera tells nothing of user and password yet; its pictures and streams wait until its events come',
     );
   }
 
+  async function askForProof(signal: AbortSignal, timeoutMs: number): Promise<void> {
+    if (isLetIn) return;
+    const name = 'GetDeviceInformation';
+    const body = `<d:${name} xmlns:d="${ns.device}"/>`;
+    await exchange({ name, action: `${ns.device}/${name}`, body, timeoutMs, signal });
+    if (isLetIn || proven === undefined) return;
+    const again = { ...proven, timeoutMs, signal };
+    proven = undefined;
+    await exchange(again);
+  }
+
   function doubt(how: 'refused' | 'lost'): void {
     // Who wants no password for its events tells nothing of it.
     if (!isGuarded) return;
     forget();
-    if (how === 'refused') pardons = Math.max(0, pardons - 1);
+    if (how === 'lost') return;
+    // Tried while SOAP is away: it costs what would be pardoned at its return.
+    if (pardons > 0) pardons -= 1;
+    else startIsNews = false;
   }
 
   async function readClock(signal: AbortSignal): Promise<number> {

@@ -34,6 +34,8 @@ export function createPictureClient(options: {
   const latch = authLatch(clock, options.authHoldMs);
   const digest = digestMemory();
   let scheme: 'none' | 'digest' | 'basic' = 'none';
+  /** In this run, and not refused since. */
+  let wasAccepted = false;
 
   async function fetch(start: URL, { timeoutMs, signal, silent = false }: Fetching): Promise<Snapshot> {
     latch.check();
@@ -69,6 +71,7 @@ export function createPictureClient(options: {
 
   function accepted(nonce: string): void {
     latch.accepted();
+    wasAccepted = true;
     if (scheme !== 'digest') return;
     digest.accepted(nonce);
     device.clear.better();
@@ -81,7 +84,7 @@ export function createPictureClient(options: {
     // What was right may not be any more: it has to ask again.
     if (scheme === 'basic' && !clear.allows(url)) scheme = 'none';
     if (scheme === 'none') return undefined;
-    await letIn(signal);
+    await letIn(signal, wasAccepted);
     if (scheme === 'basic') return basicAuthorization(username, password);
     return digest.authorize('GET', `${url.pathname}${url.search}`, username, password);
   }
@@ -106,6 +109,7 @@ export function createPictureClient(options: {
     if (proofSent && !isOld) {
       digest.doubt();
       device.doubt('refused');
+      wasAccepted = false;
       if (latch.refused()) throw latch.error();
     }
     if (challenge === undefined) device.clear.check(url, silent);

@@ -44,6 +44,8 @@ export function createStreamClient(options: {
         });
 
   const turns = createTurns();
+  /** In this run, and not refused since. */
+  let wasAccepted = false;
 
   /** Logins go one by one until each is judged, or its connection is over: a wrong password of many costs no more than of one. */
   function enter(judged: Promise<void>, over: AbortSignal): Promise<void> {
@@ -54,7 +56,7 @@ export function createStreamClient(options: {
           over.throwIfAborted();
           device.latch.check();
           latch.check();
-          await device.letIn(over);
+          await device.letIn(over, wasAccepted);
         } catch (error) {
           return reject(error);
         }
@@ -82,6 +84,7 @@ export function createStreamClient(options: {
       const verdict = Promise.withResolvers<void>();
       const judged = (isAccepted: boolean, inClear: boolean) => {
         writing = note(isAccepted);
+        wasAccepted = isAccepted;
         verdict.resolve();
         if (!isAccepted) return device.doubt('refused');
         if (!inClear) clear.better();

@@ -24,7 +24,12 @@ type Door = 'events' | 'picture' | 'stream';
  * says whether a request passes; a password is not looked at, only that one was tried.
  */
 async function threeDoors(nonceOf: () => string) {
-  const doors = { passes: (_: Door, tried: boolean) => tried, isAway: false };
+  const doors = {
+    passes: (_: Door, tried: boolean) => tried,
+    isAway: false,
+    soap: 'there' as 'there' | 'away' | 'no ONVIF',
+    open: 'none',
+  };
   const tries: Door[] = [];
   const refused: Door[] = [];
   let told = '';
@@ -44,8 +49,9 @@ async function threeDoors(nonceOf: () => string) {
 
   const model = cameraModel({
     before: ({ operation, headers }) => {
-      if (doors.isAway) return { reset: true };
-      if (operation === 'GetSystemDateAndTime') return undefined;
+      if (doors.isAway || (doors.soap === 'away' && operation !== '')) return { reset: true };
+      if (doors.soap === 'no ONVIF' && operation !== '') return { status: 404, body: '<html>not here</html>' };
+      if (operation === 'GetSystemDateAndTime' || operation === doors.open) return undefined;
       const door = operation === '' ? 'picture' : 'events';
       if (judge(door, headers.authorization)) return undefined;
       return { status: 401, headers: { 'www-authenticate': challenge() } };
@@ -78,6 +84,7 @@ async function threeDoors(nonceOf: () => string) {
   const { port } = rtsp.address() as AddressInfo;
   const ask = {
     events: () => reads.deviceInformation(forever),
+    profiles: () => reads.profiles(forever),
     picture: () => pictures.fetch(new URL('/picture.jpg', server.url), { timeoutMs: 5000, signal: forever }),
     stream: () => streams.lend(`rtsp://127.0.0.1:${port}/live`, describeStream),
   };
@@ -93,7 +100,7 @@ async function threeDoors(nonceOf: () => string) {
     doors.passes = () => false;
     told = '';
   }
-  return { doors, tries, refused, ask, run, change };
+  return { doors, tries, refused, device, ask, run, change };
 }
 
 /** What a reader asks first. */
@@ -191,5 +198,54 @@ describe.each(nonces)('tries of one account at a device with $name', ({ made }) 
     await eightOf(other.ask);
     await other.run(180_000);
     expect(other.refused.length).toBeLessThanOrEqual(4);
+  });
+
+  it.each(['there', 'no ONVIF'] as const)(
+    'are two of each door that wants a password where its SOAP (%s) never asks for one',
+    async (soap) => {
+      const { doors, refused, ask, run, change } = await threeDoors(made());
+      doors.soap = soap;
+      doors.passes = (door, tried) => tried || door === 'events';
+      await expect(ask.picture()).resolves.toMatchObject({ mime: 'image/jpeg' });
+      await expect(ask.stream()).resolves.toContain('200 OK');
+      change();
+      doors.passes = (door) => door === 'events';
+      await eightOf(ask);
+      await run(180_000);
+      expect([...refused].sort()).toEqual(['picture', 'picture', 'stream', 'stream']);
+    },
+  );
+
+  it('are none for a stream that wants no password, whatever SOAP says', async () => {
+    const { doors, tries, ask } = await threeDoors(made());
+    doors.soap = 'away';
+    doors.passes = (door, tried) => tried || door === 'stream';
+    await expect(ask.stream()).resolves.toContain('200 OK');
+    expect(tries).toEqual([]);
+  });
+
+  it('go on where it was accepted while SOAP is away, and are four in all when it is changed then', async () => {
+    const { doors, refused, ask, run, change } = await threeDoors(made());
+    await run(10_000);
+    doors.soap = 'away';
+    await run(20_000);
+    await expect(ask.picture()).resolves.toMatchObject({ mime: 'image/jpeg' });
+    await expect(ask.stream()).resolves.toContain('200 OK');
+    change();
+    await eightOf(ask);
+    await run(180_000);
+    expect([...refused].sort()).toEqual(['picture', 'stream']);
+    doors.soap = 'there';
+    await run(180_000);
+    expect(refused.length).toBeLessThanOrEqual(4);
+  });
+
+  it('go on after a lost stream where it tells anybody what device it is', async () => {
+    const { doors, refused, device, ask } = await threeDoors(made());
+    doors.open = 'GetDeviceInformation';
+    await ask.profiles();
+    device.doubt('lost');
+    await expect(ask.picture()).resolves.toMatchObject({ mime: 'image/jpeg' });
+    expect(refused).toEqual([]);
   });
 });
