@@ -1,5 +1,5 @@
 import { BoundedMap } from '#lib/bounded.ts';
-import type { Effect } from './core/index.ts';
+import { callKey, type Effect } from './core/index.ts';
 import type { CommandResult, PanicCall } from './model/index.ts';
 
 export type Reply = (result: CommandResult) => void;
@@ -28,7 +28,7 @@ export function createAnswers(): Answers {
 
   return {
     expect: (client, commandId, reply) => waiting.set(`${client} ${commandId}`, reply),
-    expectCall: ({ client, kind, id }, reply) => waiting.set(`${client} ${kind} ${id}`, reply),
+    expectCall: (call, reply) => waiting.set(`${call.client} ${callKey(call)}`, reply),
     give({ result, client, call }, isSaved) {
       if (call === undefined) {
         give(`${client} ${result.commandId}`, result);

@@ -98,3 +98,10 @@ it('waits behind no command: each other id and kind has an answer of its own', a
   const { at: __, ...other } = silent;
   expect(one).toEqual(other);
 });
+
+it('two clients under one id are told each, and each is answered for its own call', async () => {
+  const rig = await start();
+  const results = await Promise.all([callBy(rig), callBy(rig, { client: 'kp2' })]);
+  expect(results.map(({ outcome }) => outcome)).toEqual(['done', 'done']);
+  expect(await stored(rig)).toBe(2);
+});

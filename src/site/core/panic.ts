@@ -96,11 +96,16 @@ function evidenceOf(work: Work, call: PanicCall): readonly Evidence[] {
   return [{ type: 'caller', client }, ...(isOld ? [{ type: 'call_delayed', seconds }] : [])];
 }
 
-/** Calls of a kind under an id. */
-const callKey = ({ kind, id }: PanicCall): string => `${kind} ${id}`;
+type CallName = Pick<PanicCall, 'kind' | 'id' | 'client'>;
 
-const isKnown = ({ panics = [], calls = [] }: SiteState, call: PanicCall): boolean =>
-  (call.kind === 'silent' ? calls : panics).includes(callKey(call));
+/** Calls of a kind under an id, by one client: another one's are told, whatever their id. Clients that have proven nothing are one. */
+export const callKey = ({ kind, id, client }: CallName): string => `${kind} ${id} ${client}`;
+
+/** An earlier version kept no client. */
+function isKnown({ panics = [], calls = [] }: SiteState, call: PanicCall): boolean {
+  const known = call.kind === 'silent' ? calls : panics;
+  return known.includes(callKey(call)) || known.includes(`${call.kind} ${call.id}`);
+}
 
 /** Silent ones apart from what everybody may know (safety 4). */
 function remember(work: Work, call: PanicCall): void {

@@ -34,7 +34,7 @@ describe('a call for help (safety 1)', () => {
       const replies = effects.filter((effect) => effect.kind === 'reply');
       expect(replies).toEqual([
         {
-          ...{ kind: 'reply', client: 'kp1', call: `${kind} c1` },
+          ...{ kind: 'reply', client: 'kp1', call: `${kind} c1 kp1` },
           result: { commandId: 'c1', outcome: 'done', partition: 'p1', at: stamp(0).wall, final: true },
         },
       ]);
@@ -74,7 +74,7 @@ describe('a call for help (safety 1)', () => {
     expect(alarmsOf(other).every(({ signalToStation }) => signalToStation)).toBe(true);
   });
 
-  it('has one effect for each kind and id (C2), whatever else the id was used for, and over a restart', () => {
+  it('has one effect for each kind and id of a client (C2), whatever else the id was used for, and over a restart', () => {
     const site = world();
     site.arm({ id: 'c1' });
     call(site, 'audible');
@@ -89,11 +89,37 @@ describe('a call for help (safety 1)', () => {
     expect(alarmsOf(site).map(({ kind }) => kind)).toEqual(['panic', 'panic_silent', 'panic']);
   });
 
+  it('of another client is another call, whatever its id', () => {
+    const site = world();
+    for (const kind of ['audible', 'silent'] as const) {
+      call(site, kind);
+      call(site, kind, { client: 'kp2' });
+      call(site, kind, { client: 'kp2' });
+    }
+    expect(alarmsOf(site).map(({ kind, evidence }) => `${kind} ${evidence?.[0]?.client}`)).toEqual([
+      'panic kp1',
+      'panic kp2',
+      'panic_silent kp1',
+      'panic_silent kp2',
+    ]);
+  });
+
+  it('is known from the state of an earlier version, which kept no client', () => {
+    const site = world();
+    const before = { ...site.state, panics: ['fire c1'], calls: ['silent c1'] };
+    site.state = readState(JSON.stringify({ version: 1, state: before })) ?? site.state;
+    call(site, 'fire');
+    call(site, 'silent');
+    expect(alarmsOf(site)).toEqual([]);
+    call(site, 'medical');
+    expect(alarmsOf(site)).toHaveLength(1);
+  });
+
   it('of what is not on disk comes again', () => {
     const site = world();
     call(site, 'audible');
     call(site, 'silent', { id: 'c2' });
-    site.state = withoutCalls(site.state, new Set(['audible c1', 'silent c2']));
+    site.state = withoutCalls(site.state, new Set(['audible c1 kp1', 'silent c2 kp1']));
     call(site, 'audible');
     call(site, 'silent', { id: 'c2' });
     expect(alarmsOf(site)).toHaveLength(4);
@@ -264,7 +290,7 @@ describe('a call for help (safety 1)', () => {
   });
 });
 
-it('every call is answered, and each kind and id is one alarm, in any story (safety 1, C2)', () => {
+it('every call is answered, and each kind and id of a client is one alarm, in any story (safety 1, C2)', () => {
   const plan = shop();
   const steps = fc
     .tuple(story(plan), fc.array(anyCall, { minLength: 3, maxLength: 12 }), story(plan))
@@ -275,13 +301,14 @@ it('every call is answered, and each kind and id is one alarm, in any story (saf
       const alarms = new Map<string, number>();
       for (const { input, effects } of play(plan, all).seen) {
         if (input.kind !== 'panic') continue;
-        const { kind, id } = input.call;
+        const { kind, id, client } = input.call;
         expect(effects.filter((effect) => effect.kind === 'reply')).toMatchObject([{ result: { outcome: 'done' } }]);
         const told = effects.filter(
           (effect) => effect.kind === 'event' && effect.event.kind === kinds[kind] && effect.event.status === 'active',
         );
         expect(told.every((effect) => effect.kind === 'event' && effect.event.signalToStation)).toBe(true);
-        alarms.set(`${kind} ${id}`, (alarms.get(`${kind} ${id}`) ?? 0) + told.length);
+        const name = `${kind} ${id} ${client}`;
+        alarms.set(name, (alarms.get(name) ?? 0) + told.length);
       }
       expect([...alarms.values()].every((count) => count === 1)).toBe(true);
     }),
