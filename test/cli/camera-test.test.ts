@@ -108,7 +108,7 @@ describe('siteward camera test', () => {
       /^✓ user and password: it takes this user name and password$/m,
       /^✓ device: Example 007\n {4}firmware 5\.50, serial number 00012345678901234567890$/m,
       /^✓ channels: 2 video sources, 2 profiles\n {4}source 1: VideoSource_1\n {4}source 2: VideoSource_2\n {4}profiles: main \(Main\), sub \(Sub\)\n {2}→ It is a recorder/m,
-      /^✓ streams: 2 stream addresses\n {4}main: rtsp:\/\/10\.0\.0\.9\/live$/m,
+      /^✓ streams: 2 stream addresses, not opened\n {4}main: rtsp:\/\/10\.0\.0\.9\/live$/m,
       /^✓ picture: a picture of 640x480, 1 KiB$/m,
       /^✓ events it has: 2 topics: siteward uses 1, leaves 0 aside and does not know 1\n {4}uses: RuleEngine\/CellMotionDetector\/Motion\n {4}does not know: RuleEngine\/Odd\/Thing$/m,
       /^✓ events: events arrive: 1 message\n {4}seen: RuleEngine\/CellMotionDetector\/Motion$/m,

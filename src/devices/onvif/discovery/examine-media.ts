@@ -80,7 +80,9 @@ async function tellStreams({ reads, tell, signal }: Examination, profiles: reado
     name: 'streams',
     result: streams.length > 0 ? 'ok' : 'warning',
     text:
-      streams.length > 0 ? `${streams.length} stream address${streams.length === 1 ? '' : 'es'}` : 'it tells no stream',
+      streams.length > 0
+        ? `${streams.length} stream address${streams.length === 1 ? '' : 'es'}, not opened`
+        : 'it tells no stream',
     more: streams.map(({ profile, url }) => `${profile}: ${url}`),
     facts: { streams },
   });
