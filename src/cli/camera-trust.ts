@@ -30,7 +30,10 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
     return await trustDevice(client, id, device, options);
   }
   // What the configuration names is the device's own, and no other port's.
-  const isStream = own.shown === undefined && stream !== undefined;
+  const named = options.fingerprint?.toUpperCase();
+  const isStream =
+    stream !== undefined &&
+    (named === undefined ? own.shown === undefined : named === stream.shown && named !== own.shown);
   const { trusted, shown, configured } = isStream ? { trusted: undefined, configured: false, ...stream } : own;
   if (isStream) console.error('at its stream, or for pictures at another port:');
   console.error(`trusted until now: ${trusted ?? 'none'}`);

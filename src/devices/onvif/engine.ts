@@ -130,7 +130,8 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
       ...(besidePin.refused !== undefined && { hints: [otherAtStream(source.id)] }),
     }),
     async trust(fingerprint) {
-      if (pin.refused === undefined && besidePin.refused !== undefined) return await besidePin.trust(fingerprint);
+      // It is the stream's where that alone shows it.
+      if (fingerprint === besidePin.refused && fingerprint !== pin.refused) return await besidePin.trust(fingerprint);
       await pin.trust(fingerprint);
       made?.retryNow();
     },

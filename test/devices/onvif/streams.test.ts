@@ -157,6 +157,16 @@ describe('the stream of a camera', () => {
       expect(status()).not.toHaveProperty('hints');
     });
 
+    it('keeps its certificate where that of the camera itself is said', async () => {
+      const { made, read, rtsps } = await secure(another);
+      expect(await read()).toBe('camera_bad_answer');
+      rtsps.setSecureContext(third);
+      expect(await read()).toBe('camera_certificate');
+      await made.cameras.trust('yard', own.fingerprint);
+      expect(made.memory.get('onvif/pin/yard')).toBe(own.fingerprint);
+      expect(made.memory.get('onvif/pin-stream/yard')).toBe(another.fingerprint);
+    });
+
     it('is good with that of the camera, and with no other where one is configured, until a person trusts it', async () => {
       const same = await secure(own, own.fingerprint);
       expect(await same.read()).toBe('camera_bad_answer');
