@@ -15,7 +15,7 @@ export interface Shelved {
 /**
  * What gives way so that `bytes` become free for a picture or clip of an event: what ranks lower, the lowest first, at the very
  * end older ones of its own rank; of a rank the oldest event first and of that the last picture. Undefined where all that
- * would not do: nothing gives way in vain. Silent ones stay, since nothing may tell of their loss (safety 4).
+ * would not do: nothing gives way in vain. Silent ones stay: they have room of their own (safety 4).
  */
 export function givingWay(
   shelved: Iterable<Shelved>,

@@ -23,8 +23,9 @@ export type Stored = StoredFile & { readonly gone: readonly Shelved[] };
 /**
  * Pictures and clips on disk between camera and cloud. A file is complete or absent: it is written as `.part`, synced, renamed,
  * and the folder synced, before anything refers to it. The folder holds at most `budgetBytes`, once what lay in it at
- * the start is measured; what is just being written comes on top. What the cloud has stays for `keepMs` as far as
- * there is room.
+ * the start is measured; what is just being written comes on top. Files of silent events have room of their own, half as much
+ * again: nothing else ever gives way for them or fails by them (safety 4). What the cloud has stays for `keepMs` as far
+ * as there is room.
  */
 export interface Spool {
   /** Makes the folder. Resolves with the names of all that waits in it. */
@@ -86,6 +87,8 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   const { dir, budgetBytes, keepMs, wall } = options;
   const kept = createKept({ dir: join(dir, keptName), keepMs, wall });
   let used = 0;
+  /** Of silent events, which the budget of the others does not see. */
+  let silentUsed = 0;
   /** By name; never more entries than files in the folder. */
   const shelf = new Map<string, Shelved>();
   /** Names whose bytes count no more, of files that give way and are not gone yet. */
@@ -109,8 +112,13 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
   }
 
   function countOff(name: string, bytes: number): void {
-    if (!leaving.delete(name)) used = Math.max(0, used - bytes);
+    if (!leaving.delete(name)) count(shelf.get(name)?.silent, -bytes);
     shelf.delete(name);
+  }
+
+  function count(silent: true | undefined, bytes: number): void {
+    if (silent === true) silentUsed = Math.max(0, silentUsed + bytes);
+    else used = Math.max(0, used + bytes);
   }
 
   const remove = (name: string): Promise<void> =>
@@ -125,9 +133,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
 
   /** Takes nothing away yet: what gives way only counts no more, nor is it there for others. */
   function makeRoom(of: Place, bytes: number): readonly Shelved[] {
-    // Without what is only kept: all of that goes before anything else.
-    const over = used + bytes - budgetBytes;
-    const gone = over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over, isClip: of.kind !== 'snapshot' });
+    const gone = of.silent === true ? ownRoom(bytes) : roomOfOthers(of, bytes);
     if (gone !== undefined) {
       for (const { file, bytes } of gone) {
         countOff(file, bytes);
@@ -142,21 +148,30 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
     );
   }
 
+  const ownRoom = (bytes: number): readonly Shelved[] | undefined =>
+    silentUsed + bytes <= budgetBytes / 2 ? [] : undefined;
+
+  function roomOfOthers(of: Place, bytes: number): readonly Shelved[] | undefined {
+    // Without what is only kept: all of that goes before anything else.
+    const over = used + bytes - budgetBytes;
+    return over <= 0 ? [] : givingWay(shelf.values(), { ...of, bytes: over, isClip: of.kind !== 'snapshot' });
+  }
+
   /** `settle` puts it in its place for good. */
   async function put(of: Place, bytes: number, settle: (path: string) => Promise<void>): Promise<readonly Shelved[]> {
     const { seq, index, lane, silent } = of;
     const file = nameOf(of);
     const gone = makeRoom(of, bytes);
-    used += bytes;
+    count(silent, bytes);
     try {
-      await kept.shrinkTo(Math.max(0, budgetBytes - used));
+      if (silent !== true) await kept.shrinkTo(Math.max(0, budgetBytes - used));
       // Of numbers that were given before, when the database was another.
       await kept.remove(file);
       // Somebody may have removed it.
       await mkdir(dir, { recursive: true, mode: 0o700 });
       await settle(join(dir, file));
     } catch (error) {
-      used -= bytes;
+      count(silent, -bytes);
       gone.forEach(stay);
       throw error;
     }
@@ -183,6 +198,7 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
       });
       await syncFolder(dirname(dir));
       used = 0;
+      silentUsed = 0;
       shelf.clear();
       return (await readdir(dir)).filter((name) => name !== keptName);
     },
@@ -245,10 +261,17 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
     places: (file) => [join(dir, file), kept.path(file)],
     path: (file) => (kept.has(file) ? kept.path(file) : join(dir, file)),
 
-    shelve: (picture) => void shelf.set(picture.file, picture),
+    shelve(picture) {
+      // The start counted it as one of the others.
+      if (picture.silent === true && shelf.get(picture.file)?.silent !== true) {
+        count(undefined, -picture.bytes);
+        count(true, picture.bytes);
+      }
+      shelf.set(picture.file, picture);
+    },
 
     get usedBytes() {
-      return used + kept.bytes;
+      return used + silentUsed + kept.bytes;
     },
 
     get shownBytes() {

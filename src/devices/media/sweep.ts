@@ -28,6 +28,11 @@ export async function sweep(options: SweepOptions): Promise<readonly string[]> {
   const { spool, table, names, signal } = options;
   const rows = await table.list(['planned', 'ready'], rowCap);
   const there = new Set(names);
+  // At once, since until then the others have less room for them (safety 4).
+  for (const row of rows.filter(({ silent }) => silent === true)) {
+    const bytes = await spool.size(nameOf(row));
+    if (bytes !== undefined) show(row, bytes, options);
+  }
   for (const row of rows) {
     signal.throwIfAborted();
     if (row.state === 'ready') await check(row, options);

@@ -95,6 +95,14 @@ describe('what the cloud has', () => {
     expect(spool.usedBytes).toBe(1200);
   });
 
+  it('never gives way for a silent event (safety 4)', async () => {
+    const spool = await start();
+    for (const seq of [1, 2]) await spool.keep((await spool.write(place(seq), bytes)).file);
+    await spool.write({ ...place(3), silent: true }, bytes);
+    expect([1, 2, 3].filter((seq) => there(spool, seq))).toEqual([1, 2, 3]);
+    expect([spool.usedBytes, spool.shownBytes]).toEqual([1200, 800]);
+  });
+
   it('stays where a picture is refused that would not fit without it either', async () => {
     const spool = await start();
     await spool.keep((await spool.write(place(1), bytes)).file);

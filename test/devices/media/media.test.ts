@@ -329,13 +329,44 @@ describe('the pictures of a silent event', () => {
     expect(asked).toEqual([true, true, undefined]);
   });
 
-  it('use the budget all the same', async () => {
-    const one = await start(async () => picture, 2 * picture.length - 1);
-    one.capture({ ...job(7, [item(0)]), silent: true });
-    await expect.poll(() => ready).toBe(1);
-    one.capture(job(8, [item(0)]));
-    await expect.poll(() => outcomes.length).toBe(2);
-    expect(outcomes[1]).toMatchObject({ seq: 8, state: 'failed' });
+  it('push out nothing on a full budget, and leave the others all of it', async () => {
+    const one = await start(async () => picture, 2 * picture.length);
+    // An alarm outranks what is here.
+    one.capture({ ...job(1, [item(0)]), lane: 'activity' });
+    one.capture({ ...job(2, [item(0)]), lane: 'activity' });
+    await expect.poll(() => ready).toBe(2);
+    const before = await figures(one);
+    one.capture({ ...job(3, [item(0)]), silent: true });
+    await expect.poll(() => ready).toBe(3);
+    // Their own room is used up as well.
+    one.capture({ ...job(4, [item(0)]), silent: true });
+    await expect.poll(() => outcomes.length).toBe(4);
+    expect(outcomes[3]).toMatchObject({ seq: 4, state: 'failed' });
+    expect([await figures(one), logged]).toEqual([before, []]);
+    one.forget(['1-0.jpg', '2-0.jpg']);
+    await expect.poll(() => one.health().facts).toMatchObject({ spoolBytes: 0 });
+    for (const seq of [5, 6]) one.capture(job(seq, [item(0)]));
+    await expect.poll(() => ready).toBe(5);
+    expect(await metrics.metrics()).toContain('siteward_media_given_up_total 0');
+    expect(outcomes.filter(({ state }) => state === 'failed')).toHaveLength(1);
+  });
+
+  it('leave the others all of the budget after a restart, too', async () => {
+    for (const name of ['1-0.jpg', '2-0.jpg']) writeFileSync(join(dir, name), picture);
+    planned = [
+      row({ seq: 1, state: 'ready', file: '1-0.jpg', bytes: picture.length }),
+      row({ seq: 2, state: 'ready', file: '2-0.jpg', bytes: picture.length, silent: true }),
+    ];
+    const one = await start(async () => picture, 2 * picture.length);
+    await expect.poll(() => one.health().facts).toEqual({ spoolBytes: picture.length, waiting: 0 });
+    one.capture(job(3, [item(0)]));
+    await expect.poll(() => outcomes.length).toBe(1);
+    expect(outcomes).toMatchObject([{ seq: 3, state: 'ready' }]);
+    // Gone, it makes no room that was not there.
+    await one.discard('2-0.jpg');
+    one.capture(job(4, [item(0)]));
+    await expect.poll(() => outcomes.length).toBe(3);
+    expect(outcomes.map(({ seq, state }) => `${seq} ${state}`).sort()).toEqual(['1 failed', '3 ready', '4 ready']);
   });
 
   it('stand in no figure after a restart either, while those of others do', async () => {
