@@ -128,8 +128,12 @@ for (const [name, startBroker, missing] of brokers) {
       await until(() => watcher.texts('status').at(-1) === 'online', 'the birth');
       const counts = async () =>
         (await metrics.metrics()).split('\n').filter((line) => /commands_total|published_total|dropped/.test(line));
+      const messages = (of: readonly string[]) => of.find((line) => /published_total.*kind="message"/.test(line));
+      const first = messages(await counts());
       await on.send(watcher, 'query', { ...on.body({ what: 'info' }), partition: undefined });
       await until(() => watcher.packets.some(({ topic }) => topic.startsWith(`${root}/reply/`)), 'an answer');
+      // The answer counts once the broker has acknowledged it, which may be after it is heard.
+      await expect.poll(async () => messages(await counts())).not.toBe(first);
       const [before, from, logged] = [await counts(), watcher.packets.length, lines.length];
       const silent = call({ kind: 'silent' });
       await on.send(watcher, 'panic', silent);
