@@ -7,7 +7,7 @@ import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import type { AuditDraft } from '#site/model/index.ts';
-import type { EventRecord, MediaTrail } from '#site/store/index.ts';
+import type { EventRecord, MediaTrail, Store } from '#site/store/index.ts';
 import type { Note } from './audit-wiring.ts';
 import type { House } from './house.ts';
 import { storeOf } from './outbox-port.ts';
@@ -15,6 +15,17 @@ import { storeOf } from './outbox-port.ts';
 /** Exports under way, and how long their files may be read. */
 const exportCap = 8;
 const exportMs = 15 * 60_000;
+
+/** Since when about the cloud has a picture or clip. Silent events are never found (safety 4). */
+export async function uploadedAt(
+  store: Pick<Store, 'events'>,
+  seq: number,
+  index: number,
+): Promise<number | undefined> {
+  const [record] = await store.events({ limit: 1, beforeSeq: seq + 1 });
+  const item = record?.seq === seq ? record.media.find((one) => one.index === index) : undefined;
+  return item?.state === 'uploaded' ? record?.deliveredAt : undefined;
+}
 
 /**
  * Pictures and clips as the control socket shows them. What an event announced, its cameras' `pictures` settings allowed,

@@ -30,6 +30,7 @@ import { cloudDelivery } from './cloud-delivery.ts';
 import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import type { House } from './house.ts';
+import { uploadedAt } from './media-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { rawWatch } from './raw-watch.ts';
 import { sitePort } from './site-port.ts';
@@ -190,6 +191,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
             list: (states, limit) => must(house.store, 'store').media(states, limit),
             isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
+            uploadedAt: (seq, index) => uploadedAt(must(house.store, 'store'), seq, index),
           },
           onReady: () => house.delivery?.wake(),
           onTaken: (camera, wall) => house.lastPictures?.set(camera, wall),

@@ -11,7 +11,7 @@ import { systemClock } from '#lib/clock.ts';
 import type { AuditDraft, MediaItem } from '#site/model/index.ts';
 import { openStore, type Store } from '#site/store/index.ts';
 import type { House } from '../../src/daemon/house.ts';
-import { mediaPort } from '../../src/daemon/media-port.ts';
+import { mediaPort, uploadedAt } from '../../src/daemon/media-port.ts';
 import { row } from '../site/store/rows.ts';
 
 interface Started {
@@ -153,4 +153,17 @@ test('a silent event is in no list and behind no number', async () => {
   expect((await port.show(1)).event).toBe('burglary');
   expect(await code(port.show(2))).toBe('media_unknown');
   expect(await code(port.export(2))).toBe('media_unknown');
+});
+
+test('since when the cloud has a picture is found of visible events only, once it is uploaded', async () => {
+  const { house } = await start();
+  const store = house.store as Store;
+  await store.settle(
+    [1, 2].map((seq) => ({ seq, lane: 'alarm' as const, verdict: 'delivered' as const, at: 5000, tries: 1 })),
+  );
+  const of = () => Promise.all([1, 2].map((seq) => uploadedAt(store, seq, 0)));
+  expect(await of()).toEqual([undefined, undefined]);
+  for (const seq of [1, 2]) await store.updateMedia([{ seq, lane: 'alarm', index: 0, at: 6000, state: 'uploaded' }]);
+  expect(await of()).toEqual([5000, undefined]);
+  expect([await uploadedAt(store, 1, 1), await uploadedAt(store, 3, 0)]).toEqual([undefined, undefined]);
 });

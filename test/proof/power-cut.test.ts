@@ -76,6 +76,7 @@ async function sweptAstray(store: Store, dir: string): Promise<string[]> {
     update: (outcomes: readonly MediaOutcome[]) => store.updateMedia(outcomes),
     list: (states: readonly ('planned' | 'ready')[], limit: number) => store.media(states, limit),
     isWhole: () => true,
+    uploadedAt: async () => undefined,
   };
   const orphans = await sweep({
     ...{ spool, table, names, wall: Date.now, signal: new AbortController().signal },

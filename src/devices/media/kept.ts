@@ -10,8 +10,8 @@ export interface Kept {
   measure(): Promise<void>;
   has(file: string): boolean;
   path(file: string): string;
-  /** Moves a file here; rejects as the disk does. */
-  add(file: string, from: string): Promise<void>;
+  /** Moves a file here that the cloud has since `at`; rejects as the disk does. */
+  add(file: string, from: string, at: number): Promise<void>;
   remove(file: string): Promise<void>;
   /** The oldest go until no more than so many bytes are left; they are counted no more at once. */
   shrinkTo(bytes: number): Promise<void>;
@@ -59,8 +59,7 @@ export function createKept(options: { dir: string; keepMs: number; wall: () => n
     has: (file) => files.has(file),
     path,
 
-    async add(file, from) {
-      const at = wall();
+    async add(file, from, at) {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const { size } = await stat(from);
       await rename(from, path(file));

@@ -93,4 +93,6 @@ export interface MediaTable {
   list(states: readonly ('planned' | 'ready')[], limit: number): Promise<readonly PlannedMedia[]>;
   /** False while rows may come that are in no list yet: of a damaged file, of one that is not open, of events in memory. */
   isWhole(): boolean;
+  /** Since when about the cloud has it, wall clock; undefined where it has not, or its event is silent (safety 4). */
+  uploadedAt(seq: number, index: number): Promise<number | undefined>;
 }

@@ -43,8 +43,8 @@ export interface Spool {
    */
   take(of: Place, work: (part: string) => Promise<void>): Promise<Stored>;
   remove(file: string): Promise<void>;
-  /** The cloud has it. */
-  keep(file: string): Promise<void>;
+  /** The cloud has it, since now or the wall clock `at`. */
+  keep(file: string, at?: number): Promise<void>;
   /** What was kept long enough goes. */
   expire(): Promise<void>;
   /** Whether a name is that of a picture or clip. */
@@ -236,12 +236,12 @@ export function createSpool(options: { dir: string; budgetBytes: number; keepMs:
 
     remove,
 
-    keep: (file) =>
+    keep: (file, at = wall()) =>
       inTurn(file, async () => {
         const bytes = await sizeOf(file);
         if (keepMs === 0 || bytes === undefined || leaving.has(file)) return removeNow(file);
         try {
-          await kept.add(file, join(dir, file));
+          await kept.add(file, join(dir, file), at);
           countOff(file, bytes);
         } catch {
           await removeNow(file);

@@ -59,11 +59,11 @@ async function shelve(file: string, spool: Spool): Promise<void> {
 }
 
 /**
- * Once no row can come any more a file without one goes: its event was given up, or the cloud had it, just before a run
- * ended. One whose row has come meanwhile is treated like all others.
+ * Once no row can come any more a file that none waits for goes: its event was given up just before a run ended. What the
+ * cloud had got just then is kept like the others. One whose row has come meanwhile is treated like all others.
  */
 export async function settleOrphans(orphans: readonly string[], options: SweepOptions): Promise<void> {
-  const { spool, table, signal } = options;
+  const { table, signal } = options;
   while (orphans.length > 0) {
     await sleep(lookAgainMs, signal);
     const rows = table.isWhole() ? await table.list(['planned', 'ready'], rowCap).catch(() => undefined) : undefined;
@@ -74,12 +74,19 @@ export async function settleOrphans(orphans: readonly string[], options: SweepOp
     const wanted = new Map(rows.map((row) => [nameOf(row), row]));
     for (const name of orphans) {
       const row = wanted.get(name);
-      if (row === undefined) await spool.remove(name);
+      if (row === undefined) await keepOrRemove(name, options);
       else if (row.state === 'ready') await check(row, options);
       else await adopt(row, options);
     }
     return;
   }
+}
+
+async function keepOrRemove(name: string, { spool, table }: SweepOptions): Promise<void> {
+  const [seq = 0, index = 0] = name.split(/[-.]/).map(Number);
+  const at = await table.uploadedAt(seq, index);
+  if (at === undefined) await spool.remove(name);
+  else await spool.keep(name, at);
 }
 
 async function check(row: PlannedMedia, options: SweepOptions): Promise<void> {

@@ -42,7 +42,12 @@ async function start(pictures: PictureSource, spool = dir): Promise<Media> {
       },
       frame: () => Promise.reject(new Error('no ring')),
     },
-    table: { update: async (list) => void outcomes.push(...list), list: async () => [], isWhole: () => true },
+    table: {
+      update: async (list) => void outcomes.push(...list),
+      list: async () => [],
+      isWhole: () => true,
+      uploadedAt: async () => undefined,
+    },
     onReady: () => undefined,
     ...{ clock: systemClock(), log: pino({ level: 'silent' }), metrics: new Registry() },
   });

@@ -61,6 +61,7 @@ async function start(
       update: async (list) => void outcomes.push(...list),
       list: async (states) => planned.filter((row) => states.includes(row.state as 'planned')),
       isWhole: () => false,
+      uploadedAt: async () => undefined,
     },
     onReady: () => undefined,
     ...{ clock, metrics, log: pino({ level: 'silent' }) },

@@ -59,6 +59,17 @@ describe('what the cloud has', () => {
     expect([there(spool, 1), spool.usedBytes]).toEqual([false, 0]);
   });
 
+  it('stays no longer where it comes here late, as after a restart', async () => {
+    const spool = await start();
+    const { file } = await spool.write(place(1), bytes);
+    await spool.keep(file, now - hour + 1);
+    await spool.expire();
+    expect(there(spool, 1)).toBe(true);
+    now += 1;
+    await spool.expire();
+    expect(there(spool, 1)).toBe(false);
+  });
+
   it('is none of what waits: a start neither takes it in nor removes it', async () => {
     const first = await start();
     await first.keep((await first.write(place(1), bytes)).file);

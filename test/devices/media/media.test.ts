@@ -61,6 +61,7 @@ async function start(snapshot: Snapshot, budgetBytes = 1_000_000): Promise<Media
       update: async (list) => void outcomes.push(...list),
       list: async (states) => planned.filter((row) => states.includes(row.state as 'planned')),
       isWhole: () => isWhole,
+      uploadedAt: async () => undefined,
     },
     onReady: () => {
       ready += 1;

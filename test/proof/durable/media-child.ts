@@ -43,6 +43,7 @@ const media = createMedia({
     },
     list: (states, limit) => store.media(states, limit),
     isWhole: () => true,
+    uploadedAt: async () => undefined,
   },
   onReady: () => undefined,
   ...{ clock, log, metrics: new Registry() },

@@ -81,6 +81,7 @@ const media = createMedia({
     update: (outcomes) => store.updateMedia(outcomes),
     list: (states, limit) => store.media(states, limit),
     isWhole: () => holdsAllRows(store.health(), commits.waitingRows),
+    uploadedAt: async () => undefined,
   },
   onReady: () => delivery.wake(),
   ...{ clock, log, metrics },
