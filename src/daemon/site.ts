@@ -3,7 +3,6 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { encodeEvent } from '#cloud/contract/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
-import { createMedia } from '#devices/media/index.ts';
 import { createCameras } from '#devices/onvif/index.ts';
 import { bridgedPanels, createPanels, createReceiver, dc09Profile } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
@@ -18,7 +17,6 @@ import { type Controller, createController } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
-import { holdsAllRows } from './all-rows.ts';
 import { cloudArming } from './arming-sync.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
@@ -30,12 +28,12 @@ import { cloudDelivery } from './cloud-delivery.ts';
 import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import type { House } from './house.ts';
-import { uploadedAt } from './media-port.ts';
+import { mediaWants, siteMedia } from './media.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { rawWatch } from './raw-watch.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
-import { siteStreams, streamsOf, streamWants } from './streams.ts';
+import { siteStreams, streamWants } from './streams.ts';
 import { answerSender, siteVerifications, verificationWants } from './verification.ts';
 
 /** Namespace of the ids siteward makes; the bridge's own namespace lies below it. */
@@ -178,28 +176,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'media',
-      wants: ({ media, store }) => [media.budget, media.keep, media.short_clip, media.event_clip, store],
-      ...placed(house, 'media', ({ media, store }, metrics) =>
-        createMedia({
-          dir: join(store.dir, 'spool'),
-          budgetBytes: media.budget,
-          keepMs: media.keep,
-          clips: { short_mp4: media.short_clip, event_mp4: media.event_clip },
-          pictures: streamsOf(house),
-          streams: streamsOf(house),
-          table: {
-            update: (outcomes) => must(house.store, 'store').updateMedia(outcomes),
-            list: (states, limit) => must(house.store, 'store').media(states, limit),
-            isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
-            uploadedAt: (seq, index) => uploadedAt(must(house.store, 'store'), seq, index),
-          },
-          onReady: () => house.delivery?.wake(),
-          onTaken: (camera, wall) => house.lastPictures?.set(camera, wall),
-          clock,
-          log: part('media'),
-          metrics,
-        }),
-      ),
+      wants: mediaWants,
+      ...placed(house, 'media', (next, metrics) => siteMedia(next, metrics, surroundings)),
     },
     {
       name: 'delivery',

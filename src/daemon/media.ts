@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import type { Settings } from '#config/index.ts';
+import { createMedia, type Media } from '#devices/media/index.ts';
+import type { Clock } from '#lib/clock.ts';
+import { holdsAllRows } from './all-rows.ts';
+import type { House } from './house.ts';
+import { uploadedAt } from './media-port.ts';
+import { storeOf } from './outbox-port.ts';
+import { streamsOf } from './streams.ts';
+
+export const mediaWants = ({ media, store }: Settings): unknown => [
+  ...[media.budget, media.keep, media.short_clip, media.event_clip],
+  store,
+];
+
+/** Pictures and clips of events, from the cameras to the cloud. */
+export function siteMedia(
+  { media, store }: Settings,
+  metrics: Registry,
+  { house, clock, log }: { house: House; clock: Clock; log: (part: string) => Logger },
+): Media {
+  return createMedia({
+    dir: join(store.dir, 'spool'),
+    budgetBytes: media.budget,
+    keepMs: media.keep,
+    clips: { short_mp4: media.short_clip, event_mp4: media.event_clip },
+    pictures: streamsOf(house),
+    streams: streamsOf(house),
+    table: {
+      update: (outcomes) => storeOf(house).updateMedia(outcomes),
+      list: (states, limit) => storeOf(house).media(states, limit),
+      isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
+      uploadedAt: (seq, index) => uploadedAt(storeOf(house), seq, index),
+    },
+    onReady: () => house.delivery?.wake(),
+    onTaken: (camera, wall) => house.lastPictures?.set(camera, wall),
+    clock,
+    log: log('media'),
+    metrics,
+  });
+}
