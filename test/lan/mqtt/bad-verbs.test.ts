@@ -75,7 +75,8 @@ describe.each(Object.keys(verbs) as (keyof typeof verbs)[])('cmd/%s', (verb) => 
     expect(hashes[2]).not.toBe(hashes[0]);
   });
 
-  it.skipIf(verb === 'ping')('too old, past its expiry or from the future is answered as such', () => {
+  // A ping has no effect that could come too late.
+  it.each(verb === 'ping' ? [] : [verb])('%s too old, past its expiry or from the future is answered as such', () => {
     expect(judged(verb, { issued_at: iso(-130_000) })).toEqual(['expired', 'EXPIRED']);
     expect(judged(verb, { issued_at: iso(-5000), expires_at: iso(-1) })).toEqual(['expired', 'EXPIRED']);
     expect(judged(verb, { issued_at: iso(31_000) })).toEqual(['refused', 'FUTURE']);
