@@ -114,6 +114,15 @@ export async function playRounds(
 
 function isShown(detail: string | undefined, level: Level): boolean {
   if (detail === undefined) return false;
-  const { open, low_battery = false } = JSON.parse(detail) as { open: boolean | null; low_battery?: boolean };
-  return open === level.open && low_battery === level.low;
+  const {
+    open,
+    alarm,
+    low_battery = false,
+  } = JSON.parse(detail) as {
+    open: boolean | null;
+    alarm: boolean;
+    low_battery?: boolean;
+  };
+  // A word that may have waited in the broker closes a door and ends no alarm: then it is said again.
+  return open === level.open && alarm === level.open && low_battery === level.low;
 }
