@@ -126,7 +126,7 @@ export function createDevice(options: {
   let isGuarded = false;
   /** The login was accepted, or events came without one, since the device was away and since it was doubted. */
   let isLetIn = false;
-  /** A read that was accepted with a proof: asked again where what it is tells anybody (read9-4). */
+  /** A read that was accepted with a proof: asked again where what it is tells anybody. */
   let proven: SoapCall | undefined;
   const turns = createTurns();
   let pardons = pardonsAllowed.ordinary;

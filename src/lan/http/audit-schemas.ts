@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { auditKinds, clockQuality, personCode } from '#site/model/index.ts';
+import { auditKinds, auditMembers, personCode } from '#site/model/index.ts';
 
 const time = z.iso.datetime({ precision: null });
 const moment = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-01T08:00:00Z' });
@@ -34,24 +34,7 @@ export type AuditQuery = z.output<typeof auditQuery>;
 
 export const auditEntry = z.object({
   at: time,
-  clock: clockQuality,
-  kind: z.enum(auditKinds),
-  source: z.string(),
-  actor_ref: z.string().optional(),
-  client_id: z.string().optional(),
-  command_id: z.string().optional(),
-  target: z.string(),
-  action: z.string(),
-  outcome: z.string().optional(),
-  /** Code of a refusal. */
-  reason: z.string().optional(),
-  before: z.string().optional(),
-  after: z.string().optional(),
-  /** The arming sequence of the partition. */
-  seq: z.int().optional(),
-  /** Refusals before this one that were only counted. */
-  omitted: count.optional(),
-  epoch: z.int(),
+  ...auditMembers,
   /** For auditors: the number in the chain, and whether only they see the entry. */
   n: z.int().optional(),
   auditor_only: z.literal(true).optional(),

@@ -1,27 +1,10 @@
 import { z } from 'zod';
-import { auditKinds, clockQuality } from '#site/model/index.ts';
+import { auditMembers } from '#site/model/index.ts';
 import type { Publisher } from './publisher.ts';
 import { time } from './schemas.ts';
 
 /** A line of the audit log, as `siteward audit show --json` prints it for whoever is no auditor. */
-export const auditLine = z.strictObject({
-  at: time,
-  clock: clockQuality,
-  kind: z.enum(auditKinds),
-  source: z.string(),
-  actor_ref: z.string().optional(),
-  client_id: z.string().optional(),
-  command_id: z.string().optional(),
-  target: z.string(),
-  action: z.string(),
-  outcome: z.string().optional(),
-  reason: z.string().optional(),
-  before: z.string().optional(),
-  after: z.string().optional(),
-  seq: z.int().optional(),
-  omitted: z.int().nonnegative().optional(),
-  epoch: z.int(),
-});
+export const auditLine = z.strictObject({ at: time, ...auditMembers });
 export type AuditLine = z.infer<typeof auditLine>;
 
 /** Some lines behind a place, oldest first; `place` is where the next reading begins. */

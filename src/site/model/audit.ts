@@ -1,8 +1,31 @@
-import type { ClockQuality } from './ids.ts';
+import { z } from 'zod';
+import { type ClockQuality, clockQuality } from './ids.ts';
 
 /** What an audit entry is about. */
 export const auditKinds = ['command', 'transition', 'refusal', 'conflict', 'config', 'login', 'export'] as const;
 export type AuditKind = (typeof auditKinds)[number];
+
+/** Members of an entry beside its time as everybody on the site may see them; each room of the LAN says how it writes times. */
+export const auditMembers = {
+  clock: clockQuality,
+  kind: z.enum(auditKinds),
+  source: z.string(),
+  actor_ref: z.string().optional(),
+  client_id: z.string().optional(),
+  command_id: z.string().optional(),
+  target: z.string(),
+  action: z.string(),
+  outcome: z.string().optional(),
+  /** Code of a refusal. */
+  reason: z.string().optional(),
+  before: z.string().optional(),
+  after: z.string().optional(),
+  /** The arming sequence of the partition. */
+  seq: z.int().optional(),
+  /** Refusals before this one that were only counted. */
+  omitted: z.int().nonnegative().optional(),
+  epoch: z.int(),
+};
 
 /**
  * One thing that was done, or refused, as whoever decided it tells it. Ids and words only: no codes, and no names, so

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { bench, brokers } from './bench.ts';
 import { commandId, mosquittoPath, now, root, startMosquitto, until } from './harness.ts';
 
-/** What MQTT 5 says beside a payload, each with its twin in the payload, for what has a way of its own (plan D7). */
+/** What MQTT 5 says beside a payload, each with its twin in the payload, for what has a way of its own. */
 const verbs = [
   ['panic', { kind: 'medical' }],
   ['silence', { partition: 'p1' }],
