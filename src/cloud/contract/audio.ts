@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
+import { audioCategories, playbackStates } from '#site/model/index.ts';
 import type { Dialect } from './dialect.ts';
 import { apiError } from './errors.ts';
 import { answerTime, count, must, opaqueId, pathId, record } from './fields.ts';
 import { optionalJson } from './partner.ts';
 
-export const audioCategories = ['alarm', 'announcement', 'test', 'greeting', 'reminder', 'custom'] as const;
-export type AudioCategory = (typeof audioCategories)[number];
+export { type PlaybackState as PlaybackStatus, playDefaults } from '#site/model/index.ts';
 
 export const audioMessage = z.object({
   audio_message_id: z.string(),
@@ -23,23 +23,17 @@ export const audioMessageList = z.object({
 });
 export type AudioMessageList = z.output<typeof audioMessageList>;
 
-export const playbackStatuses = ['queued', 'playing', 'completed', 'failed', 'cancelled'] as const;
-export type PlaybackStatus = (typeof playbackStatuses)[number];
-
 /** S-174. Nothing can be asked about a playback later: `playing` says requested, not heard (S-176). */
 export const playback = z.object({
   playback_id: z.string(),
   audio_message_id: z.string(),
-  status: z.enum(playbackStatuses),
+  status: z.enum(playbackStates),
   started_at: answerTime(),
   volume: z.int().min(0).max(100),
   repeat: z.int().min(1).max(5),
-  devices: z.array(z.object({ device_id: z.string(), name: z.string(), status: z.enum(playbackStatuses) })),
+  devices: z.array(z.object({ device_id: z.string(), name: z.string(), status: z.enum(playbackStates) })),
 });
 export type Playback = z.output<typeof playback>;
-
-/** What counts for members a play request leaves out (S-171). */
-export const playDefaults = { volume: 70, repeat: 1 } as const;
 
 /** Device ids are text here and numbers elsewhere: both are taken and compared as text (S-173). */
 const targetDevice = z

@@ -7,6 +7,7 @@ export * from './ids.ts';
 export type * from './loss.ts';
 export * from './panic.ts';
 export * from './partition-shown.ts';
+export * from './playback.ts';
 export * from './schedule.ts';
 export * from './signal.ts';
 export * from './user.ts';
