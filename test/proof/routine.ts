@@ -51,7 +51,8 @@ interface Level {
 
 /**
  * Plays rounds. Each step waits for its event on the LAN. An event that happened while the broker was away is not shown there; then
- * the sensor says it again, and the zone's retained state tells that it was heard.
+ * the sensor says it again, and the site's status tells that it was heard. What the LAN heard last is no proof: while the broker
+ * is away it may be from the time before.
  */
 export async function playRounds(
   site: Site,
@@ -74,7 +75,7 @@ export async function playRounds(
         if (happened()) return;
         await pause(5);
       }
-      if (isShown(lan.retained(`zone/${sensor.zone}/detail`), level)) return;
+      if (await isKnown(site, sensor.zone, level)) return;
     }
     throw new Error(`the site never showed ${event ?? 'the first state'} of zone ${sensor.zone}`);
   }
@@ -112,17 +113,12 @@ export async function playRounds(
   }
 }
 
-function isShown(detail: string | undefined, level: Level): boolean {
-  if (detail === undefined) return false;
-  const {
-    open,
-    alarm,
-    low_battery = false,
-  } = JSON.parse(detail) as {
-    open: boolean | null;
-    alarm: boolean;
-    low_battery?: boolean;
-  };
+/** Whether the site, if it runs, knows the zone to be so. */
+async function isKnown(site: Site, zone: string, level: Level): Promise<boolean> {
+  const status = await site.api('/api/v1/status').catch(() => undefined);
+  if (status === undefined) return false;
+  const { zones } = status as { zones: Record<'open' | 'alarm' | 'low_battery' | 'unknown', readonly string[]> };
+  const is = (list: 'open' | 'alarm' | 'low_battery' | 'unknown') => zones[list].includes(zone);
   // A word that may have waited in the broker closes a door and ends no alarm: then it is said again.
-  return open === level.open && alarm === level.open && low_battery === level.low;
+  return !is('unknown') && is('open') === level.open && is('alarm') === level.open && is('low_battery') === level.low;
 }
