@@ -27,8 +27,9 @@ export interface MakeOptions {
 
 const snapshotDeadlineMs = 10_000;
 const retryAfterMs = 1000;
-/** Longer than stopping takes: then the picture or clip stays planned, and the next start makes it. */
-const stoppedMs = 5000;
+const lookAgainMs = 250;
+/** For 20 s, longer than siteward takes to stop: then the picture or clip stays planned, and the next start makes it. */
+const looks = 80;
 /** After its last moment a clip is waited for as long as others may be before it. */
 const clipDeadlineMs = 120_000;
 /** A minute of a main stream; the sub stream of a clip needs a tenth. */
@@ -44,13 +45,13 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
   /** With a second try after a passing failure. */
   async function snapshot({ camera, silent }: MediaItem & Place, signal: AbortSignal): Promise<Uint8Array> {
     const work = (timely: AbortSignal) => pictures.snapshot(camera, timely, { silent });
-    const once = () => withDeadline(snapshotDeadlineMs, signal, work, 'the picture');
+    const once = () => whoeverRuns(signal, () => withDeadline(snapshotDeadlineMs, signal, work, 'the picture'));
     try {
       return (await once()).bytes;
     } catch (error) {
       // A wrong password does not get better by trying; it only locks the account.
       if (isCode(error, 'camera_auth')) throw error;
-      await sleep(isCode(error, 'stopped') ? stoppedMs : retryAfterMs, signal);
+      await sleep(retryAfterMs, signal);
       return (await once()).bytes;
     }
   }
@@ -83,12 +84,7 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
     const stored = await spool.take(of, async (to) => {
       const order = { camera: of.camera, startMono, endMono, to, maxBytes: clipBytes };
       const work = (timely: AbortSignal) => streamsOf().clip(order, timely);
-      const once = () => withDeadline(deadlineMs, signal, work, 'the clip');
-      ({ startedMono } = await once().catch(async (error: unknown) => {
-        if (!isCode(error, 'stopped')) throw error;
-        await sleep(stoppedMs, signal);
-        return once();
-      }));
+      ({ startedMono } = await whoeverRuns(signal, () => withDeadline(deadlineMs, signal, work, 'the clip')));
       await checkWhole(to);
     });
     return { ...stored, note: beginning(startedMono - eventMono) };
@@ -101,6 +97,18 @@ export function createMake({ pictures, streams, clips, spool, onTaken, clock }: 
 
   return (of, eventMono, signal) =>
     of.kind === 'snapshot' ? picture(of, eventMono, signal) : clip(of, clips[of.kind], eventMono, signal);
+}
+
+/** Cameras and streams are stopped for some moments at a start and a reload: asked until others run. */
+async function whoeverRuns<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (let look = 1; ; look += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isCode(error, 'stopped') || look >= looks) throw error;
+    }
+    await sleep(lookAgainMs, signal);
+  }
 }
 
 /** Of what ffmpeg has written without a complaint. An empty or missing file has its own reason. */

@@ -217,12 +217,14 @@ describe('a clip', () => {
     one.capture(job(1, item(0, 'short_mp4')));
     await vi.advanceTimersByTimeAsync(4000);
     await one.stop();
-    expect([tries, outcomes]).toEqual([1, []]);
+    expect(tries).toBeGreaterThan(1);
+    expect(outcomes).toEqual([]);
     metrics = new Registry();
+    tries = 0;
     const next = await start({
       clip: async (order) => {
         tries += 1;
-        if (tries === 2) throw new SitewardError('stopped', 'streams is not running');
+        if (tries <= 5) throw new SitewardError('stopped', 'streams is not running');
         return writes()(order);
       },
     });

@@ -123,9 +123,26 @@ describe('media', () => {
       throw new SitewardError('stopped', 'The camera session was stopped');
     });
     one.capture(job(7, [item(0)]));
-    await vi.advanceTimersByTimeAsync(4000);
+    await vi.advanceTimersByTimeAsync(15_000);
     await one.stop();
-    expect({ asked, outcomes }).toEqual({ asked: 1, outcomes: [] });
+    expect(asked).toBeGreaterThan(1);
+    expect(outcomes).toEqual([]);
+  });
+
+  it('takes a picture whose camera was away first and then stopped, as soon as cameras run again', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    const failures = ['camera_unreachable', ...Array.from({ length: 20 }, () => 'stopped' as const)] as const;
+    let asked = 0;
+    const one = await start(async () => {
+      const failure = failures[asked++];
+      if (failure !== undefined) throw new SitewardError(failure, 'not now');
+      return picture;
+    });
+    one.capture(job(7, [item(0)]));
+    await vi.advanceTimersByTimeAsync(7000);
+    vi.useRealTimers();
+    await expect.poll(() => outcomes).toMatchObject([{ seq: 7, state: 'ready' }]);
+    expect(asked).toBe(22);
   });
 
   it('takes the picture at once but touches its row only after the event is committed', async () => {
