@@ -20,6 +20,7 @@ const rooms: readonly (readonly [file: string, forbidden: string, allowed: strin
   ['src/devices/onvif/discovery/planted.ts', '../../media/index.ts', '../device.ts'],
   ['src/devices/panels/planted.ts', '#site/store/index.ts', '#site/model/index.ts'],
   ['src/devices/audio/planted.ts', '#lan/mqtt/index.ts', '#site/model/index.ts'],
+  ['src/devices/audio/library/planted.ts', '../../media/index.ts', '../driver.ts'],
   ['src/devices/media/planted.ts', '#devices/onvif/index.ts', '#site/model/index.ts'],
   ['src/cloud/contract/planted.ts', '#cloud/client/index.ts', '#site/model/index.ts'],
   ['src/cloud/client/planted.ts', '#site/model/index.ts', '#cloud/contract/index.ts'],
