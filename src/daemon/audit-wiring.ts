@@ -1,8 +1,7 @@
-import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import type { AuditDraft } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 
 /** Adds one entry to the audit log. Never rejects: what it tells of has happened already. */
 export type Note = (entry: AuditDraft) => Promise<void>;
@@ -12,10 +11,7 @@ export const noteIn =
   async (entry) =>
     house.controller?.audit([entry]).catch(() => undefined);
 
-export const checkWith = (house: House) => async (code: string) => {
-  if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
-  return house.codes.check(code);
-};
+export const checkWith = (house: House) => async (code: string) => running(house, 'codes').check(code);
 
 /** Entries on unfit codes within a minute; what comes above is in the log as the refusal of its command alone. */
 const unfitCap = 20;

@@ -5,7 +5,7 @@ import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type CameraPlan, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
-import { type House, viewOf } from './house.ts';
+import { type House, running, viewOf } from './house.ts';
 
 /** The cameras as the control socket shows them. */
 export function camerasPort({
@@ -55,7 +55,7 @@ export function camerasPort({
       const device = deviceOf(id);
       if (isSilent(viewOf(house), id))
         throw refused(`the messages of ${id} are not shown: a zone for silent calls hangs on it`);
-      const found = part(house.cameras).recent(device, after);
+      const found = running(house, 'cameras').recent(device, after);
       if (found === undefined) throw unknown(id);
       return {
         last: found.last,
@@ -74,7 +74,7 @@ export function camerasPort({
     snapshot: (id, signal) => takePicture({ house, wall, note }, id, { signal }),
 
     async certificate(id) {
-      const { configured, stream, ...known } = await part(house.cameras).certificate(deviceOf(id));
+      const { configured, stream, ...known } = await running(house, 'cameras').certificate(deviceOf(id));
       const beside = stream === undefined ? undefined : { shown: stream.shown, ...given({ trusted: stream.trusted }) };
       return { configured, ...given({ ...known, stream: beside }) };
     },
@@ -82,12 +82,12 @@ export function camerasPort({
     async trust(id, named) {
       const device = deviceOf(id);
       if (named.device !== undefined) {
-        await part(house.cameras).trustDevice(device, named.device);
+        await running(house, 'cameras').trustDevice(device, named.device);
         void note(auditNotes.deviceTrusted(device, named.device));
         return { trusted: device, device: named.device };
       }
       const fingerprint = (named.fingerprint ?? '').toUpperCase();
-      await part(house.cameras).trust(device, fingerprint);
+      await running(house, 'cameras').trust(device, fingerprint);
       void note(auditNotes.certificate(device, fingerprint));
       return { trusted: device, fingerprint };
     },
@@ -114,7 +114,7 @@ export async function takePicture(
     throw refused(forbidden);
   }
   said();
-  const { bytes } = await part(house.streams).snapshot(id, signal);
+  const { bytes } = await running(house, 'streams').snapshot(id, signal);
   house.lastPictures?.set(id, wall());
   return bytes;
 }
@@ -136,11 +136,6 @@ const unknown = (id: string) =>
   new SitewardError('camera_unknown', `the configuration has no camera ${id}; "siteward camera list" lists them`);
 
 const refused = (message: string) => new SitewardError('camera_refused', message);
-
-function part<T>(found: T | undefined): T {
-  if (found === undefined) throw new SitewardError('stopped', 'the cameras are not running; try again in a moment');
-  return found;
-}
 
 /** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */
 export function isSilent(view: SiteView, id: string): boolean {

@@ -37,7 +37,23 @@ export interface House {
   cloudUp?: boolean | undefined;
 }
 
-export function viewOf(house: House): SiteView {
-  if (house.controller === undefined) throw new SitewardError('stopped', 'the controller is not running');
-  return house.controller.view();
+/** How a part is missed. */
+const names = {
+  store: 'the store is',
+  controller: 'the controller is',
+  codes: 'the codes are',
+  verifications: 'the verifications are',
+  media: 'the media part is',
+  cameras: 'the cameras are',
+  streams: 'the streams are',
+} as const;
+
+/** The part that runs now. Throws `stopped`, as at a start, a stop and a reload; `store_unavailable` for the store. */
+export function running<K extends keyof typeof names>(house: Pick<House, K>, name: K): NonNullable<House[K]> {
+  const part = house[name];
+  if (part !== undefined) return part as NonNullable<House[K]>;
+  const code = name === 'store' ? 'store_unavailable' : 'stopped';
+  throw new SitewardError(code, `${names[name]} not running; try again in a moment`);
 }
+
+export const viewOf = (house: House): SiteView => running(house, 'controller').view();

@@ -16,11 +16,11 @@ import { camerasPort, isSilent, withReasons } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
-import { type House, viewOf } from './house.ts';
+import { type House, running, viewOf } from './house.ts';
 import { inputsPort } from './inputs-port.ts';
 import { mediaPort } from './media-port.ts';
 import type { OutboxCount } from './outbox-count.ts';
-import { outboxPort, storeOf } from './outbox-port.ts';
+import { outboxPort } from './outbox-port.ts';
 import { schedulesPort } from './schedules-port.ts';
 import { securityTypePort } from './security-type-port.ts';
 
@@ -108,7 +108,7 @@ export function lanPort(options: {
     zones: () => zonesShown(viewOf(house), reportingPanels(options.settings())),
 
     async events(query) {
-      const store = storeOf(house);
+      const store = running(house, 'store');
       const records = await store.events({
         limit: query.limit,
         ...(query.before !== undefined && { beforeSeq: await store.rowOf(query.before) }),
@@ -126,11 +126,11 @@ export function lanPort(options: {
 
     users: usersPort({ house, log: options.log, note }),
 
-    audit: auditPort({ store: () => storeOf(house), auditors, note }),
+    audit: auditPort({ store: () => running(house, 'store'), auditors, note }),
 
     activity: activityPort({ ...options, auditors }),
 
-    inputs: inputsPort({ store: () => storeOf(house) }),
+    inputs: inputsPort({ store: () => running(house, 'store') }),
 
     commands: commandsPort({ house }),
 

@@ -1,8 +1,7 @@
-import { SitewardError } from '#errors.ts';
 import { sha256 } from '#lib/digest.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import { type CodeCheck, type Command, type CommandResult, localClient } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 
 /** Beyond what a panel may take: a commit on a sick disk is answered after two seconds. */
 const marginMs = 5000;
@@ -19,13 +18,12 @@ export function lockWords(error: CommandResult['error']): string | undefined {
  * Resolves with the final answer; throws `stopped` when the site is not running, and when no answer comes in time.
  */
 export async function giveLocally(
-  { codes, controller }: House,
+  house: House,
   asked: Omit<Command, 'source' | 'client' | 'actor' | 'role' | 'code' | 'bodyHash'>,
   { code, signal = never() }: { readonly code: string | undefined; readonly signal?: AbortSignal },
 ): Promise<{ readonly check: CodeCheck; readonly result: CommandResult }> {
-  if (codes === undefined || controller === undefined)
-    throw new SitewardError('stopped', 'the site is not running; try again in a moment');
-  const check = await codes.check(code);
+  const controller = running(house, 'controller');
+  const check = await running(house, 'codes').check(code);
   const command: Command = {
     ...asked,
     source: 'cli',

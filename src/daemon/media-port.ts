@@ -9,8 +9,7 @@ import { auditNotes } from '#site/audit-notes.ts';
 import type { AuditDraft } from '#site/model/index.ts';
 import type { EventRecord, MediaTrail, Store } from '#site/store/index.ts';
 import type { Note } from './audit-wiring.ts';
-import type { House } from './house.ts';
-import { storeOf } from './outbox-port.ts';
+import { type House, running } from './house.ts';
 
 /** Exports under way, and how long their files may be read. */
 const exportCap = 8;
@@ -39,7 +38,7 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
 
   /** Undefined where no event of this number announced anything. */
   async function recordOf(number: number): Promise<EventRecord | undefined> {
-    const store = storeOf(house);
+    const store = running(house, 'store');
     // A silent event that shares the number comes after it.
     const row = await store.rowOf(number);
     const [record] = await store.events({ limit: 1, beforeSeq: row + 1 });
@@ -67,14 +66,12 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
 
   /** Before the first byte leaves: without its entry there is no export. */
   async function log(entry: AuditDraft): Promise<void> {
-    if (house.controller === undefined) throw new SitewardError('stopped', 'nothing can be logged at the moment');
-    await house.controller.audit([entry]);
+    await running(house, 'controller').audit([entry]);
   }
 
   /** The cloud may just get it, and it move to what is kept. */
   async function lookFor<T>(file: string, look: (path: string) => Promise<T | undefined>): Promise<T | undefined> {
-    if (house.media === undefined) throw new SitewardError('stopped', 'media is not running; try again in a moment');
-    for (const path of house.media.places(file)) {
+    for (const path of running(house, 'media').places(file)) {
       const found = await look(path);
       if (found !== undefined) return found;
     }
@@ -90,7 +87,7 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
         const record = before === undefined || event < before ? await recordOf(event) : undefined;
         return record === undefined || !record.media.some(fits) ? [] : [shown(record)];
       }
-      const store = storeOf(house);
+      const store = running(house, 'store');
       const records = await store.events({
         limit,
         ...(before !== undefined && { beforeSeq: await store.rowOf(before) }),

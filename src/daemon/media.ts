@@ -5,9 +5,8 @@ import type { Settings } from '#config/index.ts';
 import { createMedia, type Media } from '#devices/media/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { holdsAllRows } from './all-rows.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 import { uploadedAt } from './media-port.ts';
-import { storeOf } from './outbox-port.ts';
 import { streamsOf } from './streams.ts';
 
 export const mediaWants = ({ media, store }: Settings): unknown => [
@@ -29,10 +28,10 @@ export function siteMedia(
     pictures: streamsOf(house),
     streams: streamsOf(house),
     table: {
-      update: (outcomes) => storeOf(house).updateMedia(outcomes),
-      list: (states, limit) => storeOf(house).media(states, limit),
+      update: (outcomes) => running(house, 'store').updateMedia(outcomes),
+      list: (states, limit) => running(house, 'store').media(states, limit),
       isWhole: () => holdsAllRows(house.store?.health(), house.controller?.health().facts?.waitingRows),
-      uploadedAt: (seq, index) => uploadedAt(storeOf(house), seq, index),
+      uploadedAt: (seq, index) => uploadedAt(running(house, 'store'), seq, index),
     },
     onReady: () => house.delivery?.wake(),
     onTaken: (camera, wall) => house.lastPictures?.set(camera, wall),

@@ -12,7 +12,7 @@ import { isoTime, lanes, type SiteEvent } from '#site/model/index.ts';
 import type { OutboxStats, ParkedRecord, PendingRow, Store } from '#site/store/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { outboxHints } from './hints.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import type { PartReport } from './slots.ts';
 
@@ -40,16 +40,10 @@ const atOnce = 32;
 /** Numbers that stand in one log line. */
 const logged = 50;
 
-/** Throws `store_unavailable`: what cannot be looked up is not called empty. */
-export function storeOf({ store }: Pick<House, 'store'>): Store {
-  if (store === undefined) throw new SitewardError('store_unavailable', 'The store is not running.');
-  return store;
-}
-
 /** The outbox as the control socket shows and changes it. */
 export function outboxPort(options: OutboxPortOptions): OutboxPort {
   const { house } = options;
-  const store = () => storeOf(house);
+  const store = () => running(house, 'store');
 
   /** All of them, or `not_parked` with the numbers of those that are not. */
   async function allParked(seqs: readonly number[]): Promise<readonly ParkedRecord[]> {

@@ -5,7 +5,7 @@ import type { ScheduleRun, SchedulesPort } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { localIso } from '#lib/local-iso.ts';
 import { type CommandResult, isoTime } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 import { giveLocally, lockWords } from './local-command.ts';
 
 /** The schedules as the control socket shows and postpones them. */
@@ -21,8 +21,7 @@ export function schedulesPort(options: {
   return {
     async list(count) {
       const zone = timezone();
-      if (house.controller === undefined) throw new SitewardError('stopped', 'the controller is not running');
-      const runs = house.controller.nextRuns(count);
+      const runs = running(house, 'controller').nextRuns(count);
       const items = runs.map(({ schedule, name, action, date, time, at, holiday, skipped, afterGap, postponed }) => ({
         ...{ schedule, name, action: words[action], date, time, at: isoTime(at), local: localIso(at, zone) },
         ...(holiday !== undefined && { holiday }),

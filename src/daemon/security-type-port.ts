@@ -3,7 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { SecurityTypePort } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { CodeCheck, SitePlan } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 import { giveLocally, lockWords } from './local-command.ts';
 
 /** The security type as the control socket changes it. */
@@ -21,9 +21,7 @@ export function securityTypePort({ house, clock }: { house: House; clock: Clock 
 
   return {
     async change({ security_type: securityType, while_armed: whileArmed, code }) {
-      const { controller } = house;
-      if (controller === undefined)
-        throw new SitewardError('stopped', 'the site is not running; try again in a moment');
+      const controller = running(house, 'controller');
       const { plan, authority } = controller.view();
       const wanted = authority?.asked?.by === 'config' ? authority.asked.securityType : plan.securityType;
       if (plan.securityTypeFixed === true && securityType !== wanted) {

@@ -7,7 +7,7 @@ import { rateLimit } from '#lib/token-bucket.ts';
 import { never } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { newAuditLines } from './audit-port.ts';
-import { noteIn } from './audit-wiring.ts';
+import { checkWith, noteIn } from './audit-wiring.ts';
 import { takePicture } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { dispatcher } from './dispatch.ts';
@@ -38,10 +38,7 @@ export function sitePort(options: {
     get dispatch() {
       return dispatcher({ ...options, note });
     },
-    async checkCode(code) {
-      if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
-      return house.codes.check(code);
-    },
+    checkCode: checkWith(house),
     async events(limit) {
       const records = (await house.store?.events({ limit })) ?? [];
       return records.map(({ event }) => event);

@@ -5,7 +5,6 @@ import { encodeEvent } from '#cloud/contract/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { createCameras } from '#devices/onvif/index.ts';
 import { bridgedPanels, createPanels, createReceiver, dc09Profile } from '#devices/panels/index.ts';
-import { SitewardError } from '#errors.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
 import { createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -27,7 +26,7 @@ import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
 import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 import { mediaWants, siteMedia } from './media.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { rawWatch } from './raw-watch.ts';
@@ -59,7 +58,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const knowsTime = () => quality.current() !== 'doubtful';
   const surroundings = { house, clock, quality, log: part };
   const planOf = (next: Settings) => withConfirmTimes(sitePlan(next), next, options.profiles);
-  const emit: Controller['signals'] = (signals) => must(house.controller, 'controller').signals(signals);
+  const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
 
   /** Who was given the newest rows that could not be written: asked once more when it has stopped. */
   let sender: House['delivery'];
@@ -100,13 +99,13 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: ({ store }) => store,
       adapts: {
         wants: planOf,
-        to: (next) => must(house.controller, 'controller').reconfigure(planOf(next)),
+        to: (next) => running(house, 'controller').reconfigure(planOf(next)),
       },
       ...placed(house, 'controller', (next, metrics) =>
         createController({
           plan: planOf(next),
           bridgeId: bridgeIdOf(next),
-          store: must(house.store, 'store'),
+          store: running(house, 'store'),
           ports: {
             publish: {
               state(view, changes) {
@@ -141,7 +140,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: ({ store }) => store.dir,
       adapts: {
         wants: ({ users }) => users,
-        to: async ({ users }) => must(house.codes, 'codes').replace(users),
+        to: async ({ users }) => running(house, 'codes').replace(users),
       },
       ...placed(house, 'codes', ({ users, store }, metrics) =>
         createUsers({
@@ -162,8 +161,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: ({ store }) => store,
       ...placed(house, 'losses', () =>
         createLossReport({
-          store: must(house.store, 'store'),
-          tell: (news, reported) => must(house.controller, 'controller').tell(news, reported),
+          store: running(house, 'store'),
+          tell: (news, reported) => running(house, 'controller').tell(news, reported),
           clock,
           log: part('losses'),
         }),
@@ -184,11 +183,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       wants: ({ cloud, store, media, supervision }) => [cloud, store, media.upload_rate, supervision.cloud.heartbeat],
       ...placed(house, 'delivery', (next, metrics) =>
         cloudDelivery(next, {
-          store: must(house.store, 'store'),
+          store: running(house, 'store'),
           spool: {
-            path: (file) => must(house.media, 'media').path(file),
-            discard: (file) => must(house.media, 'media').discard(file),
-            keep: (file) => must(house.media, 'media').keep(file),
+            path: (file) => running(house, 'media').path(file),
+            discard: (file) => running(house, 'media').discard(file),
+            keep: (file) => running(house, 'media').keep(file),
           },
           emit,
           onUp(up) {
@@ -214,12 +213,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ...placed(house, 'arming', (next, metrics) =>
         cloudArming(next, {
           site: {
-            view: () => must(house.controller, 'controller').view(),
-            submit: (command, reply) => must(house.controller, 'controller').submit(command, reply),
-            tell: async (news) => must(house.controller, 'controller').tell(news),
+            view: () => running(house, 'controller').view(),
+            submit: (command, reply) => running(house, 'controller').submit(command, reply),
+            tell: async (news) => running(house, 'controller').tell(news),
             signals: async (signals) => emit(signals),
           },
-          store: must(house.store, 'store'),
+          store: running(house, 'store'),
           idSpace: bridgeIdOf(next),
           clock,
           quality,
@@ -246,7 +245,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           bootId: clock.bootId,
           senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
           homeAssistant: homeAssistantOf(next),
-          memory: must(house.store, 'store').memory('mqtt'),
+          memory: running(house, 'store').memory('mqtt'),
           clock,
           log: part('mqtt'),
           metrics,
@@ -274,7 +273,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           confirmMs: next.arming.confirm_timeout,
           connect: brokerConnect(next, house.broker),
           siteSlug: slugOf(next.site.external_id),
-          memory: must(house.store, 'store').memory('panels'),
+          memory: running(house, 'store').memory('panels'),
           knowsTime,
           clock,
           log: part('panels'),
@@ -296,7 +295,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           partitionsOf: (zone) => zones.get(zone) ?? [],
           knowsTime,
           timezone: () => settings().site.timezone,
-          memory: must(house.store, 'store').memory('dc09'),
+          memory: running(house, 'store').memory('dc09'),
           clock,
           log: part('receiver'),
           metrics,
@@ -316,7 +315,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('cameras'),
           metrics,
-          memory: must(house.store, 'store').memory('onvif'),
+          memory: running(house, 'store').memory('onvif'),
           emit,
         });
       }),
@@ -379,9 +378,4 @@ function placed<K extends Exclude<keyof House, 'cloudUp' | 'lastPictures' | 'raw
 function credentialFile(name: string): string | undefined {
   const { credentialsDirectory } = secretSources();
   return credentialsDirectory === undefined ? undefined : join(credentialsDirectory, name);
-}
-
-function must<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new SitewardError('stopped', `${name} is not running`);
-  return value;
 }

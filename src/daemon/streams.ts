@@ -8,12 +8,10 @@ import {
   type PictureSource,
   type Streams,
 } from '#devices/media/index.ts';
-import type { Cameras } from '#devices/onvif/index.ts';
-import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { mayKeepPast } from '#site/core/index.ts';
 import type { DeviceId } from '#site/model/index.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 
 export const streamWants = (settings: Settings): unknown => [
   settings.media.processes,
@@ -27,10 +25,7 @@ export function siteStreams(
   metrics: Registry,
   { house, clock, log }: { house: House; clock: Clock; log: (part: string) => Logger },
 ): Streams {
-  const cameras = (): Cameras => {
-    if (house.cameras === undefined) throw new SitewardError('stopped', 'cameras is not running');
-    return house.cameras;
-  };
+  const cameras = () => running(house, 'cameras');
   return createStreams({
     preRollMs: preRolls(settings),
     processes: settings.media.processes,
@@ -50,14 +45,11 @@ export function siteStreams(
 
 /** Whichever part runs when they are asked for. */
 export function streamsOf(house: House): PictureSource & ClipSource & FrameSource {
-  const running = (): Streams => {
-    if (house.streams === undefined) throw new SitewardError('stopped', 'streams is not running');
-    return house.streams;
-  };
+  const streams = () => running(house, 'streams');
   return {
-    snapshot: async (...of) => running().snapshot(...of),
-    clip: async (...of) => running().clip(...of),
-    frame: async (...of) => running().frame(...of),
+    snapshot: async (...of) => streams().snapshot(...of),
+    clip: async (...of) => streams().clip(...of),
+    frame: async (...of) => streams().frame(...of),
   };
 }
 

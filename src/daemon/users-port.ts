@@ -2,16 +2,13 @@ import type { Logger } from 'pino';
 import { SitewardError } from '#errors.ts';
 import type { UserEntry, UsersPort } from '#lan/http/index.ts';
 import { auditNotes, type UserChange } from '#site/audit-notes.ts';
-import type { ListedUser, UserRecord, Users } from '#site/users/index.ts';
+import type { ListedUser, UserRecord } from '#site/users/index.ts';
 import type { Note } from './audit-wiring.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 
 /** The users as the control socket sees them. Changes are logged by id; names and codes stay out of the log (safety 11). */
 export function usersPort({ house, log, note }: { house: House; log: Logger; note: Note }): UsersPort {
-  const users = (): Users => {
-    if (house.codes === undefined) throw new SitewardError('stopped', 'the codes are not running');
-    return house.codes;
-  };
+  const users = () => running(house, 'codes');
 
   async function told<T>(id: string, action: UserChange, work: () => Promise<T>): Promise<T> {
     try {

@@ -2,13 +2,12 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
-import type { House } from './house.ts';
+import { type House, running } from './house.ts';
 
 interface Surroundings {
   readonly house: House;
@@ -29,14 +28,10 @@ export function siteVerifications(
   metrics: Registry,
   { house, clock, quality, log }: Surroundings,
 ): Verifications {
-  const running = <T>(part: T | undefined, name: string): T => {
-    if (part === undefined) throw new SitewardError('stopped', `${name} is not running`);
-    return part;
-  };
   return createVerifications({
-    store: running(house.store, 'the store'),
-    submit: (command, reply) => running(house.controller, 'the controller').submit(command, reply),
-    checkCode: async (code) => running(house.codes, 'the codes').check(code),
+    store: running(house, 'store'),
+    submit: (command, reply) => running(house, 'controller').submit(command, reply),
+    checkCode: async (code) => running(house, 'codes').check(code),
     contacts: contactsOf(settings),
     unsendable: unsendable(settings.cloud, settings.site),
     onChange() {
@@ -82,14 +77,11 @@ export function answerSender(
 
 /** For the rooms of the LAN, whichever part serves at the moment. */
 export function verificationsPort(house: House): VerificationsPort {
-  const running = (): Verifications => {
-    if (house.verifications === undefined) throw new SitewardError('stopped', 'the verifications are not running');
-    return house.verifications;
-  };
+  const verifications = () => running(house, 'verifications');
   return {
     list: () => house.verifications?.list() ?? [],
-    ask: async (request, from) => running().ask(request, from),
-    answer: async (given, reply) => running().answer(given, reply),
+    ask: async (request, from) => verifications().ask(request, from),
+    answer: async (given, reply) => verifications().answer(given, reply),
   };
 }
 
