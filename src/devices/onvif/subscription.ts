@@ -1,5 +1,5 @@
 import { SitewardError } from '#errors.ts';
-import { descend, escapeXml, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
+import { descend, escapeXml, firstNamed, ownNamespace, textOf, type XmlElement } from '#lib/xml.ts';
 import { type AddressMode, repairAddress } from './address.ts';
 import type { Device, SoapCall } from './device.ts';
 import { type Notification, readNotifications } from './notification.ts';
@@ -170,11 +170,18 @@ function readParameters(reference: XmlElement | undefined): readonly string[] {
 /** WS-Addressing 1.0, 3.4: each reference parameter comes back as a header of its own. */
 function writeParameter(element: XmlElement): string {
   const content = escapeXml(textOf(element)) + element.children.map((child) => writeElement(child)).join('');
-  const mark = `xmlns:a="${ns.wsa}" a:IsReferenceParameter="true"`;
-  return `<p:${element.name} xmlns:p="${escapeXml(element.ns)}" ${mark}>${content}</p:${element.name}>`;
+  return inItsNamespace(element, ` xmlns:a="${ns.wsa}" a:IsReferenceParameter="true"`, content);
 }
 
 function writeElement(element: XmlElement): string {
   const content = escapeXml(textOf(element)) + element.children.map((child) => writeElement(child)).join('');
-  return `<p:${element.name} xmlns:p="${escapeXml(element.ns)}">${content}</p:${element.name}>`;
+  return inItsNamespace(element, '', content);
+}
+
+/** XML knows no prefix for no namespace. */
+function inItsNamespace(element: XmlElement, mark: string, content: string): string {
+  const { name } = element;
+  const uri = ownNamespace(element);
+  if (uri === '') return `<${name}${mark}>${content}</${name}>`;
+  return `<p:${name} xmlns:p="${escapeXml(uri)}"${mark}>${content}</p:${name}>`;
 }

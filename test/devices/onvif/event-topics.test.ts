@@ -24,6 +24,11 @@ describe('the topics a device says it has', () => {
     ).toEqual(['Device/tnsaxis:IO/Port', 'RuleEngine/CellMotionDetector/Motion', 'UserAlarm/y:Thing']);
   });
 
+  it('may have the usual prefix that nobody declared', () => {
+    const undeclared = `<tns1:VideoSource><tns1:MotionAlarm>${described}</tns1:MotionAlarm></tns1:VideoSource>`;
+    expect(set(undeclared)).toEqual(['VideoSource/MotionAlarm']);
+  });
+
   it('are none where there is no set, and at most 500', () => {
     expect(topicsIn(parseXml('<a/>'))).toEqual([]);
     const many = Array.from({ length: 700 }, (_, at) => `<n${at} wstop:topic="true"/>`).join('');

@@ -35,7 +35,7 @@ describe('a pull point', () => {
 
   it('gets its reference parameters back as headers with each request', async () => {
     const parameters =
-      '<wsa5:ReferenceParameters><v:SubscriptionId xmlns:v="http://www.axis.com/2009/event">7 &amp; 8</v:SubscriptionId></wsa5:ReferenceParameters>';
+      '<wsa5:ReferenceParameters><v:SubscriptionId xmlns:v="http://www.axis.com/2009/event">7 &amp; 8</v:SubscriptionId><x:Undeclared>9</x:Undeclared></wsa5:ReferenceParameters>';
     const { made, base, server } = await points((request) =>
       request.operation === 'CreatePullPointSubscription'
         ? created(`<wsa5:Address>http://10.0.0.9/s</wsa5:Address>${parameters}`, '')
@@ -46,6 +46,8 @@ describe('a pull point', () => {
     expect(server.seen.at(-1)?.body).toMatch(
       /<p:SubscriptionId xmlns:p="http:\/\/www.axis.com\/2009\/event" [^>]*IsReferenceParameter="true">7 &#38; 8</,
     );
+    // XML binds no prefix to no namespace.
+    expect(server.seen.at(-1)?.body).toMatch(/<Undeclared [^>]*IsReferenceParameter="true">9<\/Undeclared>/);
   });
 
   it('that answers a pull with something else is an error', async () => {

@@ -1,4 +1,4 @@
-import { firstNamed, type XmlElement } from '#lib/xml.ts';
+import { firstNamed, ownNamespace, type XmlElement } from '#lib/xml.ts';
 import type { Device } from '../device.ts';
 import { ns } from '../soap.ts';
 
@@ -42,7 +42,9 @@ function walk(element: XmlElement, above: readonly string[], found: Set<string>)
 }
 
 /** As the notifications write it: without a prefix in ONVIF's own namespace or in none. */
-function segmentOf({ name, prefix, ns: uri }: XmlElement): string {
+function segmentOf(element: XmlElement): string {
+  const { name, prefix } = element;
+  const uri = ownNamespace(element);
   const plain = name.slice(0, 80);
   const own = prefix === '' || uri === ns.topics || (uri === '' && /^tns1?$/.test(prefix));
   return own ? plain : `${vendorPrefixes[uri] ?? prefix.slice(0, 20)}:${plain}`;
