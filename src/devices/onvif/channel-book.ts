@@ -7,6 +7,7 @@ import { apart, type Binding, bind, type Identity, nextRoster } from './bindings
 import type { ChannelStatus, MemoryPort } from './camera.ts';
 import { alwaysZero, type Claim, channelNumbers, claimOf, isDeviceLevel } from './channels.ts';
 import { createLosses } from './losses.ts';
+import { channelKey, keyOf } from './memory-keys.ts';
 import type { Notification } from './notification.ts';
 import type { NvrOptions } from './options.ts';
 import type { Reads } from './reads.ts';
@@ -135,7 +136,7 @@ export function createChannelBook(options: {
     const get = (key: string) => withDeadline(ms, signal, async () => memory.get(key), 'the memory');
     try {
       const [roster, ...texts] = await Promise.all([
-        get(rosterKey(nvr.id)),
+        get(keyOf('roster', nvr.id)),
         ...ids.map((id) => get(channelKey(nvr.id, id))),
       ]);
       const known = ids.map((id, at): [DeviceId, Identity | undefined] => [id, parseIdentity(texts[at])]);
@@ -160,7 +161,7 @@ export function createChannelBook(options: {
     const text = JSON.stringify(kept);
     // The memory takes 4 KiB; a recorder with more than that in tokens is known anew after a restart.
     if (text === keptText || text.length > 4000) return;
-    if (await set(rosterKey(nvr.id), text, signal)) keptText = text;
+    if (await set(keyOf('roster', nvr.id), text, signal)) keptText = text;
   }
 
   /** False when it failed; it is tried again when the channels are read again. */
@@ -287,9 +288,6 @@ const uncertain = (binding: Binding | undefined) =>
     'camera_unreachable',
     `No picture of a channel that is not certain: ${binding?.reason ?? 'the channels of the recorder are not known yet'}`,
   );
-
-const rosterKey = (nvr: DeviceId) => `onvif/roster/${nvr}`;
-const channelKey = (nvr: DeviceId, channel: DeviceId) => `onvif/channel/${nvr}/${channel}`;
 
 function parseIdentity(text: string | undefined): Identity | undefined {
   const value = parse(text);

@@ -1,6 +1,7 @@
 import { SitewardError } from '#errors.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
+import { keyOf } from './memory-keys.ts';
 
 /**
  * Whether a device may have the password in clear (HTTP or RTSP Basic) over a line that others can read: not when it, or
@@ -33,7 +34,7 @@ export function clearLogin(options: {
   let isKept = kept === undefined;
   let isWriting = false;
   let isAsked = false;
-  const key = `onvif/proof/${kept?.id}`;
+  const key = keyOf('proof', kept?.id ?? '');
 
   const attempt = async (work: (memory: MemoryPort) => Promise<void>): Promise<void> => {
     if (kept === undefined) return;

@@ -1,17 +1,17 @@
 import type { MemoryPort } from './camera.ts';
-
-const ofDevice = ['pin', 'pin-stream', 'subscription', 'learned', 'login', 'stream-login', 'proof'];
+import { belongsTo, keyOf, placedKeys } from './memory-keys.ts';
 
 /**
  * What is remembered of a device counts for the address it was learned at: another device at its place begins anew, with
  * no certificate of the old one, and what proves the new one's password is not sent to where the old one's events were.
- * Only the channels of a recorder stay known: one that moved must still be seen to have changed their order.
+ * Only the channels of a recorder stay known: one that moved must still be seen to have changed their order. A key that does
+ * not stand in the table of all keys is not kept: nobody would forget it.
  */
 export function placeMemory(
   memory: MemoryPort,
   { id, url }: { readonly id: string; readonly url: string },
 ): MemoryPort {
-  const addressKey = `onvif/address/${id}`;
+  const addressKey = keyOf('address', id);
   const { origin } = new URL(url);
   let begun: Promise<void> | undefined;
   let isKnown = false;
@@ -20,7 +20,7 @@ export function placeMemory(
     const before = await memory.get(addressKey);
     isKnown = before === origin;
     if (isKnown || before === undefined) return;
-    for (const what of ofDevice) await memory.delete(`onvif/${what}/${id}`);
+    for (const key of placedKeys(id)) await memory.delete(key);
   }
 
   /** Once; a memory that failed is tried again with the next question. */
@@ -42,7 +42,11 @@ export function placeMemory(
 
   return {
     get: async (key) => once().then(() => memory.get(key)),
-    set: async (key, value) => named().then(() => memory.set(key, value)),
+    async set(key, value) {
+      if (!belongsTo(id, key)) throw new Error(`${key} is no key of ${id} in memory-keys.ts`);
+      await named();
+      await memory.set(key, value);
+    },
     delete: async (key) => once().then(() => memory.delete(key)),
     keys: () => memory.keys(),
   };

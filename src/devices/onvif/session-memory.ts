@@ -1,6 +1,7 @@
 import { withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
 import { isTimeSource, type TimeSource } from './device-clock.ts';
+import { keyOf } from './memory-keys.ts';
 import type { Known } from './occupant.ts';
 import type { Subscription } from './subscription.ts';
 
@@ -37,8 +38,8 @@ const nothing = '{}';
 const holdKeptMs = 7 * 24 * 3_600_000;
 
 export function sessionMemory(memory: MemoryPort, id: string, wall: () => number): SessionMemory {
-  const subscriptionKey = `onvif/subscription/${id}`;
-  const learnedKey = `onvif/learned/${id}`;
+  const subscriptionKey = keyOf('subscription', id);
+  const learnedKey = keyOf('learned', id);
   /** What the memory holds, as far as that is known. */
   let written: string | undefined;
   let readMs = firstReadMs;

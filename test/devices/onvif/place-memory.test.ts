@@ -1,6 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { roomyKeys } from '#devices/onvif/forget-removed.ts';
+import { mostKeys, remembered } from '#devices/onvif/memory-keys.ts';
 import { placeMemory } from '#devices/onvif/place-memory.ts';
 import { Secret } from '#lib/secret.ts';
+import { defaultLimits } from '#site/store/limits.ts';
 import { type Harness, harness, links, memoryPort, until } from './harness.ts';
 import { makeCertificate } from './make-certificate.ts';
 import { cameraModel, type ScriptedCamera, startCamera } from './scripted-camera.ts';
@@ -31,7 +36,7 @@ describe('what is remembered of a device', () => {
     };
     learn(...keysOf('yard'), 'onvif/channel/rec/gone', ...keysOf('rec'), 'onvif/channel/rec/shop');
     for (const id of ['yard', 'rec']) map.set(`onvif/address/${id}`, 'http://127.0.0.1:9');
-    for (let n = 0; n < 500; n += 1) learn(...keysOf(`old-${n}`));
+    for (let n = 0; n < 400; n += 1) learn(...keysOf(`old-${n}`));
     const nvrs = [{ id: 'rec', url: 'http://127.0.0.1:9/', channels: [{ id: 'shop', source: 'S1' }] }] as const;
     const before = map.size;
     const start = async () => {
@@ -42,14 +47,14 @@ describe('what is remembered of a device', () => {
     const roomy = await start();
     await roomy.cameras.stop();
     expect(map.size).toBeGreaterThanOrEqual(before);
-    for (let n = 500; n < 600; n += 1) learn(...keysOf(`old-${n}`));
+    for (let n = 400; n < 500; n += 1) learn(...keysOf(`old-${n}`));
     const filled = await start();
-    await until(() => map.size <= 1790, 'room');
+    await until(() => map.size <= roomyKeys + 10, 'room');
     await filled.cameras.stop();
     expect(map.has('onvif/channel/rec/gone')).toBe(false);
     expect([...keysOf('yard'), ...keysOf('rec'), 'onvif/channel/rec/shop'].filter((key) => !map.has(key))).toEqual([]);
     // No more than is needed, and of each device all.
-    expect(map.size).toBeGreaterThan(1770);
+    expect(map.size).toBeGreaterThan(roomyKeys - 10);
     expect([...map.keys()].filter((key) => key.startsWith('onvif/pin/old-'))).toHaveLength(
       [...map.keys()].filter((key) => key.startsWith('onvif/address/old-')).length,
     );
@@ -72,6 +77,38 @@ describe('what is remembered of a device', () => {
     const memory = placeMemory({ ...port, set }, yard('http://192.0.2.10/'));
     expect(await memory.get('onvif/pin/yard')).toBe('old');
     await expect(memory.set('onvif/pin/yard', 'new')).rejects.toThrow('full');
+  });
+});
+
+describe('the table of what is remembered', () => {
+  it.each([
+    'onvif/secret/yard',
+    'onvif/learned/gate',
+    'onvif/learned/yard/more',
+    'onvif/channel/yard',
+    'elsewhere/learned/yard',
+  ])('has all there is: %s is not kept for yard', async (key) => {
+    const map = new Map<string, string>();
+    await expect(placeMemory(memoryPort(map), yard('http://192.0.2.10/')).set(key, 'x')).rejects.toThrow('memory-keys');
+    expect(map.size).toBe(0);
+  });
+
+  it('names who writes each, and nothing that nobody writes', () => {
+    for (const [what, { by }] of Object.entries(remembered)) {
+      const source = readFileSync(join(import.meta.dirname, '../../../src/devices/onvif', by), 'utf8');
+      const isWritten =
+        what === 'channel' ? source.includes('channelKey(') : new RegExp(`['\`/]${what}['\`/]`).test(source);
+      expect([what, isWritten]).toEqual([what, true]);
+    }
+  });
+
+  it('leaves room for the largest site, whatever was remembered before', () => {
+    const most = Math.max(
+      ...Array.from({ length: 16 }, (_, at) => mostKeys({ cameras: 63 - at, recorders: at + 1, channels: at + 1 })),
+      ...Array.from({ length: 16 }, (_, at) => mostKeys({ cameras: 0, recorders: at + 1, channels: 64 })),
+    );
+    expect(most).toBe(544);
+    expect(roomyKeys + most).toBeLessThanOrEqual(defaultLimits.memoryKeys);
   });
 });
 
