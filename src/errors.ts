@@ -3,13 +3,13 @@
  * Callers switch on `code`, never on message text. Keep the list sorted.
  */
 export const errorCodes = {
-  audit_discontinued:
-    'The audit log does not hold the entry an export shall go on from: it was changed or replaced. Verify it, and begin a new export.',
   audio_invalid:
     'The sound file, or what is said of it, is not taken; the field is in the facts, the message says what is wrong and what to do.',
   audio_refused: 'This is not done with the messages as things are; the message says why and what to do.',
   audio_tool_missing: 'To import a message takes ffmpeg, which is not installed: apt-get install ffmpeg.',
   audio_unknown: 'There is no message of this key; "siteward audio list" lists them.',
+  audit_discontinued:
+    'The audit log does not hold the entry an export shall go on from: it was changed or replaced. Verify it, and begin a new export.',
   auditor_needed: 'This takes the code of an auditor, or the session of one has ended. Ask again with the code.',
   camera_auth:
     'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
