@@ -1,0 +1,8 @@
+export { engineLimits } from './limits.ts';
+export type { QuietHours } from './quiet.ts';
+export { raised } from './rank.ts';
+export { readRow } from './row.ts';
+export { playbacksShown, shown } from './shown.ts';
+export { emptyEngine, step } from './step.ts';
+export { type Timer, type TimerKind, timerId } from './timers.ts';
+export type * from './types.ts';
