@@ -55,6 +55,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let told: boolean | undefined;
   let lost: number[] = [];
   let kicked = false;
+  let stood = false;
   /** Null until a connection stood. */
   let certificateEnd: number | undefined | null = null;
 
@@ -76,10 +77,12 @@ export function createConnection(options: ConnectionOptions): Connection {
     client.on('disconnect', (packet) => {
       kicked = packet.reasonCode === sessionTakenOver;
     });
-    // 3.1.1 gives no reason, so there any loss may be a takeover; 5 says it.
-    kicked = protocol === 4;
+    // Any loss may be a takeover: 3.1.1 gives no reason, and mosquitto 2.0 gives none with 5 either. A reason that is given counts.
+    kicked = true;
+    stood = false;
     try {
       await connected(client, signal);
+      stood = true;
       certificateEnd = endOfCertificate(client.stream);
       reviewCertificate();
       const closed = whenClosed(client, signal);
@@ -124,6 +127,11 @@ export function createConnection(options: ConnectionOptions): Connection {
       if (protocol === 5 && connect.protocolVersion === undefined && refusesVersion(error)) {
         protocol = 4;
         return;
+      }
+      // A rival comes while the state is still being published, too.
+      if (stood && kicked) {
+        log.info({ reason: describe(error) }, 'MQTT connection lost');
+        return afterLoss(signal);
       }
       // Nobody answers: that was a broker going down, not a rival.
       lost = [];

@@ -89,7 +89,7 @@ for (const [name, startBroker, missing] of brokers) {
     // On the embedded broker nobody else can have it.
     if (name !== 'the embedded broker') {
       it('sees that another client has its id, says so and backs off', async () => {
-        const { lan } = await on.start({ connect: { ...on.broker.connect, protocolVersion: 4 } });
+        const { lan } = await on.start();
         const twin = await on.own({ clientId: `siteward-${slug}`, reconnectPeriod: 50 }, []);
         await until(() => lan.health().facts?.trouble === 'mqtt_client_id_clash', 'the clash was noticed', 20_000);
         expect(lan.health().reason).toContain('another client');
