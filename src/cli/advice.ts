@@ -35,6 +35,7 @@ function notAllowed(asked: Asked, { field, zones }: Told): string {
     return 'this code does not allow it; "siteward user list" shows roles, docs/users.md what each may do';
   if (field === 'profile')
     return `the profile of its panel has no command for this ("siteward panel list" shows which each has; sia-dc09 has none); ${asked.verb.replaceAll('_', ' ')} at the panel's own keypad`;
+  if (field === 'mode') return 'its panel takes no other mode while it is armed; disarm first';
   if (field === 'panel') return 'the panel did not take it; the log of siteward says more. Use its own keypad';
   if (field === 'bypass' && zones === undefined) return 'a panel leaves out its zones itself; use its keypad';
   // What a walk test never holds is less than what is never left out (docs/alarms.md).

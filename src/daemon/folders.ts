@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { OtherProblem, Settings } from '#config/index.ts';
-import { bridgedPanels, buildPanels, codeUse, confirmMsOf, dc09Profile, keyProblem } from '#devices/panels/index.ts';
+import { bridgedPanels, buildPanels, codeUse, dc09Profile, keyProblem, traitsOf } from '#devices/panels/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import type { SitePlan } from '#site/model/index.ts';
 
@@ -36,16 +36,16 @@ export function panelProblems(configPath: string): (settings: Settings) => reado
 }
 
 /**
- * The plan with the time each panel may take for a command (arming-sync 5): what its profile says, never less than the
- * configuration's `arming.confirm_timeout`.
+ * The plan with what the profiles of its panels say of commands: the time each panel may take (arming-sync 5), never less than the
+ * configuration's `arming.confirm_timeout`, and whether it changes its mode while it is armed.
  */
-export function withConfirmTimes(plan: SitePlan, { panels }: Settings, folders: readonly string[]): SitePlan {
-  const times = new Map(panels.map(({ id, profile }) => [id, confirmMsOf(profile, folders)]));
+export function withTraits(plan: SitePlan, { panels }: Settings, folders: readonly string[]): SitePlan {
+  const traits = new Map(panels.map(({ id, profile }) => [id, traitsOf(profile, folders)]));
   return {
     ...plan,
     partitions: plan.partitions.map((partition) => {
-      const ms = partition.panel === undefined ? undefined : times.get(partition.panel);
-      return ms === undefined || ms <= plan.confirmMs ? partition : { ...partition, confirmMs: ms };
+      const { confirmMs = 0, ...others } = traits.get(partition.panel ?? '') ?? {};
+      return { ...partition, ...others, ...(confirmMs > plan.confirmMs && { confirmMs }) };
     }),
   };
 }

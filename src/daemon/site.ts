@@ -24,7 +24,7 @@ import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
 import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
-import { fileDigests, profilePaths, withConfirmTimes } from './folders.ts';
+import { fileDigests, profilePaths, withTraits } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import { type House, running } from './house.ts';
 import { mediaWants, siteMedia } from './media.ts';
@@ -57,7 +57,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const part = (name: string) => options.log.child({ part: name });
   const knowsTime = () => quality.current() !== 'doubtful';
   const surroundings = { house, clock, quality, log: part };
-  const planOf = (next: Settings) => withConfirmTimes(sitePlan(next), next, options.profiles);
+  const planOf = (next: Settings) => withTraits(sitePlan(next), next, options.profiles);
   const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
 
   /** Who was given the newest rows that could not be written: asked once more when it has stopped. */

@@ -1,7 +1,8 @@
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, test } from 'vitest';
+import { isThere, nameOf } from '../lan/mqtt/bugcases.ts';
 import { siteward } from './run-cli.ts';
 
 let dir: string;
@@ -152,4 +153,21 @@ schedules: [ { id: n, days: [mon], at: "22:00", arm: { partitions: [p7] } } ]
     'users[0].code',
     'schedules[0].arm.partitions[0]',
   ]);
+});
+
+describe.skipIf(!isThere)('a report of other systems (needs ../shared)', () => {
+  it(nameOf(45), async () => {
+    const panels = (vars: string) => `${base}panels:
+  - { id: one, profile: pai, vars: { b: paradox }, partitions: { p1: Area_1 } }
+  - { id: two, profile: pai, vars: { b: ${vars} }, partitions: { p1: Area_2 } }
+`;
+    const same = await siteward(['check', put('one-base.yaml', panels('paradox'))]);
+    expect(same.code).toBe(78);
+    expect(same.out).toMatch(
+      /one-base\.yaml:6:\d+ panels\[1\]\.profile: panel two: reads the same topics as panel one \(paradox\//,
+    );
+    expect(same.out).toContain('give each its own base topic with vars');
+    const apart = await siteward(['check', put('two-bases.yaml', panels('annex'))]);
+    expect(apart.out).not.toContain('same topics');
+  });
 });

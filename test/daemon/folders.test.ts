@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { sitePlan } from '#config/index.ts';
-import { withConfirmTimes } from '../../src/daemon/folders.ts';
+import { withTraits } from '../../src/daemon/folders.ts';
 import { minimal, settings } from '../config/fixture.ts';
 
 const presets = fileURLToPath(new URL('../../config/panels', import.meta.url));
@@ -9,13 +9,22 @@ const presets = fileURLToPath(new URL('../../config/panels', import.meta.url));
 describe('the time a panel may take for a command', () => {
   const planOf = (profile: string, more = '') => {
     const given = settings(`${minimal}panels: [ { id: main, profile: ${profile}, partitions: { p1: "1" } } ]\n${more}`);
-    return withConfirmTimes(sitePlan(given), given, [presets]);
+    return withTraits(sitePlan(given), given, [presets]);
   };
 
   it('is what its profile says where that is longer than the site’s', () => {
     expect(planOf('ring-mqtt').partitions[0]).toMatchObject({ panel: 'main', confirmMs: 60_000 });
     expect(planOf('pai').partitions[0]?.confirmMs).toBeUndefined();
     expect(planOf('ring-mqtt', 'arming: { confirm_timeout: 60s }\n').partitions[0]?.confirmMs).toBeUndefined();
+  });
+
+  it('comes with what it says of a change of mode', () => {
+    expect(planOf('dsc-keybus').partitions[0]).toMatchObject({ panel: 'main', changeMode: false });
+    expect(planOf('pai').partitions[0]).not.toHaveProperty('changeMode');
+    const partitions = '{ id: p1, name: One }, { id: p2, name: Two }';
+    const text = minimal.replace('{ id: p1, name: Offices }', partitions);
+    const given = settings(`${text}panels: [ { id: main, profile: dsc-keybus, partitions: { p1: "1" } } ]\n`);
+    expect(withTraits(sitePlan(given), given, [presets]).partitions[1]).not.toHaveProperty('changeMode');
   });
 
   it('is the site’s where there is no such profile', () => {

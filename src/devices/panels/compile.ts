@@ -13,6 +13,7 @@ import {
   type Target,
 } from './profile.ts';
 import { compileTemplate, isNarrower, narrowest, overlap, type Template } from './topics.ts';
+import { checkTraits } from './traits.ts';
 import { pointerPath } from './values.ts';
 
 export interface CompiledRead {
@@ -137,6 +138,7 @@ export function compileProfile(json: unknown, options: CompileOptions = {}): Com
   }
   const out = compileOut(profile, vars, say);
   checkCode(profile, say);
+  checkTraits(profile, say);
   checkSlots(profile, say);
   checkOverrides(profile, overrides, say);
   if (problems.length > 0) throw invalid(id, problems);

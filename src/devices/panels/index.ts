@@ -15,7 +15,7 @@ export { shownOf } from './hold-up.ts';
 export { emptyMemory, type Interpreted, interpret, type Memory } from './interpret.ts';
 export { bridgesOf, type Fit, rankProfiles } from './learn.ts';
 export { keepLine } from './line.ts';
-export { type BuiltPanel, buildPanels, confirmMsOf, loadProfile, profileIds } from './load.ts';
+export { type BuiltPanel, buildPanels, loadProfile, type PanelTraits, profileIds, traitsOf } from './load.ts';
 export { createMapping, type Mapping, type MappingHint, mapReading } from './mapping.ts';
 export { createObservations, type Observations, type Phase } from './observe.ts';
 export { type PanelOptions, panelOptions } from './options.ts';

@@ -56,14 +56,23 @@ function parseProfile(id: string, text: string): unknown {
   throw invalid(id, [{ place: 'id', problem: `must be "${id}", as the file is named` }]);
 }
 
-/** How long a panel of the profile may take to show what it was told, milliseconds; undefined when nothing says. */
-export function confirmMsOf(id: string, directories: readonly string[]): number | undefined {
+/** What a profile says of how its panel takes commands. */
+export interface PanelTraits {
+  /** How long it may take to show what it was told, milliseconds. */
+  readonly confirmMs?: number;
+  readonly changeMode?: false;
+}
+
+export function traitsOf(id: string, directories: readonly string[]): PanelTraits {
   try {
-    const { confirm } = profileSchema.parse(loadProfile(id, directories));
-    return confirm === undefined ? undefined : confirm.timeout_s * 1000;
+    const { confirm, change_mode: changeMode } = profileSchema.parse(loadProfile(id, directories));
+    return {
+      ...(confirm !== undefined && { confirmMs: confirm.timeout_s * 1000 }),
+      ...(changeMode === false && { changeMode }),
+    };
   } catch {
     // `buildPanels` says what is wrong with it.
-    return undefined;
+    return {};
   }
 }
 

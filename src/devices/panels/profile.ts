@@ -170,6 +170,12 @@ export const profileSchema = z.strictObject({
     digits_only: z.boolean().optional(),
   }),
   caps: z.array(z.enum([...commandNames, 'change_mode', 'zone_restore', 'user', 'keypad'])),
+  /** False: armed, it takes no other mode; it has to be disarmed first. */
+  change_mode: z.boolean().optional(),
+  /** False: it tells that a zone opens, and not reliably that it closes. */
+  zone_restore: z.boolean().optional(),
+  /** With `zone_restore: false`: for how long after its last word a zone counts as open; then nobody knows (120). */
+  zone_open_s: z.number().int().min(10).max(86_400).optional(),
   liveness: z.strictObject({ stale_after_s: z.number().int().min(10).max(86_400).optional() }).optional(),
   in: z.array(rule).min(1).max(64),
   out: z.partialRecord(z.enum(commandNames), out).default({}),

@@ -12,6 +12,7 @@ import { shownOf } from './hold-up.ts';
 import { interpret, type Memory, withoutPending } from './interpret.ts';
 import type { BuiltPanel } from './load.ts';
 import { type MappingHint, mapReading } from './mapping.ts';
+import { createOpenings, type Openings } from './openings.ts';
 import type { CommandName } from './profile.ts';
 import type { RawWatch } from './raw-watch.ts';
 import type { Message, Note, Reading } from './reading.ts';
@@ -42,6 +43,7 @@ export class Runner {
   readonly #gate: ReturnType<typeof hourlyGate>;
   readonly #heard = new Set<ZoneNumber>();
   readonly #zones: ZoneSilence;
+  readonly #openings: Openings;
   readonly #guard: Guard;
   readonly #dangers: Dangers;
   /** When the broker could be heard first; undefined while it cannot. */
@@ -76,9 +78,11 @@ export class Runner {
       ...{ memory: options.memory, knowsTime: options.knowsTime ?? (() => false) },
     });
     const zones = built.options.zones ?? {};
-    this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock: options.clock });
     const { clock, confirmMs } = options;
-    this.#guard = createGuard({ profile: built.compiled.profile, clock, confirmMs });
+    const { profile } = built.compiled;
+    this.#zones = createZoneSilence({ panel: built.mapping.panel, zones, clock });
+    this.#openings = createOpenings({ profile, panel: built.mapping.panel, zones, clock });
+    this.#guard = createGuard({ profile, clock, confirmMs });
     this.#dangers = new Dangers(built.mapping);
     this.#memory = startMemory(built, options.known);
   }
@@ -146,6 +150,7 @@ export class Runner {
   brokerLost(reason: string): Signal | undefined {
     this.#listeningMono = undefined;
     this.#zones.listening(false);
+    this.#openings.listening(false);
     this.#silence.listening(false);
     const signal = this.link('bridge', false, reason);
     if (signal !== undefined) this.#assumedDown = true;
@@ -156,6 +161,7 @@ export class Runner {
   brokerFound(): void {
     this.#listeningMono = this.#clock.monotonic();
     this.#zones.listening(true);
+    this.#openings.listening(true);
     this.#silence.listening(true);
   }
 
@@ -183,7 +189,8 @@ export class Runner {
 
   /** Call now and then: tells when the panel, or a detector of it, has been silent for longer than it may. */
   checkSilence(): Signal[] {
-    return [this.#neverHeard() ?? this.#gone() ?? [], this.#zones.lost(), this.#entriesOver()].flat();
+    const links = this.#neverHeard() ?? this.#gone() ?? [];
+    return [links, this.#zones.lost(), this.#openings.over(), this.#entriesOver()].flat();
   }
 
   #noteEntry(reading: Reading, isNow: boolean): void {
@@ -260,6 +267,7 @@ export class Runner {
 
   #remember(signal: Signal): void {
     if (signal.kind === 'zone') this.#heard.add(signal.zone);
+    if (signal.kind === 'zone' && signal.open !== undefined) this.#openings.heard(signal.zone, signal.open);
     if (signal.kind !== 'link') return;
     this[signal.layer] = signal.up;
     if (!signal.up) this.#guard.lost();

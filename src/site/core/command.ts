@@ -253,7 +253,17 @@ function forPanel(work: Work, command: Command, plan: PartitionPlan): Step {
     settle(work, plan.id, request.commandId, { outcome: 'superseded', code: 'NEWER_LOCAL_CHANGE' });
     return 'waiting';
   }
-  return !stale && isThere(work, command, plan) ? 'already' : 'waiting';
+  if (stale) return 'waiting';
+  if (isThere(work, command, plan)) return 'already';
+  return plan.changeMode === false && changesMode(work, command, plan)
+    ? refuse('NOT_ALLOWED', { field: 'mode' })
+    : 'waiting';
+}
+
+/** Armed, or on the way to it, in a mode that is known to be another. */
+function changesMode(work: Work, command: Command, plan: PartitionPlan): boolean {
+  const { state, mode } = partitionOf(work, plan.id);
+  return command.verb === 'arm' && mode !== null && (isArmed(state) || state === 'arming');
 }
 
 function launch(

@@ -173,6 +173,7 @@ const held = z.discriminatedUnion('kind', [
     online: optional(flag),
     opening: optional(text),
     opensOnly: optional(z.literal(true)),
+    openForgotten: optional(z.literal(true)),
     ...heldSince,
   }),
   z.strictObject({

@@ -12,6 +12,7 @@ import { isToldAgain, tamperKey, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
 import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
+import { openForgotten } from './unrestored.ts';
 import { isTestedAll } from './walk-test.ts';
 import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { judged } from './zone-doubt.ts';
@@ -24,6 +25,10 @@ export function zoneSignal(work: Work, heard: ZoneSignal): void {
   const plan = zonePlan(work.plan, heard.zone);
   if (plan === undefined || zoneOf(work.state, heard.zone) === undefined) {
     work.rules.add('zone not in plan');
+    return;
+  }
+  if (heard.openForgotten === true) {
+    openForgotten(work, plan);
     return;
   }
   const said = heard.opensOnly === true ? openingAsAlarm(work, plan, heard) : heard;

@@ -118,6 +118,8 @@ export type Signal =
       readonly opening?: PartitionId;
       /** Of this detector its panel tells no alarm, only that it opens: for one of life safety, that is its alarm. */
       readonly opensOnly?: true;
+      /** Its panel tells no closing, and has not said for a while that it is open. */
+      readonly openForgotten?: true;
       readonly replay: boolean;
       readonly waited?: Waited;
     } & Reported)

@@ -131,6 +131,8 @@ export interface PartitionPlan {
   readonly panel?: DeviceId;
   /** How long this panel may take to confirm a command, where that is not the site's time; milliseconds. */
   readonly confirmMs?: number;
+  /** False: the panel takes another mode only when it is disarmed; absent: not known. */
+  readonly changeMode?: false;
   readonly exitDelayMs: number;
   readonly entryDelayMs: number;
   /** A burglary alarm is signalled only so long after it sounded, unless it is disarmed; 0: at once. */

@@ -110,6 +110,21 @@ describe('checking a profile', () => {
       'caps: lists arm_home, which is not in out: add out.arm_home with its topic and payload, or take it away',
     ],
     [
+      'a change of mode that it has and has not',
+      profile({ caps: ['change_mode'], change_mode: false }),
+      'caps: lists change_mode, and change_mode is false: take one of them away',
+    ],
+    [
+      'a restore that it has and has not',
+      profile({ caps: ['zone_restore'], zone_restore: false }),
+      'caps: lists zone_restore, and zone_restore is false: take one of them away',
+    ],
+    [
+      'a time for openings whose end is told',
+      profile({ zone_open_s: 60 }),
+      'zone_open_s: belongs to zone_restore: false',
+    ],
+    [
       'a word that no partition has',
       profile({ in: [rule('$b/{partition}', { for: 'partition', set: 'state', map: { on: 'armed' } })] }),
       '"armed" is no value of state; there are disarmed, arming, armed_home',

@@ -18,11 +18,12 @@ interface Step {
 }
 interface Case {
   readonly n: number;
+  readonly title: string;
   readonly right: string;
   readonly steps: readonly Step[];
 }
 
-const cases: readonly Case[] = isThere
+export const cases: readonly Case[] = isThere
   ? readFileSync(file, 'utf8')
       .trim()
       .split('\n')
@@ -70,6 +71,13 @@ export const zones12 = `  - id: sensors
       "7": { type: perimeter, name: Hall, key: hall, partition: p1 }
 `;
 
+/** A panel whose partition and zones bear the site's own names. */
+export const pai = `  - id: paradox
+    profile: pai
+    partitions: { p1: Area_1 }
+    zones: { "7": { type: perimeter, name: Hall }, "12": { type: perimeter, name: Front door } }
+`;
+
 /** A daemon with partition p1 and these panels; the zones above are closed. The code of the cases is Anna's. */
 export async function siteWith(broker: BrokerKind, panels = zones12, mqttMore = ''): Promise<Rig> {
   const rig = await startRig({
@@ -112,6 +120,8 @@ export const armings = (rig: Rig): string[] =>
 
 export const partition = (rig: Rig) => rig.lan.topics.get('partition/p1/state');
 export const detail = (rig: Rig) => JSON.parse(rig.lan.topics.get('partition/p1/detail') ?? '{}');
+
+export const zoneDetail = (rig: Rig, zone: string) => JSON.parse(rig.lan.topics.get(`zone/${zone}/detail`) ?? '{}');
 
 /** Behind it everything sent before has been looked at: commands are answered in order. */
 export async function lookedAt(rig: Rig): Promise<void> {

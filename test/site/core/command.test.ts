@@ -528,6 +528,43 @@ describe('a panel', () => {
     expect(site.state.timers).toEqual({});
   });
 
+  describe('one that takes another mode only when it is disarmed', () => {
+    const site = () =>
+      world(panelHouse({ partitions: [partition('p1', { authority: 'panel', panel: 'main', changeMode: false })] }));
+    const refused = { outcome: 'refused', error: { code: 'NOT_ALLOWED', field: 'mode' } };
+
+    it('is sent no other while it is armed or on the way to it', () => {
+      const armedHome = site();
+      armedHome.signal(says('armed_home'));
+      expect(armedHome.arm()).toMatchObject(refused);
+      expect(armedHome.last.map(({ kind }) => kind)).toEqual(['audit', 'reply']);
+      expect(armedHome.arm({ mode: 'home' })).toMatchObject({ outcome: 'already' });
+      expect(armedHome.disarm()).toMatchObject({ outcome: 'accepted' });
+      const leaving = site();
+      leaving.signal(says('disarmed'));
+      leaving.arm({ mode: 'home' });
+      leaving.signal(says('arming'));
+      expect(leaving.arm()).toMatchObject(refused);
+    });
+
+    it('is sent one where nobody knows the mode, and once it is disarmed', () => {
+      const leaving = site();
+      leaving.signal(says('disarmed'));
+      leaving.signal(says('arming'));
+      expect(leaving.arm()).toMatchObject({ outcome: 'accepted' });
+      const stale = site();
+      stale.signal(says('armed_home'));
+      stale.signal(link(false));
+      stale.signal(link(true));
+      expect(stale.state.partitions.p1).toMatchObject({ state: 'armed_home', stale: true });
+      expect(stale.arm()).toMatchObject({ outcome: 'accepted' });
+      const disarmed = site();
+      disarmed.signal(says('armed_home'));
+      disarmed.signal(says('disarmed'));
+      expect(disarmed.arm()).toMatchObject({ outcome: 'accepted' });
+    });
+  });
+
   it('an exit delay that begins is the panel accepting', () => {
     const site = ready();
     site.arm();
