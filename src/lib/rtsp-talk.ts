@@ -11,7 +11,10 @@ export interface RtspCamera {
   readonly password?: Secret | undefined;
   /** Throws when an rtsps camera must not be talked to; without it only a certificate that a CA vouches for is good. */
   readonly judge?: (shown: { readonly fingerprint: string; readonly vouched: boolean }, host: string) => Promise<void>;
-  /** Told once per connection that wants the password whether it was accepted, and whether it went in clear. */
+  /**
+   * Told once per connection that wants the password whether it was accepted, and whether it went in clear; and once more
+   * where it is refused after that, as when it was changed while the stream is read.
+   */
   readonly judged?: (isAccepted: boolean, inClear: boolean) => void;
   /** Throws where the password must not be sent in clear. */
   readonly basic?: () => void;
@@ -39,7 +42,8 @@ const sendsCap = 3;
 /**
  * Both directions of an RTSP connection, between a reader, who knows the camera as `lent` and no password, and the camera.
  * A request gets the camera's own address, a number of ours, since a second try needs a new one, and, once it is asked for,
- * what proves the password: once, so that a wrong one costs one try. All else passes as it is. What is taken may throw:
+ * what proves the password, until that is refused, so that a wrong one costs one try: a reader gives a sign of life every few
+ * seconds, and many cameras lock the account after five. All else passes as it is. What is taken may throw:
  * `camera_auth`, `camera_bad_answer`, or what says that this is no RTSP. The connection is then of no more use.
  */
 export function rtspTalk(options: {
@@ -59,6 +63,7 @@ export function rtspTalk(options: {
   let scheme: 'none' | 'digest' | 'basic' = 'none';
   let sent = 0;
   let isAccepted = false;
+  let isRefused = false;
   let isPlaying = false;
   let entering: Promise<void> | undefined;
   let isIn = false;
@@ -76,7 +81,7 @@ export function rtspTalk(options: {
 
   function proofFor(method: string, uri: string): string | undefined {
     const { username } = camera;
-    if (username === undefined || scheme === 'none' || !isIn) return undefined;
+    if (username === undefined || scheme === 'none' || !isIn || isRefused) return undefined;
     return scheme === 'basic'
       ? basicAuthorization(username, password)
       : digest.authorize(method, uri, username, password);
@@ -111,15 +116,19 @@ export function rtspTalk(options: {
       return;
     }
     if (asked.proven && status !== 401) digest.accepted(asked.nonce);
-    if (asked.proven && !isAccepted) {
-      isAccepted = status !== 401;
-      camera.judged?.(isAccepted, scheme === 'basic');
-    }
+    if (asked.proven) judge(status !== 401);
     // Who sees the stream already is not stopped by a camera that does not know a reader's sign of life.
     if (!isPlaying && status >= 300) throw refusal(host, status, asked);
     if (asked.method === 'PLAY') isPlaying = true;
     const [own] = headersNamed(asked.request, 'cseq');
     toReader(encodeRtsp(withHeader(answer, 'cseq', own && `CSeq: ${own}`)));
+  }
+
+  function judge(isGood: boolean): void {
+    if (isRefused || (isGood && isAccepted)) return;
+    isAccepted = isGood;
+    isRefused = !isGood;
+    camera.judged?.(isGood, scheme === 'basic');
   }
 
   function enter(): Promise<void> {
@@ -135,7 +144,8 @@ export function rtspTalk(options: {
     const challenges = parseChallenges(headersNamed(answer, 'www-authenticate'));
     const challenge = pickDigest(challenges);
     const isOld = challenge !== undefined && digest.mayBeOld(asked.nonce, challenge);
-    if (camera.username === undefined || asked.sends >= sendsCap || (asked.proven && !isOld)) return false;
+    if (camera.username === undefined || isRefused) return false;
+    if (asked.sends >= sendsCap || (asked.proven && !isOld)) return false;
     if (challenge !== undefined) digest.learn(challenge);
     // The password in clear is sent only to who offers nothing else.
     scheme = challenge !== undefined ? 'digest' : offersBasic(challenges) ? 'basic' : 'none';

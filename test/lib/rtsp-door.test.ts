@@ -103,6 +103,59 @@ test.each(['sha-256', 'basic'] as const)('a wrong password costs one try (%s)', 
   }),
 );
 
+/** A camera that plays to who has its password, until that is changed; `nonce` is told with each refusal. */
+async function changing(nonce: (refusals: number) => string) {
+  const seen = { isChanged: false, refusals: 0, tries: 0 };
+  const camera = await serve((socket) =>
+    socket.on('data', (chunk) => {
+      const [, number] = /^CSeq: (\d+)/im.exec(chunk.toString()) ?? [];
+      const isTry = /^Authorization:/im.test(chunk.toString());
+      if (isTry && seen.isChanged) seen.tries += 1;
+      const isGood = isTry && !seen.isChanged;
+      if (!isGood) seen.refusals += 1;
+      const answer = isGood
+        ? '200 OK'
+        : `401 Unauthorized\r\nWWW-Authenticate: Digest realm="cam", nonce="${nonce(seen.refusals)}"`;
+      socket.write(`RTSP/1.0 ${answer}\r\nCSeq: ${number}\r\n\r\n`);
+    }),
+  );
+  return { ...camera, seen };
+}
+
+test.each<[string, (refusals: number) => string, number]>([
+  ['keeps its nonce', () => 'one', 1],
+  ['gives a new nonce each time', (refusals) => `n${refusals}`, 2],
+])(
+  'a password that is changed while the stream is read, of a camera that %s, is tried with one sign of life and told',
+  (_, nonce, tries) =>
+    using(async (keep) => {
+      const { port, seen } = keep(await changing(nonce));
+      const verdicts: boolean[] = [];
+      const camera = {
+        ...{ url: `rtsp://127.0.0.1:${port}/cam`, ...user, password },
+        judged: (isAccepted: boolean) => verdicts.push(isAccepted),
+      };
+      await lendRtsp(camera, async (url) => {
+        const reader = connect(Number(new URL(url).port), '127.0.0.1');
+        reader.on('error', () => undefined);
+        let number = 0;
+        const ask = async (method: string) => {
+          number += 1;
+          reader.write(`${method} ${url} RTSP/1.0\r\nCSeq: ${number}\r\n\r\n`);
+          return String((await once(reader, 'data'))[0]).split(' ')[1];
+        };
+        expect([await ask('DESCRIBE'), await ask('PLAY'), await ask('OPTIONS')]).toEqual(['200', '200', '200']);
+        seen.isChanged = true;
+        // Who sees the stream already is not stopped.
+        for (let signs = 0; signs < 4; signs += 1) expect(await ask('OPTIONS')).toBe('401');
+        expect(reader.destroyed).toBe(false);
+        reader.destroy();
+      });
+      expect(verdicts).toEqual([true, false]);
+      expect(seen.tries).toBe(tries);
+    }),
+);
+
 test('a camera that must not have the password in clear does not get it', () =>
   using(async (keep) => {
     const server = keep(await startRtspServer());
