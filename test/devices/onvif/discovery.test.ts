@@ -43,12 +43,12 @@ describe('an answer', () => {
     expect(matches[1]?.xaddrs).toHaveLength(2);
   });
 
-  it('may hold none (QNAP, bug 60), or one without addresses', () => {
+  it('bug 60: may hold none (QNAP), or one without addresses', () => {
     expect(answer()).toEqual({ kind: 'matches', relatesTo: '11111111-2222-3333-4444-555555555555', matches: [] });
     expect(matchesOf({ endpoint: 'uuid:x' })).toEqual([{ endpoint: 'x', scopes: [], xaddrs: [], records: false }]);
   });
 
-  it('that is a fault tells that a device lives there (bug 62)', () => {
+  it('bug 62: that is a fault tells that a device lives there', () => {
     expect(readAnswer(Buffer.from(refusedProbe(id)))).toMatchObject({ kind: 'fault' });
   });
 
@@ -167,13 +167,13 @@ describe('scopes', () => {
 describe('the place of a device', () => {
   const urls = (xaddrs: string, sender: string) => placesOf(xaddrs.split(' '), sender).map(({ url }) => url);
 
-  it('is the sender’s own, then routable IPv4, and never link-local (bug 58)', () => {
+  it('bug 58: is the sender’s own, then routable IPv4, and never link-local', () => {
     expect(
       urls('http://169.254.1.2/a http://10.0.0.4/a http://192.168.0.90/a http://[fd00::9]/a', '192.168.0.90'),
     ).toEqual(['http://192.168.0.90/a', 'http://10.0.0.4/a', 'http://[fd00::9]/a']);
   });
 
-  it('is the sender with the reported port and path where it reports another host (bug 31)', () => {
+  it('bug 31: is the sender with the reported port and path where it reports another host', () => {
     expect(urls('http://192.168.1.1:8000/onvif/device_service', '10.0.0.7')).toEqual([
       'http://10.0.0.7:8000/onvif/device_service',
       'http://192.168.1.1:8000/onvif/device_service',

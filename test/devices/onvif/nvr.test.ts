@@ -62,7 +62,7 @@ const channel = (one: Site, id: string) => status(one)?.channels?.find((each) =>
 const changed = notification({ topic: 'tns1:Media/ProfileChanged', source: { Token: 'x' } });
 
 describe('the session of a recorder', () => {
-  it('is one: one subscription, and each channel says what is its own', async () => {
+  it('bug 64: is one: one subscription, and each channel says what is its own', async () => {
     const one = await site();
     await until(() => links(one.signals).length > 0, 'the link');
     expect(one.signals[0]).toMatchObject({ kind: 'link', source: { kind: 'nvr', id: 'rec' }, up: true });
@@ -126,6 +126,17 @@ describe('the session of a recorder', () => {
     refuses = false;
     await until2(one, 'camera:door person+ replay');
     expect(one.said()).toEqual(['nvr:rec person+', 'nvr:rec person- replay', 'camera:door person+ replay']);
+  });
+
+  it('bug 66: asks for no recordings, of which the first answer holds a part only', async () => {
+    const one = await site();
+    await until(() => channel(one, 'third')?.stream !== undefined, 'what it knows');
+    one.model.queue.push(person(2));
+    await until2(one, 'camera:yard person+');
+    await one.cameras.snapshot('yard', never());
+    const asked = one.camera.seen.map(({ operation }) => operation);
+    expect(asked).toContain('GetProfiles');
+    expect(asked.filter((operation) => /Recording|Find|Search|Replay/.test(operation))).toEqual([]);
   });
 
   it('stays at few requests while nothing happens', async () => {
