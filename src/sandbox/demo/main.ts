@@ -1,18 +1,17 @@
 import { parseArgs } from 'node:util';
+import { orUsage } from '../usage.ts';
 import type { Plant } from './line.ts';
 import { code, type Stage, setStage } from './stage.ts';
 import { playStory } from './story.ts';
 
-/**
- * `npm run demo`: the main job as a story, on embedded parts. `--once` ends after it, with exit code 0 only if every
- * step was verified. `--plant delivery|media|order` breaks the line on purpose; the story must then fail.
- */
-const { values } = parseArgs({
-  options: {
-    once: { type: 'boolean', default: false },
-    plant: { type: 'string' },
-  },
-});
+const usage = `The main job as a story, on embedded parts; the site stays up after it.
+
+  --once                       end after the story, with 0 only where every step was verified
+  --plant delivery|media|order break the line to the cloud on purpose: the story must then fail`;
+
+const { values } = orUsage(usage, () =>
+  parseArgs({ options: { once: { type: 'boolean', default: false }, plant: { type: 'string' } } }),
+);
 
 const startedAt = Date.now();
 
@@ -28,6 +27,9 @@ function whereToLook(stage: Stage): string {
 Where to look while it runs:
   the LAN      mosquitto_sub -h 127.0.0.1 -p ${port} -v ${filters.join(' ')}
   the cloud    curl ${stage.cloudUrl}/__sandbox/events      (also /uploads and /log)
+  the cameras  shop, inside the shop, and yard, at the loading gate of the warehouse; both are simulated
+               npm run siteward -- camera list --socket ${stage.folder}/control.sock
+               npm run siteward -- camera events shop --socket ${stage.folder}/control.sock
   siteward     npm run siteward -- status --socket ${stage.folder}/control.sock
                npm run siteward -- events --socket ${stage.folder}/control.sock
   as Anna      npm run siteward -- arm p1 --socket ${stage.folder}/control.sock
@@ -43,7 +45,7 @@ async function run(): Promise<number> {
     return 2;
   }
   console.log(
-    'siteward demo: a shop with a door sensor and a camera, and a warehouse with an alarm panel of its own.\n',
+    'siteward demo: a shop with a door sensor and a camera, and a warehouse with an alarm panel and a camera of its own.\n',
   );
   const plant = values.plant as Plant | undefined;
   let stage: Stage | undefined;

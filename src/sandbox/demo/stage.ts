@@ -61,7 +61,7 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
     const cloudUrl = await sandbox.until((text) => member(text, 'listen'), 'start');
     await line.connect(cloudUrl);
 
-    options.onStep('two cameras');
+    options.onStep('two cameras, shop and yard');
     const cameraArgs = (id: string) => [simulator('cameras'), '--id', id, '--password-env', 'CAMERA_PASSWORD'];
     const cameraEnv = { CAMERA_PASSWORD: cameraPassword };
     const camera = process('camera-shop', cameraArgs('shop'), cameraEnv);

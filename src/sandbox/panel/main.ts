@@ -1,28 +1,35 @@
 import { parseArgs } from 'node:util';
 import { lineCommands } from '../lines.ts';
+import { orUsage } from '../usage.ts';
 import { startPaiPanel } from './pai.ts';
 import { startZigbeeSensors, type ZigbeeDevice } from './zigbee.ts';
 
-/**
- * A simulated panel bridge as a process: prints `{"kind":...}` when it is connected, then takes line commands.
- * `--kind pai --partition Area_1:EXIT_MS:ENTRY_MS --zone Front_door:Area_1:delay`, commands `open|close ZONE`,
- * `tamper ZONE on|off`, `trouble PROPERTY on|off`, `arm PARTITION [armed_home]`, `disarm PARTITION`, `state PARTITION`,
- * `commands`, `kill`, `quit`. `--kind zigbee --device front_door:contact`, commands `open|close NAME`,
- * `set NAME JSON`, `reachable NAME on|off`, `kill`, `quit`.
- */
-const { values } = parseArgs({
-  options: {
-    kind: { type: 'string', default: 'pai' },
-    url: { type: 'string', default: 'mqtt://127.0.0.1:1883' },
-    prefix: { type: 'string' },
-    username: { type: 'string' },
-    /** Name of the environment variable that holds the password. */
-    'password-env': { type: 'string' },
-    partition: { type: 'string', multiple: true, default: ['Area_1:1000:1000'] },
-    zone: { type: 'string', multiple: true, default: ['Front_door:Area_1:delay'] },
-    device: { type: 'string', multiple: true, default: ['front_door:contact'] },
-  },
-});
+const usage = `A simulated panel bridge as a process. It prints {"kind":...} when it is connected, then takes a command a line.
+
+  --kind pai               with --partition Area_1:EXIT_MS:ENTRY_MS and --zone Front_door:Area_1:delay, each as often as wanted;
+                           open|close ZONE, tamper ZONE on|off, trouble PROPERTY on|off, arm PARTITION [armed_home],
+                           disarm PARTITION, state PARTITION, commands, kill, quit
+  --kind zigbee            with --device front_door:contact, as often as wanted;
+                           open|close NAME, set NAME JSON, reachable NAME on|off, kill, quit
+  --url URL                the broker: mqtt://127.0.0.1:1883
+  --prefix TOPIC           what its topics begin with
+  --username NAME          its user at the broker
+  --password-env VARIABLE  environment variable with the password`;
+
+const { values } = orUsage(usage, () =>
+  parseArgs({
+    options: {
+      kind: { type: 'string', default: 'pai' },
+      url: { type: 'string', default: 'mqtt://127.0.0.1:1883' },
+      prefix: { type: 'string' },
+      username: { type: 'string' },
+      'password-env': { type: 'string' },
+      partition: { type: 'string', multiple: true, default: ['Area_1:1000:1000'] },
+      zone: { type: 'string', multiple: true, default: ['Front_door:Area_1:delay'] },
+      device: { type: 'string', multiple: true, default: ['front_door:contact'] },
+    },
+  }),
+);
 
 const password = values['password-env'] === undefined ? undefined : process.env[values['password-env']];
 const broker = {

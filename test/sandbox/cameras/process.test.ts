@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, it } from 'vitest';
@@ -33,4 +33,15 @@ it('runs as a process by lines: says where it is, obeys, quits', async () => {
   child.stdin!.write('quit\n');
   const [code] = await once(child, 'exit');
   expect(code).toBe(0);
+});
+
+const simulator = (name: string) => new URL(`../../../src/sandbox/${name}/main.ts`, import.meta.url).pathname;
+
+it.each(['cameras', 'panel', 'demo'])('says what the options of src/sandbox/%s/main.ts are', (name) => {
+  const help = spawnSync(process.execPath, [simulator(name), '--help'], { encoding: 'utf8' });
+  expect(help).toMatchObject({ status: 0, stderr: '', stdout: expect.stringMatching(/^.+\n\n? +.*--/s) });
+  const wrong = spawnSync(process.execPath, [simulator(name), '--colour', 'red'], { encoding: 'utf8' });
+  expect(wrong).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(help.stdout) });
+  expect(wrong.stderr).toContain("'--colour'");
+  expect(wrong.stderr).not.toMatch(/^ +at /m);
 });
