@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { chown, mkdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
-import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
+import { type Inspected, inspectDevice, isOwnSerial } from '#devices/onvif/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
@@ -99,13 +99,15 @@ export function refuseAddress(id: string | undefined, url: string): void {
 
 /** Tells two ways to one device apart from two devices; what cheap ones all say tells nothing. */
 export async function refuseSame({ serial, model }: Inspected, socket: string, but?: string): Promise<void> {
-  if (serial.length < 4 || /^(.)\1*$/.test(serial)) return;
+  if (!isOwnSerial(serial)) return;
   const cameras = await camerasOrWhy(socket);
   if (typeof cameras === 'string') return;
-  const same = cameras.find((one) => one.serial === serial && one.model === model && one.id !== but);
+  const same = cameras.find(
+    ({ id, identity }) => identity?.serial === serial && identity.model === model && id !== but,
+  );
   if (same !== undefined)
     throw refused(
-      `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address`,
+      `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address. If it has another one now: siteward camera replace ${same.id} ADDRESS`,
     );
 }
 

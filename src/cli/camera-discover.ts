@@ -1,9 +1,20 @@
-import { type Discovery, discover, interfaceNames, outlets, type Progress, readTargets } from '#devices/onvif/index.ts';
+import {
+  type Discovery,
+  discover,
+  type FoundDevice,
+  interfaceNames,
+  outlets,
+  type Progress,
+  readTargets,
+} from '#devices/onvif/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import { type ConfiguredAs, configuredAs } from './camera-known.ts';
-import { jsonOf, rowOf, titles } from './camera-rows.ts';
+import { configuredAs } from './camera-known.ts';
+import { type Moved, movedFrom } from './camera-moved.ts';
+import { camerasOrWhy } from './camera-reload.ts';
+import { jsonOf, type Place, rowOf, titles } from './camera-rows.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { readNeighbours } from './neighbours.ts';
 import { printable, table } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -14,11 +25,13 @@ export interface DiscoverOptions {
   readonly forMs?: number;
   readonly interface?: string;
   readonly config: string;
+  readonly socket: string;
 }
 
 /**
  * `siteward camera discover`: what answers as an ONVIF device, whether it wants a password, and what of it is configured.
- * Ctrl-C shows what was found until then. 1 when nothing was. Needs no daemon, sends no credentials, adds nothing.
+ * Ctrl-C shows what was found until then. 1 when nothing was. Sends no credentials, adds nothing. Needs no daemon; one that
+ * runs knows its cameras by more than their addresses.
  */
 export async function discoverCameras(options: DiscoverOptions): Promise<ExitCode> {
   const targets = readTargets(options.addresses);
@@ -60,14 +73,19 @@ function waysOut(name: string | undefined) {
 }
 
 async function report({ devices }: Discovery, options: DiscoverOptions, asked: boolean): Promise<void> {
-  const known: ConfiguredAs = await configuredAs(options.config, devices);
+  const placeOf = await places(devices, options);
   if (options.json) {
-    for (const device of devices) console.log(JSON.stringify(jsonOf(device, known.of(device))));
+    for (const device of devices) console.log(JSON.stringify(jsonOf(device, placeOf(device))));
     return;
   }
   if (devices.length === 0) return console.log(nothingFound(asked));
-  console.log(table([titles, ...devices.map((device) => rowOf(device, known.of(device)))]));
-  const open = devices.find((device) => known.of(device) === undefined && device.url !== undefined);
+  console.log(table([titles, ...devices.map((device) => rowOf(device, placeOf(device)))]));
+  for (const device of devices) {
+    const { moved } = placeOf(device);
+    if (moved?.isMissing && device.url !== undefined) console.log(movedTo(moved, device.url, device.passwordNeeded));
+  }
+  const isNew = (device: FoundDevice) => Object.keys(placeOf(device)).length === 0;
+  const open = devices.find((device) => isNew(device) && device.url !== undefined);
   if (open !== undefined) {
     const user = open.passwordNeeded === false ? '' : ' --user NAME';
     console.log(`\nLook at one: siteward camera test ${printable(open.url ?? '')}${user}`);
@@ -77,6 +95,24 @@ async function report({ devices }: Discovery, options: DiscoverOptions, asked: b
       '"no answer" behind a device: it was seen, but ONVIF did not answer there; is ONVIF switched on in it?',
     );
 }
+
+/** By what the daemon knows of its cameras, which may have got each other's addresses; else by the address in the configuration. */
+async function places(devices: readonly FoundDevice[], { config, socket }: DiscoverOptions) {
+  const known = await configuredAs(config, devices);
+  const cameras = await camerasOrWhy(socket);
+  const moved = movedFrom(typeof cameras === 'string' ? [] : cameras, readNeighbours());
+  return (device: FoundDevice): Place => {
+    const configured = known.of(device);
+    const other = moved(device);
+    if (other !== undefined && other.id !== configured) return { moved: other };
+    return configured === undefined ? {} : { configured };
+  };
+}
+
+const movedTo = ({ id }: Moved, url: string, passwordNeeded?: boolean): string => `
+${id} has another address than in the configuration:
+  siteward camera replace ${id} ${printable(url)}${passwordNeeded === false ? '' : ' --user NAME'} --reload
+Then have the router give it that address always (a DHCP reservation), or set a fixed one in the camera.`;
 
 const nothingFound = (asked: boolean): string =>
   [

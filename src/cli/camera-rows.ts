@@ -1,8 +1,15 @@
 import type { FoundDevice } from '#devices/onvif/index.ts';
+import type { Moved } from './camera-moved.ts';
+
+/** What a found device is to the site; nothing for one that is new to it. */
+export interface Place {
+  readonly configured?: string;
+  readonly moved?: Moved;
+}
 
 export const titles = ['address', 'vendor', 'model', 'name', 'kind', 'password', 'configured'];
 
-export function rowOf(device: FoundDevice, configured: string | undefined): readonly string[] {
+export function rowOf(device: FoundDevice, { configured, moved }: Place): readonly string[] {
   const { url, addresses, vendor, model, name, answers } = device;
   return [
     url ?? `${addresses[0] ?? ''} (link-local only: give it an IPv4 address)`,
@@ -11,7 +18,7 @@ export function rowOf(device: FoundDevice, configured: string | undefined): read
     name ?? '-',
     kindOf(device),
     answers ? wanted(device) : 'no answer',
-    configured ?? '-',
+    configured ?? (moved === undefined ? '-' : `${moved.id}, at another address`),
   ];
 }
 
@@ -24,7 +31,7 @@ function kindOf({ recorder, videoSources }: FoundDevice): string {
 const wanted = ({ passwordNeeded }: FoundDevice): string =>
   passwordNeeded === undefined ? '?' : passwordNeeded ? 'needed' : 'none';
 
-export const jsonOf = (device: FoundDevice, configured: string | undefined) => ({
+export const jsonOf = (device: FoundDevice, { configured, moved }: Place) => ({
   url: device.url ?? null,
   addresses: device.addresses,
   vendor: device.vendor ?? null,
@@ -41,4 +48,5 @@ export const jsonOf = (device: FoundDevice, configured: string | undefined) => (
   recorder: device.recorder ?? null,
   answers: device.answers,
   configured: configured ?? null,
+  same_as: moved?.id ?? null,
 });

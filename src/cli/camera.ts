@@ -20,7 +20,7 @@ export function addCamera(program: Command, verbs: CameraVerbs): void {
   addManaged(camera, verbs);
 }
 
-function addDiscover(camera: Command, { done }: CameraVerbs): void {
+function addDiscover(camera: Command, { done, socket }: CameraVerbs): void {
   camera
     .command('discover')
     .description('find cameras and recorders on the network; nothing is added by itself')
@@ -32,6 +32,7 @@ function addDiscover(camera: Command, { done }: CameraVerbs): void {
     .option('--for <time>', 'how long to wait for answers, 1s to 60s; 5s, or 2s where addresses are given', waiting)
     .option('--interface <name>', 'ask on this network interface only')
     .option('--config <file>', 'configuration file, to tell what is in it already', defaultConfig)
+    .addOption(socket())
     .action(async (addresses: string[], options) =>
       done(await (await import('./camera-discover.ts')).discoverCameras({ ...options, addresses, forMs: options.for })),
     );

@@ -203,6 +203,7 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
     ...(status.clockOffsetS !== undefined && { clock_offset_s: status.clockOffsetS }),
     ...given({
       login_held_s: status.loginHeldS,
+      identity: status.identity,
       certificate_refused: status.certificateRefused,
       reason,
       manufacturer,

@@ -131,8 +131,21 @@ test('of a camera that serves no picture one of its stream is taken', async () =
   expect(number).toBeGreaterThanOrEqual(before);
 }, 60_000);
 
+/** A camera with a serial number of its own. */
+const numbered = (serial: string) =>
+  cameraModel({
+    before: ({ operation }) =>
+      operation === 'GetDeviceInformation'
+        ? {
+            body: soap(
+              `<tds:GetDeviceInformationResponse><tds:Manufacturer>Example</tds:Manufacturer><tds:Model>007</tds:Model><tds:SerialNumber>${serial}</tds:SerialNumber></tds:GetDeviceInformationResponse>`,
+            ),
+          }
+        : undefined,
+  });
+
 test('a camera is added, replaced and removed while siteward runs, and is the one it was', async () => {
-  const model = cameraModel();
+  const model = numbered('SN-0815');
   const first = await startCamera(model.script);
   opened.push(first);
   const before = readFileSync(site.config, 'utf8');
@@ -185,6 +198,38 @@ test('a camera is added, replaced and removed while siteward runs, and is the on
   expect(await one('gate')).toBeUndefined();
   expect(readFileSync(site.config, 'utf8')).toBe(before);
   await eventually('the goodbye', async () => (next.live.size === 0 ? true : undefined), { timeoutMs: 10_000 });
+}, 180_000);
+
+test('a camera that got another address is recognised as the one that is missing', async () => {
+  const { script } = numbered('SN-4711');
+  const first = await startCamera(script);
+  const before = readFileSync(site.config, 'utf8');
+  expect(await run(['add', first.url, '--id', 'dhcp', '--config', site.config, '--reload'])).toMatchObject({ code: 0 });
+  await eventually('its events', async () => ((await one('dhcp'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  const second = await startCamera(script);
+  opened.push(second);
+  const discover = (...more: string[]) =>
+    run(['discover', `127.0.0.1:${second.port}`, '--for', '1s', '--config', site.config, ...more]);
+  // While it answers there as well, it is only another way to it.
+  const both = await discover();
+  expect(both.out).toContain('dhcp, at another address');
+  expect(both.out).not.toMatch(/camera (replace|test)/);
+  await first.close();
+  await eventually('its absence', async () => ((await one('dhcp'))?.reachable === false ? true : undefined), {
+    timeoutMs: 60_000,
+  });
+  const { out } = await discover();
+  expect(out).toContain(`siteward camera replace dhcp ${second.url} --reload`);
+  expect(out).toContain('DHCP reservation');
+  const json = await discover('--json');
+  expect(lines(json.out)).toMatchObject([{ configured: null, same_as: 'dhcp' }]);
+  writeFileSync(site.config, before);
+  site.daemon.reload();
+  await eventually('its end', async () => ((await one('dhcp')) === undefined ? true : undefined), {
+    timeoutMs: 30_000,
+  });
 }, 180_000);
 
 test('a certificate that changed is refused until a person accepts it', async () => {

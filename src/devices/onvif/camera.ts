@@ -63,7 +63,8 @@ export interface CameraStatus {
   readonly channels?: readonly ChannelStatus[];
   /** What the installer should see to, in words. */
   readonly hints?: readonly string[];
-  readonly mac?: string;
+  /** The device that belongs here, by which it is recognised under another address. */
+  readonly identity?: { readonly model: string; readonly serial: string; readonly mac?: string };
   readonly state: CameraState;
   /** Wall clock of the last change of state, milliseconds. */
   readonly since: number;

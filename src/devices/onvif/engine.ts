@@ -3,7 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
 import type { AddressMode } from './address.ts';
-import type { Certificates, MemoryPort } from './camera.ts';
+import type { CameraStatus, Certificates, MemoryPort } from './camera.ts';
 import { certificatePin } from './certificate-pin.ts';
 import { createDevice, type Device } from './device.ts';
 import type { Outcome } from './normalise.ts';
@@ -44,7 +44,7 @@ export interface Engine {
   /** See `Cameras`. */
   certificate(): Promise<Certificates>;
   /** For the status. */
-  refusal(): { readonly certificateRefused?: true; readonly hints?: readonly string[] };
+  facts(): Pick<CameraStatus, 'certificateRefused' | 'hints' | 'identity'>;
   trust(fingerprint: string): Promise<void>;
   trustDevice(name: string): Promise<void>;
   start(): void;
@@ -86,6 +86,12 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   let made: CameraSession | undefined;
   let running: Promise<unknown> | undefined;
 
+  /** Best effort: with the next return of the device it is asked again. */
+  async function learnMac(): Promise<void> {
+    const mac = await reads.mac(lifetime.signal).catch(() => undefined);
+    if (mac !== undefined) made?.occupant.macRead(mac);
+  }
+
   return {
     device,
     reads,
@@ -111,7 +117,10 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
           recent.note(outcome, message, signals);
           heard?.(message, signals);
         },
-        online,
+        online() {
+          void learnMac();
+          online();
+        },
       };
       const pullMs = entry.pull ?? defaultPullMs;
       const own = { source, sense, device, reads, addresses, pullMs, events, silent, topics: ownRows(entry.topics) };
@@ -123,12 +132,17 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
       const configured = fingerprint !== undefined;
       const { refused: shown } = besidePin;
       const stream = shown === undefined ? undefined : { trusted: await besidePin.trusted(), shown };
-      return { trusted: await pin.trusted(), shown: pin.refused, configured, device: made?.doubted, stream };
+      return { trusted: await pin.trusted(), shown: pin.refused, configured, device: made?.occupant.doubted, stream };
     },
-    refusal: () => ({
-      ...(pin.refused !== undefined && { certificateRefused: true }),
-      ...(besidePin.refused !== undefined && { hints: [otherAtStream(source.id)] }),
-    }),
+    facts() {
+      const { model, serial, mac } = made?.occupant.known ?? {};
+      const isKnown = model !== undefined && serial !== undefined;
+      return {
+        ...(pin.refused !== undefined && { certificateRefused: true }),
+        ...(besidePin.refused !== undefined && { hints: [otherAtStream(source.id)] }),
+        ...(isKnown && { identity: { model, serial, ...(mac !== undefined && { mac }) } }),
+      };
+    },
     async trust(fingerprint) {
       // It is the stream's where that alone shows it.
       if (fingerprint === besidePin.refused && fingerprint !== pin.refused) return await besidePin.trust(fingerprint);

@@ -21,4 +21,5 @@ export { deviceName } from './occupant.ts';
 export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';
 export type { RecentMessage, RecentMessages } from './recent.ts';
 export { type Registration, registrationOf } from './registration.ts';
+export { isOwnSerial } from './serial.ts';
 export { fieldTiming, type Timing } from './timing.ts';

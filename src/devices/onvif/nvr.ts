@@ -30,28 +30,25 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
     name: channel.name,
     view: createView(engine, channelPlace(engine, book, channel.id), channel, turn),
   }));
-  let mac: string | undefined;
-  const session = engine.session({ sense: book, counts, heard: book.heard, online: () => void learn() });
+  const session = engine.session({ sense: book, counts, heard: book.heard, online: () => void prepare() });
 
   /** One thing after the other; what fails is asked for again when it is needed. */
-  async function learn(): Promise<void> {
-    mac ??= await reads.mac(engine.lifetime).catch(() => undefined);
+  async function prepare(): Promise<void> {
     for (const { view } of channels) await view.prepare();
   }
 
   engine.beside(book.run);
 
   function status() {
-    const refusal = engine.refusal();
-    const hints = [...(refusal.hints ?? []), ...book.hints()];
+    const facts = engine.facts();
+    const hints = [...(facts.hints ?? []), ...book.hints()];
     return {
       kind: 'nvr' as const,
       id: nvr.id,
       ...(nvr.name !== undefined && { name: nvr.name }),
       host: engine.host,
       ...session.status(),
-      ...refusal,
-      ...(mac !== undefined && { mac }),
+      ...facts,
       channels: channels.map(({ id, name, view }) => ({
         ...book.status(id),
         ...(name !== undefined && { name }),

@@ -3,6 +3,7 @@ import type { DeviceRef, Signal } from '#site/model/index.ts';
 import type { CameraWarning, OtherDevice } from './camera.ts';
 import type { Device } from './device.ts';
 import type { DeviceInformation } from './reads.ts';
+import { isOwnSerial } from './serial.ts';
 import { ns } from './soap.ts';
 
 /** The device of a place, as it names itself. */
@@ -14,6 +15,8 @@ export interface Known {
   readonly firmware?: string;
   /** It wanted a password before it told this. */
   readonly guarded?: true;
+  /** By it the device is recognised at another address, also by who has no password. */
+  readonly mac?: string;
 }
 
 /**
@@ -30,6 +33,8 @@ export interface Occupant {
     signal: AbortSignal,
   ): Promise<void>;
   readonly known: Known | undefined;
+  /** The device that answers has told its MAC. */
+  macRead(mac: string): void;
   /** Another device answers, in words. */
   readonly other: string | undefined;
   warnings(): readonly CameraWarning[];
@@ -65,13 +70,14 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
   }
 
   function take(one: Known): void {
-    const { guarded, firmware = known?.firmware } = one;
+    const { guarded, firmware = known?.firmware, mac = known?.mac } = one;
     known = {
       maker: one.maker || (known?.maker ?? ''),
       model: one.model || (known?.model ?? ''),
       serial: one.serial || (known?.serial ?? ''),
       ...(firmware !== undefined && { firmware }),
       ...((guarded ?? known?.guarded) && { guarded: true }),
+      ...(mac !== undefined && { mac }),
     };
   }
 
@@ -102,6 +108,11 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
     },
     get known() {
       return known;
+    },
+    macRead(mac) {
+      if (present === undefined) return;
+      present = { ...present, mac };
+      if (!isOther) take(present);
     },
     get other() {
       return words();
@@ -162,13 +173,9 @@ const plain = (text: string): string =>
 function differ(one: Known, other: Known): boolean {
   const unlike = (key: 'maker' | 'model') =>
     one[key] !== '' && other[key] !== '' && one[key].toLowerCase() !== other[key].toLowerCase();
-  if (!tells(one.serial) || !tells(other.serial)) {
+  if (!isOwnSerial(one.serial) || !isOwnSerial(other.serial)) {
     const isUpdated = one.firmware !== undefined && other.firmware !== undefined && one.firmware !== other.firmware;
     return unlike('maker') || (unlike('model') && !isUpdated);
   }
   return one.serial !== other.serial || (unlike('maker') && unlike('model'));
 }
-
-/** Not what stands in every device of a maker who cares for none. */
-const tells = (serial: string): boolean =>
-  serial.length >= 4 && !/^([0\W_]*|0*123456\d*|none|null|unknown|default|n\/a)$/i.test(serial);

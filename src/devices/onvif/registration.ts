@@ -34,12 +34,12 @@ export interface Registration {
  * replaced. Of a channel only its name is known: maker, serial number and MAC of the camera behind it are the recorder's secret.
  */
 export function registrationOf(status: CameraStatus): Registration {
-  const { kind, id, name = id, host, mac, channels = [] } = status;
+  const { kind, id, name = id, host, identity, channels = [] } = status;
   const box = {
     ...text('manufacturer', status.manufacturer),
     ...text('model', status.model),
     ...text('serial_number', status.serial),
-    ...text('mac', mac),
+    ...text('mac', identity?.mac),
   };
   const camera = { device_type: 'camera' } as const;
   if (kind === 'camera') return { cameras: [{ external_device_id: id, ...camera, name, ...box }] };

@@ -103,7 +103,9 @@ function parseLearned(text: string | undefined, now: number): Learned {
     hold?: Learned['hold'];
     device?: Partial<Known>;
   };
-  const isNamed = [device?.maker, device?.model, device?.serial].every((part) => typeof part === 'string');
+  const isNamed = [device?.maker, device?.model, device?.serial, device?.mac ?? ''].every(
+    (part) => typeof part === 'string',
+  );
   const age = typeof hold?.at === 'number' ? now - hold.at : Number.NaN;
   return {
     ...(typeof way?.path === 'string' && way.path.startsWith('/') && Number.isInteger(way.style) && { way }),

@@ -4,7 +4,7 @@ import { type Backoff, backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { never, sleep, wakeup, withDeadline } from '#lib/wait.ts';
 import type { DeviceRef, Signal } from '#site/model/index.ts';
-import type { CameraStatus, CameraWarning, MemoryPort, OtherDevice } from './camera.ts';
+import type { CameraStatus, CameraWarning, MemoryPort } from './camera.ts';
 import type { Device } from './device.ts';
 import { type DeviceNews, deviceNews } from './device-news.ts';
 import { type HoldTime, holdTime } from './hold-time.ts';
@@ -37,7 +37,7 @@ export interface SessionEvents {
 /** What a session knows of its device. */
 export type SessionStatus = Omit<
   CameraStatus,
-  'kind' | 'id' | 'name' | 'host' | 'channels' | 'hints' | 'mac' | 'profiles' | 'stream'
+  'kind' | 'id' | 'name' | 'host' | 'channels' | 'hints' | 'identity' | 'profiles' | 'stream'
 >;
 
 export interface SessionOptions {
@@ -294,8 +294,9 @@ export class CameraSession {
     await this.#emit(this.#occupant.news());
   }
 
-  get doubted(): OtherDevice | undefined {
-    return this.#occupant.doubted;
+  /** Who answers, and who belongs here. */
+  get occupant(): Occupant {
+    return this.#occupant;
   }
 
   async #learn(signal: AbortSignal): Promise<boolean> {

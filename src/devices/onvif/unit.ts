@@ -37,7 +37,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
     ...(camera.name !== undefined && { name: camera.name }),
     host: engine.host,
     ...session.status(),
-    ...engine.refusal(),
+    ...engine.facts(),
     ...view.known(),
   });
   return {

@@ -40,6 +40,8 @@ export const cameraEntry = z.object({
   model: z.string().optional(),
   firmware: z.string().optional(),
   serial: z.string().optional(),
+  /** The device that belongs here, by which it is recognised under another address. */
+  identity: z.object({ model: z.string(), serial: z.string(), mac: z.string().optional() }).optional(),
   profiles: z.int().optional(),
   /** RTSP address, without credentials. */
   stream: z.string().optional(),

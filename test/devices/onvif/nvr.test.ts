@@ -80,7 +80,10 @@ describe('the session of a recorder', () => {
 
   it('shows the recorder with its channels', async () => {
     const one = await site();
-    await until(() => channel(one, 'third')?.stream !== undefined && status(one)?.mac !== undefined, 'what it knows');
+    await until(
+      () => channel(one, 'third')?.stream !== undefined && status(one)?.identity?.mac !== undefined,
+      'what it knows',
+    );
     one.model.queue.push(person(2));
     await until2(one, 'camera:yard person+');
     expect(one.cameras.status().length).toBe(1);
@@ -88,7 +91,7 @@ describe('the session of a recorder', () => {
       kind: 'nvr',
       id: 'rec',
       host: '127.0.0.1',
-      mac: '00:11:22:aa:bb:cc',
+      identity: { mac: '00:11:22:aa:bb:cc' },
       manufacturer: 'Example',
     });
     expect(status(one)?.hints).toBe(undefined);

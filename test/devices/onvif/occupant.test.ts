@@ -49,6 +49,42 @@ async function swapped(first: NonNullable<CameraModel['before']>, second: NonNul
   return { ...one, become, last: () => tampers(one.signals).at(-1) };
 }
 
+describe('the device that belongs to a place', () => {
+  const withMac =
+    (mac: string, named: Named): NonNullable<CameraModel['before']> =>
+    (request, camera) =>
+      request.operation === 'GetNetworkInterfaces'
+        ? {
+            body: soap(
+              `<tds:GetNetworkInterfacesResponse><tt:HwAddress>${mac}</tt:HwAddress></tds:GetNetworkInterfacesResponse>`,
+            ),
+          }
+        : device(named)(request, camera);
+  const known = { model: 'M7', serial: 'REAL-0001', mac: '00:11:22:aa:bb:cc' };
+
+  it('is known by its MAC, model and serial number, after a restart before it answers, too', async () => {
+    const memory = new Map<string, string>();
+    const one = await site.yard({ before: withMac('00-11-22-AA-BB-CC', {}) }, login, {
+      memory,
+      timing: { clockEveryMs: 50 },
+    });
+    await until(() => memory.get('onvif/learned/yard')?.includes(known.mac) === true, 'the MAC');
+    expect(one.status()?.identity).toEqual(known);
+    await one.made.cameras.stop();
+    one.model.before = () => ({ reset: true });
+    const again = await site.run([{ id: 'yard', url: one.server.url, ...login }], { memory });
+    await until(() => again.cameras.status()[0]?.identity !== undefined, 'what was remembered');
+    expect(again.cameras.status()[0]?.identity).toEqual(known);
+  });
+
+  it('stays that while another one answers', async () => {
+    const one = await swapped(withMac(known.mac, {}), withMac('00:11:22:aa:bb:dd', { serial: 'OTHER-2' }));
+    await morePulls(one.server);
+    expect(one.status()).toMatchObject({ serial: 'OTHER-2', identity: { serial: 'REAL-0001' } });
+    expect(one.status()?.identity?.mac).not.toBe('00:11:22:aa:bb:dd');
+  });
+});
+
 describe('another device at the address of a camera', () => {
   it('is a trouble that names both, until the right one is back', async () => {
     const one = await swapped(device({}), device({ serial: 'THIEF-666', model: 'Copy' }));

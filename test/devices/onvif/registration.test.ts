@@ -3,7 +3,8 @@ import { deviceCreate, nvrCreate } from '#cloud/contract/index.ts';
 import { type CameraStatus, registrationOf } from '#devices/onvif/index.ts';
 
 const status: CameraStatus = {
-  ...{ kind: 'nvr', id: 'rec', name: 'Recorder', host: '192.0.2.9', mac: '00:11:22:aa:bb:cc' },
+  ...{ kind: 'nvr', id: 'rec', name: 'Recorder', host: '192.0.2.9' },
+  identity: { model: '', serial: '0042', mac: '00:11:22:aa:bb:cc' },
   ...{ state: 'pulling', since: 1, reachable: true, flowing: 'yes', warnings: [], unknownTopics: [] },
   ...{ manufacturer: 'Example', model: '', firmware: '1', serial: '0042' },
   channels: [

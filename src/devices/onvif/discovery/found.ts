@@ -1,3 +1,4 @@
+import { isOwnSerial } from '../serial.ts';
 import type { Candidate } from './collect.ts';
 import type { Identity } from './identify.ts';
 import { type Place, plainHost } from './places.ts';
@@ -83,10 +84,7 @@ export function mergeSame(devices: readonly FoundDevice[]): readonly FoundDevice
 function isSame(one: FoundDevice, other: FoundDevice): boolean {
   if (one.url !== undefined && one.url === other.url) return true;
   const same = one.serial !== undefined && one.serial === other.serial;
-  return same && one.vendor === other.vendor && one.model === other.model && one.serial !== '' && !isFiller(one.serial);
+  return same && one.vendor === other.vendor && one.model === other.model && isOwnSerial(one.serial ?? '');
 }
-
-/** Serial numbers that whole series share. */
-const isFiller = (serial: string | undefined): boolean => serial === undefined || /^(.)\1*$|^0?123456789/.test(serial);
 
 const order = ({ addresses, url }: FoundDevice): string => `${addresses[0] ?? ''} ${url ?? ''}`;
