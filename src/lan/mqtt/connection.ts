@@ -38,8 +38,12 @@ export interface Connection {
   reviewCertificate(): void;
 }
 
-/** Two connections lost within this time, right after they stood, mean that another client has our id. */
+/**
+ * So many connections lost within this time mean that another client has our id: two, or where MQTT 5 could have said so and did not, as
+ * by mosquitto 2.0, four: a broker may have been restarted as well.
+ */
 const clashWindowMs = 10_000;
+const clashLosses = { told: 2, untold: 4 } as const;
 const clashPauseMs = 30_000;
 const sessionTakenOver = 142;
 
@@ -56,6 +60,7 @@ export function createConnection(options: ConnectionOptions): Connection {
   let lost: number[] = [];
   let kicked = false;
   let stood = false;
+  let enough: number = clashLosses.told;
   /** Null until a connection stood. */
   let certificateEnd: number | undefined | null = null;
 
@@ -76,9 +81,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     client.on('message', (topic, _payload, packet) => options.onMessage({ ...packet, topic }));
     client.on('disconnect', (packet) => {
       kicked = packet.reasonCode === sessionTakenOver;
+      enough = clashLosses.told;
     });
-    // Any loss may be a takeover: 3.1.1 gives no reason, and mosquitto 2.0 gives none with 5 either. A reason that is given counts.
+    // Any loss may be a takeover, unless a reason says otherwise.
     kicked = true;
+    enough = protocol === 4 ? clashLosses.told : clashLosses.untold;
     stood = false;
     try {
       await connected(client, signal);
@@ -98,11 +105,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     }
   }
 
-  /** True when the connection was lost so soon after the last that two clients of one id must be at work. */
+  /** True when so many connections were lost so soon that two clients of one id must be at work. */
   function clashes(): boolean {
     const now = clock.monotonic();
-    lost = [...lost, now].filter((at) => now - at < clashWindowMs).slice(-2);
-    return lost.length >= 2;
+    lost = [...lost, now].filter((at) => now - at < clashWindowMs).slice(-clashLosses.untold);
+    return lost.length >= enough;
   }
 
   async function afterLoss(signal: AbortSignal): Promise<void> {
@@ -128,8 +135,8 @@ export function createConnection(options: ConnectionOptions): Connection {
         protocol = 4;
         return;
       }
-      // A rival comes while the state is still being published, too.
-      if (stood && kicked) {
+      // A rival may come while the state is still being told; 3.1.1 cannot tell that from a broker that goes.
+      if (stood && kicked && protocol === 5) {
         log.info({ reason: describe(error) }, 'MQTT connection lost');
         return afterLoss(signal);
       }
