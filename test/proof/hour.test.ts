@@ -81,7 +81,7 @@ async function disturb(of: Site, random: Random, over: () => boolean): Promise<r
 
 describe('an hour of events', () => {
   it('with restarts of broker, cloud and cameras in between is delivered whole, once, in order and with its pictures', {
-    timeout: 300_000,
+    timeout: 600_000,
   }, async () => {
     const random = randomOf();
     onTestFailed(() => void process.stderr.write(`repeat with SITEWARD_SEED=${random.seed}\n`));
