@@ -3,6 +3,7 @@
  * Callers switch on `code`, never on message text. Keep the list sorted.
  */
 export const errorCodes = {
+  audio_gone: 'The sound of a message is gone from the disk, or damaged. Import it again.',
   audio_invalid:
     'The sound file, or what is said of it, is not taken; the field is in the facts, the message says what is wrong and what to do.',
   audio_refused: 'This is not done with the messages as things are; the message says why and what to do.',

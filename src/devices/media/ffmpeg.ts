@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
-import { setPriority } from 'node:os';
 import { Readable } from 'node:stream';
 import { SitewardError } from '#errors.ts';
+import { killGroup, standBack } from '#lib/child.ts';
 import { withDeadline } from '#lib/wait.ts';
 
 /** The only place that starts ffmpeg. What is not of our making, such as a camera's password, never stands in its arguments. */
@@ -31,10 +30,6 @@ export interface FfmpegWork {
 
 /** `-nostdin`: it would take the terminal's keys. */
 const always = ['-nostdin', '-hide_banner', '-loglevel', 'error'];
-/** The daemon's own work goes first. */
-const niceness = 10;
-/** Where memory runs out the kernel ends ffmpeg, not the daemon. */
-const expendable = '500';
 const keptWords = 2048;
 const waitingCap = 64;
 
@@ -106,21 +101,6 @@ function launch(
       else reject(failed(words, killedBy === null ? `exit code ${code}` : `killed by ${killedBy}`));
     });
   });
-}
-
-/** It may be gone already. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {}
-}
-
-/** Best effort: it may have ended already, and the sandbox of the service forbids to make it nice. */
-async function standBack(pid: number): Promise<void> {
-  try {
-    await writeFile(`/proc/${pid}/oom_score_adj`, expendable);
-    setPriority(pid, niceness);
-  } catch {}
 }
 
 function notStarted(cause: NodeJS.ErrnoException): SitewardError {

@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { SitewardError } from '#errors.ts';
+import { readWav } from '../wav.ts';
+import { storedRate } from './limits.ts';
+import { sha256 } from './measure.ts';
+import { type StoredMessage, storedMessage } from './message.ts';
+import { makeTones } from './tones.ts';
+
+/** Samples of one channel. */
+export interface Loaded {
+  readonly rate: number;
+  readonly samples: Int16Array;
+}
+
+/** A message that siteward brings along. */
+export interface Builtin {
+  readonly message: StoredMessage;
+  load(): Promise<Loaded>;
+}
+
+/** Beside the files of the built-in set, `KEY.wav` each: what they are. `tools/audio-library.ts` writes both. */
+export const builtinList = 'messages.json';
+
+const listed = z.array(storedMessage).max(200);
+
+/** The tones, and the spoken messages of a folder, where there is one. Throws `audio_gone` where its list cannot be read. */
+export async function readBuiltins(folder?: string): Promise<Builtin[]> {
+  const tones = makeTones().map(({ message, samples }) => ({
+    message,
+    load: async () => ({ rate: storedRate, samples }),
+  }));
+  return folder === undefined ? tones : [...tones, ...(await readSpoken(folder))];
+}
+
+async function readSpoken(folder: string): Promise<Builtin[]> {
+  const text = await readFile(join(folder, builtinList), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '[]';
+    throw error;
+  });
+  try {
+    return listed.parse(JSON.parse(text)).map((message) => ({
+      message,
+      load: () => loadFile(join(folder, `${message.key}.wav`), message),
+    }));
+  } catch (cause) {
+    throw new SitewardError('audio_gone', 'the built-in messages cannot be read. Install siteward again', { cause });
+  }
+}
+
+/** The samples of a stored file; only what it should hold. Throws `audio_gone`. */
+export async function loadFile(path: string, { key, sha256: expected }: StoredMessage): Promise<Loaded> {
+  const facts = { key };
+  try {
+    const bytes = await readFile(path);
+    if (sha256(bytes) === expected) return readWav(bytes);
+  } catch (cause) {
+    throw new SitewardError('audio_gone', `the sound of message ${key} is gone from the disk. Import it again`, {
+      facts,
+      cause,
+    });
+  }
+  throw new SitewardError('audio_gone', `the sound of message ${key} is damaged on the disk. Import it again`, {
+    facts,
+  });
+}

@@ -1,0 +1,80 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
+import { resample } from '../resample.ts';
+import { type WavLayout, wavLayout } from '../wav.ts';
+import { type Decoded, type Decoder, plainRates } from './decode.ts';
+import { checkSeconds, invalidFile, limits, storedRate } from './limits.ts';
+import { createMixer, level } from './mix.ts';
+import { type SoundKind, sniff } from './sniff.ts';
+
+export interface Conversion {
+  readonly source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  /** As it was called where it comes from; only its ending is looked at. */
+  readonly fileName?: string;
+  /** A file of this name lies there while another program reads it. */
+  readonly part: string;
+  readonly decoder: Decoder;
+}
+
+/** So much of a plain wav is mixed at a time, a few milliseconds. */
+const sliceBytes = 1_000_000;
+
+/**
+ * Somebody's file as samples the library keeps: one channel, 48 kHz, one loudness. Rejects with `audio_invalid`, which names the
+ * field, `audio_tool_missing`, or the reason of the signal; nothing is left behind.
+ */
+export async function convert(work: Conversion, signal: AbortSignal): Promise<Int16Array> {
+  const bytes = await gather(work.source, signal);
+  if (bytes.length === 0) throw invalidFile('empty', 'it is empty');
+  const kind = sniff(bytes, work.fileName);
+  const { rate, samples, clipped } = await decoded(bytes, kind, work, signal);
+  await setImmediate();
+  const levelled = level(samples, clipped);
+  await setImmediate();
+  return resample(levelled, rate, storedRate, signal);
+}
+
+async function gather(source: Conversion['source'], signal: AbortSignal): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    signal.throwIfAborted();
+    bytes += chunk.length;
+    if (bytes > limits.fileBytes) throw invalidFile('too_large', `${limits.fileBytes / 1e6} MB is the most. Cut it`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+async function decoded(
+  bytes: Buffer,
+  kind: SoundKind,
+  { part, decoder }: Conversion,
+  signal: AbortSignal,
+): Promise<Decoded> {
+  if (kind === 'wav') {
+    const layout = wavLayout(bytes);
+    checkSeconds(layout.seconds);
+    if (isPlain(layout)) return mixed(layout, signal);
+  }
+  try {
+    await writeFile(part, bytes, { mode: 0o600 });
+    return await decoder.decode(part, kind, signal);
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+/** What needs no other program. */
+const isPlain = ({ coding, bits, channels, rate }: WavLayout): boolean =>
+  coding === 1 && bits === 16 && channels <= 2 && plainRates.includes(rate);
+
+async function mixed({ rate, channels, data }: WavLayout, signal: AbortSignal): Promise<Decoded> {
+  const mixer = createMixer(channels);
+  for (let at = 0; at < data.length; at += sliceBytes) {
+    signal.throwIfAborted();
+    mixer.push(data.subarray(at, at + sliceBytes));
+    await setImmediate();
+  }
+  return { rate, samples: mixer.samples(), clipped: mixer.clipped };
+}
