@@ -15,6 +15,9 @@ const programs: Readonly<Record<string, string>> = {
   xfs_io: 'xfsprogs',
   'mkfs.ext4': 'e2fsprogs',
   'systemd-notify': 'systemd',
+  aplay: 'alsa-utils',
+  pulseaudio: 'pulseaudio',
+  paplay: 'pulseaudio-utils',
 };
 
 /** What is no program: GStreamer's RTSP server, its Python binding, and the elements of the test streams. */

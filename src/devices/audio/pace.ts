@@ -73,7 +73,7 @@ export async function feed(work: Feed): Promise<Fed> {
   return { samples: taken, underruns, endsAt: start + behindMs + lasts(taken) };
 }
 
-function realTime(): PaceClock {
+export function realTime(): PaceClock {
   // Timers count whole milliseconds and may be early by one.
   return { now: () => performance.now(), sleep: (ms, signal) => sleep(Math.ceil(ms), signal) };
 }

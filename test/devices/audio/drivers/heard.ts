@@ -1,0 +1,14 @@
+import { type Measured, measure, type Pcm } from '../../../harness/sound.ts';
+
+/** The first channel of what was heard, one after the other, at 48 kHz. */
+export function joined(parts: readonly Pcm[]): Measured {
+  const rate = 48_000;
+  const firsts = parts.map((part) => {
+    if (part.rate !== rate) throw new Error(`heard at ${part.rate} Hz`);
+    return part.channels[0] ?? new Float64Array();
+  });
+  const all = Float64Array.from(firsts.flatMap((first) => Array.from(first)));
+  const [measured] = measure({ rate, channels: [all] });
+  if (measured === undefined) throw new Error('nothing was measured');
+  return measured;
+}
