@@ -22,7 +22,10 @@ const sentences: Readonly<Partial<Record<ReplyCode, (error: Told) => string>>> =
   FUTURE: () => 'the clock was set while it was on its way; give it again',
   ID_CONFLICT: () => 'its id was taken already; give it again',
   LOCKED: (error) =>
-    `too many wrong codes on this box: try again ${seconds(error)}, or use a keypad, which is not locked`,
+    // Only siteward's own lock tells its end.
+    error.retry_after_s === undefined
+      ? 'the panel takes no codes now, after wrong ones or at a locked keypad; see to it there'
+      : `too many wrong codes on this box: try again ${seconds(error)}, or use a keypad, which is not locked`,
   NEWER_LOCAL_CHANGE: () => somebody,
   NOT_CONTROLLED: ({ field }) =>
     field === 'zone' ? 'its panel decides this zone; leave it out there' : 'another system decides this; use that one',

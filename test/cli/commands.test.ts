@@ -151,6 +151,7 @@ describe('a refusal is told with what to do, and with exit code 65', () => {
     ['a fire that lasts', ['clear-memory'], { code: 'NOT_ALLOWED', field: 'state' }, 'end with their cause alone'],
     ['a wrong code', ['disarm'], { code: 'BAD_CODE', field: 'code' }, 'siteward user list'],
     ['a lock', ['disarm'], { code: 'LOCKED', retry_after_s: 88 }, 'try again in 88 s, or use a keypad'],
+    ['a locked panel', ['disarm'], { code: 'LOCKED' }, 'the panel takes no codes now'],
     ['a panel that is away', ['arm'], { code: 'PANEL_OFFLINE' }, 'use its own keypad'],
     ['a role', ['bypass', '5'], { code: 'NOT_ALLOWED', field: 'code' }, 'docs/users.md what each may do'],
     ['a fire zone', ['bypass', '5'], { code: 'NOT_ALLOWED', field: 'zone', zones: ['5'] }, 'zone 5 always watches'],
@@ -160,6 +161,7 @@ describe('a refusal is told with what to do, and with exit code 65', () => {
       { code: 'NOT_ALLOWED', field: 'profile' },
       `disarm: refused: the profile of its panel has no command for this ("siteward panel list" shows which each has; sia-dc09 has none); disarm at the panel's own keypad (NOT_ALLOWED)`,
     ],
+    ['a panel armed in another mode', ['arm'], { code: 'NOT_ALLOWED', field: 'mode' }, 'takes no other mode while'],
     ['a panel that did not take it', ['arm', 'p2'], { code: 'NOT_ALLOWED', field: 'panel' }, 'Use its own keypad'],
     [
       'a fire zone in a walk test',

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { type Rig, replyTo } from '../../system-input/rig.ts';
 import {
+  arm,
   armings,
   code,
   detail,
@@ -161,6 +162,25 @@ panels: [ { id: vista, profile: vista-quick, partitions: { p1: "1" }, zones: { "
     expect((await rig.events()).filter(({ event }) => event.class !== 'system' && event.zone === '12')).toEqual([]);
     await play(rig, 47);
     await rig.lan.shows('zone/12/state', 'ON');
+  });
+
+  it(`${nameOf(49)}; what siteward judges itself stays triggered and watched`, async () => {
+    rig = await siteWith(broker);
+    await rig.lan.publish('zigbee2mqtt/front_door', '{"contact":false}');
+    await rig.lan.shows('zone/12/state', 'ON');
+    await arm(rig, { bypass: ['12'] });
+    await rig.lan.publish('zigbee2mqtt/hall', '{"contact":false}');
+    await rig.lan.shows('partition/p1/state', 'triggered');
+    expect(await rig.lan.command('silence', { partition: 'p1', code })).toMatchObject({ outcome: 'done' });
+    await rig.lan.publish('zigbee2mqtt/hall', '{"contact":true}');
+    await rig.lan.publish('zigbee2mqtt/front_door', '{"contact":true}');
+    await rig.lan.publish('zigbee2mqtt/front_door', '{"contact":false}');
+    await rig.lan.publish('zigbee2mqtt/hall', '{"contact":false}');
+    const alarms = async () =>
+      (await rig.events()).filter(({ event }) => event.class === 'alarm' && event.status === 'active');
+    await eventually('the next alarm', async () => ((await alarms()).length >= 2 ? true : undefined));
+    expect((await alarms()).map(({ event }) => event.zone)).toEqual(['7', '7']);
+    expect(detail(rig)).toMatchObject({ state: 'triggered', mode: 'away', bypassed: ['12'] });
   });
 
   it(nameOf(49), async () => {
