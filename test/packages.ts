@@ -9,6 +9,8 @@ const programs: Readonly<Record<string, string>> = {
   ffmpeg: 'ffmpeg',
   ffprobe: 'ffmpeg',
   chromium: 'chromium',
+  'espeak-ng': 'espeak-ng',
+  sox: 'sox',
   faketime: 'faketime',
   strace: 'strace',
   socat: 'socat',

@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
+import { sha256 } from '#lib/digest.ts';
 import { readWav } from '../wav.ts';
 import { storedRate } from './limits.ts';
-import { sha256 } from './measure.ts';
 import { type StoredMessage, storedMessage } from './message.ts';
 import { makeTones } from './tones.ts';
 

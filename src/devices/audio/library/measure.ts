@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '#lib/digest.ts';
 import { decibels, peakOf, rmsOf } from '../gain.ts';
 import { writeWav } from '../wav.ts';
 import { storedRate } from './limits.ts';
@@ -18,7 +18,5 @@ export function measured(samples: Int16Array): {
   };
   return { wav, facts };
 }
-
-export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
 
 const tenth = (db: number): number => Math.round(db * 10) / 10;
