@@ -113,6 +113,7 @@ export function createController(options: {
     show: ({ view, changes }) => ports.publish.state(view, changes),
     write: () => add({ rows: [], arming: [] }, () => undefined).durable,
     isFailing: () => queue().failing,
+    clock,
   });
 
   const countInput = inputMetrics(options.metrics);
@@ -287,7 +288,7 @@ export function createController(options: {
     async stop() {
       timers.stop();
       abort.abort(new SitewardError('stopped', 'the controller is stopping'));
-      if (!history.isEmpty && commits !== undefined && !commits.failing)
+      if (!(history.isEmpty && quiet.isEmpty) && commits !== undefined && !commits.failing)
         await add({ rows: [], arming: [] }, () => undefined).durable.catch(() => undefined);
       await commits?.stop();
     },

@@ -1,3 +1,4 @@
+import type { Clock } from '#lib/clock.ts';
 import type { Changes, SiteView } from './model/index.ts';
 
 /** A change of state that no event carries. */
@@ -16,7 +17,14 @@ export interface QuietBatch {
   follow(published: Promise<void>): void;
 }
 
-/** Changes without an event: they wait for the write under way and then share one. */
+/**
+ * Each write takes the whole state to the disk, so changes that follow each other closely share one: it begins so long after the last
+ * write began, or as soon as so many wait. Fewer than mosquitto leaves unacknowledged (20), or that would be the pace of a panel.
+ */
+const apartMs = 20;
+const together = 16;
+
+/** Changes without an event: they wait for the write under way, and for each other for a moment, and then share one. */
 export interface QuietWrites {
   /**
    * Resolves when it is on disk and shown. While nothing can be written it resolves at once, is shown as soon as all
@@ -25,6 +33,8 @@ export interface QuietWrites {
   add(change: QuietChange): Promise<void>;
   /** To be called for every commit: each holds the newest state, and with it all that waits here. */
   take(): QuietBatch;
+  /** Nothing waits to be written. */
+  readonly isEmpty: boolean;
 }
 
 export function quietWrites(options: {
@@ -32,11 +42,16 @@ export function quietWrites(options: {
   /** Adds a commit of the state alone, which takes what waits; resolves when it is on disk. */
   write: () => Promise<void>;
   isFailing: () => boolean;
+  clock: Pick<Clock, 'monotonic'>;
 }): QuietWrites {
+  const { clock } = options;
   /** Not shown, and in no commit. */
   let waiting: QuietChange[] = [];
   let done = Promise.withResolvers<void>();
   let isWriting = false;
+  /** When the last commit took the state. */
+  let takenMono = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
   /** Something was shown that no commit holds. */
   let isOwed = false;
   /** Commits that are not shown yet. */
@@ -44,6 +59,14 @@ export function quietWrites(options: {
 
   function write(): void {
     if (isWriting || (waiting.length === 0 && !isOwed)) return;
+    const waitMs = takenMono + apartMs - clock.monotonic();
+    if (waitMs > 0 && waiting.length < together) {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        write();
+      }, waitMs);
+      return;
+    }
     isWriting = true;
     void options
       .write()
@@ -90,6 +113,9 @@ export function quietWrites(options: {
       const wasOwed = isOwed;
       isOwed = false;
       commitsAhead += 1;
+      takenMono = clock.monotonic();
+      clearTimeout(timer);
+      timer = undefined;
       return {
         isEmpty: isEmpty && !wasOwed,
         show,
@@ -100,6 +126,9 @@ export function quietWrites(options: {
           });
         },
       };
+    },
+    get isEmpty() {
+      return waiting.length === 0 && !isOwed;
     },
   };
 }

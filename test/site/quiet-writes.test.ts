@@ -55,6 +55,7 @@ function start() {
     },
     write: () => commit([], () => {}).durable,
     isFailing: () => line.failing,
+    clock: { monotonic: () => performance.now() },
   });
   return {
     disk,
@@ -165,4 +166,34 @@ it('resolves on a disk that works when the change is written and shown', async (
   await Promise.all([change(), change(), change()]);
   expect(disk.state).toBe(3);
   expect(shown).toEqual([1, 2, 3]);
+});
+
+it('writes the first change at once, and those that follow it closely together', async () => {
+  vi.useFakeTimers();
+  const { disk, shown, change } = start();
+  for (let n = 1; n <= 6; n += 1) {
+    void change();
+    await vi.advanceTimersByTimeAsync(2);
+  }
+  expect({ ...disk, shown }).toEqual({ works: true, state: 1, writes: 1, shown: [1] });
+  await vi.advanceTimersByTimeAsync(50);
+  expect({ ...disk, shown }).toEqual({ works: true, state: 6, writes: 2, shown: [1, 2, 3, 4, 5, 6] });
+});
+
+it('does not wait for more changes when an event takes them with it', async () => {
+  vi.useFakeTimers();
+  const { disk, shown, change, event } = start();
+  await change();
+  const second = change();
+  await event();
+  await second;
+  expect({ ...disk, shown }).toEqual({ works: true, state: 3, writes: 2, shown: [1, 2, 3] });
+});
+
+it('writes at once when so many wait that a panel would have to', async () => {
+  vi.useFakeTimers();
+  const { disk, change } = start();
+  await change();
+  await Promise.all(Array.from({ length: 16 }, () => change()));
+  expect(disk).toEqual({ works: true, state: 17, writes: 2 });
 });
