@@ -9,7 +9,7 @@ import type { ClockQuality, TrustedMoment } from '#site/model/index.ts';
 const writtenAt = Date.UTC(2026, 10, 1);
 /**
  * systemd-timesyncd makes this file when the kernel's clock is synchronised. /run is memory on every system with
- * systemd, so that looking for it waits for no disk and may be done at each input.
+ * systemd, so that looking for it waits for no disk.
  */
 const timesyncMark = '/run/systemd/timesync/synchronized';
 const stepMs = 2000;
@@ -25,6 +25,8 @@ const slowMs = 2_000;
 /** A `Date` header counts whole seconds: on average the server is so much further. */
 const dateMs = 500;
 const lookEveryMs = 1_000;
+/** The time service is not asked at each input: in a flood of them that alone would take a noticeable part of the machine. */
+const askEveryMs = 1_000;
 
 /**
  * How far the wall clock can be trusted. `synced`: the time service says so, or the cloud's `Date` agreed within the
@@ -57,7 +59,8 @@ export interface ClockWatchOptions {
  */
 export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
   const { clock, log, onTrusted } = options;
-  const isSynchronised = options.isSynchronised ?? (() => existsSync(timesyncMark));
+  const ask = options.isSynchronised ?? (() => existsSync(timesyncMark));
+  let asked: { readonly mono: number; readonly is: boolean } | undefined;
   let base = clock.wall() - clock.monotonic();
   let earliest = 0;
   let stepped = false;
@@ -71,6 +74,7 @@ export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
     stepped = true;
     // What the cloud said belongs to the clock before the step.
     comparison = undefined;
+    asked = undefined;
     log.warn({ stepMs: Math.round(step) }, 'the wall clock was set while siteward ran; intervals are not affected');
     options.onStep?.();
   }
@@ -79,6 +83,12 @@ export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
   function recentOffsetMs(): number | undefined {
     if (comparison === undefined || clock.monotonic() - comparison.mono >= confirmedForMs) return undefined;
     return comparison.offsetMs;
+  }
+
+  function isSynchronised(): boolean {
+    const mono = clock.monotonic();
+    if (asked === undefined || mono - asked.mono >= askEveryMs) asked = { mono, is: ask() };
+    return asked.is;
   }
 
   return {

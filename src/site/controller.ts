@@ -20,6 +20,7 @@ import {
   type Input,
   initialState,
   nextRuns,
+  Picture,
   type SiteState,
   siteView,
   type UpcomingRun,
@@ -44,7 +45,7 @@ import type {
 } from './model/index.ts';
 import type { Ports } from './ports.ts';
 import { quietWrites } from './quiet-writes.ts';
-import { sealState, unsealState } from './sealed-state.ts';
+import { stateSealer, unsealState } from './sealed-state.ts';
 import type { Commit, GapMark, Store } from './store/index.ts';
 import { timerWheel } from './timers.ts';
 
@@ -101,6 +102,7 @@ export function createController(options: {
   const abort = new AbortController();
   const timers = timerWheel({ clock, fire: (timer) => void apply({ kind: 'timer.fired', timer, at: stamp() }) });
   const answers = createAnswers();
+  const seal = stateSealer();
   let plan = options.plan;
   let state: SiteState | undefined;
   let epoch = 0;
@@ -162,7 +164,7 @@ export function createController(options: {
     const silent = seen === undefined || changesNothing(seen);
     if (isRecord(decision.effects)) return commit(decision, { at: input.at, numbered, changes, reported, silent });
     if (decision.state === before) return Promise.resolve();
-    return quiet.add({ view: snapshotView(), changes });
+    return quiet.add({ view: picture(), changes });
   }
 
   /** A decision with something to record: one transaction of its own. */
@@ -173,7 +175,7 @@ export function createController(options: {
     const audit = decision.effects.flatMap((effect) =>
       effect.kind === 'audit' ? [auditRecord(effect.entry, at, epoch)] : [],
     );
-    const view = snapshotView();
+    const view = picture();
     const rows = numbered.map((entry) => entry.row);
     const records = { rows, arming, audit, reported, ...(silent && { silent }) };
     const { durable, durableIn, published } = add(records, (isDurable) => {
@@ -213,7 +215,7 @@ export function createController(options: {
       commit: {
         ...records,
         // What fails to be written must come again after a crash, not be taken for known.
-        state: sealState(queue().failing ? withoutCalls(current(), answers.unsaved) : current(), epoch),
+        state: seal(queue().failing ? withoutCalls(current(), answers.unsaved) : current(), epoch),
         inputs: unseen ? [] : history.take(),
         ...(unseen && { silent: true }),
       },
@@ -261,9 +263,10 @@ export function createController(options: {
     return commits;
   }
 
-  function snapshotView(): SiteView {
-    return siteView(plan, current(), stamp(), { epoch, seq: nextSeq - 1 - hidden });
-  }
+  const numbers = () => ({ epoch, seq: nextSeq - 1 - hidden });
+
+  /** For those to whom a change is shown; most of them look at one member of it. */
+  const picture = (): SiteView => new Picture(plan, current(), stamp(), numbers());
 
   return {
     name: 'controller',
@@ -309,7 +312,7 @@ export function createController(options: {
       void apply({ kind: 'panic', call, at: stamp() });
     },
 
-    view: snapshotView,
+    view: () => siteView(plan, current(), stamp(), numbers()),
 
     tick: () => apply({ kind: 'tick', at: stamp() }),
 
@@ -333,7 +336,7 @@ export function createController(options: {
       plan = next;
       state = after;
       history.begin('plan', plan, after, at);
-      const [view, changes] = [snapshotView(), changesBetween(before, after)];
+      const [view, changes] = [picture(), changesBetween(before, after)];
       const audit =
         told.before === told.after
           ? []
@@ -374,9 +377,7 @@ const auditRecord = (entry: AuditDraft, at: Stamp, epoch: number): AuditRecord =
 const planDigest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
 /** Whether the decision must be on disk by itself: it made an event, a transition, a timer or an answer. */
-function isRecord(effects: readonly Effect[]): boolean {
-  return effects.length > 0;
-}
+const isRecord = (effects: readonly Effect[]): boolean => effects.length > 0;
 
 /** What of a decision may be seen is neither recorded nor a change of state: without what may not, there were no commit. */
 function changesNothing({ before, decision }: { readonly before: SiteState; readonly decision: Decision }): boolean {

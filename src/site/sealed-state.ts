@@ -1,10 +1,13 @@
-import { readState, type SiteState, writeState } from './core/index.ts';
+import { readState, type SiteState, stateWriter } from './core/index.ts';
 
 /**
  * The stored state carries the epoch it was written in. An older copy of the database that was put back has a new
  * epoch: what it says of the arming is history, and history never disarms a site (I3).
  */
-export const sealState = (state: SiteState, epoch: number): string => `${epoch}\n${writeState(state)}`;
+export function stateSealer(): (state: SiteState, epoch: number) => string {
+  const write = stateWriter();
+  return (state, epoch) => `${epoch}\n${write(state)}`;
+}
 
 export function unsealState(text: string, epoch: number): SiteState | undefined {
   const end = text.indexOf('\n');

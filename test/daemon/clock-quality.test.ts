@@ -13,10 +13,30 @@ describe('clock quality', () => {
 
   it('is synced while the time service says so, holdover otherwise', () => {
     let synchronised = true;
-    const watch = watchClock({ clock: manualClock(), log: quiet, isSynchronised: () => synchronised });
+    const clock = manualClock();
+    const watch = watchClock({ clock, log: quiet, isSynchronised: () => synchronised });
     expect(watch.current()).toBe('synced');
     synchronised = false;
+    clock.advance(1000);
     expect(watch.current()).toBe('holdover');
+  });
+
+  it('asks the time service once a second at most, and after a step', () => {
+    const clock = manualClock();
+    let asked = 0;
+    const isSynchronised = () => {
+      asked += 1;
+      return true;
+    };
+    const watch = watchClock({ clock, log: quiet, isSynchronised });
+    for (let n = 0; n < 100; n += 1) expect(watch.current()).toBe('synced');
+    expect(asked).toBe(1);
+    clock.step(60_000);
+    watch.current();
+    expect(asked).toBe(2);
+    clock.advance(1000);
+    watch.current();
+    expect(asked).toBe(3);
   });
 
   it('believes the cloud for a day: synced when it agrees, doubtful when it does not', () => {
@@ -80,6 +100,7 @@ describe('clock quality', () => {
     clock.advance(600_000);
     expect(watch.current()).toBe('doubtful');
     synchronised = true;
+    clock.advance(1000);
     expect(watch.current()).toBe('synced');
   });
 

@@ -146,7 +146,8 @@ export function createRings(options: RingsOptions): Rings {
   }
 
   function review(): void {
-    keeping = new Set(isStopped ? [] : mayKeep().filter((id) => preRollMs.has(id)));
+    // Called with each change of the site; most sites have no camera with a pre-roll.
+    keeping = new Set(isStopped || preRollMs.size === 0 ? [] : mayKeep().filter((id) => preRollMs.has(id)));
     for (const camera of new Set([...preRollMs.keys(), ...recorders.keys()])) settle(camera);
   }
 

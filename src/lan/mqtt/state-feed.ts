@@ -136,7 +136,7 @@ export function createStateFeed({ root, publisher, facts, clock, copies, ...init
       set(wanted);
     },
     cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts())]),
-    info: () => set([infoTopic({ ...view, at: clock.wall() }, facts())]),
+    info: () => set([infoTopic(view, facts(), clock.wall())]),
     stop() {
       clearTimeout(gateTimer);
       clearTimeout(lagTimer);

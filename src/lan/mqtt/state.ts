@@ -189,9 +189,14 @@ export function troubleItems(view: SiteView): TroubleItem[] {
   }));
 }
 
-export function infoTopic(view: SiteView, facts: Facts): TopicState {
-  return ['info', JSON.stringify(infoOf(view, facts))];
+export function infoTopic(view: SiteView, facts: Facts, at = view.at): TopicState {
+  return ['info', JSON.stringify({ ...infoOf(view, facts), links: linksOf(at, facts) })];
 }
+
+const linksOf = (at: number, { cloudUp }: Facts): NonNullable<Info['links']> => ({
+  at: isoTime(at),
+  cloud: word(cloudUp),
+});
 
 /** `links.at` is the heartbeat: consumers treat an info older than 15 minutes as stale. */
 export function infoOf(view: SiteView, facts: Facts): Info {
@@ -206,6 +211,6 @@ export function infoOf(view: SiteView, facts: Facts): Info {
     security_type: view.plan.securityType,
     caps: view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs],
     limits: { ...limits },
-    links: { at: isoTime(view.at), cloud: word(facts.cloudUp) },
+    links: linksOf(view.at, facts),
   };
 }

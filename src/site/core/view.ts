@@ -3,6 +3,7 @@ import {
   type Changes,
   type DelaysLeft,
   type LinkView,
+  type PartitionPlan,
   type PartitionState,
   type SitePlan,
   type SiteView,
@@ -24,41 +25,127 @@ import { begin, own, periodOf, type Work } from './work.ts';
 import { isDoubted } from './zone-doubt.ts';
 
 /** What the LAN may see, in the order of the plan. Nothing silent is in it (safety 4). */
-export function siteView(
-  configured: SitePlan,
-  state: SiteState,
-  at: Stamp,
-  meta: { readonly epoch: number; readonly seq: number },
-): SiteView {
-  const plan = planInForce(configured, state);
-  const work = begin(plan, state, at);
-  const engine = plan.partitions.filter(({ authority }) => authority === 'engine');
-  const partitions = plan.partitions.flatMap(({ id }) => own(state.partitions, id) ?? []);
+export function siteView(configured: SitePlan, state: SiteState, at: Stamp, meta: ViewNumbers): SiteView {
+  const picture = new Picture(configured, state, at, meta);
+  const { plan, partitions, zones, troubles, links, epoch, seq, clock, at: wall, ready, delays } = picture;
+  const { leftOut, shut, tests, unarmed, armWaits: waits, alarms, doubted, authority } = picture;
   return {
-    plan,
-    partitions: partitions.map(shown),
-    zones: plan.zones.flatMap(({ number }) => own(state.zones, number) ?? []),
-    troubles: [
-      ...Object.entries(state.troubles).map(([key, trouble]) => troubleView(trouble, own(state.watches ?? {}, key))),
-      ...unarmedTroubles(state),
-    ],
-    links: linksOf(plan, state),
-    epoch: meta.epoch,
-    seq: meta.seq,
-    clock: at.clock,
-    at: at.wall,
-    ready: Object.fromEntries(engine.map(({ id }) => [id, isReady(work, id, 'away')])),
-    delays: delaysOf(partitions, state.timers, at),
-    leftOut: Object.fromEntries(engine.map(({ id }) => [id, periodOf(state, id).bypassed])),
-    shut: shutOf(state),
-    tests: testsOf(work),
-    unarmed: unarmedOf(state),
-    armWaits: armWaits(work),
-    alarms: runningAlarms(work),
-    doubted: plan.zones.filter((zone) => isDoubted(state, zone)).map(({ number }) => number),
-    ...(state.authority !== undefined && { authority: state.authority }),
+    ...{ plan, partitions, zones, troubles, links, epoch, seq, clock, at: wall, ready, delays },
+    ...{ leftOut, shut, tests, unarmed, armWaits: waits, alarms, doubted },
+    ...(authority !== undefined && { authority }),
   };
 }
+
+export interface ViewNumbers {
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+/**
+ * As `siteView`, but each member is drawn when somebody first looks at it: to draw all of them takes ten times as long as a decision. Its
+ * members are not its own, so `{ ...picture }` has few of them.
+ */
+export class Picture implements SiteView {
+  readonly plan: SitePlan;
+  readonly epoch: number;
+  readonly seq: number;
+  readonly clock: SiteView['clock'];
+  readonly at: number;
+  readonly authority?: NonNullable<SiteView['authority']>;
+  readonly #work: Work;
+  readonly #drawn: { -readonly [K in keyof SiteView]?: SiteView[K] } = {};
+
+  constructor(configured: SitePlan, state: SiteState, at: Stamp, { epoch, seq }: ViewNumbers) {
+    this.plan = planInForce(configured, state);
+    this.epoch = epoch;
+    this.seq = seq;
+    this.clock = at.clock;
+    this.at = at.wall;
+    if (state.authority !== undefined) this.authority = state.authority;
+    this.#work = begin(this.plan, state, at);
+  }
+
+  get partitions(): SiteView['partitions'] {
+    this.#drawn.partitions ??= this.#partitions().map(shown);
+    return this.#drawn.partitions;
+  }
+
+  get zones(): SiteView['zones'] {
+    const { zones } = this.#work.state;
+    this.#drawn.zones ??= this.plan.zones.flatMap(({ number }) => own(zones, number) ?? []);
+    return this.#drawn.zones;
+  }
+
+  get troubles(): SiteView['troubles'] {
+    this.#drawn.troubles ??= troublesOf(this.#work.state);
+    return this.#drawn.troubles;
+  }
+
+  get links(): SiteView['links'] {
+    this.#drawn.links ??= linksOf(this.plan, this.#work.state);
+    return this.#drawn.links;
+  }
+
+  get ready(): SiteView['ready'] {
+    this.#drawn.ready ??= Object.fromEntries(this.#engine().map(({ id }) => [id, isReady(this.#work, id, 'away')]));
+    return this.#drawn.ready;
+  }
+
+  get delays(): SiteView['delays'] {
+    this.#drawn.delays ??= delaysOf(this.#partitions(), this.#work.state.timers, this.#work.at);
+    return this.#drawn.delays;
+  }
+
+  get leftOut(): NonNullable<SiteView['leftOut']> {
+    const { state } = this.#work;
+    this.#drawn.leftOut ??= Object.fromEntries(this.#engine().map(({ id }) => [id, periodOf(state, id).bypassed]));
+    return this.#drawn.leftOut;
+  }
+
+  get shut(): NonNullable<SiteView['shut']> {
+    this.#drawn.shut ??= shutOf(this.#work.state);
+    return this.#drawn.shut;
+  }
+
+  get tests(): NonNullable<SiteView['tests']> {
+    this.#drawn.tests ??= testsOf(this.#work);
+    return this.#drawn.tests;
+  }
+
+  get unarmed(): NonNullable<SiteView['unarmed']> {
+    return unarmedOf(this.#work.state);
+  }
+
+  get armWaits(): NonNullable<SiteView['armWaits']> {
+    this.#drawn.armWaits ??= armWaits(this.#work);
+    return this.#drawn.armWaits;
+  }
+
+  get alarms(): NonNullable<SiteView['alarms']> {
+    this.#drawn.alarms ??= runningAlarms(this.#work);
+    return this.#drawn.alarms;
+  }
+
+  get doubted(): NonNullable<SiteView['doubted']> {
+    const { state } = this.#work;
+    this.#drawn.doubted ??= this.plan.zones.filter((zone) => isDoubted(state, zone)).map(({ number }) => number);
+    return this.#drawn.doubted;
+  }
+
+  /** As the core has them. */
+  #partitions(): readonly PartitionState[] {
+    return this.plan.partitions.flatMap(({ id }) => own(this.#work.state.partitions, id) ?? []);
+  }
+
+  #engine(): readonly PartitionPlan[] {
+    return this.plan.partitions.filter(({ authority }) => authority === 'engine');
+  }
+}
+
+const troublesOf = (state: SiteState): readonly TroubleView[] => [
+  ...Object.entries(state.troubles).map(([key, trouble]) => troubleView(trouble, own(state.watches ?? {}, key))),
+  ...unarmedTroubles(state),
+];
 
 /** One that should be armed and is not is a trouble of the site like any other. */
 const unarmedTroubles = (state: SiteState): readonly TroubleView[] =>

@@ -23,8 +23,9 @@ interface House {
   readonly rings: Rings;
   readonly metrics: Registry;
   camera: RtspServer;
-  /** Whether a picture could go out. */
+  /** Whether a picture could go out, and how often that was asked. */
   mayKeep: boolean;
+  looks: number;
   /** What stands in place of the camera's answer. */
   refusal: SitewardError | undefined;
   /** How often the camera was asked for its stream. */
@@ -62,7 +63,10 @@ async function start(
   const rings = createRings({
     preRollMs: new Map(preRollMs === undefined ? [] : [['yard', preRollMs]]),
     budgetBytes,
-    mayKeep: () => (house.mayKeep ? ['yard'] : []),
+    mayKeep() {
+      house.looks += 1;
+      return house.mayKeep ? ['yard'] : [];
+    },
     streams: {
       async read(_, _signal, work, ask) {
         house.asked += 1;
@@ -78,7 +82,7 @@ async function start(
   });
   const house: House = {
     ...{ clips: createClips({ rings, ffmpeg, clock }), rings, metrics, camera, dir, file },
-    ...{ mayKeep, refusal: undefined, asked: 0, silent: [] },
+    ...{ mayKeep, looks: 0, refusal: undefined, asked: 0, silent: [] },
     order: (startMono, endMono) => ({ camera: 'yard', startMono, endMono, to: file, maxBytes: 10_000_000 }),
     reach() {
       const now = clock.monotonic();
@@ -253,6 +257,13 @@ describe.concurrent('a clip', () => {
 });
 
 describe.concurrent('a ring', () => {
+  it('is looked for where a camera has a pre-roll, and nowhere else: that is done at each change of the site', async (test) => {
+    const [without, withRing] = [await start(test), await start(test, { preRollMs: 1000, mayKeep: false })];
+    const before = withRing.looks;
+    for (const { rings } of [without, withRing]) rings.review();
+    expect([without.looks, withRing.looks]).toEqual([0, before + 1]);
+  });
+
   it('is kept only while a picture could go out, and longer for a clip alone', async (test) => {
     const house = await start(test, { preRollMs: 1000, mayKeep: false });
     expect(house.readers()).toEqual([]);

@@ -5,6 +5,7 @@ import {
   changesBetween,
   decide,
   initialState,
+  Picture,
   readState,
   type SiteState,
   signalToStation,
@@ -13,7 +14,7 @@ import {
   writeState,
   zoneTable,
 } from '#site/core/index.ts';
-import { type ArmingWord, type PartitionState, type SitePlan, zoneTypes } from '#site/model/index.ts';
+import { type ArmingWord, type PartitionState, type SitePlan, type SiteView, zoneTypes } from '#site/model/index.ts';
 import { armed, house, panelHouse, partition, stamp, world, zone } from './world.ts';
 
 describe('the stored state', () => {
@@ -231,5 +232,27 @@ describe('a large site', () => {
     expect(state.zones['499']).toBe(before.zones['499']);
     expect(state.partitions).toBe(before.partitions);
     expect(state.commands).toBe(before.commands);
+  });
+});
+
+describe('a picture of the site', () => {
+  it('has what the view has, and draws of it what somebody looks at', () => {
+    const { plan, state } = armed();
+    const numbers = { epoch: 1, seq: 7 };
+    const { timers, ...rest } = state;
+    let looks = 0;
+    const watched: SiteState = {
+      ...rest,
+      get timers() {
+        looks += 1;
+        return timers;
+      },
+    };
+    const picture = new Picture(plan, watched, stamp(0), numbers);
+    const view = siteView(plan, state, stamp(0), numbers);
+    expect(picture.zones).toEqual(view.zones);
+    expect(looks).toBe(0);
+    expect(Object.fromEntries(Object.keys(view).map((name) => [name, picture[name as keyof SiteView]]))).toEqual(view);
+    expect(looks).toBeGreaterThan(0);
   });
 });
