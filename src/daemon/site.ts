@@ -243,7 +243,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             knowsTime,
           ),
           bootId: clock.bootId,
-          senderOf: (topic, payload) => house.broker?.senderOf(topic, payload),
+          ...(next.mqtt.broker === 'embedded' && {
+            senderOf: (topic: string, payload: Uint8Array) => house.broker?.senderOf(topic, payload),
+          }),
           homeAssistant: homeAssistantOf(next),
           memory: running(house, 'store').memory('mqtt'),
           clock,

@@ -1,3 +1,4 @@
+import { scryptSync } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ErrorWithSubackPacket, type IClientOptions, MqttClient, connect as mqttConnect } from 'mqtt';
@@ -19,6 +20,16 @@ export interface Connect {
    * rejects while the broker is not there.
    */
   readonly dial?: () => Promise<Duplex>;
+}
+
+/**
+ * An id of siteward's own that only who has its password can name: a broker lets others, some brokers even strangers without a
+ * name, take the place or the session of a client whose id they know. It is the same as long as the password is, so that two that
+ * run as one site still find out. Without a password it is `name`.
+ */
+export function ownClientId({ password }: Connect, name: string): string {
+  if (password === undefined) return name;
+  return `${name}-${scryptSync(password.reveal(), name, 4, { N: 4096 }).toString('hex')}`;
 }
 
 /** A new client. Handlers set right behind the await miss nothing. Rejects where the address or `dial` allows no try. */

@@ -121,7 +121,7 @@ function limitsList(): string {
     `- A client may send ${limits.commands_per_s} commands a second, all clients together 100.`,
     '- More than five commands without a good code from one client to one partition within a minute lock that client for 90 s (`RATE_LIMITED`, rule C8). Everything that reaches the site counts, whatever came of it: `done`, `already`, refused as `NOT_READY` or `CODE_REQUIRED`, a partition that does not exist. `all` counts for each partition, a command about a zone for the first partition of the zone. Not counted are: a good code, which this lock never refuses; a wrong one, which has a lock of its own (`BAD_CODE`); a repeat under the same `id`; what is too old or refused at the door; queries; and what comes during the lock, which does not last longer for it.',
     `- A reply is at most ${kib(limits.reply_bytes)}. A query that has more says \`"truncated": true\` and \`total\`.`,
-    '- The embedded broker takes 128 clients and packets of 256 KiB.',
+    '- The embedded broker takes 128 clients, 16 of one account, and packets of 256 KiB. Of connections that do not say who they are it keeps 64, 16 of one address, for 10 s; the one that has waited longest is cut. A client has at most 256 subscriptions, and is cut when 1 MiB waits for it unread. `siteward_mqtt_broker_refused_total` and `siteward_mqtt_broker_dropped_total` count each by its reason.',
     '- A zone publishes at most five times a second. A short opening in between is still shown as `ON`, `OFF`.',
   ].join('\n');
 }

@@ -4,7 +4,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
-import { type Connect, subscribe } from '#lib/mqtt.ts';
+import { type Connect, ownClientId, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
 import { answers } from './answers.ts';
@@ -132,7 +132,7 @@ class PanelPart implements Panels {
         {
           connect,
           clock,
-          clientId: `siteward-${siteSlug}-panels`,
+          clientId: ownClientId(connect, `siteward-${siteSlug}-panels`),
           clean: false,
           up: (client) => this.#listen(client),
           down: (reason) => this.#lost(reason),
@@ -144,7 +144,7 @@ class PanelPart implements Panels {
         {
           connect,
           clock,
-          clientId: `siteward-${siteSlug}-cmd`,
+          clientId: ownClientId(connect, `siteward-${siteSlug}-cmd`),
           clean: true,
           up: async (client) => {
             this.#commands = client;

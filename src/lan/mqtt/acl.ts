@@ -12,17 +12,33 @@ export interface Access {
 /** Topics that are not siteward's: where panel bridges speak. */
 const outside: readonly Role[] = ['siteward', 'bridge', 'local'];
 
-/** `discovery` is the prefix of Home Assistant's topics, where it is configured. */
-export function accessOf(root: string, role: Role, self: string, discovery?: string): Access {
-  const readable = [...filtersOf(root, role, self, 'read'), ...discoveryFilters(discovery, role, 'read')];
-  const writable = [...filtersOf(root, role, self, 'write'), ...discoveryFilters(discovery, role, 'write')];
-  const outsideToo = outside.includes(role);
+/**
+ * `discovery` is the prefix of Home Assistant's topics, where it is configured; `panels` are those of a bridge, where they are
+ * named.
+ */
+export function accessOf(
+  root: string,
+  role: Role,
+  self: string,
+  discovery?: string,
+  panels: PanelFilters | undefined = undefined,
+): Access {
+  const own = role === 'bridge' ? panels : undefined;
+  const rights = (access: 'read' | 'write') => [
+    ...filtersOf(root, role, self, access),
+    ...discoveryFilters(discovery, role, access),
+  ];
+  const readable = [...rights('read'), ...foreign(own?.takes)];
+  const writable = [...rights('write'), ...foreign(own?.tells)];
+  const denied = role === 'bridge' ? announcements(discovery) : [];
+  const isOutside = (topic: string) => !isOurs(topic) && !denied.some((filter) => matches(filter, topic));
+  const outsideToo = outside.includes(role) && own === undefined;
   if (role === 'siteward') return { mayPublish: isNotBrokers, maySubscribe: isNotBrokers, mayReceive: isNotBrokers };
   const commands = writable.some((filter) => filter.startsWith(`${root}/cmd/`));
   return {
     mayPublish(topic) {
       if (!isNotBrokers(topic)) return false;
-      if (!isOurs(topic) && outsideToo) return true;
+      if (isOutside(topic) && outsideToo) return true;
       return writable.some((filter) => matches(filter, topic)) || (commands && isUnknownVerb(root, topic));
     },
     maySubscribe(filter) {
@@ -31,9 +47,13 @@ export function accessOf(root: string, role: Role, self: string, discovery?: str
       return (outsideToo && !isOurs(filter)) || readable.some((own) => overlaps(own, filter));
     },
     mayReceive: (topic) =>
-      isNotBrokers(topic) && ((!isOurs(topic) && outsideToo) || readable.some((filter) => matches(filter, topic))),
+      isNotBrokers(topic) && ((isOutside(topic) && outsideToo) || readable.some((filter) => matches(filter, topic))),
   };
 }
+
+/** What siteward tells Home Assistant of itself: who writes there decides where a code that is typed goes. */
+const announcements = (discovery: string | undefined) =>
+  discovery === undefined ? [] : [`${discovery}/device/+/config`];
 
 const isNotBrokers = (topic: string) => !topic.startsWith('$');
 const isOurs = (topic: string) => topic === 'siteward' || topic.startsWith('siteward/');
@@ -98,7 +118,10 @@ function clientBlock(root: string, { id, role, panels }: AclClient, discovery: s
   }
   if (!roles.includes(role) || role === 'siteward') throw new TypeError('not the role of a client');
   // A denial comes before every right in mosquitto.
-  if (role === 'bridge' && panels === undefined) return `user ${id}\ntopic deny siteward/#\ntopic readwrite #`;
+  if (role === 'bridge' && panels === undefined) {
+    const denied = ['siteward/#', ...announcements(discovery)].map((filter) => `topic deny ${filter}`);
+    return [`user ${id}`, ...denied, 'topic readwrite #'].join('\n');
+  }
   return block(id, {
     read: [
       ...filtersOf(root, role, id, 'read'),

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import type { AedesPublishPacket, Subscription } from 'aedes';
+import { ownName } from './broker-auth.ts';
 import { matches } from './topics.ts';
 
 /**
@@ -7,21 +8,27 @@ import { matches } from './topics.ts';
  * republishes all its state when it connects, so nothing here must survive the process.
  */
 export interface MemoryCaps {
+  /** Of siteward; all others together have half of it, apart, so that none of them crowds out the state of the site. */
   readonly retained: number;
   readonly retainedBytes: number;
   /** Persistent sessions; at the cap the one that is away longest gives way. */
   readonly sessions: number;
+  /** Of one account. */
+  readonly sessionsOfAccount: number;
   readonly subscriptions: number;
   /** QoS 1 messages that wait for one client; at the cap the newest is dropped, as mosquitto does. */
   readonly queued: number;
+  readonly queuedBytes: number;
 }
 
 const memoryCaps: MemoryCaps = {
   retained: 20_000,
   retainedBytes: 16 * 1024 * 1024,
   sessions: 64,
+  sessionsOfAccount: 8,
   subscriptions: 256,
   queued: 1000,
+  queuedBytes: 4 * 1024 * 1024,
 };
 
 interface ClientRef {
@@ -30,24 +37,39 @@ interface ClientRef {
 type Packet = AedesPublishPacket;
 type Will = Packet & { clientId?: string };
 
+interface Held {
+  count: number;
+  bytes: number;
+}
+
 interface SessionMemory {
   readonly subscriptions: Map<string, Subscription>;
   readonly outgoing: Packet[];
+  bytes: number;
 }
 
 /** Implements what aedes 1.2 asks of a persistence. */
 export class BrokerMemory {
   readonly #caps: MemoryCaps;
+  readonly #isOurs: (topic: string) => boolean;
   readonly #dropped: (reason: 'retained_full' | 'queue_full' | 'session_evicted' | 'subscriptions_full') => void;
   readonly #retained = new Map<string, Packet>();
   readonly #sessions = new Map<string, SessionMemory>();
   readonly #incoming = new Map<string, Map<number, Packet>>();
   readonly #wills = new Map<string, Will>();
-  #retainedBytes = 0;
+  readonly #held: { readonly ours: Held; readonly others: Held } = {
+    ours: { count: 0, bytes: 0 },
+    others: { count: 0, bytes: 0 },
+  };
   #broker: { readonly id: string; readonly clients: Readonly<Record<string, unknown>> } = { id: '', clients: {} };
 
-  constructor(options: { caps?: MemoryCaps; dropped: (reason: string) => void }) {
+  constructor(options: {
+    caps?: MemoryCaps;
+    isOurs: (topic: string) => boolean;
+    dropped: (reason: string) => void;
+  }) {
     this.#caps = options.caps ?? memoryCaps;
+    this.#isOurs = options.isOurs;
     this.#dropped = options.dropped;
   }
 
@@ -56,16 +78,23 @@ export class BrokerMemory {
   }
 
   async storeRetained(packet: Packet): Promise<void> {
+    const isOurs = this.#isOurs(packet.topic);
+    const held = isOurs ? this.#held.ours : this.#held.others;
     const known = this.#retained.get(packet.topic);
-    if (known !== undefined) this.#retainedBytes -= sizeOf(known);
+    if (known !== undefined) {
+      held.count -= 1;
+      held.bytes -= sizeOf(known);
+    }
     this.#retained.delete(packet.topic);
     if (packet.payload.length === 0) return;
     const size = sizeOf(packet);
-    if (this.#retained.size >= this.#caps.retained || this.#retainedBytes + size > this.#caps.retainedBytes) {
+    const share = isOurs ? 1 : 0.5;
+    if (held.count >= this.#caps.retained * share || held.bytes + size > this.#caps.retainedBytes * share) {
       return this.#dropped('retained_full');
     }
-    this.#retainedBytes += size;
-    this.#retained.set(packet.topic, { ...packet });
+    held.count += 1;
+    held.bytes += size;
+    this.#retained.set(packet.topic, apart(packet));
   }
 
   /** Whether a retained packet on its way to a new subscriber is still what is retained. */
@@ -85,7 +114,8 @@ export class BrokerMemory {
   async addSubscriptions(client: ClientRef, subscriptions: readonly Subscription[]): Promise<void> {
     const session = this.#sessions.get(client.id) ?? this.#newSession(client.id);
     for (const subscription of subscriptions) {
-      if (session.subscriptions.size >= this.#caps.subscriptions && !session.subscriptions.has(subscription.topic)) {
+      const isFull = session.subscriptions.size >= this.#caps.subscriptions && accountOf(client.id) !== ownName;
+      if (isFull && !session.subscriptions.has(subscription.topic)) {
         this.#dropped('subscriptions_full');
         continue;
       }
@@ -94,14 +124,23 @@ export class BrokerMemory {
   }
 
   #newSession(id: string): SessionMemory {
-    if (this.#sessions.size >= this.#caps.sessions) {
-      const away = [...this.#sessions.keys()].find((other) => this.#broker.clients[other] === undefined);
-      if (away !== undefined) this.#sessions.delete(away);
-      this.#dropped('session_evicted');
-    }
-    const session: SessionMemory = { subscriptions: new Map(), outgoing: [] };
+    const account = accountOf(id);
+    const ids = [...this.#sessions.keys()];
+    const same = ids.filter((other) => accountOf(other) === account);
+    // Those of siteward are few, and clients without a name are many under one.
+    const isCapped = account !== ownName && account !== '';
+    if (isCapped && same.length >= this.#caps.sessionsOfAccount) this.#evict(same);
+    else if (ids.length >= this.#caps.sessions) this.#evict(ids.filter((other) => accountOf(other) !== ownName));
+    const session: SessionMemory = { subscriptions: new Map(), outgoing: [], bytes: 0 };
     this.#sessions.set(id, session);
     return session;
+  }
+
+  /** The one that is away longest. */
+  #evict(ids: readonly string[]): void {
+    const away = ids.find((id) => this.#broker.clients[id] === undefined);
+    if (away !== undefined) this.#sessions.delete(away);
+    this.#dropped('session_evicted');
   }
 
   async removeSubscriptions(client: ClientRef, topics: readonly string[]): Promise<void> {
@@ -140,11 +179,14 @@ export class BrokerMemory {
   }
 
   async outgoingEnqueue(subscription: { readonly clientId: string }, packet: Packet): Promise<void> {
-    const outgoing = this.#sessions.get(subscription.clientId)?.outgoing;
-    if (outgoing === undefined) return;
-    if (outgoing.length >= this.#caps.queued) return this.#dropped('queue_full');
+    const session = this.#sessions.get(subscription.clientId);
+    if (session === undefined) return;
     const { messageId: _, ...rest } = packet;
-    outgoing.push({ ...rest } as Packet);
+    const kept = apart(rest as Packet);
+    const isFull = session.outgoing.length >= this.#caps.queued;
+    if (isFull || session.bytes + sizeOf(kept) > this.#caps.queuedBytes) return this.#dropped('queue_full');
+    session.outgoing.push(kept);
+    session.bytes += sizeOf(kept);
   }
 
   async outgoingEnqueueCombi(subscriptions: readonly { readonly clientId: string }[], packet: Packet): Promise<void> {
@@ -153,7 +195,9 @@ export class BrokerMemory {
 
   /** A packet that was dropped at the cap is no error: it is still delivered to a client that is there. */
   async outgoingUpdate(client: ClientRef, packet: Packet): Promise<void> {
-    const outgoing = this.#sessions.get(client.id)?.outgoing ?? [];
+    const session = this.#sessions.get(client.id);
+    if (session === undefined) return;
+    const { outgoing } = session;
     const same = outgoing.findIndex((queued) => sameMessage(queued, packet));
     if (same >= 0) {
       const queued = outgoing[same];
@@ -162,15 +206,21 @@ export class BrokerMemory {
     }
     // PUBREL takes the place of the QoS 2 message it belongs to.
     const place = outgoing.findIndex((queued) => queued.messageId === packet.messageId);
-    if (place >= 0) outgoing[place] = packet;
+    const message = outgoing[place];
+    if (message === undefined) return;
+    outgoing[place] = packet;
+    session.bytes += sizeOf(packet) - sizeOf(message);
   }
 
   async outgoingClearMessageId(client: ClientRef, packet: Packet): Promise<Packet | undefined> {
-    const outgoing = this.#sessions.get(client.id)?.outgoing ?? [];
-    const place = outgoing.findIndex((queued) =>
+    const session = this.#sessions.get(client.id);
+    if (session === undefined) return undefined;
+    const place = session.outgoing.findIndex((queued) =>
       packet.messageId === undefined ? sameMessage(queued, packet) : queued.messageId === packet.messageId,
     );
-    return place < 0 ? undefined : outgoing.splice(place, 1)[0];
+    const [gone] = place < 0 ? [] : session.outgoing.splice(place, 1);
+    if (gone !== undefined) session.bytes -= sizeOf(gone);
+    return gone;
   }
 
   outgoingStream(client: ClientRef): Readable {
@@ -229,5 +279,12 @@ export class BrokerMemory {
   }
 }
 
-const sizeOf = (packet: Packet) => packet.topic.length + packet.payload.length;
+/** PUBREL has neither. */
+const sizeOf = ({ topic, payload }: Partial<Packet>) => (topic?.length ?? 0) + (payload?.length ?? 0);
+
+/** What is kept for long must not hold on to all that came in one piece with it. */
+const apart = (packet: Packet): Packet => ({ ...packet, payload: Buffer.from(packet.payload) });
+
+/** Client ids begin with the name of their account. */
+const accountOf = (id: string) => id.slice(0, id.indexOf('/'));
 const sameMessage = (a: Packet, b: Packet) => a.brokerId === b.brokerId && a.brokerCounter === b.brokerCounter;

@@ -2,17 +2,19 @@ import type { EventEmitter } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
 import { createServer as createTlsServer, Server as TlsServer } from 'node:tls';
-import { Aedes, type AedesOptions, type Client } from 'aedes';
+import { Aedes } from 'aedes';
 import type { Logger } from 'pino';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
-import { type BrokerAuth, type BrokerUser, brokerAuth, refusal } from './broker-auth.ts';
-import { BrokerMemory } from './broker-memory.ts';
+import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
+import { createDoor, guard, silentCap } from './broker-door.ts';
+import { inTurns, neverAtOnce } from './broker-pace.ts';
+import { aedesOptions, brokerCounters, bufferBytes } from './broker-rules.ts';
 import type { CommandSender } from './commands.ts';
-import { frameGuard } from './frame-guard.ts';
+import { isLoopback } from './loopback.ts';
 import { rootOf } from './table.ts';
 
 export interface BrokerOptions {
@@ -48,12 +50,8 @@ export interface Broker extends Part {
   senderOf(topic: string, payload: Uint8Array): CommandSender | undefined;
 }
 
-const maxClients = 128;
 const renewEveryMs = 12 * 3_600_000;
 const handshakeMs = 10_000;
-const packetBytes = 256 * 1024;
-/** A client that has so much unread is cut: what waits for it must not hold up the others. */
-const unreadBytes = 1024 * 1024;
 
 export function createBroker(options: BrokerOptions): Broker {
   const { log } = options;
@@ -68,8 +66,9 @@ export function createBroker(options: BrokerOptions): Broker {
     isOwn: ({ conn }) => own.has(conn),
   });
   const counters = brokerCounters(options.metrics, () => aedes?.connectedClients ?? 0);
+  const door = createDoor((reason) => counters.refused.inc({ reason }));
   let stopping = new AbortController();
-  /** Bounded by `maxClients` and the daemon's own parts; also those that have not said who they are. */
+  /** Bounded by the server's `maxConnections` and the daemon's own parts. */
   const sockets = new Set<Duplex>();
   let aedes: Aedes | undefined;
   let server: Server | undefined;
@@ -80,7 +79,11 @@ export function createBroker(options: BrokerOptions): Broker {
 
   /** Made once and kept over failed tries to listen. */
   async function createAedes(): Promise<Aedes> {
-    const broker = await Aedes.createBroker(aedesOptions(root, auth, counters));
+    const broker = await Aedes.createBroker(
+      aedesOptions({ root, auth, counters, onKnown: ({ conn }) => door.known(conn) }),
+    );
+    broker.on('unsubscribe', (filters, client) => auth.letGo(client, filters));
+    neverAtOnce(broker);
     broker.on('clientError', (client, error) =>
       log.debug({ client: client.id, reason: error.message }, 'MQTT client cut'),
     );
@@ -96,7 +99,7 @@ export function createBroker(options: BrokerOptions): Broker {
     aedes ??= await createAedes();
     const broker = aedes;
     const take = (socket: Socket) => {
-      guard(socket, counters);
+      guard(socket, (reason) => counters.refused.inc({ reason }));
       serve(broker, socket);
     };
     const next = await makeServer(options.tls, take);
@@ -104,8 +107,9 @@ export function createBroker(options: BrokerOptions): Broker {
     next.on('connection', (socket: Socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
+      door.take(socket);
     });
-    next.maxConnections = maxClients;
+    next.maxConnections = maxClients + silentCap;
     next.on('drop', () => counters.refused.inc({ reason: 'too_many_clients' }));
     await listening(next, options.listen.host, port);
     server = next;
@@ -118,7 +122,8 @@ export function createBroker(options: BrokerOptions): Broker {
   function serve(broker: Aedes, socket: Duplex): void {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    broker.handle(socket);
+    const client = broker.handle(socket);
+    inTurns(socket, client);
   }
 
   /** A certificate that cannot be renewed goes on being shown; it ends weeks later, and is told by then. */
@@ -194,106 +199,11 @@ export function createBroker(options: BrokerOptions): Broker {
   };
 }
 
-interface Counters {
-  readonly refused: Counter<'reason'>;
-  readonly dropped: Counter<'reason'>;
-}
-
-function brokerCounters(metrics: Registry, clients: () => number): Counters {
-  new Gauge({
-    name: 'siteward_mqtt_broker_clients',
-    help: 'Clients of the embedded MQTT broker.',
-    registers: [metrics],
-    collect() {
-      this.set(clients());
-    },
-  });
-  return {
-    refused: new Counter({
-      name: 'siteward_mqtt_broker_refused_total',
-      help: 'What the embedded MQTT broker refused, by reason.',
-      labelNames: ['reason'],
-      registers: [metrics],
-    }),
-    dropped: new Counter({
-      name: 'siteward_mqtt_broker_dropped_total',
-      help: 'What the embedded MQTT broker dropped at a cap, by reason.',
-      labelNames: ['reason'],
-      registers: [metrics],
-    }),
-  };
-}
-
-function aedesOptions(root: string, auth: BrokerAuth, { refused, dropped }: Counters): AedesOptions {
-  const deny = (reason: string) => {
-    refused.inc({ reason });
-    return new Error(reason);
-  };
-  const memory = new BrokerMemory({ dropped: (reason) => dropped.inc({ reason }) });
-  return {
-    persistence: memory,
-    connectTimeout: 10_000,
-    drainTimeout: 10_000,
-    maxInflightInbound: 100,
-    maxTopicLevels: 20,
-    maxClientsIdLength: 64,
-    authenticate(client, username, password, done) {
-      const code = auth.admit(client, username, password);
-      if (code === undefined) return done(null, true);
-      refused.inc({ reason: 'login' });
-      done(refusal(code), false);
-    },
-    // aedes can only cut a client that publishes what it may not (3.1.1 has no negative acknowledgement).
-    authorizePublish(client, packet, done) {
-      if (client === null || auth.accessOf(client)?.mayPublish(packet.topic) !== true) return done(deny('publish'));
-      if (packet.topic.startsWith(`${root}/cmd/`) || packet.topic === `${root}/in/verification`) {
-        // A stored command would be obeyed again after each start: it is taken once, live, and never kept.
-        if (packet.retain && packet.payload.length > 0) refused.inc({ reason: 'retained_command' });
-        packet.retain = false;
-        auth.noteCommand(client, packet);
-      }
-      done(null);
-    },
-    authorizeSubscribe(client, subscription, done) {
-      if (auth.accessOf(client)?.maySubscribe(subscription.topic) === true) return done(null, subscription);
-      refused.inc({ reason: 'subscribe' });
-      done(null, null);
-    },
-    authorizeForward(client, packet) {
-      if (auth.accessOf(client)?.mayReceive(packet.topic) !== true) return null;
-      // Retained topics are handed out one by one: what has changed meanwhile was sent live and must not come after it.
-      if (packet.retain) return memory.isCurrent(packet) ? packet : null;
-      return fits(client, dropped) ? packet : null;
-    },
-  };
-}
-
-/** Retained topics are paced by aedes itself; live ones would hold up everybody behind a client that does not read. */
-function fits(client: Client, dropped: Counters['dropped']): boolean {
-  if (client.conn.writableLength < unreadBytes) return true;
-  dropped.inc({ reason: 'slow_client' });
-  client.conn.destroy();
-  return false;
-}
-
 async function makeServer(tls: BrokerOptions['tls'], take: (socket: Socket) => void): Promise<Server> {
-  const sockets = { noDelay: true, highWaterMark: unreadBytes };
+  const sockets = { noDelay: true, highWaterMark: bufferBytes };
   if (tls === undefined) return createServer(sockets, take);
   const secure = { ...(await tls()), minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const;
   return createTlsServer({ ...sockets, ...secure }, take);
-}
-
-/** Sizes are checked on the way from the socket to aedes' parser, which has no cap of its own. */
-function guard(socket: Socket, { refused }: Counters): void {
-  const mayGoOn = frameGuard(packetBytes);
-  const read = socket.read.bind(socket);
-  socket.read = (size?: number) => {
-    const chunk: Buffer | null = read(size);
-    if (chunk === null || mayGoOn(chunk)) return chunk;
-    refused.inc({ reason: 'packet_too_large' });
-    socket.destroy();
-    return null;
-  };
 }
 
 function listening(server: Server, host: string, port: number): Promise<void> {
@@ -315,14 +225,10 @@ function adviceOn(error: unknown): string {
 
 /** Two ends of one connection. The close of one closes the other, as with sockets. */
 function linkedPair(): [Duplex, Duplex] {
-  const [a, b] = duplexPair({ highWaterMark: unreadBytes });
+  const [a, b] = duplexPair({ highWaterMark: bufferBytes });
   a.once('close', () => b.destroy());
   b.once('close', () => a.destroy());
   return [a, b];
-}
-
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
 function reachable(host: string): string {

@@ -245,10 +245,12 @@ export function createCommands(options: CommandsOptions): Commands {
               answer: message.answer,
             };
       const coded = isCoded(parsed);
+      // What a name proves is its own: nobody who only writes it takes its turns.
+      const turn = message.sender?.proven === true ? `${address.claimed}=` : address.claimed;
       const [ofClient, ofSite] = coded ? [codedPerClient, codedPerSite] : [perClient, perSite];
-      if (!ofClient.take(address.claimed) || !ofSite.take('site')) {
+      if (!ofClient.take(turn) || !ofSite.take('site')) {
         // Once a second is enough: the answers to a flood must not be one.
-        return refuse(told.take(address.claimed) ? target : undefined, verb, {
+        return refuse(told.take(turn) ? target : undefined, verb, {
           code: 'RATE_LIMITED',
           retry_after_s: 1,
         });
@@ -258,7 +260,7 @@ export function createCommands(options: CommandsOptions): Commands {
       if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
       const isProven = message.sender?.proven === true;
       const client = clientOf(message.sender);
-      enqueue({ client: address.claimed, verb, coded }, target, () =>
+      enqueue({ client: turn, verb, coded }, target, () =>
         execute(parsed.command, target, { client, isProven, role: message.sender?.role }),
       );
     },
@@ -291,6 +293,9 @@ interface Address {
 }
 
 const level = '[A-Za-z0-9_-][A-Za-z0-9_.:-]{0,63}';
+const name = new RegExp(`^${level}$`);
+/** Whether it can stand for a client in a topic. */
+export const isClientName = (text: string): boolean => name.test(text);
 const below = new RegExp(`^(${level})(?:/${level}){1,4}$`);
 
 /**

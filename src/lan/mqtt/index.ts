@@ -1,10 +1,11 @@
 export { type AclClient, mosquittoAcl, type PanelFilters } from './acl.ts';
 export type { AuditPage } from './audit-feed.ts';
-export { type Broker, type BrokerOptions, createBroker, isLoopback, type TlsMaterial } from './broker.ts';
+export { type Broker, type BrokerOptions, createBroker, type TlsMaterial } from './broker.ts';
 export type { BrokerUser } from './broker-auth.ts';
 export type { CommandSender } from './commands.ts';
 export type { HaOptions } from './home-assistant.ts';
 export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts';
+export { isLoopback } from './loopback.ts';
 export { isPasswordOf, type Listeners, listenersIn, mosquittoConf, passwordHash, passwordsIn } from './mosquitto.ts';
 export type { DispatchOutcome, DispatchRequest, SitePort } from './site-port.ts';
 export { withoutCode } from './stray-code.ts';

@@ -4,7 +4,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
-import type { Connect } from '#lib/mqtt.ts';
+import { type Connect, ownClientId } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import {
   type Changes,
@@ -14,7 +14,7 @@ import {
   type VerificationDocument,
 } from '#site/model/index.ts';
 import { auditEveryMs, createAuditFeed } from './audit-feed.ts';
-import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
+import { type CommandMessage, type CommandSender, createCommands, unknownClient } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
@@ -166,7 +166,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
 
   const connection = createConnection({
     connect: options.connect,
-    clientId: `siteward-${options.slug}`,
+    clientId: ownClientId(options.connect, `siteward-${options.slug}`),
     will: { topic: `${root}/status`, payload: 'offline' },
     onOpen: birth,
     onClose() {
@@ -210,6 +210,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     if (homeAssistant.heard(packet)) return;
     if (early !== undefined && !asksHelp(root, packet)) {
       if (early.length < earlyCap) early.push(packet);
+      else commandMessage(root, packet, options.senderOf);
     } else if (packet.topic.startsWith(`${root}/cmd/ha/`)) {
       homeAssistant.take(commandMessage(root, packet, options.senderOf));
     } else if (packet.topic.startsWith(`${root}/cmd/`)) {
@@ -312,7 +313,8 @@ function commandMessage(root: string, packet: IPublishPacket, senderOf: LanMqttO
   const { topic, properties = {} } = packet;
   const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
   const userId = properties.userProperties?.id;
-  const sender = senderOf?.(topic, payload);
+  // Where a broker tells who asks, a name that it does not tell is nobody's.
+  const sender = senderOf && (senderOf(topic, payload) ?? { client: unknownClient, proven: false });
   return {
     verb: topic.slice(root.length + '/cmd/'.length),
     payload,

@@ -111,7 +111,8 @@ describe('the embedded broker', () => {
     const got = () => topics.filter((topic) => own.packets.some((packet) => packet.topic === topic));
     if (allowed.length > 0) await until(() => got().includes(allowed.at(-1) ?? ''), 'the last message');
     expect(got()).toEqual(allowed);
-    expect(cuts).toBe(topics.length - allowed.length);
+    // A panel must not be lost for what else its bridge says.
+    expect(cuts).toBe(role === 'bridge' ? 0 : topics.length - allowed.length);
     await client?.client.endAsync(true);
     await own.client.endAsync(true);
   });

@@ -69,8 +69,13 @@ describe('the embedded broker', () => {
   });
 
   it('gives no one the id of another, least of all of siteward', async () => {
-    await observe(user(0), []);
-    expect(await refusalOf(user(1, { clientId: 'kp1' }))).toBe(2);
+    const keypad = await observe(user(0, { reconnectPeriod: 0 }), []);
+    expect(await refusalOf(user(1, { clientId: 'kp1' }))).toBeUndefined();
+    expect(await refusalOf({ clientId: 'kp1' })).toBeUndefined();
+    expect(keypad.client.connected).toBe(true);
+    const closed = new Promise<void>((resolve) => keypad.client.once('close', () => resolve()));
+    expect(await refusalOf(user(0))).toBeUndefined();
+    await closed;
     expect(await refusalOf({ clientId: 'siteward-hq' })).toBe(2);
     expect(await refusalOf({ clientId: 'siteward' })).toBe(2);
   });

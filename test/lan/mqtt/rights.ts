@@ -40,7 +40,7 @@ export const readable: Partial<Record<Role, string>> = {
   'ha-trusted': `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
   guard: `${viewer} camera/yard/image verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
   audio: own,
-  bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  bridge: `! homeassistant/status ${panelTopics.join(' ')}`,
   technician: `${full} panel/raw/main ${own}`,
   platform: own,
   auditor: 'log/audit',
@@ -54,7 +54,7 @@ export const writable: Partial<Record<Role, string>> = {
   ha: `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
   'ha-trusted': `${haCommands} cmd/ping cmd/snapshot cmd/play cmd/cancel ! homeassistant/status`,
   platform: 'in/verification',
-  bridge: `! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
+  bridge: `! homeassistant/status ${panelTopics.join(' ')}`,
   local: `cmd/arm cmd/disarm cmd/bypass cmd/clear_memory cmd/test cmd/postpone cmd/query cmd/verify cmd/panic cmd/silence cmd/ping cmd/snapshot cmd/play cmd/cancel cmd/dispatch cmd/watch ${haCommands} ! ${discovery.join(' ')} ${panelTopics.join(' ')}`,
 };
 
