@@ -16,8 +16,8 @@ export interface ShownCertificate {
  * good; else the first that was seen is remembered and no other accepted, until a person says so.
  */
 export interface CertificatePin {
-  /** Throws `camera_certificate` when it must not be talked to. */
-  judge(shown: ShownCertificate, host: string): Promise<void>;
+  /** Throws `camera_certificate` when it must not be talked to. `silent`: nobody is told of it otherwise (safety 4). */
+  judge(shown: ShownCertificate, host: string, silent?: boolean): Promise<void>;
   /**
    * Accepts the certificate of this fingerprint, if it is the one that was refused last, or counts already: a person has
    * compared it. Throws `camera_certificate` otherwise, when the configuration names one, and when none was seen yet.
@@ -94,9 +94,11 @@ export function certificatePin(options: {
     }
   }
 
-  function refuse(shown: string, host: string): never {
-    if (refused !== shown) options.log?.warn({ host, shown }, 'another certificate than the one that counts');
-    refused = shown;
+  function refuse(shown: string, host: string, silent: boolean): never {
+    if (!silent) {
+      if (refused !== shown) options.log?.warn({ host, shown }, 'another certificate than the one that counts');
+      refused = shown;
+    }
     const text =
       configured === undefined
         ? `than before. If it was changed on purpose, accept it with \`siteward camera trust ${id}\``
@@ -109,17 +111,17 @@ export function certificatePin(options: {
   }
 
   return {
-    async judge({ fingerprint, vouched }, host) {
+    async judge({ fingerprint, vouched }, host, silent = false) {
       const shown = fingerprint.toUpperCase();
       if (configured !== undefined) {
-        if (shown !== configured) refuse(shown, host);
+        if (shown !== configured) refuse(shown, host, silent);
       } else if ((!vouched || isStrict) && shown !== (await beside?.trusted())) {
         await read();
         if (!isStrict) pinned ??= shown;
-        if (pinned !== shown) refuse(shown, host);
+        if (pinned !== shown) refuse(shown, host, silent);
         await keep();
       }
-      refused = undefined;
+      if (!silent) refused = undefined;
     },
     async trust(fingerprint) {
       if (configured !== undefined) {

@@ -6,13 +6,13 @@ import type { Secret } from '#lib/secret.ts';
 import { createTurns } from '#lib/turns.ts';
 import { unlessAborted } from '#lib/wait.ts';
 import { largeXmlNodes, type XmlElement } from '#lib/xml.ts';
-import { type AuthLatch, authLatch } from './auth-latch.ts';
+import { type Account, createAccount, type Door } from './account.ts';
+import { accountMemory } from './account-memory.ts';
 import type { MemoryPort } from './camera.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 import { type ClearLogin, clearLogin } from './clear-login.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
 import { type CameraHttp, cameraHttp, type HttpReply, type HttpRequest } from './http.ts';
-import { latchMemory } from './latch-memory.ts';
 import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
 
 export interface SoapCall {
@@ -39,52 +39,38 @@ export interface SoapReply {
   readonly body: XmlElement;
 }
 
-/** One camera as a SOAP server: transport, credentials, clock, latch. */
+/** One camera as a SOAP server: transport, credentials, clock. */
 export interface Device {
   readonly base: URL;
   readonly http: CameraHttp;
   readonly clock: DeviceClock;
-  readonly latch: AuthLatch;
+  readonly account: Account;
   readonly clear: ClearLogin;
   readonly username: string | undefined;
   readonly password: string;
   /**
-   * Throws `camera_auth` (two refusals, then at once until the latch opens), `camera_fault` (facts: code, reason, full),
+   * Throws `camera_auth` (two refusals, then at once for a while), `camera_fault` (facts: code, reason, full),
    * `camera_bad_answer` (facts: status), `camera_unreachable`, `deadline`.
    */
   call(call: SoapCall): Promise<SoapReply>;
   /** Reads the camera's clock without credentials; returns by how many milliseconds it had moved. */
   readClock(signal: AbortSignal): Promise<number>;
-  /** Undefined until credentials were wanted; then whether they were accepted last. */
-  readonly authenticated: boolean | undefined;
   /** Takes what earlier runs know of refused logins; every call that needs one waits for it. */
   recall(): Promise<void>;
-  /**
-   * For pictures and streams, before they send what proves the password: that it is still right is known from the events, so
-   * that one which was changed costs no tries of theirs. Asks where it is not known since the device was away or since
-   * `doubt`. Where SOAP never asked for a password, the tries of who asks decide; where it cannot be asked now, one of who
-   * was accepted in this run (`wasAccepted`). Throws as `call`, and `camera_fault` where the device does not tell.
-   */
-  letIn(signal: AbortSignal, wasAccepted: boolean): Promise<void>;
-  /** A picture or stream was refused its login, or its connection was lost: perhaps the password is another by now. */
-  doubt(how: 'refused' | 'lost'): void;
+  /** What was heard at a door where the password was proved. */
+  judged(door: Door, isAccepted: boolean): Promise<void>;
+  /** The password may be another by now. */
+  doubt(): void;
   close(): void;
 }
 
 const maxBytes = 4 * 1024 * 1024;
 const maxRedirects = 3;
-/** How long after its start a camera may refuse what is right: its clock and its users come late. */
-const startMs = 5 * 60_000;
+/** What many tell anybody: an answer says nothing of the password, unless it was wanted for this. */
+const oftenOpen = /^Get(DeviceInformation|Service|Capabilities|SystemDate)/;
 const startRestMs = 60_000;
-/** Where a try may be made without an answer, a picture has still to come in time. */
-const briefMs = 3000;
-/** What most tell nobody without the password; it is asked only for the proof. */
-const mostlyGuarded = /^Get(?!DeviceInformation|Service|Capabilities|SystemDate)/;
-/**
- * Refusals that are not counted, from one acceptance to the next: one, and one more after an absence. With the two that
- * are counted that stays below the five after which cameras lock an account.
- */
-const pardonsAllowed = { ordinary: 1, start: 1 };
+const startText =
+  'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace" takes the new one';
 
 export function createDevice(options: {
   url: string;
@@ -104,37 +90,19 @@ export function createDevice(options: {
   const base = new URL(options.url);
   const http = cameraHttp({ pin: options.pin, besidePin: options.besidePin, host: base.host });
   const clock = deviceClock(options.clock);
-  const latch = authLatch(options.clock, options.authHoldMs);
-  const clear = clearLogin({ kept: options.kept, basicLogin: options.basicLogin });
-  const username = options.username;
+  const account = createAccount(options.clock, options.authHoldMs);
+  const { kept, username, basicLogin } = options;
+  const clear = clearLogin({ kept, basicLogin });
   const password = options.password?.reveal() ?? '';
-  const refusals =
-    options.kept === undefined || username === undefined
-      ? undefined
-      : latchMemory({
-          memory: options.kept.memory,
-          key: `onvif/login/${options.kept.id}`,
-          latch,
-          login: { username, password },
-          clock: options.clock,
-          holdMs: options.authHoldMs,
-        });
-  const digest = digestMemory();
-  // Which proofs this camera asked for so far. Nothing is sent before it asks, so that learning costs no try.
-  const wants = { digest: false, token: false };
-  /** It wanted a proof at least once. */
-  let isGuarded = false;
-  /** The login was accepted, or events came without one, since the device was away and since it was doubted. */
-  let isLetIn = false;
-  /** A read that was accepted with a proof: asked again where what it is tells anybody. */
-  let proven: SoapCall | undefined;
+  const about = { account, login: `${username}\n${password}`, clock: options.clock, holdMs: options.authHoldMs };
+  const memory = kept && username !== undefined ? accountMemory({ ...about, kept }) : undefined;
+  // Nothing is sent before the camera asks, so that learning which proofs it wants costs no try.
+  let digest = digestMemory();
+  let wantsToken = false;
+  /** Operations it wanted one for. */
+  const guarded = new Set<string>();
   const turns = createTurns();
-  let pardons = pardonsAllowed.ordinary;
-  let startUntil = 0;
   let isAway = false;
-  /** Of the pardons for a start none was given since the camera last accepted the password. */
-  let startIsNews = false;
-  let authenticated: boolean | undefined;
 
   async function post(call: SoapCall, proofs: boolean): Promise<HttpReply> {
     let url = call.url ?? base;
@@ -143,7 +111,7 @@ export function createDevice(options: {
         'content-type': `application/soap+xml; charset=utf-8; action="${call.action}"`,
       };
       const authorization =
-        proofs && wants.digest && username !== undefined
+        proofs && username !== undefined
           ? digest.authorize('POST', `${url.pathname}${url.search}`, username, password)
           : undefined;
       if (authorization !== undefined) headers.authorization = authorization;
@@ -167,29 +135,20 @@ export function createDevice(options: {
   async function reach(request: HttpRequest): Promise<HttpReply> {
     try {
       const reply = await http.request(request);
-      if (isAway) returned();
+      if (isAway) account.returned();
       isAway = false;
       return reply;
     } catch (error) {
       if (isCode(error, 'camera_unreachable') || isCode(error, 'deadline')) isAway = true;
-      if (isCode(error, 'camera_unreachable')) forget();
+      if (isCode(error, 'camera_unreachable')) doubt();
       throw error;
     }
   }
 
-  /** If the camera knew the password before, refusals of the next minutes are taken for its start. */
-  function returned(): void {
-    if (authenticated !== true) return;
-    startUntil = options.clock.monotonic() + startMs;
-    if (startIsNews) pardons += pardonsAllowed.start;
-    startIsNews = false;
-  }
-
   /** It is asked anew which proof it wants: a nonce from before would cost a try. */
-  function forget(): void {
-    isLetIn = false;
-    wants.digest = false;
-    digest.doubt();
+  function doubt(): void {
+    account.isLetIn = false;
+    digest = digestMemory();
   }
 
   function soapHeaders(call: SoapCall, proofs: boolean): string[] {
@@ -198,7 +157,7 @@ export function createDevice(options: {
       const { address, parameters } = call.to;
       headers.push(addressing({ action: call.action, to: address, parameters, messageId: randomUUID() }));
     }
-    if (proofs && wants.token && username !== undefined) {
+    if (proofs && wantsToken && username !== undefined) {
       headers.push(usernameToken({ username, password, created: clock.now() }));
     }
     return headers;
@@ -207,23 +166,23 @@ export function createDevice(options: {
   /** Sends once and judges the answer: a body, a fault, or who the camera wants to hear from. */
   async function attempt(call: SoapCall): Promise<Verdict> {
     const proofs = call.open !== true;
-    const sent = { digest: proofs && wants.digest, token: proofs && wants.token, nonce: digest.nonce };
+    const { nonce } = digest;
+    const sent = { digest: proofs && nonce !== '', token: proofs && wantsToken };
     const reply = await post(call, proofs);
     if (reply.status === 401) {
       const challenge = pickDigest(parseChallenges(reply.challenges));
       if (challenge !== undefined) {
-        const isOld = digest.mayBeOld(sent.nonce, challenge);
+        const isOld = digest.mayBeOld(nonce, challenge);
         digest.learn(challenge);
-        wants.digest = true;
-        isGuarded = true;
         return sent.digest && !isOld ? { kind: 'refused' } : { kind: 'asked' };
       }
       return askForToken(sent.token);
     }
     const limits = { maxBytes, ...(call.large === true && { maxNodes: largeXmlNodes }) };
     const answer = readAnswer(reply.status, reply.body, limits, reply.headers['content-type']);
-    if (sent.digest) digest.accepted(sent.nonce);
-    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body }, isProven: sent.digest || sent.token };
+    const isProven = (sent.digest || sent.token) && (!oftenOpen.test(call.name) || guarded.has(call.name));
+    if (isProven && sent.digest) digest.accepted(nonce);
+    if ('body' in answer) return { kind: 'ok', reply: { body: answer.body }, isProven };
     if (isRefusal(answer.fault) && proofs)
       return askForToken(sent.token, { fault: answer.fault, status: reply.status });
     throw faultError(answer.fault, call.name, reply.status);
@@ -231,51 +190,44 @@ export function createDevice(options: {
 
   function askForToken(tokenSent: boolean, facts?: { fault: Fault; status: number }): Verdict {
     if (tokenSent) return { kind: 'refused', ...facts };
-    wants.token = true;
-    isGuarded = true;
+    wantsToken = true;
     return { kind: 'asked' };
   }
 
   async function call(request: SoapCall): Promise<SoapReply> {
     if (request.open === true) return exchange(request);
-    await recall();
+    await memory?.recall();
     // A pull is held, and is never the first.
-    if (isLetIn || username === undefined || request.lane === 'pull') return exchange(request);
-    return oneByOne(request.signal, () => exchange(request));
-  }
-
-  /** Two that are refused at the same time would both cost a try, whatever the latch says after the first. */
-  function oneByOne<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    return unlessAborted(turns('login', work), signal);
+    if (account.isLetIn || username === undefined || request.lane === 'pull') return exchange(request);
+    // Two that are refused at the same time would both cost a try.
+    return unlessAborted(
+      turns('login', () => exchange(request)),
+      request.signal,
+    );
   }
 
   async function exchange(request: SoapCall): Promise<SoapReply> {
     // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned twice.
     for (let sends = 0; sends < 7; sends += 1) {
-      if (request.open !== true) latch.check();
+      if (request.open !== true) account.check('events');
       const verdict = await attempt(request);
       if (verdict.kind === 'ok') {
-        if (verdict.isProven || request.lane === 'pull') isLetIn = true;
+        if (request.lane === 'pull') account.isLetIn = true;
         if (verdict.isProven) {
-          if (request.lane !== 'pull' && mostlyGuarded.test(request.name)) proven = request;
-          latch.accepted();
-          authenticated = true;
-          pardons = pardonsAllowed.ordinary;
-          startIsNews = true;
           clock.accepted();
-          await refusals?.accepted();
           clear.better();
+          await judged('events', true);
         }
         return verdict.reply;
       }
       if (request.open === true) break;
       if (verdict.kind === 'asked') {
-        if (username !== undefined) continue;
-        latch.close('it wants a user name and none is configured');
-        throw latch.error();
+        guarded.add(request.name);
+        if (username === undefined) account.close('it wants a user name and none is configured');
+        continue;
       }
       if (request.optional === true) {
-        // The camera counts it as a wrong password, so the latch must, too.
+        // The camera counts it as a wrong password, so it must be counted here, too.
         if (verdict.fault === undefined) await afterRefusal(request.signal);
         throw faultError(verdict.fault ?? { reason: 'not authorized', codes: [] }, request.name, verdict.status ?? 401);
       }
@@ -286,75 +238,30 @@ export function createDevice(options: {
 
   /**
    * A refusal may be the clock's fault: the camera's clock is read again, and one refusal after a step of it is pardoned
-   * (bugs 1, 3, 5). A camera that has just started is left alone for a minute. Throws when the latch is closed.
+   * (bugs 1, 3, 5). A camera that has just started is left alone for a minute. Throws when no more may be tried.
    */
   async function afterRefusal(signal: AbortSignal): Promise<void> {
     digest.doubt();
-    isLetIn = false;
-    const moved = wants.token ? await readClock(signal).catch(() => 0) : 0;
-    if (moved > 5000 && pardons > 0) {
-      pardons -= 1;
-      return;
+    account.isLetIn = false;
+    const moved = wantsToken ? await readClock(signal).catch(() => 0) : 0;
+    const isStepped = moved > 5000;
+    if ((isStepped || clock.unset || account.isStarting) && account.pardon()) {
+      if (!isStepped) account.rest(startText, startRestMs);
+    } else {
+      account.refused('events');
+      if (wantsToken) clock.tryNext();
     }
-    if (pardons > 0 && (clock.unset || options.clock.monotonic() < startUntil)) {
-      pardons -= 1;
-      latch.rest(
-        'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace" takes the new one',
-        startRestMs,
-      );
-      throw latch.error();
+    await memory?.keep();
+    account.check('events');
+  }
+
+  async function judged(door: Door, isAccepted: boolean): Promise<void> {
+    if (isAccepted) account.accepted(door);
+    else {
+      account.refused(door);
+      doubt();
     }
-    authenticated = false;
-    const closed = latch.refused();
-    if (wants.token) clock.tryNext();
-    await refusals?.refused();
-    if (closed) throw latch.error();
-  }
-
-  async function recall(): Promise<void> {
-    if (refusals === undefined) return;
-    await refusals.recall();
-    if (latch.leftMs > 0) authenticated ??= false;
-  }
-
-  async function letIn(signal: AbortSignal, wasAccepted: boolean): Promise<void> {
-    if (username === undefined || isLetIn) return;
-    await recall();
-    try {
-      await oneByOne(signal, () => askForProof(signal, wasAccepted ? briefMs : 10_000));
-    } catch (error) {
-      signal.throwIfAborted();
-      if (isCode(error, 'camera_auth') || isCode(error, 'camera_certificate') || latch.leftMs > 0) throw error;
-      const cannotTell = isCode(error, 'camera_unreachable') || isCode(error, 'deadline');
-      if (wasAccepted || (!cannotTell && !isGuarded)) return;
-      throw error;
-    }
-    if (isLetIn || wasAccepted || !isGuarded) return;
-    throw new SitewardError(
-      'camera_fault',
-      'The camera tells nothing of user and password yet; its pictures and streams wait until its events come',
-    );
-  }
-
-  async function askForProof(signal: AbortSignal, timeoutMs: number): Promise<void> {
-    if (isLetIn) return;
-    const name = 'GetDeviceInformation';
-    const body = `<d:${name} xmlns:d="${ns.device}"/>`;
-    await exchange({ name, action: `${ns.device}/${name}`, body, timeoutMs, signal });
-    if (isLetIn || proven === undefined) return;
-    const again = { ...proven, timeoutMs, signal };
-    proven = undefined;
-    await exchange(again);
-  }
-
-  function doubt(how: 'refused' | 'lost'): void {
-    // Who wants no password for its events tells nothing of it.
-    if (!isGuarded) return;
-    forget();
-    if (how === 'lost') return;
-    // Tried while SOAP is away: it costs what would be pardoned at its return.
-    if (pardons > 0) pardons -= 1;
-    else startIsNews = false;
+    await memory?.keep();
   }
 
   async function readClock(signal: AbortSignal): Promise<number> {
@@ -365,10 +272,8 @@ export function createDevice(options: {
   }
 
   return {
-    ...{ base, http, clock, latch, clear, username, password, call, readClock, recall, letIn, doubt },
-    get authenticated() {
-      return authenticated;
-    },
+    ...{ base, http, clock, account, clear, username, password, call, readClock, judged, doubt },
+    recall: async () => memory?.recall(),
     close: http.close,
   };
 }

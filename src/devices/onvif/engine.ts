@@ -6,6 +6,7 @@ import type { AddressMode } from './address.ts';
 import type { CameraStatus, Certificates, MemoryPort } from './camera.ts';
 import { certificatePin } from './certificate-pin.ts';
 import { createDevice, type Device } from './device.ts';
+import { createLogin } from './login.ts';
 import type { Outcome } from './normalise.ts';
 import type { Notification } from './notification.ts';
 import type { CameraOptions, NvrOptions } from './options.ts';
@@ -70,15 +71,16 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   const log = around.log.child({ [source.kind]: source.id });
   const { url, username, password, tls_fingerprint: fingerprint } = entry;
   const addresses = entry.addresses ?? 'repaired';
-  const { authHoldMs } = timing;
   const pin = certificatePin({ configured: fingerprint, id: source.id, memory, log });
   const besidePin = certificatePin({ configured: fingerprint, beside: pin, id: source.id, memory, log });
   const device = createDevice({
-    ...{ url, username, password, pin, besidePin, clock, authHoldMs },
+    ...{ url, username, password, pin, besidePin, clock },
+    authHoldMs: timing.authHoldMs,
     kept: { id: source.id, memory },
     basicLogin: entry.basic_login === true || 'unless_better',
   });
   const reads = createReads(device, addresses);
+  const login = createLogin(device, reads);
   const recent = recentMessages(() => clock.wall());
   const silent = silentInputs(entry.inputs);
   const lifetime = new AbortController();
@@ -96,16 +98,8 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     device,
     reads,
     addresses,
-    pictures: createPictureClient({ device, clock, authHoldMs }),
-    streams: createStreamClient({
-      device,
-      password,
-      pin: besidePin,
-      clock,
-      authHoldMs,
-      lifetime: lifetime.signal,
-      kept: { id: source.id, memory },
-    }),
+    pictures: createPictureClient({ device, login, clock }),
+    streams: createStreamClient({ device, login, password, pin: besidePin, lifetime: lifetime.signal }),
     host: new URL(url).hostname,
     lifetime: lifetime.signal,
     session({ sense, counts, heard, online }) {

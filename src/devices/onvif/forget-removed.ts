@@ -2,7 +2,7 @@ import type { MemoryPort } from './camera.ts';
 import { keyOf, ownerOf } from './memory-keys.ts';
 import type { CameraOptions, NvrOptions } from './options.ts';
 
-/** Of the 2,000 keys the store keeps for the cameras. The largest site needs 544, and finds that much room whatever was before. */
+/** Of the 2,000 keys the store keeps for the cameras. The largest site needs 480, and finds that much room whatever was before. */
 export const roomyKeys = 1400;
 
 /**

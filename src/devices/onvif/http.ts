@@ -15,6 +15,8 @@ export interface HttpRequest {
   /** Requests of one lane wait for each other; the lanes do not. Small cameras bear few connections. */
   readonly lane: 'pull' | 'call' | 'picture';
   readonly signal: AbortSignal;
+  /** See `Ask`. */
+  readonly silent?: boolean;
 }
 
 export interface HttpReply {
@@ -71,7 +73,7 @@ export function cameraHttp(
 }
 
 function send(request: HttpRequest, agent: http.Agent, pin: CertificatePin | undefined): Promise<HttpReply> {
-  const { url, method, headers, body, maxBytes } = request;
+  const { url, method, headers, body, maxBytes, silent = false } = request;
   return new Promise((resolve, reject) => {
     if (request.signal.aborted) return reject(request.signal.reason);
     const make = url.protocol === 'https:' ? https.request : http.request;
@@ -101,7 +103,7 @@ function send(request: HttpRequest, agent: http.Agent, pin: CertificatePin | und
 
     // This listener stays for good: an error after the end must not become an uncaught exception.
     outgoing.on('error', (cause) => fail(wireError(cause, url)));
-    watchConnect(outgoing, { url, pin, fail, ready: () => outgoing.end(body) });
+    watchConnect(outgoing, { url, pin, silent, fail, ready: () => outgoing.end(body) });
     outgoing.on('response', (response) => {
       const chunks: Buffer[] = [];
       let length = 0;
@@ -125,9 +127,15 @@ function send(request: HttpRequest, agent: http.Agent, pin: CertificatePin | und
  */
 function watchConnect(
   outgoing: http.ClientRequest,
-  options: { url: URL; pin: CertificatePin | undefined; fail: (error: unknown) => void; ready: () => void },
+  options: {
+    url: URL;
+    pin: CertificatePin | undefined;
+    silent: boolean;
+    fail: (error: unknown) => void;
+    ready: () => void;
+  },
 ) {
-  const { url, pin, fail, ready } = options;
+  const { url, pin, silent, fail, ready } = options;
   const judged = url.protocol === 'https:' && pin !== undefined;
   if (!judged) ready();
   outgoing.on('socket', (socket) => {
@@ -138,7 +146,7 @@ function watchConnect(
       if (!judged) return;
       const secure = socket as TLSSocket;
       const fingerprint = secure.getPeerCertificate().fingerprint256 ?? 'none';
-      pin.judge({ fingerprint, vouched: secure.authorized }, url.host).then(ready, fail);
+      pin.judge({ fingerprint, vouched: secure.authorized }, url.host, silent).then(ready, fail);
     });
   });
 }

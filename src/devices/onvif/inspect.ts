@@ -50,7 +50,7 @@ export async function inspectDevice(options: {
       ...information,
       ...(clockOffsetS !== undefined && { clockOffsetS }),
       ...(pin.shown !== undefined && { certificate: pin.shown }),
-      authenticated: device.authenticated === true,
+      authenticated: device.account.wasAccepted('events') === true,
       events: events !== undefined,
       profiles,
       sources,
@@ -68,9 +68,9 @@ function unlessMild(error: unknown): undefined {
 function noted(pin: CertificatePin): CertificatePin & { readonly shown: ShownCertificate | undefined } {
   let shown: ShownCertificate | undefined;
   return {
-    async judge(certificate, host) {
+    async judge(certificate, host, silent) {
       shown ??= certificate;
-      await pin.judge(certificate, host);
+      await pin.judge(certificate, host, silent);
     },
     trust: (fingerprint) => pin.trust(fingerprint),
     trusted: () => pin.trusted(),

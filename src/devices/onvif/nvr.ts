@@ -8,7 +8,7 @@ import { placeMemory } from './place-memory.ts';
 import type { Unit } from './unit.ts';
 import { createView } from './view.ts';
 
-/** A recorder: one session, one subscription, one clock, one latch; each channel is a camera of its own. */
+/** A recorder: one session, one subscription, one clock, one account; each channel is a camera of its own. */
 export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Counts): Unit {
   const source: DeviceRef = { kind: 'nvr', id: nvr.id };
   const memory = placeMemory(around.memory, nvr);

@@ -26,7 +26,7 @@ export interface Known {
 export interface Occupant {
   /** What earlier runs remembered, read at last: it wins over what was believed without it. */
   use(known: Known | undefined): void;
-  /** It has named itself. `before`: `Device.authenticated` before it was asked; `wasAway`: since it last did. */
+  /** It has named itself. `before`: whether it took the password before it was asked; `wasAway`: since it last did. */
   named(
     information: DeviceInformation,
     how: { readonly before: boolean | undefined; readonly wasAway: boolean },
@@ -98,12 +98,12 @@ export function createOccupant(source: DeviceRef, device: Device): Occupant {
       if (nameOf(one) === '') return;
       const isFirst = before === undefined;
       const wantsNone = isFirst
-        ? device.authenticated === undefined
+        ? device.account.wasAccepted('events') === undefined
         : known?.guarded === true && (differ(known, one) || wasAway || isOpen) && (await tellsAnybody(signal));
       // After the wait, and in one step: a person may have trusted another one meanwhile.
       isOther = known !== undefined && differ(known, one);
       isOpen = known?.guarded === true && wantsNone;
-      present = { ...one, ...(isFirst && device.authenticated === true && { guarded: true }) };
+      present = { ...one, ...(isFirst && device.account.wasAccepted('events') === true && { guarded: true }) };
       if (!isOther) take(present);
     },
     get known() {

@@ -52,7 +52,7 @@ export function createPictures(options: {
   }
 
   async function shoot(signal: AbortSignal, silent: boolean): Promise<Snapshot> {
-    device.latch.check();
+    device.account.check('events');
     let failure: unknown;
     const all = await addresses();
     const { key } = learning ?? {};

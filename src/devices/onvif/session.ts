@@ -130,13 +130,15 @@ export class CameraSession {
     const now = clock.monotonic();
     const { offsetS } = device.clock;
     const { rebootSeenAt } = this.#news;
+    const authenticated = device.account.wasAccepted('events');
+    const heldMs = device.account.leftMs('events');
     const flowing = this.up ? this.#intake.flowing : 'no';
     const { lastEventAt } = this.#intake;
     return {
       ...this.#link.status(),
       reachable: this.#reachable,
-      ...(device.authenticated !== undefined && { authenticated: device.authenticated }),
-      ...(device.latch.leftMs > 0 && { loginHeldS: Math.ceil(device.latch.leftMs / 1000) }),
+      ...(authenticated !== undefined && { authenticated }),
+      ...(heldMs > 0 && { loginHeldS: Math.ceil(heldMs / 1000) }),
       flowing,
       warnings: [
         ...this.#warnings.active(now),
@@ -181,12 +183,12 @@ export class CameraSession {
   async #connect(signal: AbortSignal): Promise<void> {
     const { device, reads, clock } = this.#options;
     this.#link.enter('connecting');
-    device.latch.check();
+    device.account.check('events');
     // The first contact: a camera that does not answer this at all is not asked more.
     await device.readClock(signal).catch(otherwise(0, ['camera_fault', 'camera_bad_answer']));
     this.#reachable = true;
     this.#clockReadAt = clock.monotonic();
-    const before = device.authenticated;
+    const before = device.account.wasAccepted('events');
     const information = await reads.deviceInformation(signal).catch(otherwise(undefined, mild));
     await this.#rememberDevice(signal);
     if (information !== undefined) {
@@ -347,7 +349,7 @@ export class CameraSession {
     }
     if (isRefused(error)) this.#noteRefused();
     const refused = code === 'camera_auth';
-    const waitMs = Math.max(device.latch.leftMs, timing.retryBaseMs, refused ? 0 : this.#retry.next());
+    const waitMs = Math.max(device.account.leftMs('events'), timing.retryBaseMs, refused ? 0 : this.#retry.next());
     await this.#link.failed(reason, { refused, waitMs }).catch(unlessStopped(signal));
     // The core forgets what a camera sees while it is away; all of it is told anew.
     if (!this.up) this.#intake.reset();

@@ -58,7 +58,7 @@ describe('section A, time and authentication', () => {
     one.model.before = signedBy(Date.now, refused);
     await one.ask();
     expect(refused).toEqual(['wrong time']);
-    expect(one.device.latch.leftMs).toBe(0);
+    expect(one.device.account.leftMs('events')).toBe(0);
     expect(one.device.clock.offsetS).toBeGreaterThan(-5);
   });
 
@@ -75,7 +75,7 @@ describe('section A, time and authentication', () => {
     one.clock.advance(60_000);
     await one.device.readClock(forever);
     await one.ask();
-    expect(one.device.authenticated).toBe(true);
+    expect(one.device.account.wasAccepted('events')).toBe(true);
   });
 
   it('bug 3: nor is one that knew the password and is back after it was away; a wrong password costs less than the five tries that lock', async () => {
@@ -89,8 +89,8 @@ describe('section A, time and authentication', () => {
       one.clock.advance(60_000);
     }
     expect(one.tokens() - before).toBe(4);
-    expect(one.device.latch.error().code).toBe('camera_auth');
-    expect(one.device.latch.leftMs).toBeGreaterThan(600_000);
+    expect(one.device.account.error('events').code).toBe('camera_auth');
+    expect(one.device.account.leftMs('events')).toBeGreaterThan(600_000);
   });
 
   it('bug 3: a session takes refusals right after its camera was away for the start of it: no lock, one try', async () => {
@@ -158,10 +158,10 @@ describe('section A, time and authentication', () => {
       await one.ask().catch(() => undefined);
       tries += one.tokens() - from;
       one.clock.advance(60_000);
-      if (one.device.latch.leftMs > 0) break;
+      if (one.device.account.leftMs('events') > 0) break;
     }
     expect(tries).toBe(4);
-    expect(one.device.latch.error().code).toBe('camera_auth');
+    expect(one.device.account.error('events').code).toBe('camera_auth');
   });
 
   it('bug 9: a restart does not forget the refusals, and a corrected password is tried at once', async () => {
@@ -203,7 +203,7 @@ describe('section A, time and authentication', () => {
     first.close();
     const second = createDevice({ ...wrong, clock: manualClock(clock.wall() + stepMs) });
     await second.recall();
-    expect(second.latch.leftMs).toBe(leftMs);
+    expect(second.account.leftMs('events')).toBe(leftMs);
     const before = tokensIn(server.seen);
     await expect(createReads(second).deviceInformation(forever)).rejects.toMatchObject({ code: 'camera_auth' });
     expect(tokensIn(server.seen) - before).toBe(leftMs > 0 ? 0 : 1);
@@ -341,8 +341,8 @@ describe('section A, time and authentication', () => {
     const body = '<d:GetDeviceInformation xmlns:d="x"/>';
     const call = { name: 'x', action: 'x', body, timeoutMs: 5000, signal: forever };
     await Promise.all([one.device.call({ ...call, lane: 'pull' }), one.device.call({ ...call, lane: 'call' })]);
-    expect(one.device.latch.leftMs).toBe(0);
-    expect(one.device.authenticated).toBe(true);
+    expect(one.device.account.leftMs('events')).toBe(0);
+    expect(one.device.account.wasAccepted('events')).toBe(true);
   });
 
   it('bug 9: a camera whose nonce never changes and is called stale with each refusal gets a changed password thrice at most', async () => {

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import {
   type CameraOptions,
@@ -33,6 +33,7 @@ export interface Harness {
 export interface HarnessOptions {
   nvrs?: readonly NvrOptions[];
   readonly timing?: Partial<Timing>;
+  readonly log?: Logger;
   readonly memory?: Map<string, string>;
   /** In place of one upon `memory`. */
   readonly port?: MemoryPort;
@@ -61,7 +62,7 @@ export function harness(cameras: readonly CameraOptions[], options: HarnessOptio
       cameras,
       nvrs: options.nvrs ?? [],
       clock: options.clock ?? systemClock(),
-      log: pino({ level: 'silent' }),
+      log: options.log ?? pino({ level: 'silent' }),
       metrics,
       memory: options.port ?? memoryPort(memory),
       emit: options.emit ?? (async (more) => void signals.push(...more)),

@@ -23,7 +23,7 @@ describe('what is remembered of a device', () => {
     expect(await first.get('onvif/pin/yard')).toBe('old');
     await first.set('onvif/subscription/yard', 'there');
     const other = placeMemory(memoryPort(map), yard('http://192.0.2.11/onvif/device_service'));
-    map.set('onvif/roster/yard', 'x').set('onvif/pin/gate', 'of another').set('onvif/stream-login/yard', 'x');
+    map.set('onvif/roster/yard', 'x').set('onvif/pin/gate', 'of another').set('onvif/login/yard', 'x');
     expect(await other.get('onvif/pin/yard')).toBeUndefined();
     expect([...map.keys()].sort()).toEqual(['onvif/address/yard', 'onvif/pin/gate', 'onvif/roster/yard']);
   });
@@ -107,7 +107,7 @@ describe('the table of what is remembered', () => {
       ...Array.from({ length: 16 }, (_, at) => mostKeys({ cameras: 63 - at, recorders: at + 1, channels: at + 1 })),
       ...Array.from({ length: 16 }, (_, at) => mostKeys({ cameras: 0, recorders: at + 1, channels: 64 })),
     );
-    expect(most).toBe(544);
+    expect(most).toBe(480);
     expect(roomyKeys + most).toBeLessThanOrEqual(defaultLimits.memoryKeys);
   });
 });

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createServer as createTls } from 'node:tls';
+import { type Logger, pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { streamAddress } from '#devices/onvif/address.ts';
 import { type CameraOptions, cameraOptions } from '#devices/onvif/index.ts';
@@ -111,7 +112,7 @@ describe('the stream of a camera', () => {
   });
 
   describe('by rtsps', () => {
-    const secure = async (certificate: Certificate, tls_fingerprint?: string) => {
+    const secure = async (certificate: Certificate, tls_fingerprint?: string, log?: Logger) => {
       const shown: string[] = [];
       const rtsps = createTls(certificate, (socket) => {
         socket.on('error', () => undefined);
@@ -127,7 +128,7 @@ describe('the stream of a camera', () => {
       keep({ stop: () => server.close() });
       const stream_url = `rtsps://127.0.0.1:${(rtsps.address() as AddressInfo).port}/live`;
       const more = tls_fingerprint === undefined ? {} : { tls_fingerprint };
-      const made = harness([{ id: 'yard', url: server.url, ...login, stream_url, ...more }]);
+      const made = harness([{ id: 'yard', url: server.url, ...login, stream_url, ...more }], log && { log });
       await made.cameras.start(forever);
       keep(made.cameras);
       await until(() => links(made.signals).includes(true), 'the link');
@@ -154,6 +155,28 @@ describe('the stream of a camera', () => {
       expect(await read()).toBe('camera_bad_answer');
       expect(made.memory.get('onvif/pin/yard')).toBe(own.fingerprint);
       expect(links(made.signals)).toEqual([true]);
+      expect(status()).not.toHaveProperty('hints');
+    });
+
+    it('shows nothing of a certificate that a silent read met, nor that one is right again (safety 4)', async () => {
+      const lines: string[] = [];
+      const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) });
+      const { made, read, rtsps, status } = await secure(another, undefined, log);
+      const silent = () =>
+        made.cameras.readStream('yard', forever, onePicture, { silent: true }).catch((error) => error.code);
+      const told = () => lines.filter((line) => line.includes('another certificate'));
+      expect(await silent()).toBe('camera_bad_answer');
+      rtsps.setSecureContext(third);
+      expect(await silent()).toBe('camera_certificate');
+      expect(status()).not.toHaveProperty('hints');
+      expect(told()).toEqual([]);
+      expect((await made.cameras.certificate('yard')).stream).toBeUndefined();
+      expect(await read()).toBe('camera_certificate');
+      expect(told()).toHaveLength(1);
+      rtsps.setSecureContext(another);
+      expect(await silent()).toBe('camera_bad_answer');
+      expect(status()?.hints).toEqual([expect.stringContaining('camera trust yard')]);
+      expect(await read()).toBe('camera_bad_answer');
       expect(status()).not.toHaveProperty('hints');
     });
 
@@ -233,10 +256,10 @@ describe('the stream of a camera', () => {
     expect(gate.tries).toBe(2);
     await refused(2);
     expect(gate.tries).toBe(2);
-    expect(memory.get('onvif/stream-login/yard')).not.toContain('another-word');
+    expect(memory.get('onvif/login/yard')).not.toContain('another-word');
     const { read } = await run(user.password);
     expect(await read()).toHaveLength(1);
-    expect(memory.has('onvif/stream-login/yard')).toBe(false);
+    expect(memory.has('onvif/login/yard')).toBe(false);
   });
 
   it('is not tried while the camera refuses the password for its events', async () => {

@@ -1,6 +1,7 @@
 import type { SitewardError } from '#errors.ts';
 import { readJpeg } from '#lib/jpeg.ts';
 import { shownAddress } from '../address.ts';
+import { createLogin } from '../login.ts';
 import { createPictureClient } from '../picture-client.ts';
 import { cameraPlace } from '../picture-places.ts';
 import { createPictures } from '../pictures.ts';
@@ -91,8 +92,7 @@ async function tellStreams({ reads, tell, signal }: Examination, profiles: reado
 async function tellPicture({ camera, reads, mode, device, clock, tell, signal }: Examination): Promise<void> {
   const pictures = createPictures({
     device: camera,
-    // The profiles have shown it, also where anybody is told what device it is.
-    client: createPictureClient({ device: camera, clock, authHoldMs: 15 * 60_000, letIn: async () => undefined }),
+    client: createPictureClient({ device: camera, login: createLogin(camera, reads), clock }),
     place: cameraPlace({ device: camera, reads, addresses: mode }),
     configured: device.snapshotUrl,
   });

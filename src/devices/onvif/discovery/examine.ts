@@ -243,7 +243,7 @@ function tellRefusal({ camera, device, tell }: Examination, error: unknown): voi
 /** Told after more was asked: some devices tell anybody what they are. */
 function tellLogin({ camera, device, tell }: Examination, information: DeviceInformation): void {
   const { manufacturer, model, firmware, serial } = information;
-  if (camera.authenticated === true)
+  if (camera.account.wasAccepted('events') === true)
     tell({
       name: 'login',
       result: 'ok',

@@ -1,0 +1,95 @@
+import { randomBytes, scrypt } from 'node:crypto';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import type { Clock } from '#lib/clock.ts';
+import { never, withDeadline } from '#lib/wait.ts';
+import type { Account, Count, Counts } from './account.ts';
+import type { MemoryPort } from './camera.ts';
+import { keyOf } from './memory-keys.ts';
+
+/**
+ * Refused logins over a restart, so that one that comes again and again cannot lock the account. They count for this user
+ * and password alone: corrected ones are tried at once. Best effort: a memory that fails keeps no camera from being watched.
+ */
+export interface AccountMemory {
+  /** Takes what earlier runs left; once. */
+  recall(): Promise<void>;
+  /** Keeps what the account counts now, where that has changed. */
+  keep(): Promise<void>;
+}
+
+/** `until` and `at`, when it was written, by the wall clock. */
+const count = z.object({ refusals: z.int().min(0).max(9), until: z.number() });
+const counts = z.object({ row: count, events: count, pictures: count, streams: count });
+const keptSchema = z.object({ at: z.number(), salt: z.string(), mark: z.string(), counts });
+
+const memoryMs = 1000;
+/** For the reading: the store answers late while a machine starts. */
+const readMs = 5000;
+
+export function accountMemory(options: {
+  account: Account;
+  kept: { readonly id: string; readonly memory: MemoryPort };
+  login: string;
+  clock: Clock;
+  holdMs: number;
+}): AccountMemory {
+  const { account, kept, login, clock, holdMs } = options;
+  const key = keyOf('login', kept.id);
+  const salt = randomBytes(8).toString('hex');
+  let reading: Promise<void> | undefined;
+  /** In the account's own words. */
+  let isKept = '';
+  const present = () => JSON.stringify(account.counts()) ?? '';
+
+  const attempt = <T>(ms: number, work: (memory: MemoryPort) => Promise<T>): Promise<T | undefined> =>
+    withDeadline(ms, never(), async () => work(kept.memory), 'the memory').catch(() => undefined);
+
+  async function read(): Promise<void> {
+    const text = await attempt(readMs, (memory) => memory.get(key));
+    if (text === undefined) return;
+    isKept = 'by an earlier run';
+    const found = parse(text);
+    if (found === undefined || found.mark !== (await markOf(login, found.salt))) return;
+    const now = clock.wall();
+    // A clock that went back tells nothing of how long it was: the whole pause again.
+    const leftMs = (until: number) => (now < found.at ? holdMs : Math.min(holdMs, Math.max(0, until - now)));
+    const here = (until: number) => (until > found.at ? clock.monotonic() + leftMs(until) : 0);
+    account.resume(moved(found.counts, here));
+  }
+
+  return {
+    recall() {
+      reading ??= read();
+      return reading;
+    },
+    async keep() {
+      if (present() === isKept) return;
+      const mark = await markOf(login, salt);
+      const now = account.counts();
+      isKept = present();
+      const at = clock.wall();
+      const there = (until: number) => at + Math.max(0, until - clock.monotonic());
+      const text = now && JSON.stringify({ at, salt, mark, counts: moved(now, there) });
+      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(key) : memory.set(key, text)));
+    },
+  };
+}
+
+function moved({ row, events, pictures, streams }: Counts, move: (until: number) => number): Counts {
+  const one = ({ refusals, until }: Count) => ({ refusals, until: move(until) });
+  return { row: one(row), events: one(events), pictures: one(pictures), streams: one(streams) };
+}
+
+const derive = promisify<string, string, number, Buffer>(scrypt);
+
+/** Tells a corrected login from the refused one, and is too short to find the password by. */
+const markOf = async (login: string, salt: string): Promise<string> => (await derive(login, salt, 2)).toString('hex');
+
+function parse(text: string) {
+  try {
+    return keptSchema.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
+}
