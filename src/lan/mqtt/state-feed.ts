@@ -105,9 +105,10 @@ export function createStateFeed({ root, publisher, facts, clock, copies, ...init
   }
 
   function armGate(): void {
+    if (gateTimer !== undefined) return;
     const nextMs = gate.nextMs();
     if (nextMs === undefined) return;
-    gateTimer ??= setTimeout(() => {
+    gateTimer = setTimeout(() => {
       gateTimer = undefined;
       for (const step of gate.due()) sendZone(step.zone, step.words);
       armGate();
