@@ -64,23 +64,27 @@ export function createAlsaDevice(): AlsaDevice {
 
 /** Whether a process that is no zombie has this id. */
 export function runs(pid: number): boolean {
-  try {
-    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
+  const status = statusOf(pid);
+  return status !== '' && !/^State:\s+Z/m.test(status);
 }
 
 /** The players this process has started and that still run. */
 export function playersRunning(): readonly string[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && runs(Number(name)))
-    .filter((name) => new RegExp(`^PPid:\\s+${process.pid}$`, 'm').test(statusOf(name)))
-    .map((name) => /^Name:\s+(.*)$/m.exec(statusOf(name))?.[1] ?? name)
-    .filter((name) => /^(aplay|paplay|pactl)$/.test(name));
+  return ['aplay', 'paplay', 'pactl'].flatMap((name) => childrenNamed(name).map(() => name));
 }
 
-function statusOf(pid: string): string {
+/** Ids of the processes of this name that this process has started and that still run. */
+export function childrenNamed(name: string): readonly number[] {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry))
+    .map(Number)
+    .filter((pid) => {
+      const status = statusOf(pid);
+      return status.startsWith(`Name:\t${name}\n`) && status.includes(`\nPPid:\t${process.pid}\n`) && runs(pid);
+    });
+}
+
+function statusOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/status`, 'utf8');
   } catch {
