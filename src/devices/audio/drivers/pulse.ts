@@ -1,6 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type Probe, type SpeakerDriver, SpeakerError } from '../driver.ts';
+import { type SoundFormat, type SpeakerDriver, SpeakerError } from '../driver.ts';
 import { type PaceClock, realTime } from '../pace.ts';
 import type { Exit, Player, Players } from './child.ts';
 import { expectFormat, within } from './fed.ts';
@@ -21,7 +22,10 @@ export interface PulseOptions {
 const latencyMs = 100;
 /** A sink may be suspended so long, as while its card is set up anew. */
 const suspendedMs = 1000;
-const mostSinksBytes = 1 << 20;
+const mostListBytes = 4 << 20;
+const fullVolume = 65_536;
+/** A property of our streams, by which one is told from the others. */
+const markName = 'siteward.play';
 const failures = [
   [/No such entity|Entity killed/, 'not_found'],
   [/Access denied|Permission denied/, 'auth'],
@@ -30,17 +34,15 @@ const failures = [
   [/busy/i, 'busy'],
 ] as const;
 
-/** What `pactl` tells of a sink, as far as it is read. */
-const sinks = z.array(
-  z.object({
-    name: z.string(),
-    state: z.string(),
-    mute: z.boolean(),
-    sample_specification: z.string(),
-    volume: z.record(z.string(), z.object({ value: z.number(), value_percent: z.string() })),
-  }),
-);
-type Sink = z.output<typeof sinks>[number];
+/** What `pactl` tells, as far as it is read. */
+const volume = z.record(z.string(), z.object({ value: z.number(), value_percent: z.string() }));
+const level = z.object({ mute: z.boolean(), volume });
+const listed = z.object({
+  sinks: z.array(level.extend({ name: z.string(), state: z.string(), sample_specification: z.string() })),
+  sink_inputs: z.array(level.extend({ properties: z.record(z.string(), z.string()) })),
+});
+type Level = z.output<typeof level>;
+type Listed = z.output<typeof listed>;
 
 /** A sink of PulseAudio, or of PipeWire in its place, through paplay and pactl (pulseaudio-utils). */
 export function createPulseDriver(options: PulseOptions): SpeakerDriver {
@@ -49,26 +51,37 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
   const server = `--server=${options.server ?? usualServer(process.env)}`;
   const of = (what: string) => `sink ${sink}: ${what}`;
 
-  /** Rejects where nothing would be heard of what is sent to the sink. */
-  async function look(signal: AbortSignal): Promise<Sink> {
-    const args = [server, '--format=json', 'list', 'sinks'];
-    const player = players.start('pactl', args, { outputBytes: mostSinksBytes });
+  async function list(signal: AbortSignal): Promise<Listed> {
+    const player = players.start('pactl', [server, '--format=json', 'list'], { outputBytes: mostListBytes });
     try {
       player.end();
       const exit = await within(openMs, { clock, signal, what: of('the sound server does not answer') }, player.gone);
       if (exit.code !== 0) throw failureOf(exit, { ...tool('pactl'), rows: failures });
-      const found = readSinks(exit.output).find(({ name }) => name === sink);
-      if (found === undefined) throw new SpeakerError('not_found', of('the sound server has none of this name'));
-      if (found.mute) throw new SpeakerError('device_error', of('it is muted'));
-      if (Object.values(found.volume).every(({ value }) => value === 0))
-        throw new SpeakerError('device_error', of('its volume is zero'));
-      return found;
+      return readList(exit.output);
     } finally {
       await endPlayer(player);
     }
   }
 
-  function start({ rate, channels }: { rate: number; channels: number }): Stream {
+  /**
+   * Looks whether the sink, and the stream with this mark, may be heard. Mixers keep the mute of a stream by its program's name.
+   * Where the server does not tell, the sound goes on: a siren that may be heard is better than none.
+   */
+  async function silenced(mark: string, signal: AbortSignal): Promise<SpeakerError | undefined> {
+    const now = await list(signal).catch(() => undefined);
+    const ours = now?.sinks.find(({ name }) => name === sink);
+    const stream = now?.sink_inputs.find(({ properties }) => properties[markName] === mark);
+    return silent(ours, 'it') ?? silent(stream, 'the stream of siteward');
+  }
+
+  function silent(at: Level | undefined, who: string): SpeakerError | undefined {
+    if (at?.mute) return new SpeakerError('device_error', of(`${who} is muted`));
+    if (at !== undefined && Object.values(at.volume).every(({ value }) => value === 0))
+      return new SpeakerError('device_error', of(`the volume of ${who} is zero`));
+    return undefined;
+  }
+
+  function start({ rate, channels }: SoundFormat, mark: string): Stream {
     const trouble = new AbortController();
     const connected = Promise.withResolvers<void>();
     const fail = (failure: 'not_found' | 'busy', what: string) => trouble.abort(new SpeakerError(failure, of(what)));
@@ -88,15 +101,17 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
       if (at?.[2] === 'yes' || line.startsWith('Stream device suspended')) suspend();
       if (at?.[2] === 'no' || line.startsWith('Stream device resumed')) resume();
       const moved = /^Stream moved to device (.*) \(\d+, (not )?suspended\)/.exec(line);
-      if (moved !== null && moved[1] !== sink) fail('not_found', 'it went away while it played');
+      if (moved !== null && moved[1] !== sink) fail('not_found', 'the server moved the sound to another one');
     };
     const args = [
       ...[server, '--verbose', '--raw', '--format=s16le', `--rate=${rate}`, `--channels=${channels}`],
       ...[`--device=${sink}`, `--latency-msec=${latencyMs}`, '--client-name=siteward', '--stream-name=siteward'],
+      // The server keeps volumes by the program's name too.
+      ...[`--volume=${fullVolume}`, `--property=${markName}=${mark}`],
     ];
     const player = players.start('paplay', args, { onLine, noise });
     void player.gone.then(() => clearTimeout(suspended));
-    return { player, connected: connected.promise, trouble: trouble.signal };
+    return { player, connected: connected.promise, trouble };
   }
 
   return {
@@ -104,36 +119,46 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
 
     async probe(signal) {
       signal.throwIfAborted();
-      return shown(await look(signal));
+      const found = (await list(signal)).sinks.find(({ name }) => name === sink);
+      if (found === undefined) throw new SpeakerError('not_found', of('the sound server has none of this name'));
+      const wrong = silent(found, 'it');
+      if (wrong !== undefined) throw wrong;
+      const percents = [...new Set(Object.values(found.volume).map(({ value_percent }) => value_percent))].join('/');
+      const detail = of(`${found.state.toLowerCase()}, ${found.sample_specification}, volume ${percents}`);
+      return { detail, format: { encoding: 's16le', rate, channels }, exclusive: false };
     },
 
     async play(sound, context) {
       context.signal.throwIfAborted();
       expectFormat(sound, 's16le');
-      const { player, connected, trouble } = start(sound.format);
-      const looked = new AbortController();
-      const ready = Promise.all([connected, look(AbortSignal.any([context.signal, looked.signal]))]);
-      ready.catch(() => undefined);
+      const mark = randomUUID();
+      const { player, connected, trouble } = start(sound.format, mark);
+      const over = new AbortController();
+      let looked: Promise<SpeakerError | undefined> | undefined;
+      const ready = connected.then(() => {
+        looked = silenced(mark, over.signal);
+        void looked.then((wrong) => wrong && trouble.abort(wrong));
+      });
       try {
-        return await playPiped(sound, context, { player, ready, trouble, clock, delivered: 'heard', failure });
+        const piped = { player, ready, trouble: trouble.signal, clock, delivered: 'heard', failure } as const;
+        const played = await playPiped(sound, context, piped);
+        const wrong = await looked;
+        if (wrong !== undefined) throw wrong;
+        return played;
       } finally {
-        looked.abort();
+        over.abort();
+        await looked;
       }
     },
   };
-
-  function shown({ state, volume, sample_specification }: Sink): Probe {
-    const percents = [...new Set(Object.values(volume).map(({ value_percent }) => value_percent))].join('/');
-    const detail = of(`${state.toLowerCase()}, ${sample_specification}, volume ${percents}`);
-    return { detail, format: { encoding: 's16le', rate, channels }, exclusive: false };
-  }
 }
 
 interface Stream {
   readonly player: Player;
   /** Resolves when the server has made the stream, on the sink that was asked for, which is not suspended. */
   readonly connected: Promise<void>;
-  readonly trouble: AbortSignal;
+  /** Aborts with a SpeakerError where the sound is not heard. */
+  readonly trouble: AbortController;
 }
 
 const noise =
@@ -141,9 +166,9 @@ const noise =
 const tool = (program: string) => ({ program, install: 'apt-get install pulseaudio-utils' });
 const failure = (exit: Exit) => failureOf(exit, { ...tool('paplay'), rows: failures });
 
-function readSinks(output: Buffer): z.output<typeof sinks> {
+function readList(output: Buffer): Listed {
   try {
-    return sinks.parse(JSON.parse(output.toString('utf8')));
+    return listed.parse(JSON.parse(output.toString('utf8')));
   } catch (cause) {
     throw new SpeakerError('device_error', 'pactl did not tell of sinks what siteward can read', { cause });
   }
