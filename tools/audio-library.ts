@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { atPeak } from '#devices/audio/gain.ts';
+import { amplify, peakOf } from '#devices/audio/gain.ts';
 import { builtinList } from '#devices/audio/library/builtin.ts';
 import { limits } from '#devices/audio/library/limits.ts';
 import { measured } from '#devices/audio/library/measure.ts';
@@ -34,29 +34,35 @@ const effects = [
 ];
 
 /** Writes each message as `KEY.wav` and the list of them. Returns the lines of the digest list. */
-export function buildAudioLibrary(folder: string): string[] {
+export async function buildAudioLibrary(folder: string): Promise<string[]> {
   mkdirSync(folder, { recursive: true });
   const scratch = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
   try {
-    const messages = spoken.flatMap((message) =>
-      (Object.keys(languages) as Language[]).map((language): StoredMessage => {
+    const messages: StoredMessage[] = [];
+    for (const message of spoken)
+      for (const language of Object.keys(languages) as Language[]) {
         const { tag, voice, draft } = languages[language];
         const { name, text } = message[language];
         const key = `${message.key}.${language}`;
-        const words = atPeak(speak(text, voice, scratch), limits.peakDb);
+        const words = levelled(speak(text, voice, scratch));
         const attention = before[message.before]();
         const breath = pause(attention.length === 0 ? 0 : breathS);
-        const { wav, facts } = measured(joined(attention, breath, words));
+        const { wav, facts } = await measured(joined(attention, breath, words));
         writeFileSync(join(folder, `${key}.wav`), wav);
         const description = draft ? `Draft. ${text}` : text;
-        return { key, name, description, language: tag, category: message.category, ...facts };
-      }),
-    );
+        messages.push({ key, name, description, language: tag, category: message.category, ...facts });
+      }
     writeFileSync(join(folder, builtinList), `${JSON.stringify(messages, undefined, 2)}\n`);
     return messages.map(({ key, sha256 }) => `${sha256}  ${key}.wav`);
   } finally {
     rmSync(scratch, { recursive: true, force: true });
   }
+}
+
+/** As loud as they can be, as imported messages are. */
+function levelled(samples: Int16Array): Int16Array {
+  const gain = (10 ** (limits.peakDb / 20) * 32_768) / peakOf(samples);
+  return samples.map((sample) => amplify(sample, gain));
 }
 
 function speak(text: string, voice: string, scratch: string): Int16Array {
@@ -81,7 +87,7 @@ export function checkDigests(lines: readonly string[]): void {
 if (import.meta.main) {
   const [folder, ...more] = process.argv.slice(2);
   if (folder === undefined) throw new Error('say a folder');
-  const lines = buildAudioLibrary(folder);
+  const lines = await buildAudioLibrary(folder);
   if (more.includes('--write')) writeFileSync(digestList, `${lines.join('\n')}\n`);
   checkDigests(lines);
   console.log(`${lines.length} messages in ${folder}`);

@@ -35,9 +35,3 @@ export function rmsOf(samples: Int16Array): number {
 
 /** In dB of full scale; -Infinity for silence. */
 export const decibels = (amplitude: number): number => 20 * Math.log10(amplitude / 32_768);
-
-/** As loud as it can be with its loudest sample so many dB below full scale. */
-export function atPeak(samples: Int16Array, peakDb: number): Int16Array {
-  const gain = (10 ** (peakDb / 20) * 32_768) / Math.max(1, peakOf(samples));
-  return samples.map((sample) => amplify(sample, gain));
-}

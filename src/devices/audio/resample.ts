@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { clamp } from './gain.ts';
+import { inSlices } from './slices.ts';
 
 /** Zero crossings of the sinc on each side: they make the step from what passes to what does not narrow. */
 const crossings = 32;
@@ -7,7 +7,7 @@ const crossings = 32;
 const cutoff = 0.46;
 /** Of the Kaiser window, for 80 dB. */
 const shape = 7.857;
-/** So many products are made at a time, about a millisecond: packets of other speakers have their turn between. */
+/** So many products are made at a time, about a millisecond. */
 const productsAtATime = 1_000_000;
 
 /**
@@ -27,15 +27,13 @@ export async function resample(
   padded.set(samples, half - 1);
   const output = new Int16Array(resampledLength(samples.length, from, to));
   const slice = Math.max(1, Math.floor(productsAtATime / (2 * half)));
-  for (let begin = 0; begin < output.length; begin += slice) {
-    signal.throwIfAborted();
-    const end = Math.min(begin + slice, output.length);
+  const make = (begin: number, end: number) => {
     for (let at = begin; at < end; at += 1) {
       const filter = filters[(at * down) % up] ?? filters[0];
       output[at] = clamp(Math.round(convolve(padded, Math.floor((at * down) / up), filter)));
     }
-    if (end < output.length) await setImmediate();
-  }
+  };
+  await inSlices(output.length, slice, make, signal);
   return output;
 }
 

@@ -86,7 +86,7 @@ const writers: Readonly<Record<SoundFormat['encoding'], (bytes: Buffer, sample: 
 /** The same samples with their edges faded. */
 export function faded(samples: Int16Array, rate: number): Int16Array {
   const edge = Math.min(Math.round((fadeMs * rate) / 1000), Math.floor(samples.length / 2));
-  const output = Int16Array.from(samples);
+  const output = samples.slice();
   for (let at = 0; at < edge; at += 1) {
     const share = at / edge;
     const last = output.length - 1 - at;

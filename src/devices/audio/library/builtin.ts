@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
-import { sha256 } from '#lib/digest.ts';
 import { readWav } from '../wav.ts';
 import { storedRate } from './limits.ts';
+import { digestOf } from './measure.ts';
 import { type StoredMessage, storedMessage } from './message.ts';
 import { makeTones } from './tones.ts';
 
@@ -27,7 +27,7 @@ const listed = z.array(storedMessage).max(200);
 
 /** The tones, and the spoken messages of a folder, where there is one. Throws `audio_gone` where its list cannot be read. */
 export async function readBuiltins(folder?: string): Promise<Builtin[]> {
-  const tones = makeTones().map(({ message, samples }) => ({
+  const tones = (await makeTones()).map(({ message, samples }) => ({
     message,
     load: async () => ({ rate: storedRate, samples }),
   }));
@@ -54,7 +54,7 @@ export async function loadFile(path: string, { key, sha256: expected }: StoredMe
   const facts = { key };
   try {
     const bytes = await readFile(path);
-    if (sha256(bytes) === expected) return readWav(bytes);
+    if ((await digestOf(bytes)) === expected) return readWav(bytes);
   } catch (cause) {
     throw new SitewardError('audio_gone', `the sound of message ${key} is gone from the disk. Import it again`, {
       facts,

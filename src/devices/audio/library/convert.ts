@@ -1,6 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
-import { setImmediate } from 'node:timers/promises';
 import { resample } from '../resample.ts';
+import { inSlices } from '../slices.ts';
 import { type WavLayout, wavLayout } from '../wav.ts';
 import { type Decoded, type Decoder, plainRates } from './decode.ts';
 import { checkSeconds, invalidFile, limits, storedRate } from './limits.ts';
@@ -16,8 +16,8 @@ export interface Conversion {
   readonly decoder: Decoder;
 }
 
-/** So much of a plain wav is mixed at a time, a few milliseconds. */
-const sliceBytes = 1_000_000;
+/** So much of a plain wav is mixed at a time. */
+const sliceBytes = 100_000;
 
 /**
  * Somebody's file as samples the library keeps: one channel, 48 kHz, one loudness. Rejects with `audio_invalid`, which names the
@@ -28,10 +28,7 @@ export async function convert(work: Conversion, signal: AbortSignal): Promise<In
   if (bytes.length === 0) throw invalidFile('empty', 'it is empty');
   const kind = sniff(bytes, work.fileName);
   const { rate, samples, clipped } = await decoded(bytes, kind, work, signal);
-  await setImmediate();
-  const levelled = level(samples, clipped);
-  await setImmediate();
-  return resample(levelled, rate, storedRate, signal);
+  return resample(await level(samples, clipped, signal), rate, storedRate, signal);
 }
 
 async function gather(source: Conversion['source'], signal: AbortSignal): Promise<Buffer> {
@@ -71,10 +68,6 @@ const isPlain = ({ coding, bits, channels, rate }: WavLayout): boolean =>
 
 async function mixed({ rate, channels, data }: WavLayout, signal: AbortSignal): Promise<Decoded> {
   const mixer = createMixer(channels);
-  for (let at = 0; at < data.length; at += sliceBytes) {
-    signal.throwIfAborted();
-    mixer.push(data.subarray(at, at + sliceBytes));
-    await setImmediate();
-  }
+  await inSlices(data.length, sliceBytes, (from, to) => mixer.push(data.subarray(from, to)), signal);
   return { rate, samples: mixer.samples(), clipped: mixer.clipped };
 }

@@ -169,7 +169,7 @@ export async function openLibrary(options: {
     const again = stored(key);
     if (again === undefined || replace) placeFor(key, named !== undefined, replace);
     const samples = await convert({ ...file, decoder, part: join(folder, 'import.part') }, signal);
-    const { wav, facts } = measured(samples);
+    const { wav, facts } = await measured(samples);
     const message: StoredMessage = { key, ...words, ...facts };
     if (again !== undefined && sameMessage(again, message)) {
       await keep(facts.sha256, wav);

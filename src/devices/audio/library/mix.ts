@@ -1,4 +1,5 @@
-import { atPeak, clamp, decibels, rmsOf } from '../gain.ts';
+import { amplify, decibels } from '../gain.ts';
+import { inSlices } from '../slices.ts';
 import { invalidFile, limits } from './limits.ts';
 
 /** Makes one channel of several as they come, and watches how loud they are. */
@@ -14,6 +15,8 @@ export interface Mixer {
 /** A single sample at full scale is a peak; so many side by side were cut off. */
 const cutRun = 3;
 const fullScale = 32_767;
+/** So many are gone through at a time. */
+const sliceSamples = 200_000;
 
 export function createMixer(channels: number): Mixer {
   const blockBytes = channels * 2;
@@ -63,12 +66,10 @@ export function createMixer(channels: number): Mixer {
   };
 }
 
-/** Refuses what nobody would hear, or would hear distorted; brings the rest to one peak. Throws `audio_invalid`. */
-export function level(samples: Int16Array, clipped: number): Int16Array {
-  const mean = Math.round(samples.reduce((sum, sample) => sum + sample, 0) / Math.max(1, samples.length));
-  // A level that never changes is not heard but takes the room of what is.
-  const centred = mean === 0 ? samples : samples.map((sample) => clamp(sample - mean));
-  const loudness = decibels(rmsOf(centred));
+/** Refuses what nobody would hear, or would hear distorted; brings the rest to one peak. Rejects with `audio_invalid`. */
+export async function level(samples: Int16Array, clipped: number, signal: AbortSignal): Promise<Int16Array> {
+  const { mean, peak, rms } = await measure(samples, signal);
+  const loudness = decibels(rms);
   if (loudness < limits.silentDb)
     throw invalidFile('silent', `there is next to nothing to hear (${loudness.toFixed(0)} dB). Record it louder`);
   if (clipped > limits.clipped)
@@ -76,5 +77,37 @@ export function level(samples: Int16Array, clipped: number): Int16Array {
       'clipping',
       `it is distorted: ${(clipped * 100).toFixed(0)} % of it is cut off at full scale. Record it less loud`,
     );
-  return atPeak(centred, limits.peakDb);
+  const gain = (10 ** (limits.peakDb / 20) * 32_768) / peak;
+  const output = new Int16Array(samples.length);
+  const make = (from: number, to: number) => {
+    for (let at = from; at < to; at += 1) output[at] = amplify((samples[at] as number) - mean, gain);
+  };
+  await inSlices(samples.length, sliceSamples, make, signal);
+  return output;
+}
+
+/** Apart from a level that never changes, which is not heard but takes the room of what is. */
+export async function measure(
+  samples: Int16Array,
+  signal?: AbortSignal,
+): Promise<{ mean: number; peak: number; rms: number }> {
+  let sum = 0;
+  let squares = 0;
+  let low = 32_767;
+  let high = -32_768;
+  const look = (from: number, to: number) => {
+    for (let at = from; at < to; at += 1) {
+      const sample = samples[at] as number;
+      sum += sample;
+      squares += sample * sample;
+      if (sample < low) low = sample;
+      if (sample > high) high = sample;
+    }
+  };
+  await inSlices(samples.length, sliceSamples, look, signal);
+  const count = Math.max(1, samples.length);
+  const mean = Math.round(sum / count);
+  // The sums are whole numbers below 2^53, so nothing is lost in them.
+  const rms = Math.sqrt(Math.max(0, squares - 2 * mean * sum + count * mean * mean) / count);
+  return { mean, peak: Math.max(high - mean, mean - low, 0), rms };
 }

@@ -82,8 +82,11 @@ const tones: readonly (Pick<StoredMessage, 'key' | 'name' | 'description' | 'cat
   },
 ];
 
-export const makeTones = (): Tone[] =>
-  tones.map(({ make, ...words }) => {
-    const samples = make();
-    return { message: { ...words, language: 'zxx', ...measured(samples).facts }, samples };
-  });
+export const makeTones = (): Promise<Tone[]> =>
+  Promise.all(
+    tones.map(async ({ make, ...words }) => {
+      const samples = make();
+      const { facts } = await measured(samples);
+      return { message: { ...words, language: 'zxx', ...facts }, samples };
+    }),
+  );

@@ -13,7 +13,7 @@ let lines: string[];
 let builtins: Builtin[];
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'siteward-builtin-'));
-  lines = buildAudioLibrary(folder);
+  lines = await buildAudioLibrary(folder);
   builtins = (await readBuiltins(folder)).filter(({ message }) => message.language !== 'zxx');
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

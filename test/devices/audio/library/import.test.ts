@@ -85,6 +85,19 @@ describe('a file', () => {
     expect(decibels(peakOf(made))).toBeCloseTo(-1, 0);
   });
 
+  it('of a minute lets packets for speakers have their turn', async () => {
+    let turns = 0;
+    let over = false;
+    const count = () => {
+      turns += 1;
+      if (!over) setImmediate(count);
+    };
+    setImmediate(count);
+    await read(wavOf({ seconds: 60, rate: 48_000 }));
+    over = true;
+    expect(turns).toBeGreaterThan(80);
+  });
+
   it('as loud as can be is taken, as long as it is whole', async () => {
     expect((await read(wavOf({ peak: 32_767, hertz: 100 }))).length).toBe(48_000);
   });

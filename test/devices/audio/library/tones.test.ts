@@ -4,7 +4,7 @@ import { readBuiltins } from '#devices/audio/library/builtin.ts';
 import { storedMessage } from '#devices/audio/library/message.ts';
 import { makeTones } from '#devices/audio/library/tones.ts';
 
-const tones = makeTones();
+const tones = await makeTones();
 const samplesOf = (key: string) => tones.find(({ message }) => message.key === key)!.samples;
 
 /** How loud one pitch is, in dB of full scale. */
@@ -54,6 +54,6 @@ it('alarms and chimes are as loud as can be, and no tone begins or ends with a c
   }
 });
 
-it('are the same each time, so that their digests are', () => {
-  expect(makeTones().map(({ message }) => message.sha256)).toEqual(tones.map(({ message }) => message.sha256));
+it('are the same each time, so that their digests are', async () => {
+  expect((await makeTones()).map(({ message }) => message.sha256)).toEqual(tones.map(({ message }) => message.sha256));
 });
