@@ -1,4 +1,5 @@
-import { type AuditDraft, localClient, type UserRole } from './model/index.ts';
+import { createHash } from 'node:crypto';
+import { type AuditDraft, localClient, type SitePlan, type UserRole } from './model/index.ts';
 
 export type UserChange = 'user_added' | 'user_removed' | 'user_code_changed';
 
@@ -13,6 +14,13 @@ const local = { source: 'cli', client_id: localClient } as const;
  * log can be handed out (safety 10 and 11).
  */
 export const auditNotes = {
+  /** None where both say the same. */
+  planChanged(from: SitePlan, to: SitePlan): readonly AuditDraft[] {
+    const [before, after] = [digest(from), digest(to)];
+    if (before === after) return [];
+    return [{ kind: 'config', source: 'config', target: 'site', action: 'plan', before, after }];
+  },
+
   userAdded: (user: { readonly id: string; readonly role: UserRole }): AuditDraft => ({
     ...local,
     kind: 'config',
@@ -183,3 +191,6 @@ export const auditNotes = {
     ...(more.head !== undefined && { after: more.head }),
   }),
 } as const;
+
+/** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
+const digest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
@@ -9,6 +8,7 @@ import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
 import { createAnswers, type Reply } from './answers.ts';
+import { auditNotes } from './audit-notes.ts';
 import { type Added, type CommitQueue, commitQueue } from './commit-queue.ts';
 import {
   adoptPlan,
@@ -21,6 +21,7 @@ import {
   initialState,
   nextRuns,
   Picture,
+  plansInForce,
   type SiteState,
   siteView,
   type UpcomingRun,
@@ -103,6 +104,7 @@ export function createController(options: {
   const timers = timerWheel({ clock, fire: (timer) => void apply({ kind: 'timer.fired', timer, at: stamp() }) });
   const answers = createAnswers();
   const seal = stateSealer();
+  const inForce = plansInForce();
   let plan = options.plan;
   let state: SiteState | undefined;
   let epoch = 0;
@@ -266,7 +268,7 @@ export function createController(options: {
   const numbers = () => ({ epoch, seq: nextSeq - 1 - hidden });
 
   /** For those to whom a change is shown; most of them look at one member of it. */
-  const picture = (): SiteView => new Picture(plan, current(), stamp(), numbers());
+  const picture = (): SiteView => new Picture(inForce(plan, current()), current(), stamp(), numbers());
 
   return {
     name: 'controller',
@@ -312,7 +314,7 @@ export function createController(options: {
       void apply({ kind: 'panic', call, at: stamp() });
     },
 
-    view: () => siteView(plan, current(), stamp(), numbers()),
+    view: () => siteView(inForce(plan, current()), current(), stamp(), numbers()),
 
     tick: () => apply({ kind: 'tick', at: stamp() }),
 
@@ -332,15 +334,12 @@ export function createController(options: {
       const before = current();
       const at = stamp();
       const after = adoptPlan(next, before, at);
-      const told = { before: planDigest(plan), after: planDigest(next) };
+      const drafts = auditNotes.planChanged(plan, next);
       plan = next;
       state = after;
       history.begin('plan', plan, after, at);
       const [view, changes] = [picture(), changesBetween(before, after)];
-      const audit =
-        told.before === told.after
-          ? []
-          : [auditRecord({ kind: 'config', source: 'config', target: 'site', action: 'plan', ...told }, at, epoch)];
+      const audit = drafts.map((draft) => auditRecord(draft, at, epoch));
       const adopted = add({ rows: [], arming: [], audit }, () => ports.publish.state(view, changes)).published;
       // Another security type takes effect now, unless something is armed; what waited in a partition that is gone is told.
       await Promise.all([adopted, apply({ kind: 'replanned', at })]);
@@ -372,9 +371,6 @@ const auditRecord = (entry: AuditDraft, at: Stamp, epoch: number): AuditRecord =
   clock: at.clock,
   epoch,
 });
-
-/** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
-const planDigest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');
 
 /** Whether the decision must be on disk by itself: it made an event, a transition, a timer or an answer. */
 const isRecord = (effects: readonly Effect[]): boolean => effects.length > 0;

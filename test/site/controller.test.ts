@@ -292,3 +292,14 @@ describe('reload', () => {
     expect(site.state('p2')).toBeUndefined();
   });
 });
+
+it('shows one plan as long as it is in force, so that nobody draws the whole site anew for another', async () => {
+  const site = await rig();
+  await site.controller.tell({ kind: 'security_type', securityType: 1, by: 'cli', whileArmed: true });
+  await site.open('1', true);
+  await site.open('1', false);
+  const plans = site.shown.slice(-2).map(({ view }) => view.plan);
+  expect(plans[0]).toMatchObject({ securityType: 1 });
+  expect(plans[1]).toBe(plans[0]);
+  expect(site.controller.view().plan).toBe(plans[0]);
+});

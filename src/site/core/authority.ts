@@ -24,6 +24,18 @@ export function planInForce(plan: SitePlan, { authority }: Pick<SiteState, 'auth
   };
 }
 
+/** As `planInForce`, but the same object until another is in force: whoever shows the site draws it anew for another one. */
+export function plansInForce(): typeof planInForce {
+  let of: SitePlan | undefined;
+  let last: SitePlan | undefined;
+  return (plan, state) => {
+    const next = planInForce(plan, state);
+    if (plan !== of || next.securityType !== last?.securityType) last = next;
+    of = plan;
+    return last;
+  };
+}
+
 /**
  * What a plan that is taken over means for the authority: one that fixes another type than is in force asks for it, one
  * that fixes none leaves what the cloud or a technician said. Nothing changes before `settleAuthority`.

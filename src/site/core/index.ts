@@ -1,4 +1,5 @@
 export { siteWord } from './aggregate.ts';
+export { plansInForce } from './authority.ts';
 export {
   type CloudStatus,
   type KeptSync,
