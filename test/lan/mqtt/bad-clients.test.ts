@@ -172,7 +172,7 @@ for (const [name, start, missing] of stands) {
     });
 
     // mosquitto has no bound on what one client sends in a second: docs/mqtt.md says what comes of it.
-    it.skipIf(name.startsWith('mosquitto')).each([
+    const floods = [
       ['commands', { topic: 'cmd/query', payload: query('%n') }],
       ['commands that wait to be taken', { topic: 'cmd/query', payload: query('%n'), qos: 1 }],
       ['commands that are alike', { topic: 'cmd/query', payload: query('1') }],
@@ -180,11 +180,15 @@ for (const [name, start, missing] of stands) {
       ['broken commands', { topic: 'cmd/arm', payload: '{' }],
       ['large commands', { topic: 'cmd/arm', payload: '', fill: 60_000 }],
       ['verbs that nobody has', { topic: 'cmd/x%n', payload: '{}' }],
-    ])('holds up no command of another by a flood of %s', async (_, what) => {
-      const end = await flood(what);
-      await works();
-      expect(await end()).toBeGreaterThan(0);
-    });
+    ] as const;
+    it.each(name.startsWith('mosquitto') ? [] : floods)(
+      'holds up no command of another by a flood of %s',
+      async (_, what) => {
+        const end = await flood(what);
+        await works();
+        expect(await end()).toBeGreaterThan(0);
+      },
+    );
 
     /** Goes on until it is told to end; says how much it has sent. */
     async function flood(what: object): Promise<() => Promise<number>> {
