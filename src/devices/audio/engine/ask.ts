@@ -4,7 +4,7 @@ import { hindrance, waitLeftMs } from './queue.ts';
 import { isAlarm, rankOf } from './rank.ts';
 import { hasSoundedOut } from './sounding.ts';
 import type { Part, Playback, PlayRefusal, PlayRequest, SpeakerPlan } from './types.ts';
-import { placeOf, setTimer, show, speakerPlan, type Work, write } from './work.ts';
+import { placeOf, setPlayback, setTimer, show, speakerPlan, type Work, write } from './work.ts';
 
 const joinedCap = 64;
 
@@ -26,7 +26,7 @@ export function ask(work: Work, request: PlayRequest): Asked {
   const joined = joinable(work, request, speakers);
   if (joined !== undefined) {
     const ids = [...joined.joined, request.id].slice(-joinedCap);
-    work.playbacks.set(joined.id, { ...joined, joined: ids });
+    setPlayback(work, { ...joined, joined: ids });
     write(work, joined.id);
     return { outcome: 'joined', id: joined.id };
   }
@@ -113,7 +113,7 @@ function accept(work: Work, request: PlayRequest, speakers: readonly SpeakerPlan
     if (typeof place !== 'string' || place === 'waits') return part;
     return { ...part, status: 'failed', reason: place, endedAt: work.at };
   });
-  work.playbacks.set(id, { ...playback, parts });
+  setPlayback(work, { ...playback, parts });
   show(work, id);
   if (parts.some(({ status }) => status === 'queued'))
     setTimer(work, { kind: 'expire', of: id }, waitLeftMs(work, playback));

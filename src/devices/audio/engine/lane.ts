@@ -23,7 +23,12 @@ export function serve(work: Work, lane: string): void {
 
 function makeWay(work: Work, lane: string, playback: Playback): void {
   const sound = soundIn(work, lane);
-  if (sound !== undefined && cuts(playback, playbackOf(work, sound.playback))) stopSound(work, lane, preempted);
+  if (sound !== undefined) {
+    const below = playbackOf(work, sound.playback);
+    // Nothing runs while a device is busy: the order to begin may be given to another one as well.
+    const givesWay = sound.stage === 'busy' && rankOf(playback) > rankOf(below);
+    if (givesWay || cuts(playback, below)) stopSound(work, lane, preempted);
+  }
   const next = work.lanes.get(lane)?.next;
   if (next !== undefined && rankOf(playback) > rankOf(playbackOf(work, next.playback))) putBack(work, lane);
 }

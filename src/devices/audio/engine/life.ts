@@ -7,12 +7,11 @@ import { hasEnded, isOver } from './shown.ts';
 import { killSound, settle, stopSound } from './sound.ts';
 import { alarmKey, longestMs } from './sounding.ts';
 import type { Part, Playback, Sounding } from './types.ts';
-import { ageMs, placeOf, playbackOf, setTimer, show, speakerPlan, type Work } from './work.ts';
+import { soundedOut } from './watch.ts';
+import { ageMs, placeOf, playbackOf, setPlayback, setTimer, show, speakerPlan, type Work } from './work.ts';
 
 /** Starts, stops, other plans, other clocks. */
 
-/** So much ahead of what was written: what showed last before a crash need not have come to disk. */
-const seqAhead = 1_000;
 /** A clock that jumps further no longer tells how long something has waited. */
 const jumpMs = 60_000;
 
@@ -21,7 +20,7 @@ export function recover(work: Work, rows: readonly Playback[]): void {
   const open: string[] = [];
   for (const row of rows) {
     if (work.playbacks.has(row.id)) continue;
-    work.playbacks.set(row.id, isOver(row) ? row : { ...row, seq: row.seq + seqAhead });
+    setPlayback(work, isOver(row) ? row : { ...row, seq: row.seq + aheadOf(work, row) });
     if (!isOver(row)) open.push(row.id);
   }
   for (const id of open) {
@@ -35,6 +34,9 @@ export function recover(work: Work, rows: readonly Playback[]): void {
   remember(work, rows);
   serveAll(work);
 }
+
+/** What showed last before a crash need not have come to disk: there are fewer changes than milliseconds. */
+const aheadOf = (work: Work, { createdAt }: Playback): number => Math.max(1_000, Math.ceil(agoMs(work, createdAt)));
 
 function resume(work: Work, id: string, part: Part, isLate: boolean): void {
   const { speaker } = part;
@@ -80,7 +82,7 @@ function takeUp(work: Work, key: string, sounding: Sounding): void {
   const leftMs = longestMs(work, sounding.lifeSafety) - (mono - sounding.since);
   if (mono - (sounding.quietSince ?? mono) >= work.plan.limits.restMs) work.alarms.delete(key);
   else if (leftMs > 0) setTimer(work, { kind: 'longest', of: key }, leftMs);
-  else work.alarms.set(key, { ...sounding, over: true });
+  else soundedOut(work, key, sounding);
 }
 
 /** By other settings: speakers may be gone, or on another lane. */

@@ -3,7 +3,7 @@ import { quietCap } from './quiet.ts';
 import { isAlarm, rankOf, waitsMs } from './rank.ts';
 import { isOver } from './shown.ts';
 import { timerId } from './timers.ts';
-import type { Ending, Part, Playback } from './types.ts';
+import type { Ending, Part, Playback, SpeakerPlan } from './types.ts';
 import {
   ageMs,
   clearTimer,
@@ -78,15 +78,20 @@ export function hindrance(work: Work, playback: Playback, speaker: DeviceId): Pl
   if (plan === undefined) return 'not_found';
   if (isAlarm(playback)) return undefined;
   if (isUnhealthy(work, speaker)) return 'unhealthy';
-  const cap = quietCap(plan.quiet ?? [], work.at, work.plan.timezone);
+  const cap = capOf(work, plan);
   return cap === 0 || (cap !== undefined && playback.category === 'test') ? 'quiet_hours' : undefined;
+}
+
+function capOf(work: Work, { id, quiet = [] }: SpeakerPlan): number | undefined {
+  if (!work.caps.has(id)) work.caps.set(id, quietCap(quiet, work.at, work.plan.timezone));
+  return work.caps.get(id);
 }
 
 /** Percent, as it is to be heard. */
 export function volumeFor(work: Work, playback: Playback, speaker: DeviceId): number {
   if (isAlarm(playback)) return Math.max(playback.volume, work.plan.limits.alarmFloor);
-  const cap = quietCap(speakerPlan(work, speaker)?.quiet ?? [], work.at, work.plan.timezone);
-  return Math.min(playback.volume, cap ?? 100);
+  const plan = speakerPlan(work, speaker);
+  return Math.min(playback.volume, (plan === undefined ? undefined : capOf(work, plan)) ?? 100);
 }
 
 /** How long it may still wait. */

@@ -81,10 +81,10 @@ export function ended(work: Work, { run, playedMs, delivered }: Report<'ended'>)
 export function failed(work: Work, { run, playedMs, reason }: Report<'failed'>): void {
   const [lane, sound] = soundOf(work, run) ?? [];
   if (lane === undefined || sound === undefined) return;
-  if (reason === 'busy' && sound.stage === 'starting' && startLeftMs(work, run) > work.plan.limits.busyMs) {
-    changeSound(work, lane, { stage: 'busy' });
-    setTimer(work, { kind: 'busy', of: `${run}` }, work.plan.limits.busyMs);
-  } else settle(work, lane, sound.ending ?? { status: 'failed', reason }, { playedMs });
+  const mayTryAgain = sound.ending === undefined && startLeftMs(work, run) > work.plan.limits.busyMs;
+  if (reason === 'busy') changeSound(work, lane, { stage: 'busy' });
+  if (reason === 'busy' && mayTryAgain) setTimer(work, { kind: 'busy', of: `${run}` }, work.plan.limits.busyMs);
+  else settle(work, lane, sound.ending ?? { status: 'failed', reason }, { playedMs });
   serve(work, lane);
 }
 

@@ -73,6 +73,7 @@ export function settle(work: Work, lane: string, how: Ending | 'completed', more
   if (sound === undefined) return;
   const { run, playback: id, speaker } = sound;
   for (const kind of ['start', 'busy', 'playing', 'stop'] as const) clearTimer(work, { kind, of: `${run}` });
+  if (sound.stage === 'busy') work.effects.push({ kind: 'drop', run });
   setLane(work, lane, rest);
   const playback = playbackOf(work, id);
   const hasSounded = sound.soundedAt !== undefined;

@@ -67,5 +67,5 @@ function take<K extends Quiet>(work: Work, kind: K, input: Of<K>): void {
 
 function answerOf(state: EngineState, asked: Asked): PlayAnswer {
   if (asked.outcome === 'refused') return asked;
-  return { outcome: asked.outcome, playback: shown(playbackOf({ playbacks: new Map(state.playbacks) }, asked.id)) };
+  return { outcome: asked.outcome, playback: shown(playbackOf(state, asked.id)) };
 }

@@ -208,7 +208,7 @@ export type EngineInput = { readonly at: Stamp } /** First of all: what the jour
   /** The answer to `prepare`: the whole sound, with repeats, gaps and silence, lasts so long. */
   | { readonly kind: 'prepared'; readonly run: number; readonly lengthMs: number }
   | { readonly kind: 'unprepared'; readonly run: number; readonly reason: DriverFailure | 'message_gone' }
-  /** After `start`, and then one of `ended`, `failed`, `silent`, after which the device is free. */
+  /** After `start`; then one of `ended`, `failed`, `silent` says that the device is free. */
   | { readonly kind: 'first_sample'; readonly run: number }
   | { readonly kind: 'ended'; readonly run: number; readonly playedMs: number; readonly delivered: Delivery }
   | { readonly kind: 'failed'; readonly run: number; readonly playedMs: number; readonly reason: DriverFailure }
@@ -236,7 +236,7 @@ export type EngineEffect =
       /** Goes before others where there is a queue. */
       readonly urgent: boolean;
     }
-  /** What was prepared, or is being so, is not needed. */
+  /** What was prepared, or is being so, is not needed. After `failed` for `busy` comes either this or `start` again. */
   | { readonly kind: 'drop'; readonly run: number }
   /** `durable` is false where the journal had no answer in time. */
   | { readonly kind: 'start'; readonly run: number; readonly speaker: DeviceId; readonly durable: boolean }

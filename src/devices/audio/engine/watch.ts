@@ -6,13 +6,19 @@ import { nextOf, soundOf, tryAgain, withoutJournal } from './reports.ts';
 import { killSound, settle, stopSound } from './sound.ts';
 import { alarmKey } from './sounding.ts';
 import { type Timer, type TimerKind, timerId } from './timers.ts';
-import type { Ending } from './types.ts';
+import type { Ending, Sounding } from './types.ts';
 import { playbackOf, type Work } from './work.ts';
 
 /** A timer has come to its end. One that does not run any more says nothing. */
 export function timerFired(work: Work, timer: Timer): void {
   if (!work.timers.delete(timerId(timer))) return;
   due[timer.kind](work, timer.of);
+}
+
+/** An alarm has sounded for its longest time: all of it ends, what waits, too. */
+export function soundedOut(work: Work, key: string, sounding: Sounding): void {
+  work.alarms.set(key, { ...sounding, over: true });
+  endAll(work, (playback) => alarmKey(playback) === key, { status: 'cancelled', reason: 'too_long' });
 }
 
 const timeout: Ending = { status: 'failed', reason: 'timeout' };
@@ -59,9 +65,7 @@ const due: Readonly<Record<TimerKind, (work: Work, of: string) => void>> = {
   },
   longest(work, key) {
     const sounding = work.alarms.get(key);
-    if (sounding === undefined) return;
-    work.alarms.set(key, { ...sounding, over: true });
-    endAll(work, (playback) => alarmKey(playback) === key, { status: 'cancelled', reason: 'too_long' });
+    if (sounding !== undefined) soundedOut(work, key, sounding);
   },
   close: (work) => stopAll(work, (id) => !isAlarm(playbackOf(work, id))),
   close_alarms: (work) => stopAll(work, () => true),

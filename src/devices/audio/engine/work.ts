@@ -19,7 +19,9 @@ export interface Work extends Mutable<Omit<EngineState, 'playbacks' | 'lanes' | 
   readonly plan: EnginePlan;
   readonly at: Stamp;
   readonly effects: EngineEffect[];
-  readonly playbacks: Map<string, Playback>;
+  /** Copied with its first change, see `setPlayback`. */
+  playbacks: ReadonlyMap<string, Playback>;
+  copy?: Map<string, Playback>;
   readonly lanes: Map<string, Lane>;
   readonly failures: Map<DeviceId, number>;
   readonly alarms: Map<string, Sounding>;
@@ -28,6 +30,8 @@ export interface Work extends Mutable<Omit<EngineState, 'playbacks' | 'lanes' | 
   readonly dirty: Map<string, number>;
   /** Of these, those of which something shows. */
   readonly visible: Set<string>;
+  /** Greatest volumes of quiet hours, once they are known. */
+  readonly caps: Map<DeviceId, number | undefined>;
 }
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
@@ -38,13 +42,13 @@ export function begin(plan: EnginePlan, state: EngineState, { at }: EngineInput)
     plan,
     at,
     effects: [],
-    playbacks: new Map(state.playbacks),
     lanes: new Map(state.lanes),
     failures: new Map(state.failures),
     alarms: new Map(state.alarms),
     timers: new Map(state.timers),
     dirty: new Map(),
     visible: new Set(),
+    caps: new Map(),
   };
 }
 
@@ -54,11 +58,11 @@ export function finish(work: Work): Omit<EngineStep, 'answer' | 'cancelled'> {
     const playback = playbackOf(work, id);
     const isShown = work.visible.has(id);
     const row = isShown ? { ...playback, seq: playback.seq + 1 } : playback;
-    work.playbacks.set(id, row);
+    setPlayback(work, row);
     work.effects.push({ kind: 'journal', write, row });
     if (isShown) work.effects.push({ kind: 'changed', playback: shown(row) });
   }
-  forgetOld(work);
+  if (work.copy !== undefined) forgetOld(work);
   const sounds = [...work.lanes.values()].some(({ sound }) => sound !== undefined);
   if (work.closing === 'waits' && !sounds) {
     work.closing = 'idle';
@@ -78,9 +82,22 @@ export function finish(work: Work): Omit<EngineStep, 'answer' | 'cancelled'> {
 function forgetOld(work: Work): void {
   const ended = [...work.playbacks.values()].filter(isOver);
   for (const { id } of ended.slice(0, Math.max(0, ended.length - work.plan.limits.kept))) {
-    work.playbacks.delete(id);
+    copied(work).delete(id);
     work.effects.push({ kind: 'forget', playback: id });
   }
+}
+
+/** There are many of them, and most steps change none. */
+function copied(work: Work): Map<string, Playback> {
+  if (work.copy === undefined) {
+    work.copy = new Map(work.playbacks);
+    work.playbacks = work.copy;
+  }
+  return work.copy;
+}
+
+export function setPlayback(work: Work, playback: Playback): void {
+  copied(work).set(playback.id, playback);
 }
 
 /** The playback is written at the end of this step, under the number that comes back. */
@@ -115,7 +132,7 @@ export function setPart(work: Work, id: string, part: Part): void {
   const playback = playbackOf(work, id);
   const before = partOf(playback, part.speaker);
   const parts = playback.parts.map((one) => (one === before ? part : one));
-  work.playbacks.set(id, { ...playback, parts });
+  setPlayback(work, { ...playback, parts });
   if (before.status !== part.status || before.reason !== part.reason) show(work, id);
   else write(work, id);
 }

@@ -224,6 +224,16 @@ describe('the longest time of an alarm', () => {
     expect(after.play(request('late', { alarm: burglary }))).toMatchObject({ outcome: 'accepted' });
   });
 
+  it('that is reached while siteward is down ends what waited', () => {
+    const rig = new Rig();
+    rig.plays(request('siren', { alarm: burglary }), 170_000);
+    rig.play(request('again', { alarm: burglary }));
+    rig.wait(160_000);
+    const after = rig.restart(30_000);
+    expect(after.status('again')).toBe('cancelled too_long');
+    expect(after.all('prepare')).toEqual([]);
+  });
+
   it('is no reason to refuse an alarm when siteward was down for long', () => {
     const rig = new Rig();
     rig.plays(request('siren', { alarm: burglary }), 170_000);
