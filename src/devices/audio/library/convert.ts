@@ -3,12 +3,12 @@ import { resample } from '../resample.ts';
 import { inSlices } from '../slices.ts';
 import { type WavLayout, wavLayout } from '../wav.ts';
 import { type Decoded, type Decoder, plainRates } from './decode.ts';
-import { checkSeconds, invalidFile, limits, storedRate } from './limits.ts';
+import { checkSeconds, invalidFile, storedRate } from './limits.ts';
 import { createMixer, level } from './mix.ts';
 import { type SoundKind, sniff } from './sniff.ts';
 
 export interface Conversion {
-  readonly source: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  readonly bytes: Buffer;
   /** As it was called where it comes from; only its ending is looked at. */
   readonly fileName?: string;
   /** A file of this name lies there while another program reads it. */
@@ -24,31 +24,14 @@ const sliceBytes = 100_000;
  * field, `audio_tool_missing`, or the reason of the signal; nothing is left behind.
  */
 export async function convert(work: Conversion, signal: AbortSignal): Promise<Int16Array> {
-  const bytes = await gather(work.source, signal);
-  if (bytes.length === 0) throw invalidFile('empty', 'it is empty');
-  const kind = sniff(bytes, work.fileName);
-  const { rate, samples, clipped } = await decoded(bytes, kind, work, signal);
+  if (work.bytes.length === 0) throw invalidFile('empty', 'it is empty');
+  const kind = sniff(work.bytes, work.fileName);
+  const { rate, samples, clipped } = await decoded(kind, work, signal);
   return resample(await level(samples, clipped, signal), rate, storedRate, signal);
 }
 
-async function gather(source: Conversion['source'], signal: AbortSignal): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of source) {
-    signal.throwIfAborted();
-    bytes += chunk.length;
-    if (bytes > limits.fileBytes) throw invalidFile('too_large', `${limits.fileBytes / 1e6} MB is the most. Cut it`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-async function decoded(
-  bytes: Buffer,
-  kind: SoundKind,
-  { part, decoder }: Conversion,
-  signal: AbortSignal,
-): Promise<Decoded> {
+async function decoded(kind: SoundKind, work: Conversion, signal: AbortSignal): Promise<Decoded> {
+  const { bytes, part, decoder } = work;
   if (kind === 'wav') {
     const layout = wavLayout(bytes);
     checkSeconds(layout.seconds);

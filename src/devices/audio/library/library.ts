@@ -4,8 +4,9 @@ import { SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
 import { createTurns } from '#lib/turns.ts';
 import { type Builtin, type Loaded, loadFile } from './builtin.ts';
-import { type Conversion, convert } from './convert.ts';
+import { convert } from './convert.ts';
 import { createDecoder, type Decoder } from './decode.ts';
+import { gather, type Source } from './gather.ts';
 import { damagedName, type LibraryIndex, readIndex, writeIndex } from './index-file.ts';
 import { limits } from './limits.ts';
 import { measured } from './measure.ts';
@@ -21,7 +22,10 @@ import {
   slug,
 } from './message.ts';
 
-export interface ImportRequest extends Pick<Conversion, 'source' | 'fileName'> {
+export interface ImportRequest {
+  readonly source: Source;
+  /** As it was called where it comes from; only its ending is looked at. */
+  readonly fileName?: string;
   readonly fields: ImportFields;
   /** It takes the place of the imported message of its key. A built-in one gives way without this, until it is removed. */
   readonly replace?: boolean;
@@ -162,13 +166,15 @@ export async function openLibrary(options: {
     }
   }
 
-  async function take({ fields, replace = false, ...file }: ImportRequest, signal: AbortSignal): Promise<Message> {
+  async function take(request: Omit<ImportRequest, 'source'>, bytes: Buffer, signal: AbortSignal): Promise<Message> {
+    signal.throwIfAborted();
+    const { fields, replace = false, ...file } = request;
     const { key: named, ...words } = checked(importFields, fields);
     const key = named ?? slug(words.name);
     if (key === '') throw invalidName();
     const again = stored(key);
     if (again === undefined || replace) placeFor(key, named !== undefined, replace);
-    const samples = await convert({ ...file, decoder, part: join(folder, 'import.part') }, signal);
+    const samples = await convert({ ...file, bytes, decoder, part: join(folder, 'import.part') }, signal);
     const { wav, facts } = await measured(samples);
     const message: StoredMessage = { key, ...words, ...facts };
     if (again !== undefined && sameMessage(again, message)) {
@@ -187,15 +193,19 @@ export async function openLibrary(options: {
     return must(key);
   }
 
-  /** One change after the other. */
-  function next<T>(work: () => Promise<T>): Promise<T> {
+  async function counted<T>(work: () => Promise<T>): Promise<T> {
     if (pending >= pendingCap)
-      return Promise.reject(new SitewardError('queue_full', 'too many changes of messages are under way. Ask again'));
+      throw new SitewardError('queue_full', 'too many changes of messages are under way. Ask again');
     pending += 1;
-    return turns('library', work).finally(() => {
+    try {
+      return await work();
+    } finally {
       pending -= 1;
-    });
+    }
   }
+
+  /** One change after the other. */
+  const next = <T>(work: () => Promise<T>): Promise<T> => counted(() => turns('library', work));
 
   const list = () =>
     [...new Set([...builtins.map(({ message }) => message.key), ...index.messages.map(({ key }) => key)])]
@@ -212,10 +222,13 @@ export async function openLibrary(options: {
       if (message === undefined) throw new SitewardError('audio_gone', 'the message was removed. Import it again');
       return loadFile(pathOf(sha256), message);
     },
-    import: (request, signal) =>
-      next(() => {
-        signal.throwIfAborted();
-        return take(request, signal);
+    import: ({ source, ...request }, signal) =>
+      counted(async () => {
+        // What is wrong in words is told before anything is sent.
+        checked(importFields, request.fields);
+        // Nobody waits for one who sends slowly.
+        const bytes = await gather(source, signal);
+        return turns('library', () => take(request, bytes, signal));
       }),
     change: (key, change) =>
       next(async () => {

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { readBuiltins } from '#devices/audio/library/builtin.ts';
 import { openLibrary } from '#devices/audio/library/library.ts';
 import { limits } from '#devices/audio/library/limits.ts';
@@ -163,6 +163,46 @@ describe('importing', () => {
     expect(all.at(-1)).toMatchObject({ reason: { code: 'queue_full' } });
     expect(keys(await open())).toHaveLength(4);
     await bring(library, { name: 'Later' });
+  });
+
+  it('of a file that is too large ends as soon as it is', async () => {
+    const library = await open();
+    let sent = 0;
+    const source = (async function* () {
+      for (; sent < 1_000; sent += 1) yield Buffer.alloc(1_000_000);
+    })();
+    await expect(library.import({ source, fields: { name: 'Gate' } }, never())).rejects.toMatchObject({
+      code: 'audio_invalid',
+      facts: { field: 'file', reason: 'too_large' },
+      message: expect.stringContaining('10 MB'),
+    });
+    expect(sent).toBe(10);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it('waits for nobody who sends slowly, and ends when it is told to', async () => {
+    const library = await open();
+    const stop = new AbortController();
+    const letGo = vi.fn(async () => ({ done: true as const, value: undefined }));
+    const source = {
+      [Symbol.asyncIterator]: () => ({ next: () => new Promise<never>(() => undefined), return: letGo }),
+    };
+    const slow = library.import({ source, fields: { name: 'Slow' } }, stop.signal);
+    await bring(library, { name: 'Gate' });
+    stop.abort(new Error('enough'));
+    await expect(slow).rejects.toThrow('enough');
+    expect(letGo).toHaveBeenCalledOnce();
+    expect(keys(library)).toEqual(['gate']);
+  });
+
+  it('of one whose sending fails leaves nothing', async () => {
+    const library = await open();
+    const source = (async function* () {
+      yield one.subarray(0, 100);
+      throw new Error('the line broke');
+    })();
+    await expect(library.import({ source, fields: { name: 'Gate' } }, never())).rejects.toThrow('the line broke');
+    expect(readdirSync(folder)).toEqual([]);
   });
 
   it('that is cancelled leaves nothing', async () => {
