@@ -38,6 +38,8 @@ export interface Publisher {
   close(): void;
   /** Resolves when everything accepted so far has left or the connection is gone. */
   drained(): Promise<void>;
+  /** Sends the messages that wait, then this one in place of all state that is left and of what was to come last. */
+  leave(message: Message): void;
 }
 
 /** As many unacknowledged publishes as a broker surely takes; the order on the wire is kept. */
@@ -157,6 +159,11 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
       tail = [];
       dirty.clear();
       inflight = 0;
+      pump();
+    },
+    leave(message) {
+      dirty.clear();
+      tail = [message];
       pump();
     },
     drained() {
