@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { wavHead } from '#devices/audio/drivers/wav-head.ts';
+import { wavHead } from '#devices/audio/wav.ts';
 import { measure, rawPcm, readPcm } from './sound.ts';
 
 const rate = 8000;
@@ -49,7 +49,7 @@ describe('measuring what was heard', () => {
   it('reads the channels of a wav file, also of one that is cut', () => {
     const left = tone(100, 0.5);
     const samples = left.flatMap((value) => [value, 0]);
-    const head = wavHead({ encoding: 's16le', rate, channels: 2 }, 100_000);
+    const head = wavHead({ rate, channels: 2 }, 100_000);
     const pcm = readPcm(Buffer.concat([head, bytes(samples)]));
     expect(pcm.rate).toBe(rate);
     const [first, second] = measure(pcm);

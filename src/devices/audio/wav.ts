@@ -85,22 +85,26 @@ function readFormat(format: Buffer, data: Buffer): Omit<WavLayout, 'data'> {
 
 /** A wav file of PCM, 16 bits. */
 export function writeWav({ rate, channels, samples }: Wav): Buffer {
-  const headerBytes = 44;
-  const bytes = Buffer.alloc(headerBytes + samples.length * 2);
-  bytes.write('RIFF', 0, 'latin1');
-  bytes.writeUInt32LE(bytes.length - 8, 4);
-  bytes.write('WAVEfmt ', 8, 'latin1');
-  bytes.writeUInt32LE(formatBytes, 16);
-  bytes.writeUInt16LE(1, 20);
-  bytes.writeUInt16LE(channels, 22);
-  bytes.writeUInt32LE(rate, 24);
-  bytes.writeUInt32LE(rate * channels * 2, 28);
-  bytes.writeUInt16LE(channels * 2, 32);
-  bytes.writeUInt16LE(16, 34);
-  bytes.write('data', 36, 'latin1');
-  bytes.writeUInt32LE(samples.length * 2, 40);
-  bytes.set(bytesOf(samples), headerBytes);
-  return bytes;
+  return Buffer.concat([wavHead({ rate, channels }, samples.length / channels), bytesOf(samples)]);
+}
+
+/** What stands before so many samples, per channel, of 16 bits. */
+export function wavHead({ rate, channels }: { rate: number; channels: number }, samples: number): Buffer {
+  const frameBytes = channels * 2;
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0, 'latin1');
+  head.writeUInt32LE(36 + samples * frameBytes, 4);
+  head.write('WAVEfmt ', 8, 'latin1');
+  head.writeUInt32LE(formatBytes, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(channels, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate * frameBytes, 28);
+  head.writeUInt16LE(frameBytes, 32);
+  head.writeUInt16LE(16, 34);
+  head.write('data', 36, 'latin1');
+  head.writeUInt32LE(samples * frameBytes, 40);
+  return head;
 }
 
 // Every machine siteward runs on keeps the lower byte first, as a wav file does.

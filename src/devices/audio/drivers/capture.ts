@@ -1,8 +1,8 @@
 import { mkdir, open, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type SoundFormat, type SpeakerDriver, SpeakerError } from '../driver.ts';
+import { wavHead } from '../wav.ts';
 import { createNullDriver, type Hearing, type NullOptions } from './null.ts';
-import { wavHead } from './wav-head.ts';
 
 export interface CaptureOptions extends Omit<NullOptions, 'hear'> {
   /** `000001.wav`, `000002.wav`: one for each sound, also where it was not heard to its end. */

@@ -3,10 +3,10 @@ import { access, mkdir, open, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { type PlayContext, type Played, type Sound, type SpeakerDriver, SpeakerError } from '../driver.ts';
 import { type PaceClock, realTime } from '../pace.ts';
+import { wavHead } from '../wav.ts';
 import type { Exit, Player, Players } from './child.ts';
 import { checkPace, expectFormat, stallMs, within } from './fed.ts';
 import { endPlayer, failureOf, localStopMs, openMs, playPiped } from './piped.ts';
-import { wavHead } from './wav-head.ts';
 
 export interface CommandOptions {
   /**

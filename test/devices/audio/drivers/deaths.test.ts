@@ -136,7 +136,7 @@ describe('many sounds', () => {
     try {
       const recordings = await Promise.all(sinks.map((sink) => pulse.record(sink)));
       const drivers = sinks.map((sink) => createPulseDriver({ sink, server: pulse.server, players }));
-      const sound = { ms: 700, repeat: 2, gapMs: 300 };
+      const sound = { ms: 700, repeat: 2, gapMs: 600 };
       await Promise.all(
         drivers.map((driver) => driver.play(tone(sound), { signal: never(), onFirstSample: () => undefined })),
       );

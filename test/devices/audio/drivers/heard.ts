@@ -1,5 +1,8 @@
 import { type Measured, measure, type Pcm } from '../../../harness/sound.ts';
 
+/** Where a machine under load lets a player run dry there are pauses too, but no such long ones. */
+const pauseMs = 300;
+
 /** The first channel of what was heard, one after the other, at 48 kHz. */
 export function joined(parts: readonly Pcm[]): Measured {
   const rate = 48_000;
@@ -8,7 +11,7 @@ export function joined(parts: readonly Pcm[]): Measured {
     return part.channels[0] ?? new Float64Array();
   });
   const all = Float64Array.from(firsts.flatMap((first) => Array.from(first)));
-  const [measured] = measure({ rate, channels: [all] });
+  const [measured] = measure({ rate, channels: [all] }, pauseMs);
   if (measured === undefined) throw new Error('nothing was measured');
   return measured;
 }
