@@ -32,6 +32,8 @@ export interface CommandMessage extends RawCommand {
   readonly correlationData?: Buffer;
   /** Takes the replies in place of a topic. */
   readonly answer?: (reply: Reply) => void;
+  /** Of a call for help: it is on disk, or nobody can read it, and need not stay at the broker. */
+  readonly onDone?: () => void;
 }
 
 export interface CommandsOptions {
@@ -42,7 +44,7 @@ export interface CommandsOptions {
   readonly publish: (topic: string, payload: string, correlationData: Buffer | undefined, uncounted?: boolean) => void;
   /** Resolves when the picture has left, or was dropped: false where there is no connection. */
   readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
-  /** Clears a retained command. */
+  /** Clears a retained command that was refused. */
   readonly clear: (verb: string) => void;
   /** A command ended without its effect: show the state again (rule C9). */
   readonly refused: (partition: string) => void;
@@ -223,7 +225,6 @@ export function createCommands(options: CommandsOptions): Commands {
     answer: (envelope, message, result) => send(targetOf(envelope, message), replyOf(result), true),
     refuse: (envelope, message, refusal) => refuse(targetOf(envelope, message), 'panic', refusal),
     noteTaken: () => counted.inc({ verb: 'panic', result: 'submitted' }),
-    clear: () => options.clear('panic'),
   });
 
   return {

@@ -16,7 +16,7 @@ export interface HaCommandsOptions {
   readonly plan: () => SitePlan;
   /** The way of every command. */
   readonly take: (message: CommandMessage) => void;
-  /** Clears a retained command; `verb` is the topic below `cmd/`. */
+  /** Clears a retained command that was refused; `verb` is the topic below `cmd/`. */
   readonly clear: (verb: string) => void;
   /** Tells Home Assistant what was not done: its commands have no reply topic. */
   readonly tell: (type: HaEventType, refusal: HaRefusal) => void;
@@ -83,6 +83,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
   function refuse(message: CommandMessage, press: Partial<Press>, code: ReplyCode, field?: string): void {
     counted.inc({ result: code });
     if (message.retained) options.clear(message.verb);
+    message.onDone?.();
     const error = { code, ...(field !== undefined && { field }) };
     tell(message, press, { id: randomUUID(), outcome: 'refused', error });
   }
@@ -144,7 +145,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
       ...(expiryS !== undefined && { expiryS }),
       answer: (reply) => {
         if (reply.final !== true) return;
-        if (message.retained && reply.outcome === 'done') options.clear(message.verb);
+        if (reply.outcome === 'done') message.onDone?.();
         if (reply.error === undefined) return;
         // What failed inside is worth another press at once.
         if (reply.outcome === 'failed') last.delete(keyOf(message, press));

@@ -43,6 +43,8 @@ export interface HomeAssistantOptions {
   readonly publisher: Publisher;
   readonly plan: SitePlan;
   readonly take: (message: CommandMessage) => void;
+  /** Clears a retained command that was refused; `verb` is the topic below `cmd/`. */
+  readonly clear: (verb: string) => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -90,10 +92,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   const commands = createHaCommands({
     plan: () => plan,
     take: options.take,
-    clear(verb) {
-      log.warn('retained command of Home Assistant cleared');
-      publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
-    },
+    clear: options.clear,
     tell,
     clock,
     metrics: options.metrics,

@@ -19,6 +19,7 @@ import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
 import { createIntake } from './intake.ts';
+import { createLeftovers } from './leftovers.ts';
 import { createPublisher, type Message } from './publisher.ts';
 import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
@@ -64,7 +65,7 @@ export interface LanMqtt extends Part {
 const infoEveryMs = 5 * 60_000;
 const outboxEveryMs = 10_000;
 const certificateEveryMs = 6 * 3_600_000;
-/** How long retained topics of an earlier configuration are listened for after each connect. */
+/** How long after each connect what was retained before may come. */
 const sweepMs = 3000;
 const imageLeavesMs = 5000;
 const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'];
@@ -76,7 +77,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   const root = rootOf(options.slug);
   const stopping = new AbortController();
   let cloudUp = site.cloudLink() === 'online';
-  let early: IPublishPacket[] | undefined = [];
+  let early: { readonly topic: string; readonly message: CommandMessage }[] | undefined = [];
   let running: Promise<unknown> | undefined;
 
   const facts = (): Facts => ({
@@ -86,12 +87,17 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     verifications: site.verifications.list().filter(isPending),
   });
   const publisher = createPublisher({ metrics });
+  const leftovers = createLeftovers(publisher);
+  /** The broker hides from siteward that what comes live is retained as well. */
+  let hidesRetain = false;
+  let listeningSince = 0;
   const homeAssistant = createHomeAssistant({
     root,
     ...{ slug: options.slug, version: options.version, told: options.homeAssistant, memory: options.memory },
     publisher,
     plan: site.view().plan,
     take: (message) => commands.take(message),
+    clear: (verb) => refuseRetained(`cmd/${verb}`, 'ha'),
     ...{ clock, log, metrics },
   });
   const { copies } = homeAssistant;
@@ -113,14 +119,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
         ...replyMessage(topic, payload, correlationData),
         ...(uncounted === true && { uncounted }),
       }),
-    clear(verb) {
-      // A retained call for help was taken, and may be nobody's to know of (safety 4).
-      if (verb !== 'panic') {
-        log.warn({ verb }, 'retained MQTT command refused and cleared');
-        site.retainedRefused(isVerb(verb) ? verb : 'unknown');
-      }
-      publisher.send({ topic: `${root}/cmd/${verb}`, payload: '', qos: 1, retain: true });
-    },
+    clear: (verb) => refuseRetained(`cmd/${verb}`, isVerb(verb) ? verb : 'unknown'),
     publishImage,
     refused: feed.repeat,
     clock,
@@ -131,14 +130,18 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     root,
     site,
     publish: (topic, payload, correlationData) => void publisher.send(replyMessage(topic, payload, correlationData)),
-    clear() {
-      log.warn('retained request to verify an alarm refused and cleared');
-      publisher.send({ topic: `${root}/in/verification`, payload: '', qos: 1, retain: true });
-    },
+    clear: () => refuseRetained('in/verification', 'in/verification'),
     clock,
     log,
     metrics,
   });
+
+  function refuseRetained(topic: string, verb: string): void {
+    if (!leftovers.clear(`${root}/${topic}`)) return;
+    log.warn({ verb }, 'retained MQTT command refused and cleared');
+    site.retainedRefused(verb);
+  }
+
   /** At most so long a picture keeps its place among those that may wait in memory. */
   async function publishImage(camera: string, jpeg: Uint8Array): Promise<boolean> {
     const topic = `${root}/camera/${camera}/image`;
@@ -172,6 +175,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     onClose() {
       early = [];
       homeAssistant.close();
+      leftovers.close();
       publisher.close();
     },
     onMessage,
@@ -184,7 +188,10 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
 
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
-    await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
+    // siteward's own broker keeps no command.
+    hidesRetain = session.protocol === 4 && options.senderOf === undefined;
+    listeningSince = clock.monotonic();
+    await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`], { asPublished: true });
     await homeAssistant.open(session);
     const view = site.view();
     homeAssistant.change(view.plan);
@@ -193,7 +200,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     homeAssistant.born(session);
     const waiting = early ?? [];
     early = undefined;
-    for (const packet of waiting) onMessage(packet);
+    for (const { topic, message } of waiting) take(topic, message);
     await sweep(session);
     log.info({ protocol: session.protocol }, 'MQTT connected');
   }
@@ -207,19 +214,39 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   }
 
   function onMessage(packet: IPublishPacket): void {
+    const { topic, payload, retain } = packet;
     if (homeAssistant.heard(packet)) return;
-    if (early !== undefined && !asksHelp(root, packet)) {
-      if (early.length < earlyCap) early.push(packet);
-      else commandMessage(root, packet, options.senderOf);
-    } else if (packet.topic.startsWith(`${root}/cmd/ha/`)) {
-      homeAssistant.take(commandMessage(root, packet, options.senderOf));
-    } else if (packet.topic.startsWith(`${root}/cmd/`)) {
-      commands.take(commandMessage(root, packet, options.senderOf));
-    } else if (packet.topic === `${root}/in/verification`) {
-      intake.take(commandMessage(root, packet, options.senderOf));
-    } else if (packet.retain && packet.payload.length > 0 && !publisher.has(packet.topic)) {
-      publisher.retract(packet.topic);
+    if (!isForSite(topic)) {
+      if (retain && payload.length > 0 && !publisher.has(topic)) publisher.retract(topic);
+      return;
     }
+    const isHelp = asksHelp(root, packet);
+    const message = received(packet, isHelp);
+    if (early === undefined || isHelp) take(topic, message);
+    else if (early.length < earlyCap) early.push({ topic, message });
+  }
+
+  /** With what may stay of it at the broker to be cleared: a command at once, a call for help when it is on disk. */
+  function received(packet: IPublishPacket, isHelp: boolean): CommandMessage {
+    const { topic, payload, retain } = packet;
+    const message = commandMessage(root, packet, options.senderOf);
+    const mayStay = payload.length > 0 && (retain || hidesRetain);
+    if (!isHelp) {
+      if (mayStay && !retain) leftovers.clear(topic);
+      return message;
+    }
+    // What was kept from before has come by then: this is live, and no older than it says.
+    const isLive = clock.monotonic() - listeningSince > sweepMs;
+    const onDone = () => void leftovers.clear(topic);
+    return { ...message, retained: retain && !isLive, ...(mayStay && { onDone }) };
+  }
+
+  const isForSite = (topic: string) => topic.startsWith(`${root}/cmd/`) || topic === `${root}/in/verification`;
+
+  function take(topic: string, message: CommandMessage): void {
+    if (topic === `${root}/in/verification`) intake.take(message);
+    else if (topic.startsWith(`${root}/cmd/ha/`)) homeAssistant.take(message);
+    else commands.take(message);
   }
 
   async function every(ms: number, work: () => void | Promise<void>): Promise<void> {

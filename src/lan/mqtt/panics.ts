@@ -12,8 +12,6 @@ export interface PanicsOptions {
   readonly refuse: (to: Envelope, message: CommandMessage, refusal: Refusal) => void;
   /** A call that everybody may know of was handed on. */
   readonly noteTaken: () => void;
-  /** Clears a retained one. */
-  readonly clear: () => void;
 }
 
 /**
@@ -29,14 +27,14 @@ export function createPanics(options: PanicsOptions): { take(message: CommandMes
       const call = found.kind === 'refused' ? found.refusal : readCall(found.body, message);
       if ('code' in call) {
         options.refuse(envelope, message, call);
-        if (message.retained) options.clear();
+        message.onDone?.();
         return;
       }
       if (call.kind !== 'silent') options.noteTaken();
       options.site.panic(call, (result) => {
         options.answer(envelope, message, result);
         // What is not on disk must come again.
-        if (message.retained && result.outcome === 'done') options.clear();
+        if (result.outcome === 'done') message.onDone?.();
       });
     },
   };
