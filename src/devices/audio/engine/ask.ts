@@ -1,7 +1,7 @@
 import type { DeviceId, PlaybackReason } from '#site/model/index.ts';
 import { endOne, serve } from './lane.ts';
 import { hindrance, waitLeftMs } from './queue.ts';
-import { isAlarm, rankOf } from './rank.ts';
+import { isAlarm, rankOf, waitsMs } from './rank.ts';
 import { hasSoundedOut } from './sounding.ts';
 import type { Part, Playback, PlayRefusal, PlayRequest, SpeakerPlan } from './types.ts';
 import { placeOf, setPlayback, setTimer, show, speakerPlan, type Work, write } from './work.ts';
@@ -80,8 +80,11 @@ function joinable(work: Work, request: PlayRequest, speakers: readonly SpeakerPl
   const waits = (playback: Playback, { id }: SpeakerPlan) =>
     playback.parts.some(({ speaker, status }) => speaker === id && status === 'queued') &&
     placeOf(work, playback.id, id)?.as !== 'sound';
+  // One that may soon be given up would take the new trigger with it.
+  const isFresh = (playback: Playback) => waitLeftMs(work, playback) * 2 >= waitsMs(playback);
   return [...work.playbacks.values()].find(
-    (playback) => isAlike(playback, request) && speakers.every((speaker) => waits(playback, speaker)),
+    (playback) =>
+      isAlike(playback, request) && isFresh(playback) && speakers.every((speaker) => waits(playback, speaker)),
   );
 }
 

@@ -345,6 +345,19 @@ describe('an alarm', () => {
     expect(rig.play({ ...asked, id: 'other', ...more })).toMatchObject({ outcome: 'accepted' });
   });
 
+  it('is not joined to one that has waited for half of its time, and would be given up before its turn', () => {
+    const rig = new Rig();
+    rig.plays(request('now', { alarm: fire }), 400_000);
+    const asked = request('siren', { alarm: burglary });
+    rig.play(asked);
+    rig.wait(150_000);
+    expect(rig.play({ ...asked, id: 'second' })).toMatchObject({ outcome: 'joined' });
+    rig.wait(1);
+    expect(rig.play({ ...asked, id: 'third' })).toMatchObject({ outcome: 'accepted' });
+    rig.wait(150_000);
+    expect([rig.status('siren'), rig.status('third')]).toEqual(['failed expired', 'queued']);
+  });
+
   it('joins at most 64 that are remembered', () => {
     const rig = new Rig();
     const asked = request('siren', { alarm: burglary });
