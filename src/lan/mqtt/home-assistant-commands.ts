@@ -8,7 +8,7 @@ import { type ArmMode, isoTime, type ReplyCode, type SitePlan } from '#site/mode
 import { type CommandMessage, unknownClient } from './commands.ts';
 import { type HaAction, haAction, haCommand } from './home-assistant-schemas.ts';
 import type { HaEventType } from './home-assistant-state.ts';
-import { fieldOf, readObject } from './parse.ts';
+import { fieldOf, readCall, readObject } from './parse.ts';
 import type { Reply } from './schemas.ts';
 import { limits } from './state.ts';
 
@@ -105,10 +105,9 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
 
   /** Whether a bare word counts, which brings neither id nor age. */
   function counts(message: CommandMessage, press: Press): boolean {
-    const isHelp = press.action === 'TRIGGER';
     const now = clock.monotonic();
     // Whoever calls for help is heard whenever they call (safety 1).
-    if (!isHelp && now - openedAt < earlyMs) {
+    if (press.action !== 'TRIGGER' && now - openedAt < earlyMs) {
       counted.inc({ result: 'too_early' });
       return false;
     }
@@ -164,16 +163,16 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     const { userId: _, ...raw } = message;
     const found = readObject({ ...raw, retained: false });
     if (found.kind === 'empty') return;
-    if (found.kind === 'refused') return refuse(message, { partition }, found.refusal.code, found.refusal.field);
+    if (found.kind === 'refused') {
+      if (isHelp(message)) return checked(message, { action: 'TRIGGER', partition });
+      return refuse(message, { partition }, found.refusal.code, found.refusal.field);
+    }
     const read = haCommand.safeParse(found.body);
-    // Somebody needs help, whatever else is wrong in it (safety 1).
-    const asksHelp = found.body.action === 'TRIGGER' && !message.retained;
-    if (!read.success && asksHelp) return checked(message, { action: 'TRIGGER', partition });
+    if (!read.success && isHelp(message)) return checked(message, { action: 'TRIGGER', partition });
     if (!read.success) return refuse(message, { partition }, 'SCHEMA', fieldOf(read.error));
     const { action, code = '', issued_at: issuedAt } = read.data;
     // A retained call for help is late, and no less one; everything else that was retained is refused.
-    const isHelp = action === 'TRIGGER';
-    if (message.retained && !isHelp) return refuse(message, { action, partition }, 'RETAINED');
+    if (message.retained && action !== 'TRIGGER') return refuse(message, { action, partition }, 'RETAINED');
     // A template without a code typed makes `None` of it.
     checked(message, { action, partition, issuedAt, ...(code !== '' && code !== 'None' && { code }) });
   }
@@ -205,12 +204,20 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
       // What clearing a retained topic looks like.
       if (message.payload.length === 0) return;
       const [, what = '', which, more] = message.verb.split('/');
-      if (message.payload.length > limits.command_bytes) return refuse(message, {}, 'TOO_LARGE');
       if (more === undefined && which === undefined) return partitionPress(message, what);
+      if (message.payload.length > limits.command_bytes) return refuse(message, {}, 'TOO_LARGE');
       if (more === undefined && what === 'snapshot') return cameraPress(message, which ?? '');
       refuse(message, {}, what === 'audio' ? 'AUDIO_UNAVAILABLE' : 'UNKNOWN_VERB');
     },
   };
+}
+
+/** Somebody needs help, whatever else is wrong in it (safety 1). One that was retained before must say when it was. */
+function isHelp(message: CommandMessage): boolean {
+  if (message.retained) return false;
+  const body = readCall(message, ['action'])?.body;
+  const text = Buffer.from(message.payload.subarray(0, limits.command_bytes)).toString('latin1');
+  return body?.action === 'TRIGGER' || text.replaceAll('\0', '').trim() === 'TRIGGER';
 }
 
 const withoutPartition = ({ partition: _, ...press }: Press): Press => press;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { CommandResult, PanicCall } from '#site/model/index.ts';
 import { type CommandMessage, clientOf } from './commands.ts';
-import { type Envelope, fieldOf, type Refusal, readObject } from './parse.ts';
+import { type Envelope, fieldOf, type LooseCall, type Refusal, readCall } from './parse.ts';
 import { panicBody } from './schemas.ts';
 import type { SitePort } from './site-port.ts';
 
@@ -21,10 +21,10 @@ export interface PanicsOptions {
 export function createPanics(options: PanicsOptions): { take(message: CommandMessage): void } {
   return {
     take(message) {
-      const found = readObject({ ...message, retained: false });
-      if (found.kind === 'empty') return;
+      const found = readCall(message, members);
+      if (found === undefined) return;
       const { envelope } = found;
-      const call = found.kind === 'refused' ? found.refusal : readCall(found.body, message);
+      const call = callOf(found, message);
       if ('code' in call) {
         options.refuse(envelope, message, call);
         message.onDone?.();
@@ -43,13 +43,14 @@ export function createPanics(options: PanicsOptions): { take(message: CommandMes
 /** What a call cannot do without. Whatever else is wrong in it, somebody needs help. */
 const essence = z.object({ id: panicBody.shape.id, kind: panicBody.shape.kind });
 const more = panicBody.shape;
+const members = ['id', 'kind', 'partition', 'issued_at', 'expires_at'];
 
-function readCall(
-  body: Record<string, unknown>,
+function callOf(
+  { body, refusal }: LooseCall,
   message: Pick<CommandMessage, 'retained' | 'sender'>,
 ): PanicCall | Refusal {
   const read = essence.safeParse(body);
-  if (!read.success) return { code: 'SCHEMA', field: fieldOf(read.error) };
+  if (!read.success) return refusal ?? { code: 'SCHEMA', field: fieldOf(read.error) };
   const partition = more.partition.safeParse(body.partition).data;
   const issuedAt = timeOf(more.issued_at.safeParse(body.issued_at).data);
   const expiresAt = timeOf(more.expires_at.safeParse(body.expires_at).data);

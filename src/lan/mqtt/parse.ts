@@ -144,6 +144,39 @@ export function readObject(raw: RawCommand): ReadObject {
   return { kind: 'object', envelope, body: filled };
 }
 
+/**
+ * A call for help, with as much of it as can be read: neither its size, its depth, a wrong byte nor broken JSON hides what stands in its
+ * first 8 KiB (safety 1). `refusal` is what another command would be refused for.
+ */
+export interface LooseCall {
+  readonly envelope: Envelope;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly refusal?: Refusal;
+}
+
+/** Undefined where there is nothing to read. `names`: members that are looked for where the whole cannot be read. */
+export function readCall(raw: RawCommand, names: readonly string[]): LooseCall | undefined {
+  const found = readObject({ ...raw, retained: false });
+  if (found.kind === 'empty') return undefined;
+  const { envelope } = found;
+  if (found.kind === 'object') return { envelope, body: found.body };
+  const body = looseBody(raw.payload, names);
+  return { envelope, body: { ...(envelope.id !== null && { id: envelope.id }), ...body }, refusal: found.refusal };
+}
+
+function looseBody(payload: Uint8Array, names: readonly string[]): Record<string, unknown> {
+  const head = Buffer.from(payload.subarray(0, limits.command_bytes));
+  const whole = parseJson(head.toString('utf8'));
+  if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return { ...whole };
+  const text = head.toString('latin1');
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = new RegExp(`"${name}"\\s*:\\s*"([\\w:.+-]{1,64})"`).exec(text)?.[1];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
 function validate(raw: RawCommand, body: Record<string, unknown>, envelope: Envelope, nowWall: number): Parsed {
   const verb = raw.verb as keyof typeof schemas;
   const result = schemas[verb].safeParse(body);

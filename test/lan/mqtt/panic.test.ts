@@ -54,6 +54,41 @@ for (const [name, startBroker, missing] of brokers) {
       expect(watcher.texts('cmd/disarm')).toEqual([]);
     });
 
+    it.each([
+      ['a long note', (body: object) => JSON.stringify({ ...body, note: 'x'.repeat(1100) })],
+      ['a long actor', (body: object) => JSON.stringify({ actor: 'x'.repeat(1100), ...body })],
+      ['a member deep within', (body: object) => JSON.stringify({ ...body, more: [[[[[[[[1]]]]]]]] })],
+      ['more than a command may have', (body: object) => JSON.stringify({ ...body, more: 'x'.repeat(9000) })],
+      ['very much', (body: object) => JSON.stringify({ ...body, more: 'x'.repeat(60_000) })],
+      [
+        'a byte of another encoding',
+        (body: object) => Buffer.from(JSON.stringify({ note: 'caf\xe9', ...body }), 'latin1'),
+      ],
+      ['a NUL at its end', (body: object) => `${JSON.stringify(body)}\0`],
+      ['an end that is missing', (body: object) => JSON.stringify(body).slice(0, -1)],
+    ])('are taken with %s in them', async (_, of) => {
+      await on.start();
+      const watcher = await on.observe();
+      const body = call({ kind: 'silent', reply_to: `${root}/reply/kp1/help` });
+      await on.send(watcher, 'panic', of(body));
+      expect(await on.final(watcher, body.id)).toMatchObject({ topic: 'kp1/help', outcome: 'done' });
+      expect(on.site.called).toMatchObject([{ id: body.id, kind: 'silent', partition: 'p1' }]);
+    });
+
+    it.each([
+      ['a long member', JSON.stringify({ action: 'TRIGGER', note: 'x'.repeat(1100) })],
+      ['more than a command may have', JSON.stringify({ action: 'TRIGGER', note: 'x'.repeat(9000) })],
+      ['a byte of another encoding', Buffer.from('{"note":"caf\xe9","action":"TRIGGER"}', 'latin1')],
+      ['a NUL at its end', '{"action":"TRIGGER"}\0'],
+      ['a line break behind the word', 'TRIGGER\n'],
+    ])('of Home Assistant are taken with %s in them', async (_, payload) => {
+      await on.start();
+      const watcher = await on.observe();
+      await on.send(watcher, 'ha/p2', payload);
+      await until(() => on.site.called.length === 1, 'the call');
+      expect(on.site.called).toMatchObject([{ kind: 'audible', partition: 'p2' }]);
+    });
+
     it('that nobody can read are refused, where they say whom to tell', async () => {
       await on.start();
       const watcher = await on.observe();
@@ -65,7 +100,7 @@ for (const [name, startBroker, missing] of brokers) {
       add((id) => ({ id }), { code: 'SCHEMA', field: 'kind' });
       add((id) => ({ id, kind: 'police' }), { code: 'SCHEMA', field: 'kind' });
       add((id) => `{"id":"${id}","kind":`, { code: 'BAD_JSON' });
-      add((id) => ({ ...call(), id, pad: 'x'.repeat(9000) }), { code: 'TOO_LARGE' });
+      add((id) => `{"id":"${id}","pad":"${'x'.repeat(9000)}","kind":"audible"}`, { code: 'TOO_LARGE' });
       add((id) => Buffer.concat([Buffer.from(`{"id":"${id}","kind":"`), Buffer.from([0xff]), Buffer.from('"}')]), {
         code: 'NOT_UTF8',
       });
