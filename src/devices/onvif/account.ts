@@ -23,6 +23,8 @@ export interface Account {
    * after an absence since, less those in the row. False, and nothing is counted, where none is left.
    */
   pardon(): boolean;
+  /** What proves nothing was refused: it counts in the row alone, and who was let in stays so. */
+  doubted(): void;
   /** The last verdict of a door; undefined before there is one. */
   wasAccepted(door: Door): boolean | undefined;
   /** How many of pictures and streams may be under way at once. */
@@ -115,6 +117,11 @@ export function createAccount(clock: Clock, holdMs: number): Account {
       if (inRow() >= pardons) return false;
       count();
       return true;
+    },
+    doubted() {
+      const { isLetIn } = account;
+      count();
+      account.isLetIn = isLetIn;
     },
     wasAccepted: (door) => accepted[door],
     get triesLeft() {

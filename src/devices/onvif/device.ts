@@ -31,7 +31,8 @@ export interface SoapCall {
   /** Sent without credentials, also when the camera wants some. */
   readonly open?: boolean;
   /** A fault that refuses this one operation says nothing about the password; an HTTP 401 does, and counts. */
-  readonly optional?: boolean;
+  /** `spare`: many accounts may not ask for it. Once let in, a refusal counts in the row alone, and two are risked. */
+  readonly optional?: boolean | 'spare';
   readonly signal: AbortSignal;
 }
 
@@ -68,6 +69,7 @@ const maxBytes = 4 * 1024 * 1024;
 const maxRedirects = 3;
 /** What many tell anybody: an answer says nothing of the password, unless it was wanted for this. */
 const oftenOpen = /^Get(DeviceInformation|Service|Capabilities|SystemDate)/;
+const sparesAllowed = 2;
 const startRestMs = 60_000;
 const startText =
   'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace" takes the new one';
@@ -99,6 +101,8 @@ export function createDevice(options: {
   // Nothing is sent before the camera asks, so that learning which proofs it wants costs no try.
   let digest = digestMemory();
   let wantsToken = false;
+  /** Refusals of what is spare since the password was last taken. */
+  let spared = 0;
   /** Operations it wanted one for. */
   const guarded = new Set<string>();
   const turns = createTurns();
@@ -191,7 +195,7 @@ export function createDevice(options: {
   function askForToken(tokenSent: boolean, facts?: { fault: Fault; status: number }): Verdict {
     if (tokenSent) return { kind: 'refused', ...facts };
     wantsToken = true;
-    return { kind: 'asked' };
+    return { kind: 'asked', ...facts };
   }
 
   async function call(request: SoapCall): Promise<SoapReply> {
@@ -206,10 +210,14 @@ export function createDevice(options: {
     );
   }
 
+  const isOptional = ({ optional }: SoapCall) => optional === true || (optional === 'spare' && account.isLetIn);
+
   async function exchange(request: SoapCall): Promise<SoapReply> {
     // Asked at most for digest, for a token and once for a fresh nonce; refused at most twice and pardoned twice.
     for (let sends = 0; sends < 7; sends += 1) {
       if (request.open !== true) account.check('events');
+      // The tries that are left are the events' own.
+      if (request.optional === 'spare' && account.isLetIn && spared >= sparesAllowed) throw unasked(request.name);
       const verdict = await attempt(request);
       if (verdict.kind === 'ok') {
         if (request.lane === 'pull') account.isLetIn = true;
@@ -223,13 +231,18 @@ export function createDevice(options: {
       if (request.open === true) break;
       if (verdict.kind === 'asked') {
         guarded.add(request.name);
-        if (username === undefined) account.close('it wants a user name and none is configured');
+        if (username !== undefined) continue;
+        if (request.optional !== undefined && request.optional !== false) throw refusedTo(request.name, verdict);
+        account.close('it wants a user name and none is configured');
         continue;
       }
-      if (request.optional === true) {
+      if (isOptional(request)) {
         // The camera counts it as a wrong password, so it must be counted here, too.
-        if (verdict.fault === undefined) await afterRefusal(request.signal);
-        throw faultError(verdict.fault ?? { reason: 'not authorized', codes: [] }, request.name, verdict.status ?? 401);
+        if (request.optional === 'spare') {
+          spared += 1;
+          account.doubted();
+        } else if (verdict.fault === undefined) await afterRefusal(request.signal);
+        throw refusedTo(request.name, verdict);
       }
       await afterRefusal(request.signal);
     }
@@ -256,8 +269,10 @@ export function createDevice(options: {
   }
 
   async function judged(door: Door, isAccepted: boolean): Promise<void> {
-    if (isAccepted) account.accepted(door);
-    else {
+    if (isAccepted) {
+      account.accepted(door);
+      if (door === 'events') spared = 0;
+    } else {
       account.refused(door);
       doubt();
     }
@@ -281,8 +296,14 @@ export function createDevice(options: {
 type Verdict =
   | { readonly kind: 'ok'; readonly reply: SoapReply; readonly isProven: boolean }
   /** Credentials of a kind, or with a nonce, that was not sent are wanted. */
-  | { readonly kind: 'asked' }
+  | { readonly kind: 'asked'; readonly fault?: Fault; readonly status?: number }
   | { readonly kind: 'refused'; readonly fault?: Fault; readonly status?: number };
+
+const refusedTo = (name: string, { fault, status = 401 }: { readonly fault?: Fault; readonly status?: number }) =>
+  faultError(fault ?? { reason: 'not authorized', codes: [] }, name, status);
+
+const unasked = (name: string) =>
+  new SitewardError('camera_fault', `The camera is not asked for ${name} before it has taken the password again`);
 
 /** Only to the same host, never from https to http: a redirect must not carry credentials elsewhere. */
 export function redirectTarget(reply: Pick<HttpReply, 'status' | 'headers'>, from: URL): URL | undefined {

@@ -43,7 +43,7 @@ export async function inspectDevice(options: {
     const information = await reads.deviceInformation(signal);
     const events = await reads.services(signal);
     // Some devices tell anybody what they are: only this shows whether the password is right.
-    const profiles = await reads.profiles(signal).catch((error: unknown) => unlessMild(error) ?? []);
+    const profiles = await reads.profiles(signal, true).catch((error: unknown) => unlessMild(error) ?? []);
     const sources = await reads.videoSources(signal);
     const clockOffsetS = device.clock.offsetS;
     return {

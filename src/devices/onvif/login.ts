@@ -59,7 +59,7 @@ export function createLogin(device: Device, reads: Pick<Reads, 'deviceInformatio
   async function ask(signal: AbortSignal): Promise<void> {
     await reads.deviceInformation(signal);
     // Some tell anybody what they are.
-    if (!account.isLetIn) await reads.profiles(signal);
+    if (!account.isLetIn) await reads.profiles(signal, true);
   }
 
   return {

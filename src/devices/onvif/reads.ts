@@ -35,7 +35,8 @@ export interface Reads {
   deviceInformation(signal: AbortSignal): Promise<DeviceInformation>;
   /** Learns the service addresses the other reads use; returns the event service's, repaired. */
   services(signal: AbortSignal): Promise<URL | undefined>;
-  profiles(signal: AbortSignal): Promise<readonly Profile[]>;
+  /** `proves`: asked for the password's sake as well, so that a refusal is one of it. */
+  profiles(signal: AbortSignal, proves?: boolean): Promise<readonly Profile[]>;
   /** In the device's own order; empty where it does not tell. */
   videoSources(signal: AbortSignal): Promise<readonly VideoSource[]>;
   /** Of the first interface, lower case with colons; undefined where the device does not tell. */
@@ -80,36 +81,39 @@ const nothing: Callback = () => undefined;
  */
 export function createReads(device: Device, mode: AddressMode = 'repaired'): Reads {
   const cam = packageCam(device);
+  /** What is asked for the password's sake. What may be refused to who may have the events says nothing of it. */
+  const proving = new Set(['GetDeviceInformation', 'GetServices', 'GetCapabilities']);
   /** Service addresses by the names the package uses: media, media2, events. */
   const services = new Map<string, URL>();
   let last: Promise<unknown> = Promise.resolve();
 
   /** One call at a time: the package keeps its state in the camera object. */
-  function read(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {
+  function read(name: string, signal: AbortSignal, start: () => void, proves = proving.has(name)): Promise<XmlElement> {
     const result = last.then(() => {
       signal.throwIfAborted();
-      return withDeadline(readTimeoutMs, signal, (own) => run(name, own, start), `${name} of the camera`);
+      return withDeadline(readTimeoutMs, signal, (own) => run(name, proves, own, start), `${name} of the camera`);
     });
     last = result.catch(() => undefined);
     // Who leaves does not wait for those before.
     return unlessAborted(result, signal);
   }
 
-  function run(name: string, signal: AbortSignal, start: () => void): Promise<XmlElement> {
+  function run(name: string, proves: boolean, signal: AbortSignal, start: () => void): Promise<XmlElement> {
     return new Promise((resolve, reject) => {
       cam._requestPart2 = (request) => {
-        carry(name, request, signal).then((reply) => resolve(reply.body), reject);
+        carry(name, proves, request, signal).then((reply) => resolve(reply.body), reject);
       };
       const failure = contain(start);
       if (failure !== undefined) reject(packageFailure(name, failure));
     });
   }
 
-  function carry(name: string, request: PackageRequest, signal: AbortSignal): Promise<SoapReply> {
+  function carry(name: string, proves: boolean, request: PackageRequest, signal: AbortSignal): Promise<SoapReply> {
     const url = request.service === undefined ? device.base : (services.get(request.service) ?? device.base);
     const body = /<s:Body[^>]*>([\s\S]*)<\/s:Body>/.exec(request.body)?.[1] ?? '';
     const large = name === 'GetProfiles';
-    return device.call({ name, action: request.action, body, url, timeoutMs: readTimeoutMs, large, signal });
+    const optional = proves ? false : 'spare';
+    return device.call({ name, action: request.action, body, url, timeoutMs: readTimeoutMs, large, optional, signal });
   }
 
   async function learnServices(signal: AbortSignal): Promise<void> {
@@ -134,8 +138,8 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
     }
   }
 
-  async function listProfiles(signal: AbortSignal): Promise<readonly Profile[]> {
-    const answer = await read('GetProfiles', signal, () => cam.getProfiles(nothing));
+  async function listProfiles(signal: AbortSignal, proves: boolean): Promise<readonly Profile[]> {
+    const answer = await read('GetProfiles', signal, () => cam.getProfiles(nothing), proves);
     return childrenNamed(answer, 'Profiles')
       .map(profileOf)
       .filter((profile) => profile.token !== '')
@@ -158,10 +162,10 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
       if (!services.has('events')) await learnCapabilities(signal).catch((error) => ignoreRefusedOperation(error));
       return services.get('events');
     },
-    async profiles(signal) {
+    async profiles(signal, proves = false) {
       cam.media2Support = services.has('media2');
       try {
-        const found = await listProfiles(signal);
+        const found = await listProfiles(signal, proves);
         const names = found.some(({ source }) => source !== undefined);
         if (names || !cam.media2Support || (found.length > 0 && !services.has('media'))) return found;
       } catch (error) {
@@ -171,7 +175,7 @@ export function createReads(device: Device, mode: AddressMode = 'repaired'): Rea
       // Some cameras name a Media2 service that does not work.
       services.delete('media2');
       cam.media2Support = false;
-      return listProfiles(signal);
+      return listProfiles(signal, proves);
     },
     async videoSources(signal) {
       try {

@@ -222,7 +222,7 @@ async function letIn(examination: Examination): Promise<DeviceInformation | unde
 async function listed(examination: Examination): Promise<readonly Profile[] | 'refused' | SitewardError> {
   const { reads, signal } = examination;
   try {
-    return await reads.profiles(signal);
+    return await reads.profiles(signal, true);
   } catch (error) {
     signal.throwIfAborted();
     if (!isCode(error, 'camera_auth'))
