@@ -164,6 +164,9 @@ function endOfCertificate(stream: unknown): number | undefined {
   return stream.getPeerX509Certificate()?.validToDate.getTime();
 }
 
+/** As much as the brokers of siteward's own making take: what is larger than a command may be is answered as such. */
+const largestPacket = 1024 * 1024;
+
 function optionsOf({ connect, will, clientId }: ConnectionOptions, protocol: 4 | 5): IClientOptions {
   return {
     ...clientOptions(connect),
@@ -178,7 +181,7 @@ function optionsOf({ connect, will, clientId }: ConnectionOptions, protocol: 4 |
       ...(protocol === 5 ? { properties: { willDelayInterval: 10 } } : {}),
     },
     // The session outlives the connection only for the delayed will; the next connection starts clean.
-    ...(protocol === 5 ? { properties: { sessionExpiryInterval: 15, maximumPacketSize: 64 * 1024 } } : {}),
+    ...(protocol === 5 ? { properties: { sessionExpiryInterval: 15, maximumPacketSize: largestPacket } } : {}),
   };
 }
 

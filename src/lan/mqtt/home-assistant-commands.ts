@@ -217,7 +217,7 @@ function isHelp(message: CommandMessage): boolean {
   if (message.retained) return false;
   const body = readCall(message, ['action'])?.body;
   const text = Buffer.from(message.payload.subarray(0, limits.command_bytes)).toString('latin1');
-  return body?.action === 'TRIGGER' || text.replaceAll('\0', '').trim() === 'TRIGGER';
+  return body?.action === 'TRIGGER' || text.replaceAll(/[\0\s"]/g, '') === 'TRIGGER';
 }
 
 const withoutPartition = ({ partition: _, ...press }: Press): Press => press;

@@ -15,7 +15,6 @@ export const haEventTypes = [
   'disarmed',
   'arm_failed',
   'command_refused',
-  'verification',
 ] as const;
 export type HaEventType = (typeof haEventTypes)[number];
 
@@ -56,7 +55,6 @@ function haEventType({ class: of, kind, status, late }: SiteEvent): HaEventType 
   }
   if (of === 'trouble' && status !== 'active') return 'trouble_restored';
   if (of === 'trouble') return kind === 'fail_to_arm' ? 'arm_failed' : 'trouble';
-  if (of === 'verification') return 'verification';
   // Automations unlock doors at `disarmed`: what a panel tells out of its memory is no reason to.
   if (of !== 'arming' || late === true) return undefined;
   if (kind === 'disarmed') return 'disarmed';

@@ -24,7 +24,7 @@ import { createPublisher, type Message } from './publisher.ts';
 import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
-import type { Facts } from './state.ts';
+import { type Facts, limits } from './state.ts';
 import { createStateFeed } from './state-feed.ts';
 import { isVerb, rootOf } from './table.ts';
 
@@ -84,10 +84,13 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     version: options.version,
     bootId: options.bootId,
     cloudUp,
+    dispatches: site.dispatch !== undefined,
     verifications: site.verifications.list().filter(isPending),
   });
   const publisher = createPublisher({ metrics });
   const leftovers = createLeftovers(publisher);
+  /** Replies to calls for help that came before the birth. */
+  let unborn: Message[] | undefined;
   /** The broker hides from siteward that what comes live is retained as well. */
   let hidesRetain = false;
   let listeningSince = 0;
@@ -114,11 +117,14 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     root,
     site,
     facts,
-    publish: (topic, payload, correlationData, uncounted) =>
-      void publisher.send({
+    publish(topic, payload, correlationData, uncounted) {
+      const reply = {
         ...replyMessage(topic, payload, correlationData),
         ...(uncounted === true && { uncounted }),
-      }),
+      };
+      if (unborn === undefined) publisher.send(reply);
+      else if (unborn.length < earlyCap) unborn.push(reply);
+    },
     clear: (verb) => refuseRetained(`cmd/${verb}`, isVerb(verb) ? verb : 'unknown'),
     publishImage,
     refused: feed.repeat,
@@ -174,6 +180,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     onOpen: birth,
     onClose() {
       early = [];
+      unborn = undefined;
       homeAssistant.close();
       leftovers.close();
       publisher.close();
@@ -191,12 +198,15 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     // siteward's own broker keeps no command.
     hidesRetain = session.protocol === 4 && options.senderOf === undefined;
     listeningSince = clock.monotonic();
+    unborn = [];
     await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`], { asPublished: true });
     await homeAssistant.open(session);
     const view = site.view();
     homeAssistant.change(view.plan);
     feed.refresh(view);
     publisher.open(session, [status('online')]);
+    for (const reply of unborn ?? []) publisher.send(reply);
+    unborn = undefined;
     homeAssistant.born(session);
     const waiting = early ?? [];
     early = undefined;
@@ -342,9 +352,11 @@ function commandMessage(root: string, packet: IPublishPacket, senderOf: LanMqttO
   const userId = properties.userProperties?.id;
   // Where a broker tells who asks, a name that it does not tell is nobody's.
   const sender = senderOf && (senderOf(topic, payload) ?? { client: unknownClient, proven: false });
+  const isTooLarge = payload.length > limits.command_bytes;
   return {
     verb: topic.slice(root.length + '/cmd/'.length),
-    payload,
+    // So much tells that it is too large, and holds no megabytes while it waits.
+    payload: isTooLarge ? Buffer.from(payload.subarray(0, limits.command_bytes + 1)) : payload,
     retained: packet.retain,
     ...(properties.responseTopic === undefined ? {} : { responseTopic: properties.responseTopic }),
     ...(properties.messageExpiryInterval === undefined ? {} : { expiryS: properties.messageExpiryInterval }),

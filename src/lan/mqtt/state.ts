@@ -19,6 +19,8 @@ export interface Facts {
   readonly version: string;
   readonly bootId: string;
   readonly cloudUp: boolean;
+  /** Help can be asked for at the service. */
+  readonly dispatches?: boolean;
   /** Alarm verifications somebody still has to answer, or whose answer is on its way. */
   readonly verifications?: readonly VerificationDocument[];
 }
@@ -202,6 +204,7 @@ const linksOf = (at: number, { cloudUp }: Facts): NonNullable<Info['links']> => 
 export function infoOf(view: SiteView, facts: Facts): Info {
   const verbs = ['silence', 'snapshot', 'bypass', 'clear_memory', 'test', 'postpone', 'panic', 'ping', 'query'];
   const arms = ['arm_away', 'arm_home', 'arm_night', 'arm_vacation', 'arm_custom', 'disarm'];
+  const dispatch = facts.dispatches === true ? ['dispatch'] : [];
   return {
     api: 1,
     version: facts.version,
@@ -209,7 +212,7 @@ export function infoOf(view: SiteView, facts: Facts): Info {
     epoch: view.epoch,
     clock: view.clock,
     security_type: view.plan.securityType,
-    caps: view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs],
+    caps: view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs, ...dispatch],
     limits: { ...limits },
     links: linksOf(view.at, facts),
   };

@@ -344,6 +344,23 @@ for (const [name, startBroker, missing] of brokers) {
       await until(limited, 'a refusal');
     });
 
+    it.each([9, 70, 250, 1000])(
+      'answers a command of %i kB as too large, and takes a call for help of that size',
+      async (kB) => {
+        await on.start();
+        const watcher = await on.observe();
+        const pad = 'x'.repeat(kB * 1000);
+        // The embedded broker cuts who sends more than 256 KiB.
+        if (on.broker.kind === 'embedded' && kB > 256) return;
+        const disarm = { ...on.body({ code: '4827' }), pad };
+        await on.send(watcher, 'disarm', disarm);
+        expect(await on.final(watcher, disarm.id)).toMatchObject({ outcome: 'refused', error: { code: 'TOO_LARGE' } });
+        const help = { ...on.body({ kind: 'audible' }), pad };
+        await on.send(watcher, 'panic', help);
+        expect(await on.final(watcher, help.id)).toMatchObject({ outcome: 'done' });
+      },
+    );
+
     it('refuses a retained command and clears it from the broker', async () => {
       const watcher = await on.observe();
       const arm = on.body({ mode: 'away' });

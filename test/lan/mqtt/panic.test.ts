@@ -81,6 +81,7 @@ for (const [name, startBroker, missing] of brokers) {
       ['a byte of another encoding', Buffer.from('{"note":"caf\xe9","action":"TRIGGER"}', 'latin1')],
       ['a NUL at its end', '{"action":"TRIGGER"}\0'],
       ['a line break behind the word', 'TRIGGER\n'],
+      ['the word in quotes', '"TRIGGER"'],
     ])('of Home Assistant are taken with %s in them', async (_, payload) => {
       await on.start();
       const watcher = await on.observe();
@@ -134,6 +135,28 @@ for (const [name, startBroker, missing] of brokers) {
       const later = await on.own({}, [`${root}/cmd/panic`]);
       expect(later.texts('cmd/panic')).toEqual([]);
     });
+
+    if (name !== 'the embedded broker')
+      it('are answered and cleared when they were retained and come before the birth', async () => {
+        const watcher = await on.observe();
+        const kept = call();
+        await on.send(watcher, 'panic', kept, true);
+        // The birth waits for one more answer of the broker.
+        await on.start({ homeAssistant: { prefix: 'homeassistant', siteName: 'HQ', serial: 'b1' } });
+        expect(await on.final(watcher, kept.id)).toMatchObject({ outcome: 'done' });
+        expect(on.site.called).toMatchObject([{ id: kept.id, retained: true }]);
+        await expect
+          .poll(
+            async () => {
+              const late = await on.own({}, [`${root}/cmd/panic`]);
+              await late.client.subscribeAsync(`${root}/status`);
+              await until(() => late.texts('status').length > 0, 'what is retained');
+              return late.texts('cmd/panic');
+            },
+            { timeout: 10_000 },
+          )
+          .toEqual([]);
+      });
 
     it('wait for nothing: a flood, a slow check of codes and a client that sent too much hold none', async () => {
       let release = () => {};

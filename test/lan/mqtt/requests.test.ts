@@ -155,5 +155,14 @@ for (const [name, startBroker, missing] of brokers) {
       await on.send(watcher, 'dispatch', body);
       expect(await on.final(watcher, body.id)).toMatchObject({ outcome: 'refused', error: { code: 'NOT_CONFIGURED' } });
     });
+
+    it.each([true, false])('says in its info whether it takes a dispatch: %s', async (takes) => {
+      if (takes) on.renew(Object.assign(fakeSite(), { dispatch: async () => ({ kind: 'offline' }) }));
+      await on.start();
+      const watcher = await on.observe();
+      await until(() => watcher.texts('info').length > 0, 'the info');
+      const caps = Object(watcher.json('info')[0]).caps as string[];
+      expect(caps.includes('dispatch')).toBe(takes);
+    });
   });
 }
