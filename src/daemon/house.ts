@@ -35,6 +35,8 @@ export interface House {
   /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
   readonly lastPictures?: BoundedMap<string, number>;
   cloudUp?: boolean | undefined;
+  /** Calls for help that wait for the next controller. */
+  heldCalls?: number;
 }
 
 /** How a part is missed. */

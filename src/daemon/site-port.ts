@@ -8,6 +8,7 @@ import { never } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { newAuditLines } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
+import { callsPort } from './call-for-help.ts';
 import { takePicture } from './cameras-port.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { dispatcher } from './dispatch.ts';
@@ -31,8 +32,7 @@ export function sitePort(options: {
   const retained = rateLimit({ clock, burst: 5, perSecond: 1 / 60, cap: 1 });
   return {
     view: () => viewOf(house),
-    submit: (command, reply) => house.controller?.submit(command, reply),
-    panic: (call, reply) => house.controller?.panic(call, reply),
+    ...callsPort(house, wall),
     snapshot: (camera, client) => takePicture({ house, wall, note }, camera, { signal: never(), client }),
     /** As the configuration says now. */
     get dispatch() {

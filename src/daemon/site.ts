@@ -363,7 +363,7 @@ const bridgeIdOf = ({ site, bridge }: Settings): string =>
   nameUuid(nameUuid(namespace, site.external_id), bridge.external_id);
 
 /** A part that stands in the house from its making to its end. */
-function placed<K extends Exclude<keyof House, 'cloudUp' | 'lastPictures' | 'rawWatch'>>(
+function placed<K extends Exclude<keyof House, 'cloudUp' | 'heldCalls' | 'lastPictures' | 'rawWatch'>>(
   house: House,
   key: K,
   make: (settings: Settings, metrics: Registry) => House[K],

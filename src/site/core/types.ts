@@ -250,7 +250,7 @@ export type BridgeNews =
   /** A duress code was given for something that is no command, such as the consent to a user. It is silent as a whole. */
   | {
       readonly kind: 'duress';
-      readonly source: 'cli';
+      readonly source: 'cli' | 'lan';
       readonly client: string;
       readonly actor: string;
       readonly target: string;
