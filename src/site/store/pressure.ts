@@ -51,6 +51,8 @@ const nothing = lanes.length;
 export function importance(requests: Iterable<StoreRequest>): number {
   let found: number = nothing;
   for (const request of requests) {
+    // What an alarm says aloud is written down first.
+    if (request.op === 'setPlaybacks' && request.alarm) found = Math.min(found, laneIndex('arming'));
     if (request.op !== 'commit') continue;
     const { site, bulk, arming, state, verifications } = request.commit;
     for (const [ev] of site ?? []) found = Math.min(found, ev[evAt.lane]);

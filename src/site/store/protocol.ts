@@ -4,6 +4,7 @@ import type { AuditLink, AuditSlice } from './audit-types.ts';
 import type { FileName } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
 import type { Packed } from './pack.ts';
+import type { PlaybackRow } from './playback-row.ts';
 import type { StoredEvent } from './public-event.ts';
 import type {
   Anchor,
@@ -86,6 +87,8 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'gapsReported'; readonly gaps: readonly GapMark[] }
   | { readonly op: 'addAnchor'; readonly anchor: Anchor }
   | { readonly op: 'updateMedia'; readonly updates: readonly MediaUpdate[] }
+  | { readonly op: 'setPlaybacks'; readonly rows: readonly PlaybackRow[]; readonly alarm: boolean }
+  | { readonly op: 'playbacks' }
   | { readonly op: 'remember'; readonly room: string; readonly key: string; readonly value: string }
   | { readonly op: 'forget'; readonly room: string; readonly key: string }
   | { readonly op: 'recall'; readonly room: string; readonly key: string }
@@ -144,6 +147,8 @@ export interface StoreAnswers {
   gaps: Gap[];
   anchors: Anchor[];
   verifications: VerificationRow[];
+  setPlaybacks: undefined;
+  playbacks: PlaybackRow[];
   updateMedia: undefined;
   remember: undefined;
   forget: undefined;

@@ -46,6 +46,12 @@ const verification = `
 CREATE TABLE verification(id TEXT PRIMARY KEY, at REAL NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
+/** Playbacks on speakers, each written as a whole; `n` is the order in which they were first written. */
+const playback = `
+CREATE TABLE playback(id TEXT PRIMARY KEY, n INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE INDEX playback_order ON playback(n);
+`;
+
 const bulk = `${outbox}
 CREATE TABLE inputs(id INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
 CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(room, k))
@@ -54,7 +60,7 @@ CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMAR
 
 /** Migration n (from 1) leads from version n - 1 to n. A released one is never edited, only followed. */
 export const migrations: Readonly<Record<FileName, readonly string[]>> = {
-  site: [site, verification],
+  site: [site, verification, playback],
   bulk: [bulk],
 };
 

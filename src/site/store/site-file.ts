@@ -3,6 +3,7 @@ import type { Database } from 'better-sqlite3';
 import type { ArmingRecord } from '#site/model/index.ts';
 import { AuditLog } from './audit-log.ts';
 import { Outbox } from './outbox.ts';
+import { Playbacks } from './playbacks.ts';
 import { Reader } from './reader.ts';
 import { pluck } from './sqlite.ts';
 import type { Anchor } from './types.ts';
@@ -27,6 +28,7 @@ export class SiteFile {
   readonly outbox: Outbox;
   readonly reader: Reader;
   readonly audit: AuditLog;
+  readonly playbacks: Playbacks;
   readonly #sql: ReturnType<typeof prepare>;
   #reserved: number;
   #armingCount: number;
@@ -38,6 +40,7 @@ export class SiteFile {
     this.outbox = new Outbox(db);
     this.reader = new Reader(db);
     this.audit = new AuditLog(db);
+    this.playbacks = new Playbacks(db);
     this.#sql = prepare(db);
     this.#reserved = Number(this.meta('reserved') ?? 0);
     this.#armingCount = this.#sql.countArming.get() ?? 0;

@@ -10,12 +10,14 @@ import type { ArmingRecord, AuditEntry } from '#site/model/index.ts';
 import { chainWalk, readAuditEntry } from './audit-chain.ts';
 import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
 import { type StoreEvidence, storeHealth } from './health.ts';
-import { fileNames, fileOf } from './lanes.ts';
 import { LeftLosses } from './left-losses.ts';
 import { defaultLimits, type StoreLimits } from './limits.ts';
 import { type StoreMetrics, storeMetrics } from './metrics.ts';
+import { perFile } from './per-file.ts';
+import { type PlaybackRow, playbackBytes } from './playback-row.ts';
 import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
 import { RequestQueue } from './queue.ts';
+import { type RoomMemory, roomMemory } from './room-memory.ts';
 import { failureError, type Opened, StoreThread } from './thread.ts';
 import type {
   Anchor,
@@ -32,7 +34,6 @@ import type {
   ParkedRecord,
   PendingRow,
   Recovery,
-  RoomMemory,
   StorageState,
   Store,
   StoredInput,
@@ -217,6 +218,14 @@ export class WorkerStore implements Store {
     return this.#ask({ op: 'verifications' });
   }
 
+  playbacks(): Promise<PlaybackRow[]> {
+    return this.#ask({ op: 'playbacks' });
+  }
+
+  setPlaybacks(rows: readonly PlaybackRow[], alarm: boolean): Promise<void> {
+    return this.#ask({ op: 'setPlaybacks', rows, alarm }, playbackBytes(rows), { urgent: alarm });
+  }
+
   updateMedia(updates: readonly MediaUpdate[]): Promise<void> {
     return this.#ask({ op: 'updateMedia', updates }, updates.length * callBytes);
   }
@@ -284,12 +293,7 @@ export class WorkerStore implements Store {
   }
 
   memory(room: string): RoomMemory {
-    return {
-      get: (key) => this.#ask({ op: 'recall', room, key }),
-      set: (key, value) => this.#ask({ op: 'remember', room, key, value }, value.length + callBytes),
-      delete: (key) => this.#ask({ op: 'forget', room, key }),
-      keys: () => this.#ask({ op: 'keys', room }),
-    };
+    return roomMemory((call, bytes) => this.#ask(call, bytes), room);
   }
 
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For tests. */
@@ -371,23 +375,6 @@ export class WorkerStore implements Store {
       if (report.errors.length === 0 && this.#evidence.lastError?.file === file) this.#evidence.lastError = undefined;
     }
   }
-}
-
-/**
- * One request for each file, so that what one of them did is not called failed because of the other: the sum of what
- * was done, or the first error when that is nothing.
- */
-async function perFile(
-  events: readonly EventAt[],
-  ask: (some: readonly EventAt[]) => Promise<number>,
-): Promise<number> {
-  const at = events.map(({ seq, lane }) => ({ seq, lane }));
-  const parts = fileNames.map((name) => at.filter(({ lane }) => fileOf(lane) === name));
-  const answers = await Promise.allSettled(parts.filter((some) => some.length > 0).map(ask));
-  const done = answers.reduce((sum, answer) => sum + (answer.status === 'fulfilled' ? answer.value : 0), 0);
-  const failed = answers.find(({ status }) => status === 'rejected');
-  if (done === 0 && failed?.status === 'rejected') throw failed.reason;
-  return done;
 }
 
 function notRunning(opened: Opened | undefined): SitewardError {

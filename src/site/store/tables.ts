@@ -40,4 +40,5 @@ export const tables: readonly Table[] = [
   // What of it goes on is known to whoever opens the file.
   { name: 'meta', files: fileNames, key: { k: '' }, text: 'v', salvage: 'none' },
   { name: 'verification', files: site, key: { id: '' }, text: 'record', salvage: 'list' },
+  { name: 'playback', files: site, key: { id: '' }, text: 'record', salvage: 'list' },
 ];

@@ -11,6 +11,8 @@ import type {
   SiteEvent,
 } from '#site/model/index.ts';
 import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
+import type { PlaybackStore } from './playback-row.ts';
+import type { RoomMemory } from './room-memory.ts';
 import type { VerificationRow, VerificationStore } from './verification-row.ts';
 
 export type { GapReason } from '#site/model/index.ts';
@@ -379,6 +381,7 @@ export interface Store
     GapStore,
     AnchorStore,
     VerificationStore,
+    PlaybackStore,
     MediaStore,
     HistoryStore {
   stats(): Promise<OutboxStats>;
@@ -386,15 +389,4 @@ export interface Store
   storage(): StorageState;
   /** Small bounded memory for rooms, in `bulk.db`: at most 2,000 keys per room and 4 KiB per value. */
   memory(room: string): RoomMemory;
-}
-
-/** The memory port: what a room must remember over a restart (subscription addresses, hold times, pins). */
-export interface Memory {
-  get(key: string): Promise<string | undefined>;
-  set(key: string, value: string): Promise<void>;
-  delete(key: string): Promise<void>;
-}
-
-export interface RoomMemory extends Memory {
-  keys(): Promise<readonly string[]>;
 }

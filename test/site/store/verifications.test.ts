@@ -65,7 +65,7 @@ describe('verifications in site.db', () => {
     await first.commit(commitOf([], { state: '{"a":1}' }));
     await first.stop();
     withFile(join(dir, 'site.db'), (db) => {
-      db.exec('DROP TABLE verification');
+      db.exec('DROP TABLE verification; DROP TABLE playback');
       db.pragma('user_version = 1');
     });
     const second = await startStore(dir);
