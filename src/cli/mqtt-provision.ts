@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { changeSection, type Settings, writeSecretFile } from '#config/index.ts';
-import { bridgedPanels, buildPanels, filtersOfPanel } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import {
   isLoopback,
@@ -12,14 +11,13 @@ import {
   listenersIn,
   mosquittoAcl,
   mosquittoConf,
-  type PanelFilters,
   passwordHash,
   passwordsIn,
   rootOf,
 } from '#lan/mqtt/index.ts';
 import { ensureAuthority, ensureServer, isServerDue, namesOfMachine, serverFiles } from '#lib/certificates.ts';
 import { slugOf } from '../daemon/broker.ts';
-import { profileFolders } from '../daemon/folders.ts';
+import { panelTopics, profileFolders } from '../daemon/folders.ts';
 import { mustBeGood, openSiteFile, type SiteFile, secretFolder, secretOwner, writeSiteFile } from './camera-config.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import {
@@ -156,21 +154,16 @@ function listenersOf(
 
 /** The access rules, with the topics of each panel's profile. */
 function rightsText(site: SiteFile): string {
-  const { mqtt, panels, site: about } = site.settings;
-  const { built } = buildPanels(bridgedPanels(panels), profileFolders(site.file));
-  const filters = new Map(built.map(({ options, compiled }) => [options.id, filtersOfPanel(compiled)]));
-  const together = (ids: Iterable<string>): PanelFilters => {
-    const some = [...ids].flatMap((id) => filters.get(id) ?? []);
-    return { tells: some.flatMap(({ tells }) => tells), takes: some.flatMap(({ takes }) => takes) };
-  };
+  const { mqtt, site: about } = site.settings;
+  const topics = panelTopics(site.settings, profileFolders(site.file));
   const clients = accountsOf(site).map(({ id, role, panels: own }) => ({
     id,
     role,
-    panels: own === undefined ? undefined : together(own),
+    panels: own === undefined ? undefined : topics(own),
   }));
   try {
     return mosquittoAcl(rootOf(slugOf(about.external_id)), clients, {
-      panels: together(filters.keys()),
+      panels: topics(),
       discovery: mqtt.home_assistant?.prefix,
     });
   } catch (cause) {

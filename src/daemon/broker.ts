@@ -4,24 +4,48 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
-import { type Broker, createBroker, type HaOptions, isLoopback, type TlsMaterial } from '#lan/mqtt/index.ts';
+import {
+  type Broker,
+  createBroker,
+  type HaOptions,
+  isLoopback,
+  type PanelFilters,
+  type TlsMaterial,
+} from '#lan/mqtt/index.ts';
 import { authorityFiles, ensureAuthority, ensureServer, namesOfMachine, serverFiles } from '#lib/certificates.ts';
 import type { Connect } from '#lib/mqtt.ts';
+import { panelTopics } from './folders.ts';
 
 /** The broker siteward runs itself, on `mqtt.listen`. */
-export function embeddedBroker(settings: Settings, log: Logger, metrics: Registry): Broker {
+export function embeddedBroker(
+  settings: Settings,
+  profiles: readonly string[],
+  log: Logger,
+  metrics: Registry,
+): Broker {
   const { mqtt, site } = settings;
+  const topics = bridgeTopics(settings, profiles);
   const colon = mqtt.listen.lastIndexOf(':');
   const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
   return createBroker({
     slug: slugOf(site.external_id),
     listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
-    users: mqtt.clients.flatMap(({ id, role, password }) => (password === undefined ? [] : [{ id, role, password }])),
+    users: mqtt.clients.flatMap(({ id, role, password }) =>
+      password === undefined ? [] : [{ id, role, password, panels: topics.get(id) }],
+    ),
     discovery: mqtt.home_assistant?.prefix,
     tls: mqtt.tls && !isLoopback(host) ? () => ownCertificate(settings) : undefined,
     log,
     metrics,
   });
+}
+
+/** The topics of each panel bridge that has panels of its own, by its name. */
+export function bridgeTopics(settings: Settings, profiles: readonly string[]): ReadonlyMap<string, PanelFilters> {
+  const topics = panelTopics(settings, profiles);
+  return new Map(
+    settings.mqtt.clients.flatMap(({ id, panels }) => (panels === undefined ? [] : [[id, topics(panels)] as const])),
+  );
 }
 
 /** Made by the authority of the site, which is made where there is none. Throws `certificate_failed`, and what the system throws. */

@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { OtherProblem, Settings } from '#config/index.ts';
-import { bridgedPanels, buildPanels, codeUse, dc09Profile, keyProblem, traitsOf } from '#devices/panels/index.ts';
+import {
+  bridgedPanels,
+  buildPanels,
+  codeUse,
+  dc09Profile,
+  filtersOfPanel,
+  keyProblem,
+  traitsOf,
+} from '#devices/panels/index.ts';
+import type { PanelFilters } from '#lan/mqtt/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import type { SitePlan } from '#site/model/index.ts';
 
@@ -47,6 +56,19 @@ export function withTraits(plan: SitePlan, { panels }: Settings, folders: readon
       const { confirmMs = 0, ...others } = traits.get(partition.panel ?? '') ?? {};
       return { ...partition, ...others, ...(confirmMs > plan.confirmMs && { confirmMs }) };
     }),
+  };
+}
+
+/** The topics of some of the panels, as their profiles have them; of all without a list. */
+export function panelTopics(
+  { panels }: Settings,
+  folders: readonly string[],
+): (ids?: readonly string[]) => PanelFilters {
+  const { built } = buildPanels(bridgedPanels(panels), folders);
+  const filters = new Map(built.map(({ options, compiled }) => [options.id, filtersOfPanel(compiled)]));
+  return (ids = [...filters.keys()]) => {
+    const some = ids.flatMap((id) => filters.get(id) ?? []);
+    return { tells: some.flatMap(({ tells }) => tells), takes: some.flatMap(({ takes }) => takes) };
   };
 }
 

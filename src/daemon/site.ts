@@ -18,7 +18,7 @@ import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
 import { noteUnfit } from './audit-wiring.ts';
-import { brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
+import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
 import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
 import { callForHelp } from './call-for-help.ts';
 import { type ClockQualityWatch, clockWatch } from './clock-quality.ts';
@@ -88,9 +88,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'broker',
-      wants: ({ mqtt }) => mqtt,
+      wants: (next) => [next.mqtt, [...bridgeTopics(next, options.profiles)]],
       ...placed(house, 'broker', (next, metrics) =>
-        next.mqtt.broker === 'embedded' ? embeddedBroker(next, part('broker'), metrics) : undefined,
+        next.mqtt.broker === 'embedded' ? embeddedBroker(next, options.profiles, part('broker'), metrics) : undefined,
       ),
     },
     {

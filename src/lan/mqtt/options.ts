@@ -52,7 +52,7 @@ export const mqttOptions = z
             .array(z.string().min(1).max(64))
             .min(1)
             .optional()
-            .describe('For the role bridge: its panels, whose topics alone it gets from mosquitto'),
+            .describe('For the role bridge: its panels, whose topics alone it gets'),
         }),
       )
       .max(64)

@@ -117,8 +117,9 @@ describe('the embedded broker with TLS', () => {
         mqtt: { clients: [], names: [], tls: true, ...mqtt },
         site: { external_id: 'hq' },
         store: { dir: folder },
+        panels: [],
       };
-      return embeddedBroker(settings as never, memoryLog().log, new Registry()).url();
+      return embeddedBroker(settings as never, [], memoryLog().log, new Registry()).url();
     };
     expect(urlOf({ listen: '127.0.0.1:1883' })).toBe('mqtt://127.0.0.1:1883');
     expect(urlOf({ listen: '0.0.0.0:8883' })).toBe('mqtts://127.0.0.1:8883');
