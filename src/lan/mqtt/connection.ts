@@ -61,6 +61,8 @@ export function createConnection(options: ConnectionOptions): Connection {
   let lost: number[] = [];
   let kicked = false;
   let stood = false;
+  /** It was not this side that ended it. */
+  let wasCut = false;
   let enough: number = clashLosses.told;
   /** Null until a connection stood. */
   let certificateEnd: number | undefined | null = null;
@@ -101,6 +103,7 @@ export function createConnection(options: ConnectionOptions): Connection {
       }
       await closed;
     } finally {
+      wasCut = !client.connected;
       options.onClose();
       await end(client, signal.aborted);
     }
@@ -137,7 +140,7 @@ export function createConnection(options: ConnectionOptions): Connection {
         return;
       }
       // A rival may come while the state is still being told; 3.1.1 cannot tell that from a broker that goes.
-      if (stood && kicked && protocol === 5) {
+      if (stood && wasCut && kicked && protocol === 5) {
         log.info({ reason: describe(error) }, 'MQTT connection lost');
         return afterLoss(signal);
       }
