@@ -82,8 +82,9 @@ export function brokerAuth(options: {
   const known = new WeakMap<Client, Known>();
   /** Whose connection stands; bounded by `maxClients` and the daemon's own. */
   const standing = new Set<Client>();
-  /** By client id; also of one that has left while its command is on its way. */
-  const senders = new BoundedMap<string, CommandSender>(noteCap);
+  /** By client id, of those whose connection stands; and of who has left while a command is on its way. */
+  const present = new Map<string, CommandSender>();
+  const left = new BoundedMap<string, CommandSender>(noteCap);
   /** For each connection of siteward: who has sent what is on its way there. */
   const notes = new Map<Client, BoundedMap<string, CommandSender[]>>();
 
@@ -116,12 +117,16 @@ export function brokerAuth(options: {
       if (reason !== undefined) return { code: unavailable, reason };
       const access = accessOf(root, role, shown, discovery, identity.panels);
       known.set(client, { ...identity, shown, access, filters: new Set() });
+      const sender: CommandSender = { client: shown, proven: name !== undefined, role };
       standing.add(client);
+      present.set(client.id, sender);
       client.conn.once('close', () => {
         standing.delete(client);
         notes.delete(client);
+        // Another of its account may have its id by now.
+        if (present.get(client.id) === sender) present.delete(client.id);
+        left.set(client.id, sender);
       });
-      senders.set(client.id, { client: shown, proven: name !== undefined, role });
       return undefined;
     },
     accessOf: (client) => known.get(client)?.access,
@@ -137,7 +142,8 @@ export function brokerAuth(options: {
       for (const filter of filters) known.get(client)?.filters.delete(filter);
     },
     noteCommand(to, packet) {
-      const sender = 'clientId' in packet ? senders.get(String(packet.clientId)) : undefined;
+      const id = 'clientId' in packet ? String(packet.clientId) : '';
+      const sender = present.get(id) ?? left.get(id);
       if (sender === undefined) return;
       const own = notes.get(to) ?? new BoundedMap<string, CommandSender[]>(noteCap);
       notes.set(to, own);
