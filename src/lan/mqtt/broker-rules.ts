@@ -2,14 +2,20 @@ import type { AedesOptions, AedesPublishPacket, Client, PublishPacket } from 'ae
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type BrokerAuth, refusal } from './broker-auth.ts';
 import { BrokerMemory } from './broker-memory.ts';
+import { asksHelp } from './panics.ts';
 import { limits } from './state.ts';
 
 /** What the embedded broker lets its clients do, and where it cuts them. */
 
 /** A client that has so much unread is cut: what waits for it must not hold up the others. */
 const unreadBytes = 1024 * 1024;
-/** Where aedes itself would wait for a client, and all who have something for it with them: never reached by what is live. */
+/**
+ * Where aedes itself would wait for a client, and all who have something for it with them: never reached by what is live. Between
+ * the two only calls for help have room.
+ */
 export const bufferBytes = 2 * unreadBytes;
+/** What is around a message at most. */
+const frameBytes = 16;
 
 export interface Counters {
   readonly refused: Counter<'reason'>;
@@ -70,9 +76,12 @@ export function aedesOptions(options: {
 
   /** Retained topics are paced by aedes itself; live ones would hold up everybody behind a client that does not read. */
   function fits(client: Client, packet: AedesPublishPacket): boolean {
-    if (client.conn.writableLength + packet.topic.length + packet.payload.length < unreadBytes) return true;
+    const unread = client.conn.writableLength + packet.topic.length + packet.payload.length;
+    if (unread < unreadBytes) return true;
     // siteward itself is not cut off by who sends it more commands than it can read.
     const isFlood = auth.roleOf(client) === 'siteward' && isCommand(packet.topic);
+    // No flood of other commands keeps one from it (safety 1).
+    if (isFlood && unread < bufferBytes - frameBytes && asksHelp(root, packet)) return true;
     dropped.inc({ reason: isFlood ? 'commands_full' : 'slow_client' });
     if (!isFlood) client.conn.destroy();
     return false;

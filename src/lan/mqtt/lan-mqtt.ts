@@ -20,6 +20,7 @@ import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
 import { createIntake } from './intake.ts';
 import { createLeftovers } from './leftovers.ts';
+import { asksHelp } from './panics.ts';
 import { createPublisher, type Message } from './publisher.ts';
 import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
@@ -322,10 +323,6 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     },
   };
 }
-
-/** Calls for help do not wait, not even for the birth (safety 1). */
-const asksHelp = (root: string, { topic, payload }: IPublishPacket): boolean =>
-  topic === `${root}/cmd/panic` || (topic.startsWith(`${root}/cmd/ha/`) && payload.includes('TRIGGER'));
 
 const pendingIds = (documents: readonly VerificationDocument[]): ReadonlySet<string> =>
   new Set(documents.filter(isPending).map(({ verification_id: id }) => id));

@@ -69,3 +69,9 @@ function timeOf(text: string | undefined): number | undefined {
   const wall = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(wall) ? undefined : wall;
 }
+
+/** Calls for help wait for nothing (safety 1): those of clients, and those of Home Assistant. */
+export const asksHelp = (
+  root: string,
+  { topic, payload }: { readonly topic: string; readonly payload: string | Buffer },
+): boolean => topic === `${root}/cmd/panic` || (topic.startsWith(`${root}/cmd/ha/`) && payload.includes('TRIGGER'));
