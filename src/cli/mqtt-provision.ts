@@ -72,7 +72,11 @@ export async function provision(options: ProvisionOptions): Promise<ExitCode> {
   const due = await isServerDue(server, siteAuthority(site), names);
   const written = options.dryRun
     ? []
-    : await writeAll({ site, dir, conf: conf.path, texts, passwords, yaml, names, user: options.user });
+    : await writeAll({ site, dir, conf: conf.path, texts, passwords, yaml, names, user: options.user }, () => {
+        if (passwords.shown.size === 0) return;
+        if (options.json) console.log(JSON.stringify({ new_passwords: Object.fromEntries(passwords.shown) }));
+        else sayPasswords(passwords);
+      });
   const restart = due || confBefore !== texts.conf;
   if (options.json) {
     const clients = [{ id: ownAccount, role: ownAccount }, ...accountsOf(site)].map(({ id, role }) => ({
@@ -121,15 +125,17 @@ function say(about: {
     console.log(`\nnothing was written${made.length === 0 ? '' : `; new passwords for ${made.join(', ')}`}`);
     return;
   }
-  if (passwords.shown.size > 0) {
-    console.log('\nNew passwords. They are shown this once; mosquitto keeps only their hashes:\n');
-    console.log(table([...passwords.shown], '  '));
-  }
+  if (passwords.shown.size > 0) sayPasswords(passwords);
   console.log(written.length === 0 ? '\neverything was as it should be' : `\nwritten: ${written.join(', ')}`);
   if (written.length === 0) return;
   if (!conf.included)
     console.log(`mosquitto does not read it by itself: add "include_dir ${dir}" to its configuration`);
   console.log(`It is taken with: systemctl ${restart ? 'restart' : 'reload'} mosquitto && systemctl reload siteward`);
+}
+
+function sayPasswords({ shown }: Passwords): void {
+  console.log('\nNew passwords. They are shown this once; mosquitto keeps only their hashes:\n');
+  console.log(table([...shown], '  '));
 }
 
 function listenersOf(
@@ -221,17 +227,23 @@ function changedConfig({ text, settings: { mqtt } }: SiteFile, { own }: Listener
   return changeSection(text, 'mqtt', { broker, username: ownAccount, password: { file: secret }, ca });
 }
 
-/** What nobody must miss first, what names it last. Names the files it changed. */
-async function writeAll(what: {
-  site: SiteFile;
-  dir: string;
-  conf: string;
-  texts: { readonly conf: string; readonly rights: string };
-  passwords: Passwords;
-  yaml: string;
-  names: readonly string[];
-  user: string;
-}): Promise<readonly string[]> {
+/**
+ * What nobody must miss first, what names it last. Names the files it changed. `onHalf`: it fails, and new passwords count already
+ * that nobody has seen.
+ */
+async function writeAll(
+  what: {
+    site: SiteFile;
+    dir: string;
+    conf: string;
+    texts: { readonly conf: string; readonly rights: string };
+    passwords: Passwords;
+    yaml: string;
+    names: readonly string[];
+    user: string;
+  },
+  onHalf: () => void,
+): Promise<readonly string[]> {
   const { site, dir, conf, texts, passwords, yaml, names, user } = what;
   const { store } = site.settings;
   if (!existsSync(store.dir))
@@ -266,10 +278,15 @@ async function writeAll(what: {
     done.push(passwords.ownFile);
   }
   note(files.passwords, await writeChanged(files.passwords, passwords.text, 0o640, shared));
-  note(conf, await writeChanged(conf, texts.conf, 0o644, shared));
-  if (yaml !== site.text) {
-    await writeSiteFile(site, yaml);
-    done.push(site.file);
+  try {
+    note(conf, await writeChanged(conf, texts.conf, 0o644, shared));
+    if (yaml !== site.text) {
+      await writeSiteFile(site, yaml);
+      done.push(site.file);
+    }
+  } catch (error) {
+    onHalf();
+    throw error;
   }
   return done;
 }

@@ -41,14 +41,23 @@ export async function rotate(id: string, options: RotateOptions): Promise<ExitCo
   if (!isEmbedded && !hashes.has(id))
     throw refused(`${passwords} has no password of ${id} yet: run "siteward mqtt provision"`);
   const password = newPassword();
-  if (secret !== 'none') {
-    const owner = await secretOwner(site);
-    await withFile(secret, () => writeSecretFile(secret, password, owner));
-  }
-  if (!isEmbedded) {
+  const readers = isEmbedded ? undefined : (await mosquittoOwners(options.user)).shared;
+  const owner = await secretOwner(site);
+  const keep = async (text: string) => {
+    if (secret !== 'none') await withFile(secret, () => writeSecretFile(secret, text, owner));
+  };
+  const before = secret === 'none' ? '' : (await textOf(secret)).trimEnd();
+  await keep(password);
+  if (readers !== undefined) {
     hashes.set(id, passwordHash(password));
     const text = [...hashes].map(([name, hash]) => `${name}:${hash}\n`).join('');
-    await writeChanged(passwords, text, 0o640, (await mosquittoOwners(options.user)).shared);
+    try {
+      await writeChanged(passwords, text, 0o640, readers);
+    } catch (error) {
+      // mosquitto knows the old one alone.
+      if (before !== '') await keep(before);
+      throw error;
+    }
   }
   // siteward's own is read from its file and needs no one to see it.
   const shown = isOwn ? undefined : password;

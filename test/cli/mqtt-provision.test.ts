@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import mqtt from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -131,6 +131,33 @@ describe.skipIf(mosquittoPath === undefined)('siteward mqtt (needs mosquitto)', 
     expect(own).not.toBe(site.passwords.get('siteward'));
     expect(out).not.toContain(own);
     expect(isPasswordOf(passwordsIn(read('mosquitto/siteward/passwd')).get('siteward') ?? '', own)).toBe(true);
+  });
+
+  it('leaves the password as it was where mosquitto cannot be given the new one', async () => {
+    const [own, hashes] = [read('secrets/mqtt-siteward'), read('mosquitto/siteward/passwd')];
+    // Nothing can be written beside it.
+    mkdirSync(join(site.folder, 'mosquitto/siteward/passwd.part'));
+    const failed = await siteward(['mqtt', 'rotate', 'siteward', ...at()]);
+    rmdirSync(join(site.folder, 'mosquitto/siteward/passwd.part'));
+    expect(failed.code).not.toBe(0);
+    expect(read('mosquitto/siteward/passwd')).toBe(hashes);
+    expect(read('secrets/mqtt-siteward')).toBe(own);
+  });
+
+  it('shows the new passwords also where what comes after them cannot be written', async () => {
+    const before = read('siteward.yaml');
+    const added = before.replace(
+      '{ id: tablet, role: viewer }',
+      '{ id: tablet, role: viewer }\n    - { id: late, role: viewer }',
+    );
+    expect(added).not.toBe(before);
+    writeFileSync(site.config, added);
+    const { code, out } = await siteward([...site.args, '--conf', join(site.folder, 'none/siteward.conf')]);
+    expect(code).not.toBe(0);
+    const password = /^ {2}late {2}(\S+)$/m.exec(out)?.[1] ?? '';
+    expect(isPasswordOf(passwordsIn(read('mosquitto/siteward/passwd')).get('late') ?? '', password)).toBe(true);
+    writeFileSync(site.config, before);
+    expect((await siteward(site.args)).code).toBe(0);
   });
 
   it('takes a client out that is in the configuration no more, and adds a new one', async () => {
