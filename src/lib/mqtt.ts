@@ -57,17 +57,10 @@ export function clientOptions({ username, password, ca }: Connect): IClientOptio
   };
 }
 
-/**
- * Subscribes with QoS 1. Throws `mqtt_unreachable` when the broker refuses a filter (SUBACK 128 and above). `asPublished`: with
- * MQTT 5 what comes live keeps its retain flag.
- */
-export async function subscribe(
-  client: MqttClient,
-  filters: readonly string[],
-  { asPublished = false }: { readonly asPublished?: boolean } = {},
-): Promise<void> {
+/** Subscribes with QoS 1. Throws `mqtt_unreachable` when the broker refuses a filter (SUBACK 128 and above). */
+export async function subscribe(client: MqttClient, filters: readonly string[]): Promise<void> {
   try {
-    await client.subscribeAsync([...filters], { qos: 1, rap: asPublished });
+    await client.subscribeAsync([...filters], { qos: 1 });
   } catch (error) {
     if (!(error instanceof ErrorWithSubackPacket)) throw error;
     const codes: readonly unknown[] = error.packet.granted;

@@ -10,8 +10,7 @@ import { sleep } from '#lib/wait.ts';
 import type { Session } from './publisher.ts';
 
 export interface LiveSession extends Session {
-  /** `asPublished`: with MQTT 5 what comes live keeps its retain flag. */
-  subscribe(filters: readonly string[], options?: { readonly asPublished?: boolean }): Promise<void>;
+  subscribe(filters: readonly string[]): Promise<void>;
   unsubscribe(filters: readonly string[]): Promise<void>;
 }
 
@@ -240,7 +239,7 @@ function sessionOf(client: MqttClient, protocol: 4 | 5): LiveSession {
       if (!client.connected) throw new SitewardError('mqtt_unreachable', 'the MQTT connection is closed');
       await client.publishAsync(topic, payload, options);
     },
-    subscribe: (filters, options) => subscribe(client, filters, options),
+    subscribe: (filters) => subscribe(client, filters),
     async unsubscribe(filters) {
       await client.unsubscribeAsync([...filters]);
     },

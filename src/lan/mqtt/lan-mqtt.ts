@@ -197,10 +197,10 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
     // siteward's own broker keeps no command.
-    hidesRetain = session.protocol === 4 && options.senderOf === undefined;
+    hidesRetain = options.senderOf === undefined;
     listeningSince = clock.monotonic();
     unborn = [];
-    await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`], { asPublished: true });
+    await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
     await homeAssistant.open(session);
     const view = site.view();
     homeAssistant.change(view.plan);
