@@ -1,6 +1,6 @@
 import { unlessAborted } from '#lib/wait.ts';
 import { type PlayContext, type Sound, SpeakerError } from '../driver.ts';
-import { type Fed, feed, mostAheadMs, type PaceClock } from '../pace.ts';
+import { type Fed, type Feed, feed, mostAheadMs, type PaceClock } from '../pace.ts';
 
 /** A device that takes nothing for so long, or is silent so much later than it should be, is given up. */
 export const stallMs = 2000;
@@ -18,10 +18,11 @@ export interface Sending {
   readonly write: (bytes: Buffer) => Promise<void>;
   /** Aborts with a SpeakerError when the device says that it does not play. */
   readonly trouble?: AbortSignal;
+  readonly pace?: Pick<Feed, 'packetMs' | 'aheadMs'>;
 }
 
 /** Sends the sound in real time; gives up a device that stands still. */
-export async function send({ sound, context, clock, write, trouble }: Sending): Promise<Fed> {
+export async function send({ sound, context, clock, write, trouble, pace }: Sending): Promise<Fed> {
   const over = new AbortController();
   const { signal: caller, onFirstSample } = context;
   const signal = AbortSignal.any([caller, over.signal, ...(trouble === undefined ? [] : [trouble])]);
@@ -41,7 +42,7 @@ export async function send({ sound, context, clock, write, trouble }: Sending): 
     }
   };
   try {
-    return await Promise.race([feed({ sound, clock, write: counted, signal, onFirstSample }), watch()]);
+    return await Promise.race([feed({ ...pace, sound, clock, write: counted, signal, onFirstSample }), watch()]);
   } finally {
     over.abort();
   }

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { DriverFailure, SpeakerDriver } from '#devices/audio/driver.ts';
+import type { DriverFailure, SoundFormat, SpeakerDriver } from '#devices/audio/driver.ts';
 import { mostAheadMs } from '#devices/audio/pace.ts';
 import { never } from '#lib/wait.ts';
 import type { Measured } from '../../../harness/sound.ts';
@@ -29,6 +29,8 @@ export interface Kind {
   /** The driver sends the samples itself. */
   readonly paced: boolean;
   readonly delivered: 'heard' | 'sent' | 'accepted';
+  /** What it takes; without it 16 bits at 48 kHz, one or two channels. */
+  readonly format?: SoundFormat;
   readonly failures?: { readonly missing?: DriverFailure; readonly die?: DriverFailure };
 }
 
@@ -38,6 +40,8 @@ const packetMs = 20;
 
 /** What every driver does, whatever is behind it. How long something was heard is counted in the samples that came out. */
 export function driverContract(name: string, kind: Kind): void {
+  const { format } = kind;
+  const { encoding, rate } = format ?? { encoding: 's16le', rate: 48_000 };
   describe(`driver ${name}`, () => {
     let rig: Rig;
     beforeEach(async () => {
@@ -50,7 +54,7 @@ export function driverContract(name: string, kind: Kind): void {
     });
 
     const play = (options: ToneOptions, signal = never(), driver = rig.driver) => {
-      const sound = tone(options);
+      const sound = tone({ ...format, ...options });
       const onFirstSample = vi.fn();
       const played = driver.play(sound, { signal, onFirstSample });
       played.catch(() => undefined);
@@ -64,7 +68,7 @@ export function driverContract(name: string, kind: Kind): void {
     it('answers to a probe without a sound', async () => {
       const probe = await rig.driver.probe(never());
       expect(probe.detail).not.toBe('');
-      expect(probe.format).toMatchObject({ encoding: 's16le', rate: 48_000 });
+      expect(probe.format).toMatchObject({ encoding, rate });
       expect((await rig.heard()).soundingMs).toBe(0);
     });
 
@@ -79,7 +83,7 @@ export function driverContract(name: string, kind: Kind): void {
     });
 
     it('plays repeats with their gaps, and what is soft as soft as it is', async () => {
-      const { played } = play({ ms: 300, repeat: 3, gapMs: 500, amplitude: 0.05, channels: 2 });
+      const { played } = play({ ms: 300, repeat: 3, gapMs: 500, amplitude: 0.05, channels: format?.channels ?? 2 });
       await played;
       const heard = await rig.heard();
       expect(heard.bursts).toHaveLength(3);
@@ -97,9 +101,9 @@ export function driverContract(name: string, kind: Kind): void {
           firstAt = performance.now();
         });
         await played;
-        const ahead = sound.reads.slice(1).map(({ to, at }) => to / 48 - (at - firstAt));
+        const ahead = sound.reads.slice(1).map(({ to, at }) => (to * 1000) / rate - (at - firstAt));
         expect(Math.max(...ahead)).toBeLessThan(mostAheadMs + 2);
-        expect(Math.max(...sound.reads.map(({ from, to }) => to - from))).toBe(packetMs * 48);
+        expect(Math.max(...sound.reads.map(({ from, to }) => to - from))).toBe((packetMs * rate) / 1000);
       });
 
     it('is silent when it is told to stop, and plays the next sound', async () => {
@@ -133,7 +137,7 @@ export function driverContract(name: string, kind: Kind): void {
     });
 
     it('refuses a format it does not send', async () => {
-      const { onFirstSample, played } = play({ encoding: 'ulaw' });
+      const { onFirstSample, played } = play({ encoding: encoding === 'ulaw' ? 'alaw' : 'ulaw' });
       await expect(played).rejects.toMatchObject({ failure: 'format' });
       expect(onFirstSample).not.toHaveBeenCalled();
     });
