@@ -107,7 +107,8 @@ export class CameraSession {
     while (!signal.aborted) {
       try {
         await this.#connect(signal);
-        await this.#follow(signal);
+        // Between two pull points nothing is asked: what happens then is not told.
+        for (;;) await this.#follow(signal);
       } catch (error) {
         if (signal.aborted) break;
         await this.#recover(error, signal).catch(() => undefined);
@@ -241,7 +242,6 @@ export class CameraSession {
       }
     }
     await point.end(signal);
-    log.debug('pull point ends and is made anew');
   }
 
   /** Asks how things stand. What comes soon after tells that, and is no news by itself. */
