@@ -136,7 +136,7 @@ export function createStateFeed({ root, publisher, facts, clock, copies, ...init
         if (topic.startsWith(`${root}/verification/`) && !names.has(topic)) publisher.retract(topic);
       set(wanted);
     },
-    cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts())]),
+    cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts(), clock.wall())]),
     info: () => set([infoTopic(view, facts(), clock.wall())]),
     stop() {
       clearTimeout(gateTimer);
