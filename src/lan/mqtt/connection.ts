@@ -17,6 +17,8 @@ export interface LiveSession extends Session {
 export interface ConnectionOptions {
   readonly connect: Connect;
   readonly clientId: string;
+  /** The id without what is made of the password. */
+  readonly name: string;
   readonly will: { readonly topic: string; readonly payload: string };
   /** Called with every new connection before anything is sent. When it rejects, the connection is closed. */
   readonly onOpen: (session: LiveSession) => Promise<void>;
@@ -117,9 +119,9 @@ export function createConnection(options: ConnectionOptions): Connection {
 
   async function afterLoss(signal: AbortSignal): Promise<void> {
     if (kicked && clashes()) {
-      const reason = `another client uses the MQTT client id ${options.clientId}; stop it or give this site its own slug`;
+      const reason = `another client uses the MQTT client id of ${options.name}; stop it or give this site its own slug`;
       tell({ state: 'degraded', reason, facts: { trouble: 'mqtt_client_id_clash' } });
-      log.warn({ clientId: options.clientId }, 'MQTT client id clash');
+      log.warn({ name: options.name }, 'MQTT client id clash');
       lost = [];
       return sleep(clashPauseMs, signal);
     }

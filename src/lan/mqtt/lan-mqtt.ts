@@ -176,6 +176,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
 
   const connection = createConnection({
     connect: options.connect,
+    name: `siteward-${options.slug}`,
     clientId: ownClientId(options.connect, `siteward-${options.slug}`),
     will: { topic: `${root}/status`, payload: 'offline' },
     onOpen: birth,

@@ -71,7 +71,7 @@ describe.skipIf(!isThere)('reports of other systems about one part (needs ../sha
 
     const ofLan = await eagerBroker();
     const connection = createConnection({
-      ...{ connect: { url: ofLan.url, protocolVersion: 4 }, clientId: 'siteward-hq', clock, log },
+      ...{ connect: { url: ofLan.url, protocolVersion: 4 }, name: 'siteward', clientId: 'siteward-hq', clock, log },
       will: { topic: 'siteward/1/hq/status', payload: 'offline' },
       onOpen: () => new Promise(() => undefined),
       onClose: () => undefined,

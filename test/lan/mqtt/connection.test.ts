@@ -1,3 +1,4 @@
+import mqtt from 'mqtt';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { SitewardError } from '#errors.ts';
@@ -12,6 +13,7 @@ describe.skipIf(mosquittoPath === undefined)('a connection with MQTT 5', () => {
     let births = 0;
     const connection = createConnection({
       connect: { url: broker.url, protocolVersion: 5 },
+      name: 'siteward-birth',
       clientId: 'siteward-birth',
       will: { topic: 'birth/status', payload: 'offline' },
       async onOpen() {
@@ -35,5 +37,35 @@ describe.skipIf(mosquittoPath === undefined)('a connection with MQTT 5', () => {
       await broker.stop();
     }
     expect(told.join()).not.toContain('lost');
+  });
+
+  it('tells of a rival without what is made of its password', async () => {
+    const broker = await startMosquitto();
+    const logged: string[] = [];
+    const connection = createConnection({
+      connect: { url: broker.url, protocolVersion: 4 },
+      name: 'siteward-rival',
+      clientId: 'siteward-rival-5ec2e7aa',
+      will: { topic: 'rival/status', payload: 'offline' },
+      onOpen: async () => undefined,
+      onClose: () => undefined,
+      onMessage: () => undefined,
+      clock: systemClock(),
+      log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(line) }),
+    });
+    const stop = new AbortController();
+    const running = connection.run(stop.signal);
+    const rival = mqtt.connect(broker.url, { clientId: 'siteward-rival-5ec2e7aa', reconnectPeriod: 50 });
+    try {
+      await until(() => connection.health().facts?.trouble === 'mqtt_client_id_clash', 'the clash', 20_000);
+      expect(connection.health().reason).toContain('siteward-rival;');
+      expect(logged.join()).toContain('clash');
+      expect(`${logged.join()} ${connection.health().reason}`).not.toContain('5ec2e7aa');
+    } finally {
+      rival.end(true);
+      stop.abort();
+      await running;
+      await broker.stop();
+    }
   });
 });
