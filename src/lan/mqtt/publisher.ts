@@ -64,7 +64,7 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     help: 'MQTT messages and state topics that wait to be sent.',
     registers: [metrics],
     collect() {
-      this.set(queue.length + dirty.size);
+      this.set(countable().length + dirty.size);
     },
   });
 
@@ -76,6 +76,7 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
   let session: Session | undefined;
   let inflight = 0;
   const waiters: (() => void)[] = [];
+  const countable = () => queue.filter(({ uncounted }) => uncounted !== true);
 
   function next(): Message | undefined {
     const message = queue.shift();
@@ -154,7 +155,7 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     },
     close() {
       session = undefined;
-      dropped.inc({ reason: 'connection_lost' }, queue.length);
+      dropped.inc({ reason: 'connection_lost' }, countable().length);
       queue = [];
       tail = [];
       dirty.clear();
