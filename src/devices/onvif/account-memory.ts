@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '#lib/clock.ts';
 import { never, withDeadline } from '#lib/wait.ts';
-import type { Account, Count, Counts } from './account.ts';
+import type { Account, Count, Counts, Door } from './account.ts';
 import type { MemoryPort } from './camera.ts';
 import { keyOf } from './memory-keys.ts';
 
@@ -14,6 +14,8 @@ import { keyOf } from './memory-keys.ts';
 export interface AccountMemory {
   /** Takes what earlier runs left; once. */
   recall(): Promise<void>;
+  /** Before a password that may be wrong is sent: a run that is killed before it hears the verdict has made a try, too. */
+  trying(door: Door): Promise<void>;
   /** Keeps what the account counts now, where that has changed. */
   keep(): Promise<void>;
 }
@@ -41,6 +43,14 @@ export function accountMemory(options: {
   /** In the account's own words. */
   let isKept = '';
   const present = () => JSON.stringify(account.counts()) ?? '';
+  let marking: Promise<string> | undefined;
+  const mark = (): Promise<string> => {
+    marking ??= markOf(login, salt);
+    return marking;
+  };
+  let writing = Promise.resolve();
+  /** Written down, and no verdict heard since. */
+  const tried = new Set<Door>();
 
   const attempt = <T>(ms: number, work: (memory: MemoryPort) => Promise<T>): Promise<T | undefined> =>
     withDeadline(ms, never(), async () => work(kept.memory), 'the memory').catch(() => undefined);
@@ -58,20 +68,35 @@ export function accountMemory(options: {
     account.resume(moved(found.counts, here));
   }
 
+  /** In turn: a slow one must not end up over a newer. */
+  function write(now: Counts | undefined): Promise<void> {
+    const at = clock.wall();
+    const there = (until: number) => at + Math.max(0, until - clock.monotonic());
+    const counts = now && moved(now, there);
+    const put = async () => {
+      const text = counts && JSON.stringify({ at, salt, mark: await mark(), counts });
+      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(key) : memory.set(key, text)));
+    };
+    writing = writing.then(put).catch(() => undefined);
+    return writing;
+  }
+
   return {
     recall() {
       reading ??= read();
       return reading;
     },
+    async trying(door) {
+      if (tried.has(door)) return;
+      tried.add(door);
+      isKept = 'a try';
+      await write(account.countsIfRefused(door));
+    },
     async keep() {
+      tried.clear();
       if (present() === isKept) return;
-      const mark = await markOf(login, salt);
-      const now = account.counts();
       isKept = present();
-      const at = clock.wall();
-      const there = (until: number) => at + Math.max(0, until - clock.monotonic());
-      const text = now && JSON.stringify({ at, salt, mark, counts: moved(now, there) });
-      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(key) : memory.set(key, text)));
+      await write(account.counts());
     },
   };
 }

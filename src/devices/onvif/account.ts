@@ -40,6 +40,8 @@ export interface Account {
   close(reason: string): void;
   /** What a later run must know; undefined where all is well. */
   counts(): Counts | undefined;
+  /** What it must know while a password is tried at the door: nobody may be left to hear that it was refused. */
+  countsIfRefused(door: Door): Counts;
   resume(counts: Counts): void;
 }
 
@@ -69,14 +71,18 @@ export function createAccount(clock: Clock, holdMs: number): Account {
   const after = (ms: number) => clock.monotonic() + ms;
   const inRow = () => (left(counts.row) > 0 ? counts.row.refusals : 0);
 
+  const countedRow = (): Count => ({ refusals: inRow() + 1, until: after(holdMs) });
+
   function count(): void {
-    counts.row = { refusals: inRow() + 1, until: after(holdMs) };
+    counts.row = countedRow();
     account.isLetIn = false;
   }
 
+  // The next refusal after the pause shuts it again at once.
+  const shutCount = (): Count => ({ refusals: triesAllowed - 1, until: after(holdMs) });
+
   function shut(door: Door, why: string): void {
-    // The next refusal after the pause shuts it again at once.
-    counts[door] = { refusals: triesAllowed - 1, until: after(holdMs) };
+    counts[door] = shutCount();
     if (door !== 'events') return;
     pardons = 0;
     reason = why;
@@ -146,6 +152,11 @@ export function createAccount(clock: Clock, holdMs: number): Account {
       if (Object.values(counts).every(({ refusals }) => refusals === 0)) return undefined;
       // A rest is not for the next run, which would call it a refusal.
       return { ...counts, ...(isResting && { events: { ...counts.events, until: 0 } }) };
+    },
+    countsIfRefused(door) {
+      const refusals = counts[door].refusals + 1;
+      const one = refusals >= triesAllowed ? shutCount() : { ...counts[door], refusals };
+      return { ...counts, row: countedRow(), [door]: one };
     },
     resume(found) {
       Object.assign(counts, found);

@@ -58,6 +58,8 @@ export interface Device {
   readClock(signal: AbortSignal): Promise<number>;
   /** Takes what earlier runs know of refused logins; every call that needs one waits for it. */
   recall(): Promise<void>;
+  /** Before the password is sent to a door that has not taken it yet. */
+  trying(door: Door): Promise<void>;
   /** What was heard at a door where the password was proved. */
   judged(door: Door, isAccepted: boolean): Promise<void>;
   /** The password may be another by now. */
@@ -172,6 +174,7 @@ export function createDevice(options: {
     const proofs = call.open !== true;
     const { nonce } = digest;
     const sent = { digest: proofs && nonce !== '', token: proofs && wantsToken };
+    if ((sent.digest || sent.token) && !account.isLetIn) await trying('events');
     const reply = await post(call, proofs);
     if (reply.status === 401) {
       const challenge = pickDigest(parseChallenges(reply.challenges));
@@ -198,6 +201,20 @@ export function createDevice(options: {
     return { kind: 'asked', ...facts };
   }
 
+  /** A try without a verdict was none, unless nobody waited for it. */
+  async function heard(request: SoapCall): Promise<Verdict> {
+    try {
+      return await attempt(request);
+    } catch (error) {
+      if (!account.isLetIn && !request.signal.aborted) await memory?.keep();
+      throw error;
+    }
+  }
+
+  async function trying(door: Door): Promise<void> {
+    await memory?.trying(door);
+  }
+
   async function call(request: SoapCall): Promise<SoapReply> {
     if (request.open === true) return exchange(request);
     await memory?.recall();
@@ -218,9 +235,12 @@ export function createDevice(options: {
       if (request.open !== true) account.check('events');
       // The tries that are left are the events' own.
       if (request.optional === 'spare' && account.isLetIn && spared >= sparesAllowed) throw unasked(request.name);
-      const verdict = await attempt(request);
+      const verdict = await heard(request);
       if (verdict.kind === 'ok') {
-        if (request.lane === 'pull') account.isLetIn = true;
+        if (request.lane === 'pull' && !account.isLetIn) {
+          account.isLetIn = true;
+          await memory?.keep();
+        }
         if (verdict.isProven) {
           clock.accepted();
           clear.better();
@@ -287,7 +307,7 @@ export function createDevice(options: {
   }
 
   return {
-    ...{ base, http, clock, account, clear, username, password, call, readClock, judged, doubt },
+    ...{ base, http, clock, account, clear, username, password, call, readClock, trying, judged, doubt },
     recall: async () => memory?.recall(),
     close: http.close,
   };

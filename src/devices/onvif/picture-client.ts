@@ -66,6 +66,7 @@ export function createPictureClient(options: { device: Device; login: Login; clo
         ? basicAuthorization(username ?? '', password)
         : digest.authorize('GET', `${url.pathname}${url.search}`, username ?? '', password);
     const { nonce } = digest;
+    if (account.wasAccepted('pictures') !== true) await device.trying('pictures');
     const reply = await send(url, how, proof);
     if (reply.status === 401) {
       const challenge = pickDigest(parseChallenges(reply.challenges));

@@ -28,6 +28,7 @@ export function createStreamClient(options: {
   function enter(judged: Promise<void>, over: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const mine = async () => {
+        if (account.wasAccepted('streams') !== true) await device.trying('streams');
         resolve();
         await unlessAborted(judged, over).catch(() => undefined);
       };

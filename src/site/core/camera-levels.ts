@@ -21,6 +21,9 @@ export const classOf = (key: string) => key.split('|')[0] as DetectionClass;
 /** A camera that is away may still be covered: what ails it lasts until it says otherwise. */
 export const faultsAmong = (keys: readonly string[]): readonly string[] => keys.filter(isFault);
 
+/** What it sees may have ended while it is away. */
+export const sightsAmong = (keys: readonly string[]): readonly string[] => keys.filter((key) => !isFault(key));
+
 const isFault = (key: string): boolean => faults[classOf(key)] !== undefined;
 
 /** What ails a camera and what it sees take no room from each other. */

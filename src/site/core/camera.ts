@@ -18,7 +18,7 @@ import { isRunning, now } from './timers.ts';
 import { isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
 import { troubleKey } from './trouble.ts';
-import { own, setZones, type Work, zoneOf } from './work.ts';
+import { own, setZones, type Work, without, zoneOf } from './work.ts';
 
 type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
 
@@ -54,10 +54,11 @@ function seen(work: Work, signal: DetectionSignal): void {
     seen(work, { ...signal, active: false, replay: true });
   }
   const before = work.events;
+  const known = takeUp(work, signal);
   const edge = follow(work, signal);
   if (edge && !signal.replay && (meaningful.has(signal.detection) || signal.detection === 'motion')) see(work, signal);
   for (const zone of work.plan.zones) {
-    if (watches(zone, signal.source) && opens(zone, signal.detection)) cameraZone(work, zone, signal, edge);
+    if (watches(zone, signal.source) && opens(zone, signal.detection)) cameraZone(work, zone, signal, { edge, known });
   }
   if (edge && !signal.replay && work.events === before) {
     const { detection, source, item } = signal;
@@ -72,6 +73,19 @@ const watches = ({ source, input }: ZonePlan, camera: DeviceRef): boolean =>
 
 const isSeen = (work: Work, signal: DetectionSignal): boolean =>
   own(work.state.seeing, signal.source.id)?.includes(levelKey(signal)) === true;
+
+/** Whether it lasts since before an interruption. Any word of it is newer than what was seen before. */
+function takeUp(work: Work, signal: DetectionSignal): boolean {
+  const { seenBefore = {} } = work.state;
+  const { id } = signal.source;
+  const keys = own(seenBefore, id) ?? [];
+  const key = levelKey(signal);
+  if (signal.pulse || !keys.includes(key)) return false;
+  const left = keys.filter((one) => one !== key);
+  const others = left.length > 0 ? { ...seenBefore, [id]: left } : without(seenBefore, id);
+  work.state = { ...work.state, seenBefore: others };
+  return signal.active && signal.replay;
+}
 
 /** Keeps the detections that last; true when this one begins. A pulse always begins and never lasts. */
 function follow(work: Work, signal: DetectionSignal): boolean {
@@ -95,7 +109,12 @@ function see(work: Work, { source, detection }: DetectionSignal): void {
  * A camera's zone is open while one of its detections lasts. A replay says what is seen now: it raises an alarm only
  * where nothing was known before, as after an interruption. One topic that tells "nothing" then is not yet the last word.
  */
-function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: boolean): void {
+function cameraZone(
+  work: Work,
+  zone: ZonePlan,
+  signal: DetectionSignal,
+  { edge, known }: { readonly edge: boolean; readonly known: boolean },
+): void {
   const before = zoneOf(work.state, zone.number);
   if (before === undefined) return;
   const level = lasting(work, signal.source.id, zone);
@@ -105,7 +124,8 @@ function cameraZone(work: Work, zone: ZonePlan, signal: DetectionSignal, edge: b
   if (begins && !signal.replay) chime(work, zone, deviceName(zone.source));
   if (begins && counts) {
     const again = signal.replay || (before.open === null && !signal.pulse && !isAfterReturn(work, signal));
-    trip(work, zone, { late: signal.replay, motion: signal.detection === 'motion', pulse: signal.pulse, again });
+    const { pulse, replay: late } = signal;
+    trip(work, zone, { late, motion: signal.detection === 'motion', pulse, again, known });
   } else if (level) return;
   else if (before.open === true) closed(work, zone, true);
   else if (before.alarm && !signal.pulse && !isRunning(work, 'calm', { zone: zone.number })) calmSoon(work, zone);

@@ -285,6 +285,7 @@ const siteState = z
       record(z.strictObject({ open: optional(levelDoubt), alarm: optional(levelDoubt), tamper: optional(levelDoubt) })),
     ),
     seeing: record(list),
+    seenBefore: optional(record(list)),
     wasClear: optional(z.array(text)),
     sightings: z.array(z.strictObject({ camera: text, detection: z.enum(detectionClasses), at: deadline })),
     held: record(held),

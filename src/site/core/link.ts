@@ -1,6 +1,6 @@
 import type { DeviceRef, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
 import { calmSoon } from './calm.ts';
-import { faultsAmong } from './camera-levels.ts';
+import { faultsAmong, sightsAmong } from './camera-levels.ts';
 import { deviceName } from './events.ts';
 import { conditionChanged } from './supervision.ts';
 import { clearTimer, isRunning, now, since } from './timers.ts';
@@ -154,9 +154,21 @@ function forgetKeySwitches(work: Work, source: DeviceRef): void {
 function resetCamera(work: Work, source: DeviceRef, online: boolean): void {
   const hangsOnIt = (one: DeviceRef) => deviceName(carrierOf(work.plan, one)) === deviceName(source);
   const channels = work.plan.cameras.filter(({ id }) => hangsOnIt({ kind: 'camera', id }));
-  const blank = [source, ...channels].map(({ id }) => [id, faultsAmong(own(work.state.seeing, id) ?? [])]);
+  const ids = [source, ...channels].map(({ id }) => id);
+  keepSeen(work, ids);
+  const blank = ids.map((id) => [id, faultsAmong(own(work.state.seeing, id) ?? [])]);
   work.state = { ...work.state, seeing: { ...work.state.seeing, ...Object.fromEntries(blank) } };
   for (const zone of work.plan.zones) if (hangsOnIt(zone.source)) resetZone(work, zone, online);
+}
+
+/** Told again as present, it is what was seen before. A second interruption before that takes nothing away. */
+export function keepSeen(work: Work, ids: readonly string[]): void {
+  const seen = ids.flatMap((id) => {
+    const sights = sightsAmong(own(work.state.seeing, id) ?? []);
+    return sights.length === 0 ? [] : [[id, sights] as const];
+  });
+  if (seen.length === 0) return;
+  work.state = { ...work.state, seenBefore: { ...work.state.seenBefore, ...Object.fromEntries(seen) } };
 }
 
 function resetZone(work: Work, zone: ZonePlan, online: boolean): void {

@@ -6,7 +6,7 @@ import { confirmationEnded } from './confirmation.ts';
 import { crossEnded, longestCrossingMs } from './crossing.ts';
 import { deviceName, troubleEvent } from './events.ts';
 import { unconfirmed } from './flight.ts';
-import { markStale } from './link.ts';
+import { keepSeen, markStale } from './link.ts';
 import { entryEnded, exitEnded } from './partition.ts';
 import { renewRates } from './rate.ts';
 import { noteStart } from './schedules.ts';
@@ -81,6 +81,7 @@ export function started(work: Work, how: { readonly sameBoot: boolean; readonly 
 }
 
 function forgetLinks(work: Work): void {
+  keepSeen(work, [...work.plan.cameras.map(({ id }) => id), ...(work.plan.nvrs ?? [])]);
   work.state = { ...work.state, links: {}, held: {}, seeing: {} };
   for (const plan of work.plan.partitions) if (plan.panel !== undefined) markStale(work, plan.panel);
   setZones(

@@ -34,6 +34,8 @@ export interface Trip {
   readonly pulse?: boolean;
   /** Heard after an interruption: it may be the alarm that was told before. */
   readonly again?: boolean;
+  /** It was seen before the interruption, and still is. */
+  readonly known?: boolean;
 }
 
 /** A zone goes from closed to open, by whatever it reports that. Each of its partitions judges by itself. */
@@ -60,7 +62,11 @@ export function trip(work: Work, zone: ZonePlan, how: Trip): void {
     lookAgain(work, zone);
     return;
   }
-  for (const id of zone.partitions) tripIn(work, id, zone, kind, late);
+  for (const id of zone.partitions) {
+    // It lasts on: its alarm of this arming period was told (alarm-domain 2: no swinger by restarts).
+    if (how.known === true && periodOf(work.state, id).alarmed?.includes(zone.number) === true) continue;
+    tripIn(work, id, zone, kind, late);
+  }
 }
 
 function tripIn(work: Work, id: PartitionId, zone: ZonePlan, kind: ZoneBehaviour, late: { late?: boolean }): void {

@@ -68,6 +68,8 @@ export interface SiteState {
   readonly zoneDoubts?: Readonly<Record<ZoneNumber, ZoneDoubts>>;
   /** Detections that last, by camera: `class|item`, at most 32 per camera. */
   readonly seeing: Readonly<Record<DeviceId, readonly string[]>>;
+  /** What a camera that was away, or siteward, saw last before that, until the camera says something of it. */
+  readonly seenBefore?: Readonly<Record<DeviceId, readonly string[]>>;
   /** Cameras that were once not covered (`camera:yard|tamper`), and had a picture (`|video_loss`); at most 512. */
   readonly wasClear?: readonly string[];
   /** What cameras saw last, for evidence: one entry per camera and class, at most 16. */

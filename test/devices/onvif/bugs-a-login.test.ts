@@ -189,6 +189,47 @@ describe('section A, time and authentication', () => {
     expect(memory.has('onvif/login/yard')).toBe(false);
   });
 
+  it('bug 9: a run that is killed before it hears the refusal has made a try all the same', async () => {
+    const texts = new Map<string, string>();
+    /** As it is on disk when the camera has the password. */
+    const disks: Map<string, string>[] = [];
+    const { server } = await site.camera({
+      before: (request, ...more) => {
+        if (request.body.includes('UsernameToken')) disks.push(new Map(texts));
+        return signedBy(() => 0)(request, ...more);
+      },
+    });
+    for (let kills = 0; kills < 5; kills += 1) {
+      const count = disks.length;
+      const kept = { id: 'yard', memory: memoryPort(texts) };
+      const one = createDevice({
+        url: server.url,
+        ...login,
+        authHoldMs: 900_000,
+        kept,
+        clock: manualClock(Date.now()),
+      });
+      await expect(createReads(one).deviceInformation(forever)).rejects.toMatchObject({ code: 'camera_auth' });
+      one.close();
+      if (disks.length === count) break;
+      // What the run wrote after its first try is lost with it.
+      texts.clear();
+      for (const [key, text] of disks[count] ?? []) texts.set(key, text);
+      disks.length = count + 1;
+    }
+    expect(disks).toHaveLength(2);
+  });
+
+  it('bug 9: what was written down for a try is gone when the password was taken', async () => {
+    const texts = new Map<string, string>();
+    const kept = { id: 'yard', memory: memoryPort(texts) };
+    const { server } = await site.camera({ before: signedBy(Date.now) });
+    const one = createDevice({ url: server.url, ...login, authHoldMs: 900_000, kept, clock: manualClock(Date.now()) });
+    await createReads(one).profiles(forever, true);
+    expect(texts.has('onvif/login/yard')).toBe(false);
+    one.close();
+  });
+
   it.each([
     ['a wall clock that went back', -86_400_000, 900_000],
     ['one that goes on', 300_000, 600_000],
