@@ -26,17 +26,22 @@ import {
   secretFolder,
   writtenEntry,
 } from './camera-config.ts';
+import { mayTry } from './camera-held.ts';
 import { cameraPassword } from './camera-password.ts';
 import { camerasOf } from './camera-reload.ts';
 import { answered, openControl } from './control.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { printable } from './table.ts';
 
+export interface ReplaceOptions extends ChangeOptions {
+  readonly anyway: boolean;
+}
+
 /**
  * `siteward camera replace ID ADDRESS`: another device at the same place. Id, name, zone and what else the site knows it by
  * stay; address, user, password and certificate are those of the new one.
  */
-export async function replace(id: string, address: string, options: ChangeOptions): Promise<ExitCode> {
+export async function replace(id: string, address: string, options: ReplaceOptions): Promise<ExitCode> {
   const url = deviceAddress(address);
   const site = openSiteFile(options.config);
   const place = mustFind(site, id);
@@ -45,6 +50,7 @@ export async function replace(id: string, address: string, options: ChangeOption
   );
   refuseAddress(other?.id, url);
   const before = writtenEntry(site, place);
+  if (options.user !== undefined && !options.anyway) await mayTry(url, options.socket);
   const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket, id);

@@ -1,11 +1,11 @@
 import { type Examined, examine, readTargets, type Step, serviceAt } from '#devices/onvif/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
+import { mayTry } from './camera-held.ts';
 import { cameraPassword, type PasswordOptions } from './camera-password.ts';
-import { camerasOrWhy } from './camera-reload.ts';
 import { type ConfiguredDevice, configuredDevice } from './camera-settings.ts';
 import { type ExitCode, exitCodes, exitOfCode } from './exit-codes.ts';
-import { formatSpan, printable } from './table.ts';
+import { printable } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
 
 export interface TestOptions extends PasswordOptions {
@@ -25,10 +25,8 @@ export async function testCamera(options: TestOptions): Promise<ExitCode> {
   const { signal } = stopped;
   const configured = configuredDevice(options.target, options.config);
   const device = await deviceOf(options, configured, signal);
-  if (configured !== undefined) {
-    if (options.user === undefined && !options.anyway) await mayTry(configured.id, device, options.socket);
-    warnOfDaemon(configured.id);
-  }
+  if (device.username !== undefined && !options.anyway) await mayTry(device.url, options.socket);
+  if (configured !== undefined) warnOfDaemon(configured.id);
   const steps: Step[] = [];
   if (!options.json) console.log(`${configured?.id ?? 'camera'} at ${printable(device.url)}`);
   let ended = false;
@@ -74,22 +72,6 @@ async function deviceOf(
       'a link-local IPv6 address cannot be used; give the camera an IPv4 address',
     );
   return { url, ...given };
-}
-
-/** Two tries beside those of the daemon may be the ones that lock the account. Throws `camera_auth` while it rests. */
-async function mayTry(id: string, { username }: Examined, socket: string): Promise<void> {
-  if (username === undefined) return;
-  const cameras = await camerasOrWhy(socket);
-  // Without a daemon nobody else tries.
-  if (typeof cameras === 'string') return;
-  const entry = cameras.find((one) => one.id === id);
-  const device = entry?.nvr === undefined ? entry : cameras.find((one) => one.id === entry.nvr);
-  if (device?.login_held_s === undefined) return;
-  throw new SitewardError(
-    'camera_auth',
-    `${device.id} refused the password, and the daemon tries none for another ${formatSpan(device.login_held_s)}: more tries may lock the account. "siteward camera replace" takes another password; --anyway tries this one all the same`,
-    { facts: { retryInS: device.login_held_s } },
-  );
 }
 
 const warnOfDaemon = (id: string): void =>

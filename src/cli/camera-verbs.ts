@@ -50,7 +50,12 @@ export function addManaged(camera: Command, { socket, done }: CameraVerbs): void
   change(
     access(camera.command('replace').description('put another device in the place of one; its id, name and zone stay'))
       .argument('<id>', 'id of the camera or recorder')
-      .argument('<address>', 'IP address, HOST:PORT or URL of the new one'),
+      .argument('<address>', 'IP address, HOST:PORT or URL of the new one')
+      .option(
+        '--anyway',
+        'try a password also while the daemon rests after a refusal, at the risk of a locked account',
+        false,
+      ),
   ).action(async (name: string, address: string, options, command: Command) => {
     refuseTyped(command, options);
     done(await (await import('./camera-replace.ts')).replace(name, address, options));

@@ -48,7 +48,7 @@ function addTest(camera: Command, { done, socket }: CameraVerbs): void {
     .option('--password-stdin', 'read the password from standard input instead of asking', false)
     .option(
       '--anyway',
-      'try the password of a configured one also while the daemon rests, so that the account is not locked',
+      'try a password also while the daemon rests after a refusal, at the risk of a locked account',
       false,
     )
     .option('--json', 'print one JSON object', false)

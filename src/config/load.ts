@@ -8,6 +8,7 @@ import { unkeyed } from './dc09-checks.ts';
 import { parseConfig } from './document.ts';
 import { problemsOf } from './issues.ts';
 import { ConfigError, formatProblem, inFileOrder, type Problem } from './problem.ts';
+import { sameDevice } from './same-device.ts';
 import { configSchema, type Settings } from './schema.ts';
 import { codeProblems, resolveSecrets } from './secrets.ts';
 
@@ -100,6 +101,7 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
   const warnings = [
     ...resolved.warnings,
     ...unkeyed(resolved.settings),
+    ...sameDevice(resolved.settings),
     ...(degrade ? resolved.unreadable.map(formatProblem) : []),
   ];
   const others = environment.alsoCheck?.(resolved.settings) ?? [];

@@ -1,5 +1,5 @@
 import type { Settings } from '#config/index.ts';
-import type { CameraStatus, ChannelStatus } from '#devices/onvif/index.ts';
+import type { CameraStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
@@ -32,12 +32,12 @@ export function camerasPort({
       const view = viewOf(house);
       const statuses = new Map(house.cameras?.status().map((status) => [status.id, status]));
       const entry = (device: Device) => {
-        const channel = statuses.get(device.nvr ?? '')?.channels?.find(({ id }) => id === device.id);
+        const recorder = statuses.get(device.nvr ?? '');
         return {
           ...entryOf(device, view),
           ...(device.nvr === undefined
             ? statusOf(statuses.get(device.id), device.id, view)
-            : channelOf(channel, device, view)),
+            : channelOf(recorder, device, view)),
           ...timeOf('last_picture', house.lastPictures?.get(device.id)),
         };
       };
@@ -100,7 +100,7 @@ function cameraOf(house: House, id: string): CameraPlan {
   return found;
 }
 
-/** A picture asked for by hand; `client` is who asked on the LAN. It is noted, also where none may be taken. */
+/** A picture asked for by hand; `client` is who asked on the LAN. It is noted, also where none came or may be taken. */
 export async function takePicture(
   { house, wall, note }: { readonly house: House; readonly wall: () => number; readonly note: Note },
   id: string,
@@ -113,8 +113,13 @@ export async function takePicture(
     said('camera_refused');
     throw refused(forbidden);
   }
+  const { bytes } = await running(house, 'streams')
+    .snapshot(id, signal)
+    .catch((error: unknown) => {
+      said(error instanceof SitewardError ? error.code : 'internal');
+      throw error;
+    });
   said();
-  const { bytes } = await running(house, 'streams').snapshot(id, signal);
   house.lastPictures?.set(id, wall());
   return bytes;
 }
@@ -218,12 +223,15 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
 }
 
 /** A channel is as well as its recorder; the rest is its own. */
-function channelOf(channel: ChannelStatus | undefined, { nvr, id }: Device, view: SiteView): Partial<CameraEntry> {
-  if (channel === undefined) return {};
+function channelOf(recorder: CameraStatus | undefined, { nvr, id }: Device, view: SiteView): Partial<CameraEntry> {
+  const channel = recorder?.channels?.find((one) => one.id === id);
+  if (recorder === undefined || channel === undefined) return {};
   const { state, source, mapping, reason, profiles, stream, lastEventAt } = channel;
   const up = view.links.find((link) => link.source.kind === 'nvr' && link.source.id === nvr)?.up;
   return {
-    ...{ state, events: up ?? null, reachable: up ?? null },
+    ...{ state, events: up ?? null, reachable: recorder.state === 'connecting' ? null : recorder.reachable },
+    authenticated: recorder.authenticated ?? null,
+    ...given({ certificate_refused: recorder.certificateRefused }),
     ...timeOf('last_event', isSilent(view, id) ? undefined : lastEventAt),
     ...given({ source, mapping, reason, profiles, stream }),
   };

@@ -97,13 +97,18 @@ export const auditNotes = {
     outcome,
   }),
 
-  /** A picture was asked for by hand, on this machine or by a client of the LAN; `reason` is the code of the error where none may be taken (safety 11). */
+  /**
+   * A picture was asked for by hand, on this machine or by a client of the LAN; `reason` is the code of the error where none
+   * came. That none may be taken (safety 11) is a refusal.
+   */
   picture: (camera: string, reason?: string, client?: string): AuditDraft => ({
     ...(client === undefined ? local : { source: 'lan', client_id: client }),
-    kind: reason === undefined ? 'command' : 'refusal',
+    kind: reason === 'camera_refused' ? 'refusal' : 'command',
     target: `camera ${camera}`,
     action: 'snapshot',
-    ...(reason === undefined ? { outcome: 'done' } : { outcome: 'refused', reason }),
+    ...(reason === undefined
+      ? { outcome: 'done' }
+      : { outcome: reason === 'camera_refused' ? 'refused' : 'failed', reason }),
   }),
 
   /** A client of the LAN watches what a bridge says; for no minutes: not any more. */

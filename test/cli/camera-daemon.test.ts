@@ -380,9 +380,19 @@ test('while siteward rests after a refused password, a test of that camera tries
   const tested = await run(['test', 'guarded', ...args]);
   expect(tested).toMatchObject({ code: 77, out: '', err: expect.stringContaining('--anyway') });
   expect(tested.err).toMatch(/for another 1[0-5] min.*\(camera_auth\)/);
+  const held = [
+    await run(['test', guarded.url, ...user, ...args], 'another'),
+    await run(['test', 'guarded', ...user, ...args], 'another'),
+    await run(['replace', 'guarded', guarded.url, ...user, ...args], 'another'),
+  ];
+  for (const ran of held) expect(ran).toMatchObject({ code: 77, err: expect.stringContaining('for another 1') });
   expect(tries()).toBe(from);
   expect(await run(['test', 'guarded', '--anyway', ...args])).toMatchObject({ code: 77 });
   expect(tries()).toBe(from + 2);
+  expect(await run(['replace', 'guarded', guarded.url, '--anyway', ...user, ...args], 'another')).toMatchObject({
+    code: 77,
+  });
+  expect(tries()).toBe(from + 4);
   await run(['remove', 'guarded', '--yes', ...args, '--reload']);
   expect(readFileSync(site.config, 'utf8')).toBe(before);
 }, 180_000);

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { Settings } from '#config/index.ts';
 import type { Streams } from '#devices/media/index.ts';
 import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
+import { SitewardError } from '#errors.ts';
 import { controlApp, lanApp } from '#lan/http/app.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
 import { fakeSite } from '#lan/mqtt/site-port.fake.ts';
@@ -37,11 +38,17 @@ const message = {
   signals: [{ source: { kind: 'camera', id: 'yard' }, detection: 'motion', state: 'on', replay: false }],
 } as const;
 
-function rig(view: SiteView) {
+interface Change {
+  readonly statuses?: readonly CameraStatus[];
+  readonly nvrs?: Settings['nvrs'];
+  readonly failure?: Error;
+}
+
+function rig(view: SiteView, { statuses = [status], nvrs = [], failure }: Change = {}) {
   const audit: AuditDraft[] = [];
   const taken: string[] = [];
   const cameras = {
-    status: () => [status],
+    status: () => statuses,
     recent: (_: string, after: number) => ({ items: after < 7 ? [message] : [], last: 7 }),
     certificate: async () => ({ trusted: 'AA:BB', shown: undefined }),
     async trust(id: string, fingerprint: string) {
@@ -53,6 +60,7 @@ function rig(view: SiteView) {
   } as unknown as Cameras;
   const streams = {
     async snapshot(id: string) {
+      if (failure !== undefined) throw failure;
       taken.push(id);
       return { bytes: Uint8Array.of(0xff, 0xd8), mime: 'image/jpeg' };
     },
@@ -60,7 +68,7 @@ function rig(view: SiteView) {
   const settings = () =>
     ({
       cameras: [{ id: 'yard', url: 'http://192.0.2.10/onvif/device_service', name: 'Yard' }],
-      nvrs: [],
+      nvrs,
     }) as unknown as Settings;
   const house = { cameras, streams, controller: { view: () => view } as unknown as Controller };
   const port = camerasPort({ house, settings, wall: () => 0, note: async (entry) => void audit.push(entry) });
@@ -177,6 +185,26 @@ test.each<[CameraPlan['pictures'], string, Partial<SiteView>, boolean]>([
     expect([answer.status, taken]).toEqual([409, []]);
     expect(audit).toMatchObject([{ kind: 'refusal', outcome: 'refused', reason: 'camera_refused' }]);
   }
+});
+
+test('a picture that did not come is noted as that', async () => {
+  const failure = new SitewardError('camera_auth', 'the password was refused');
+  const { ask, audit } = rig(viewWith({}, own('video_person_perimeter'), { ...yard, pictures: 'always' }), { failure });
+  expect((await ask('/yard/snapshot', 'POST')).status).not.toBe(200);
+  expect(audit).toMatchObject([{ kind: 'command', action: 'snapshot', outcome: 'failed', reason: 'camera_auth' }]);
+});
+
+test('a channel of a recorder that refuses the password says so, not that it is not reached', async () => {
+  const channels = [{ id: 'gate', state: 'unknown' }];
+  const recorder = { ...status, id: 'rec', kind: 'nvr', state: 'auth_failed', authenticated: false, channels };
+  const nvrs = [{ id: 'rec', url: 'http://192.0.2.11/onvif/device_service', channels: [{ id: 'gate' }] }];
+  const links: SiteView['links'] = [{ source: { kind: 'nvr', id: 'rec' }, up: false } as never];
+  const { ask } = rig(viewWith({ links }), {
+    statuses: [recorder as unknown as CameraStatus],
+    nvrs: nvrs as unknown as Settings['nvrs'],
+  });
+  const { items } = (await (await ask('')).json()) as { items: readonly { readonly id: string }[] };
+  expect(items.find(({ id }) => id === 'gate')).toMatchObject({ reachable: true, authenticated: false, events: false });
 });
 
 test('an alarm allows a picture; a silent one does not, as it would show', () => {

@@ -74,7 +74,7 @@ const oftenOpen = /^Get(DeviceInformation|Service|Capabilities|SystemDate)/;
 const sparesAllowed = 2;
 const startRestMs = 60_000;
 const startText =
-  'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace" takes the new one';
+  'it seems to have just started and may not know its users yet; if its password was changed, "siteward camera replace --anyway" takes the new one';
 
 export function createDevice(options: {
   url: string;

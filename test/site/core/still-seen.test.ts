@@ -57,6 +57,17 @@ describe('a detection that lasts over restarts', () => {
     expect(alarms(site)).toBe(1);
   });
 
+  it('so over a reload', () => {
+    const site = armed();
+    site.sees('hall', 'person');
+    for (let n = 0; n < 3; n += 1) {
+      site.signal({ ...link(true, hall), anew: true } as Signal);
+      again(site);
+    }
+    expect(alarms(site)).toBe(1);
+    expect(troubles(site)).toEqual([]);
+  });
+
   it('so over an absence of the camera', () => {
     const site = armed();
     site.sees('hall', 'person');
