@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Effect, type Input, readState, type SiteState, writeState, zoneTable } from '#site/core/index.ts';
-import type { ArmingWord, PartitionPlan } from '#site/model/index.ts';
+import { type ArmingWord, isCalmer, type PartitionPlan } from '#site/model/index.ts';
 import type { Adopted, Decided, History } from './machine.ts';
 import {
   commandOf,
@@ -135,7 +135,10 @@ export const onlyByRight: Check = (history) => {
   });
 };
 
-/** What a panel owns stands as its panel last said it does, whatever anybody wished. */
+/**
+ * What a panel owns stands as its panel last said it does, whatever anybody wished. A retained word that protects less than what is
+ * known is older than it for all that can be told, and counts for nothing (safety 2).
+ */
 export const asThePanelSays: Check = (history) => {
   const wrong: string[] = [];
   let up: { bridge: boolean | null; device: boolean | null } = { bridge: null, device: null };
@@ -154,13 +157,16 @@ export const asThePanelSays: Check = (history) => {
     if (signal?.kind === 'partition') {
       if (partitionIn(plan, signal.partition)?.authority === 'engine') continue;
       if (signal.replay && !alive) held[signal.partition] = signal.state;
-      else {
+      else if (!(signal.replay && isDoubted(entry, signal.partition, signal.state))) {
         last[signal.partition] = signal.state;
         // What is told live is newer than what was retained.
         delete held[signal.partition];
       }
     }
-    if (alive) [last, held] = [{ ...last, ...held }, {}];
+    if (alive) {
+      for (const [id, word] of Object.entries(held)) if (!isDoubted(entry, id, word)) last[id] = word;
+      held = {};
+    }
     // Under another authority the word of the former one counts no more.
     if (entry.before.authority?.securityType !== after.authority?.securityType) last = words(after);
     for (const { id, authority } of plan.partitions) {
@@ -171,6 +177,9 @@ export const asThePanelSays: Check = (history) => {
   }
   return wrong;
 };
+
+const isDoubted = ({ before }: Decided, id: string, word: ArmingWord): boolean =>
+  isCalmer(before.partitions[id]?.state ?? 'unknown', word);
 
 const words = ({ partitions }: SiteState): Record<string, ArmingWord | undefined> =>
   Object.fromEntries(Object.values(partitions).map(({ id, state }) => [id, state]));
