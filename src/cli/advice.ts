@@ -40,7 +40,10 @@ function notAllowed(asked: Asked, { field, zones }: Told): string {
     return `the profile of its panel has no command for this ("siteward panel list" shows which each has; sia-dc09 has none); ${asked.verb.replaceAll('_', ' ')} at the panel's own keypad`;
   if (field === 'mode') return 'its panel takes no other mode while it is armed; disarm first';
   if (field === 'panel') return 'the panel did not take it; the log of siteward says more. Use its own keypad';
-  if (field === 'bypass' && zones === undefined) return 'a panel leaves out its zones itself; use its keypad';
+  if (field === 'bypass' && zones === undefined)
+    return 'a panel leaves out its zones itself: try "siteward bypass" for each first, or use its keypad';
+  if (field === 'minutes' || field === 'until')
+    return 'its panel leaves this zone out and decides for how long; say neither --minutes nor --until cleared';
   // What a walk test never holds is less than what is never left out (docs/alarms.md).
   if (zones !== undefined && asked.verb === 'test')
     return `a walk test is never about ${zonesSaid(zones)}: life safety, hold-up and key switches act as always; name others, or say no --zones`;

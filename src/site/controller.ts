@@ -255,9 +255,7 @@ export function createController(options: {
     if (commands.length === 0) return;
     await Promise.race([durable, sleep(commandAfterMs, abort.signal)]).catch(() => undefined);
     if (abort.signal.aborted) return;
-    for (const { panel, partition, action, commandId } of commands) {
-      ports.panels.send({ panel, partition, action, commandId });
-    }
+    for (const { kind: _, ...command } of commands) ports.panels.send(command);
   }
 
   function queue(): CommitQueue {

@@ -1,13 +1,14 @@
 import type {
-  ArmAction,
   Changes,
   DeviceId,
   EventDraft,
   Lane,
   MediaItem,
+  PanelAction,
   PartitionId,
   SiteEvent,
   SiteView,
+  ZoneNumber,
 } from './model/index.ts';
 import type { OutboxRow } from './store/index.ts';
 
@@ -36,7 +37,9 @@ export interface PanelsPort {
 export interface PanelCommand {
   readonly panel: DeviceId;
   readonly partition: PartitionId;
-  readonly action: ArmAction;
+  /** Of `bypass` and `unbypass`. */
+  readonly zone?: ZoneNumber;
+  readonly action: PanelAction;
   readonly commandId: string;
 }
 

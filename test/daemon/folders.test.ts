@@ -1,3 +1,6 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { sitePlan } from '#config/index.ts';
@@ -25,6 +28,16 @@ describe('the time a panel may take for a command', () => {
     const text = minimal.replace('{ id: p1, name: Offices }', partitions);
     const given = settings(`${text}panels: [ { id: main, profile: dsc-keybus, partitions: { p1: "1" } } ]\n`);
     expect(withTraits(sitePlan(given), given, [presets]).partitions[1]).not.toHaveProperty('changeMode');
+  });
+
+  it('comes with what it says of bypasses while it is armed', () => {
+    const own = mkdtempSync(join(tmpdir(), 'siteward-profiles-'));
+    const pai = JSON.parse(readFileSync(join(presets, 'pai.json'), 'utf8'));
+    writeFileSync(join(own, 'evo.json'), JSON.stringify({ ...pai, id: 'evo', bypass_armed: false }));
+    const given = settings(`${minimal}panels: [ { id: main, profile: evo, partitions: { p1: "1" } } ]\n`);
+    expect(withTraits(sitePlan(given), given, [own, presets]).partitions[0]).toMatchObject({ bypassArmed: false });
+    rmSync(own, { recursive: true });
+    expect(planOf('pai').partitions[0]).not.toHaveProperty('bypassArmed');
   });
 
   it('is the site’s where there is no such profile', () => {

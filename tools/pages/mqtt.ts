@@ -84,7 +84,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   LOCKED: 'Too many wrong codes, here or at the panel. `retry_after_s` says how long.',
   NEWER_LOCAL_CHANGE: 'Somebody on the site was quicker, or a command with more weight took its place.',
   NOT_ALLOWED:
-    'Not now or not this way: arming during an alarm, a zone that must not be bypassed (`field`, `zones`), a code whose role does not allow it (`field: code`), a panel whose profile has no such command (`field: profile`), an alarm that nobody may silence (`field: alarm`), a panel that takes no other mode while it is armed (`field: mode`), or a panel that did not take it (`field: panel`).',
+    'Not now or not this way: arming during an alarm, a zone that must not be bypassed (`field`, `zones`), a code whose role does not allow it (`field: code`), a panel whose profile has no such command (`field: profile`), an alarm that nobody may silence (`field: alarm`), a bypass while an alarm runs or while the panel or the code takes none (`field: state`), or for a time its panel does not keep (`field: minutes`, `until`), a panel that takes no other mode while it is armed (`field: mode`), or a panel that did not take it (`field: panel`).',
   NOT_CONFIGURED: 'The site has nothing of this kind.',
   NOT_CONTROLLED: 'siteward only watches this partition or site.',
   NOT_READY:

@@ -20,8 +20,8 @@ const receiver =
   '| `sia-dc09` | Panels that call by SIA DC-09 themselves, without a bridge ([below](#a-panel-that-calls-by-sia-dc-09)) | none | the standard |';
 
 function row({ id, title, out, supported, from_documentation: documented }: Profile): string {
-  // The others are in profiles for later; siteward arms and disarms.
-  const sent = Object.keys(out).filter((name) => name === 'disarm' || name.startsWith('arm_'));
+  // `panic` is in profiles for later.
+  const sent = Object.keys(out).filter((name) => name !== 'panic');
   const commands = sent.length === 0 ? 'none' : sent.join(', ');
   const known = [documented === true ? 'documentation' : 'recordings', ...(supported === true ? ['supported'] : [])];
   return `| \`${id}\` | ${title} | ${commands} | ${known.join(', ')} |`;

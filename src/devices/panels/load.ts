@@ -8,6 +8,7 @@ import { createMapping, type Mapping } from './mapping.ts';
 import type { PanelOptions } from './options.ts';
 import { type Profile, profileSchema, type Target } from './profile.ts';
 import { overlap } from './topics.ts';
+import { setsField } from './traits.ts';
 
 /** A panel of the configuration with its profile compiled and its numbers mapped. */
 export interface BuiltPanel {
@@ -61,14 +62,17 @@ export interface PanelTraits {
   /** How long it may take to show what it was told, milliseconds. */
   readonly confirmMs?: number;
   readonly changeMode?: false;
+  readonly bypassArmed?: false;
 }
 
 export function traitsOf(id: string, directories: readonly string[]): PanelTraits {
   try {
-    const { confirm, change_mode: changeMode } = profileSchema.parse(loadProfile(id, directories));
+    const profile = profileSchema.parse(loadProfile(id, directories));
+    const { confirm, change_mode: changeMode, bypass_armed: bypassArmed } = profile;
     return {
       ...(confirm !== undefined && { confirmMs: confirm.timeout_s * 1000 }),
       ...(changeMode === false && { changeMode }),
+      ...(bypassArmed === false && { bypassArmed }),
     };
   } catch {
     // `buildPanels` says what is wrong with it.
@@ -131,18 +135,9 @@ function buildPanel(options: PanelOptions, directories: readonly string[]): Buil
 
 /** Types of zones whose alarm the panel cannot tell: by no flag, in no report, and by no fire flag of a partition. */
 function toldByOpening({ profile }: Compiled): readonly ZoneType[] {
-  const reads = profile.in.flatMap(({ read }) => read);
-  const sets = (about: Target, field: string) =>
-    reads.some(({ for: target, set, map, first = [], other }) => {
-      if (target !== about) return false;
-      const outcomes = [
-        other,
-        ...first.map(({ value }) => value),
-        ...(typeof map === 'object' ? Object.values(map) : []),
-      ];
-      return set === field || outcomes.some((one) => typeof one === 'object' && one !== null && field in one);
-    });
-  if (sets('zone', 'alarm') || reads.some(({ for: about }) => about === 'report')) return [];
+  const sets = (about: Target, field: string) => setsField(profile, about, field);
+  if (sets('zone', 'alarm') || profile.in.some(({ read }) => read.some(({ for: about }) => about === 'report')))
+    return [];
   // A fire that is told by its detector and by its panel would be two alarms.
   return sets('partition', 'fire') ? openingTypes.filter((type) => type !== 'fire') : openingTypes;
 }

@@ -23,6 +23,8 @@ export interface Mapping {
   readonly partitions: ReadonlyMap<string, PartitionId>;
   /** The bridge's key by our partition, as commands use it. */
   readonly keys: ReadonlyMap<PartitionId, string>;
+  /** The same by zone. */
+  readonly zoneKeys: ReadonlyMap<ZoneNumber, string>;
   /** Further words for a partition, to the key it goes by. */
   readonly aliases: ReadonlyMap<string, string>;
   /** Types of zones of whose alarm the profile reads nothing. */
@@ -40,12 +42,14 @@ export type MappingHint =
  */
 export function createMapping(panel: PanelOptions, identity: Profile['identity']): Mapping {
   const zones = new Map<string, { number: ZoneNumber; type: ZoneType }>();
+  const zoneKeys = new Map<ZoneNumber, string>();
   for (const [number, zone] of Object.entries(panel.zones ?? {})) {
     for (const given of keyList(zone.key ?? number)) {
       const key = normalKey(given, identity.zone);
       const earlier = zones.get(key);
       if (earlier !== undefined) throw twice(panel.id, `zones.${number}.key`, `zone ${earlier.number}`, key);
       zones.set(key, { number, type: zone.type });
+      if (!zoneKeys.has(number)) zoneKeys.set(number, key);
     }
   }
   const partitions = new Map<string, PartitionId>();
@@ -64,7 +68,7 @@ export function createMapping(panel: PanelOptions, identity: Profile['identity']
     }
     keys.set(id, first);
   }
-  return { panel: { kind: 'panel', id: panel.id }, zones, partitions, keys, aliases };
+  return { panel: { kind: 'panel', id: panel.id }, zones, partitions, keys, zoneKeys, aliases };
 }
 
 const twice = (panel: string, place: string, other: string, key: string) =>

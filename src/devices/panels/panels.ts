@@ -1,12 +1,12 @@
 import type { IClientPublishOptions, IPublishPacket, MqttClient } from 'mqtt';
 import type { Logger } from 'pino';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, ownClientId, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
-import type { ArmAction, DeviceId, PartitionId, Signal } from '#site/model/index.ts';
+import type { DeviceId, PanelAction, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
@@ -14,6 +14,7 @@ import { forgetRemoved, type HeardMemory } from './heard.ts';
 import type { PanelHint } from './hints.ts';
 import { keepLine } from './line.ts';
 import { buildPanels } from './load.ts';
+import { createMetrics } from './metrics.ts';
 import type { PanelOptions } from './options.ts';
 import type { RawWatch } from './raw-watch.ts';
 import type { Message } from './reading.ts';
@@ -25,7 +26,9 @@ import { narrowest } from './topics.ts';
 export interface PanelCommandLike {
   readonly panel: DeviceId;
   readonly partition: PartitionId;
-  readonly action: ArmAction;
+  /** Of `bypass` and `unbypass`. */
+  readonly zone?: ZoneNumber;
+  readonly action: PanelAction;
   readonly commandId: string;
 }
 
@@ -70,8 +73,9 @@ export interface PanelsOptions {
 
 interface Way {
   readonly runner: Runner;
-  /** The bridge's word for the partition. */
+  /** The bridge's words for the partition and for the zone. */
   readonly key: string;
+  readonly zone?: string;
   readonly client: MqttClient;
 }
 
@@ -235,12 +239,13 @@ class PanelPart implements Panels {
 
   #tell(command: PanelCommandLike, verdict: Verdict): void {
     this.#metrics.commands.inc({ panel: command.panel, result: verdict.is });
-    const { panel, partition, action, commandId } = command;
-    const facts = { panel, partition, action, commandId };
+    const { panel, partition, zone, action, commandId } = command;
+    const facts = { panel, partition, zone, action, commandId };
+    const about = zone === undefined ? {} : { zone };
     const source = { kind: 'panel', id: panel } as const;
     if (verdict.is === 'refused') {
       this.#options.log.warn({ ...facts, reason: verdict.why }, 'panel command refused');
-      this.#emit([{ kind: 'refusal', source, partition, reason: verdict.reason }])?.catch(() => {});
+      this.#emit([{ kind: 'refusal', source, partition, ...about, reason: verdict.reason }])?.catch(() => {});
       return;
     }
     this.#options.log.info({ ...facts, result: verdict.is }, 'panel command');
@@ -254,8 +259,10 @@ class PanelPart implements Panels {
   #wayTo(command: PanelCommandLike): Way | Verdict {
     const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
     const key = runner?.built.mapping.keys.get(command.partition);
+    const zone = command.zone === undefined ? undefined : runner?.built.mapping.zoneKeys.get(command.zone);
     if (runner === undefined) return { is: 'refused', reason: 'no_command', why: 'no panel of this id takes commands' };
     if (key === undefined) return refused('the panel does not have this partition');
+    if (command.zone !== undefined && zone === undefined) return refused('the panel does not have this zone');
     const client = this.#commands;
     if (client?.connected !== true) return refused('the broker is not connected');
     // A bridge that comes back later must not find an old command waiting for it.
@@ -263,14 +270,16 @@ class PanelPart implements Panels {
     if (!runner.built.compiled.out.has(command.action)) {
       return { is: 'refused', reason: 'no_command', why: `its profile has no command ${command.action}` };
     }
-    return { runner, key, client };
+    return { runner, key, client, ...(zone !== undefined && { zone }) };
   }
 
   /** Sends the command if it may leave; what became of it. */
-  #leave(command: PanelCommandLike, { runner, key, client }: Way): Verdict {
+  #leave(command: PanelCommandLike, { runner, key, zone, client }: Way): Verdict {
     try {
-      const { topic, payload } = runner.render(key, command.action, this.#options.code?.(command.panel));
-      const verdict = runner.ask(key, command.action);
+      const { action } = command;
+      const about = { action, partition: key, code: this.#options.code?.(command.panel) };
+      const { topic, payload } = runner.render(zone === undefined ? about : { ...about, zone });
+      const verdict = runner.ask(key, action);
       if (verdict.is !== 'sent') return verdict;
       client.publish(topic, payload, this.#passing(), (error) => {
         const { panel, commandId } = command;
@@ -375,26 +384,3 @@ function hasWaited(signal: Signal, since: number | undefined): Signal {
 }
 
 const refused = (why: string): Verdict => ({ is: 'refused', reason: 'other', why });
-
-function createMetrics(metrics: Registry) {
-  const registers = [metrics];
-  return {
-    messages: new Counter({
-      name: 'siteward_panel_messages_total',
-      help: 'Messages from panels by what became of them: read, ignored, unmapped, dropped, unmatched',
-      labelNames: ['panel', 'result'] as const,
-      registers,
-    }),
-    commands: new Counter({
-      name: 'siteward_panel_commands_total',
-      help: 'Commands to panels by what became of them: sent, under_way, there, refused',
-      labelNames: ['panel', 'result'] as const,
-      registers,
-    }),
-    connected: new Gauge({
-      name: 'siteward_panel_broker_connected',
-      help: '1 while the panels can be heard',
-      registers,
-    }),
-  };
-}

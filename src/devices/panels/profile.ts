@@ -172,6 +172,8 @@ export const profileSchema = z.strictObject({
   caps: z.array(z.enum([...commandNames, 'change_mode', 'zone_restore', 'user', 'keypad'])),
   /** False: armed, it takes no other mode; it has to be disarmed first. */
   change_mode: z.boolean().optional(),
+  /** False: armed, it leaves out no zone and takes none back. */
+  bypass_armed: z.boolean().optional(),
   /** False: it tells that a zone opens, and not reliably that it closes. */
   zone_restore: z.boolean().optional(),
   /** With `zone_restore: false`: for how long after its last word a zone counts as open; then nobody knows (120). */

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Secret } from '#lib/secret.ts';
 import type { PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
-import { type Rendered, renderCommand } from './commands.ts';
+import { type CommandToRender, type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
 import { Heard, type HeardMemory, heardKey } from './heard.ts';
@@ -133,8 +132,8 @@ export class Runner {
   }
 
   /** Topic and payload of a command. Throws `profile_invalid` where the profile or the site lacks something for it. */
-  render(key: string, action: CommandName, code: Secret | undefined): Rendered {
-    return renderCommand(this.built.compiled, { action, partition: key, code, tokens: this.#memory.tokens });
+  render(command: Omit<CommandToRender, 'tokens'>): Rendered {
+    return renderCommand(this.built.compiled, { ...command, tokens: this.#memory.tokens });
   }
 
   /** A link signal, remembered; undefined when it says nothing new. */

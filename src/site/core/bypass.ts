@@ -1,7 +1,8 @@
 import type { Command, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import { alarming } from './alarm.ts';
-import { localEvent, place } from './events.ts';
+import { bypassEvent } from './bypass-event.ts';
 import { checkExpected, mayChange, mayDo, mayServe, refuse } from './gate.ts';
+import { askPanel } from './panel-bypass.ts';
 import { atRest } from './ready.ts';
 import { after, clearTimer, isRunning, setTimer } from './timers.ts';
 import { decidedByPanel, isSet } from './transition.ts';
@@ -34,31 +35,43 @@ export const isLeftOut = (work: Work, { number, partitions }: ZonePlan): boolean
 /**
  * Leaves a zone out, or takes it back, in all its partitions at once (alarm-domain 1). Life safety and hold-up are never
  * left out (safety 1), 24-hour zones and tamper only by an installer; while a partition is armed it takes the right to
- * disarm.
+ * disarm. A zone whose partitions its panel decides is the panel's to leave out.
  */
-export function bypassCommand(work: Work, command: Command): Failure | Done {
+export function bypassCommand(work: Work, command: Command): Failure | Done | 'waiting' {
   const zone = zonePlan(work.plan, command.zone ?? '');
   if (zone === undefined) return refuse('UNKNOWN_TARGET', { field: 'zone' });
   const plans = zone.partitions.flatMap((id) => partitionPlan(work, id) ?? []);
   const isForeign = work.plan.securityType === 4 || plans.some(({ authority }) => authority === 'external');
   const targets = plans.filter(({ id }) => !decidedByPanel(work, id, zone.source));
-  if (isForeign || targets.length === 0) return refuse('NOT_CONTROLLED', { field: 'zone' });
-  for (const { id } of targets) {
+  // Of a key switch no word of the panel is taken for a bypass, so nothing could confirm one.
+  const isPanels = plans.length > 0 && targets.length === 0 && behaviour(zone).group !== 'key';
+  if (isForeign || (targets.length === 0 && !isPanels)) return refuse('NOT_CONTROLLED', { field: 'zone' });
+  for (const { id } of isPanels ? plans : targets) {
     const { state } = partitionOf(work, id);
     const failure =
       checkExpected(work, command, partitionOf(work, id)) ??
       (alarming(state) ? refuse('NOT_ALLOWED', { field: 'state' }) : undefined);
     if (failure !== undefined) return failure;
   }
+  if (isPanels) return mayAsk(work, command, zone, plans) ?? askPanel(work, command, zone, plans);
   return command.verb === 'bypass' ? leaveOut(work, command, zone, targets) : takeIn(work, command, zone, targets);
+}
+
+/** The same rights; a partition whose panel was not heard may be armed (safety 2). */
+function mayAsk(work: Work, command: Command, zone: ZonePlan, plans: readonly PartitionPlan[]): Failure | undefined {
+  const isArmed = plans.some(({ id }) => {
+    const { state, stale } = partitionOf(work, id);
+    return stale || state === 'unknown' || isSet(state);
+  });
+  return command.verb === 'bypass'
+    ? mayLeaveOut(work, command, zone, isArmed)
+    : mayTakeIn(work, command, zone, isArmed);
 }
 
 function leaveOut(work: Work, command: Command, zone: ZonePlan, targets: readonly PartitionPlan[]): Failure | Done {
   const isArmed = targets.some(({ id }) => isSet(partitionOf(work, id).state));
-  const failure = mayChange(work, command, 'bypass') ?? mayLeaveOut(command, zone);
+  const failure = mayLeaveOut(work, command, zone, isArmed);
   if (failure !== undefined) return failure;
-  // Not for want of a code: whoever may disarm has to do that first.
-  if (isArmed && !mayDo(command, 'disarm')) return refuse('NOT_ALLOWED', { field: 'state' });
   const until = command.until ?? (command.minutes === undefined ? 'disarm' : 'time');
   const entry: BypassState = { until, ...(command.actor === undefined ? {} : { by: command.actor }) };
   const isThere = ({ id }: PartitionPlan) =>
@@ -81,22 +94,31 @@ function leaveOut(work: Work, command: Command, zone: ZonePlan, targets: readonl
   return { changed: true };
 }
 
-function mayLeaveOut(command: Command, zone: ZonePlan): Failure | undefined {
+function mayLeaveOut(work: Work, command: Command, zone: ZonePlan, isArmed: boolean): Failure | undefined {
+  const failure = mayChange(work, command, 'bypass');
+  if (failure !== undefined) return failure;
   const { group, bypassable } = behaviour(zone);
-  if (bypassable || (group === 'always' && mayServe(command))) return undefined;
-  return refuse('NOT_ALLOWED', { field: 'zone', zones: [zone.number] });
+  if (!bypassable && !(group === 'always' && mayServe(command)))
+    return refuse('NOT_ALLOWED', { field: 'zone', zones: [zone.number] });
+  // Not for want of a code: whoever may disarm has to do that first.
+  return isArmed && !mayDo(command, 'disarm') ? refuse('NOT_ALLOWED', { field: 'state' }) : undefined;
 }
 
 /** Watching again needs no code; while it is armed, only of a zone that is closed, which is no alarm by itself. */
 function takeIn(work: Work, command: Command, zone: ZonePlan, targets: readonly PartitionPlan[]): Failure | Done {
   const mine = targets.filter(({ id }) => isBypassed(work, id, zone.number));
   if (mine.length === 0) return { changed: false };
-  if (!mayDo(command, 'bypass')) return refuse('NOT_ALLOWED', { field: 'code' });
   const isArmed = mine.some(({ id }) => isSet(partitionOf(work, id).state));
-  if (isArmed && !atRest(work, zone)) return refuse('NOT_READY', { zones: [zone.number] });
+  const failure = mayTakeIn(work, command, zone, isArmed);
+  if (failure !== undefined) return failure;
   for (const { id } of mine) drop(work, id, [zone.number]);
   bypassEvent(work, { ...command, zone, partition: mine[0]?.id, active: false });
   return { changed: true };
+}
+
+function mayTakeIn(work: Work, command: Command, zone: ZonePlan, isArmed: boolean): Failure | undefined {
+  if (!mayDo(command, 'bypass')) return refuse('NOT_ALLOWED', { field: 'code' });
+  return isArmed && !atRest(work, zone) ? refuse('NOT_READY', { zones: [zone.number] }) : undefined;
 }
 
 const bypassOf = (work: Work, id: PartitionId, zone: ZoneNumber): BypassState | undefined =>
@@ -145,31 +167,4 @@ function show(work: Work, number: ZoneNumber): void {
   if (zone === undefined) return;
   const bypassed = Object.values(work.state.periods).some((period) => period.bypassed.includes(number));
   if (zone.bypassed !== bypassed) setZones(work, [{ ...zone, bypassed }]);
-}
-
-/** For the site's own record; the station learns of it from the arming. */
-export function bypassEvent(
-  work: Work,
-  about: {
-    readonly actor?: string | undefined;
-    readonly reason?: string | undefined;
-    readonly zone: ZonePlan | undefined;
-    readonly partition: PartitionId | undefined;
-    readonly active: boolean;
-    readonly source: string;
-  },
-): void {
-  const { zone, partition, active, source, actor, reason } = about;
-  const is24h = zone !== undefined && behaviour(zone).group === 'always';
-  localEvent(work, {
-    class: 'bypass',
-    kind: 'zone_bypassed',
-    status: active ? 'active' : 'restored',
-    ...place(work, { partition, zone }),
-    contactId: is24h ? '572' : '573',
-    sia: `${is24h ? 'U' : 'B'}${active ? 'B' : 'U'}`,
-    source,
-    ...(actor === undefined ? {} : { actor }),
-    ...(reason === undefined ? {} : { detail: reason }),
-  });
 }

@@ -1,6 +1,7 @@
 import type { ArmMode, Command, CommandResult, PartitionPlan, Undone, ZoneNumber } from '#site/model/index.ts';
 import { auditAnswer } from './audit.ts';
-import { bypassCommand, bypassEvent } from './bypass.ts';
+import { bypassCommand } from './bypass.ts';
+import { bypassEvent } from './bypass-event.ts';
 import { callForHelp } from './duress.ts';
 import { answer, conclude, keep, seenOf, settle, undoneOf } from './flight.ts';
 import { admit, checkCode, checkRate, gate, isPerson, isRequest, locked, refuse } from './gate.ts';
@@ -72,13 +73,15 @@ function enter(work: Work, command: Command): void {
   else if (command.verb === 'arm' || command.verb === 'disarm') perform(work, command, targets);
   else {
     const done = serve(work, command, targets);
+    // A panel was asked, and its word for the zone answers.
+    if (done === 'waiting') return;
     if ('code' in done) finish(work, command, { changed: false, failure: done });
     else finish(work, command, done);
   }
 }
 
-/** What is no arming: no panel is asked, and it acts as a whole or not at all. */
-function serve(work: Work, command: Command, targets: readonly PartitionPlan[]): Done | Failure {
+/** What is no arming; it acts as a whole or not at all. */
+function serve(work: Work, command: Command, targets: readonly PartitionPlan[]): Done | Failure | 'waiting' {
   switch (command.verb) {
     case 'bypass':
     case 'unbypass':

@@ -6,6 +6,7 @@ import type {
   ReplyCode,
   Signal,
   Undone,
+  ZoneNumber,
 } from '#site/model/index.ts';
 import { auditAnswer } from './audit.ts';
 import { scheduleAnswered } from './schedule-report.ts';
@@ -37,10 +38,33 @@ export function settle(work: Work, partition: PartitionId, commandId: string, se
     work.state = { ...work.state, inFlight: { ...work.state.inFlight, [commandId]: next } };
     return;
   }
+  land(work, commandId, next);
+}
+
+function land(work: Work, commandId: string, flight: InFlight): void {
   work.state = { ...work.state, inFlight: without(work.state.inFlight, commandId) };
   const seen = seenOf(work.state, commandId);
-  const result = conclude(work, { id: commandId, partition: next.target }, next);
-  answer(work, next, { bodyHash: seen?.bodyHash ?? '', result });
+  const result = conclude(work, { id: commandId, partition: flight.target }, flight);
+  answer(work, flight, { bodyHash: seen?.bodyHash ?? '', result });
+}
+
+/** The command that asks a panel to leave this zone out, or to take it back. */
+export function askedOf(
+  { inFlight }: SiteState,
+  number: ZoneNumber,
+): { readonly commandId: string; readonly flight: InFlight } | undefined {
+  const found = Object.entries(inFlight).find(([, { zone }]) => zone === number);
+  return found && { commandId: found[0], flight: found[1] };
+}
+
+/** Such a command has its outcome. */
+export function settleZone(work: Work, zone: ZoneNumber, settled: 'done' | Failure): void {
+  const asked = askedOf(work.state, zone);
+  if (asked === undefined) return;
+  const { commandId, flight } = asked;
+  for (const partition of flight.waiting) clearTimer(work, 'panel_answer', { partition, zone });
+  const so = settled === 'done' ? { changed: true } : { failure: settled };
+  land(work, commandId, { ...flight, waiting: [], ...so });
 }
 
 /** What of a failure belongs to its partition. */
@@ -143,6 +167,10 @@ const refusals: Readonly<Record<PanelRefusal, { readonly code: ReplyCode; readon
 
 /** The panel says that it did not do what it was asked. Without a partition it means all that wait for it. */
 export function panelRefusal(work: Work, signal: Extract<Signal, { kind: 'refusal' }>): void {
+  if (signal.zone !== undefined) {
+    settleZone(work, signal.zone, { outcome: 'refused', ...refusals[signal.reason] });
+    return;
+  }
   for (const plan of work.plan.partitions) {
     if (plan.authority !== 'panel' || signal.source.kind !== 'panel' || plan.panel !== signal.source.id) continue;
     if (signal.partition !== undefined && signal.partition !== plan.id) continue;
@@ -164,5 +192,10 @@ const openZones = (work: Work, id: PartitionId): readonly string[] =>
 export function unconfirmed(work: Work, partition: PartitionId): void {
   const { request } = partitionOf(work, partition);
   if (request === undefined) return;
-  settle(work, partition, request.commandId, { outcome: 'unconfirmed', code: 'UNCONFIRMED' });
+  settle(work, partition, request.commandId, silence);
 }
+
+/** The same of a zone. */
+export const zoneUnconfirmed = (work: Work, zone: ZoneNumber): void => settleZone(work, zone, silence);
+
+const silence: Failure = { outcome: 'unconfirmed', code: 'UNCONFIRMED' };

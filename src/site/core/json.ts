@@ -142,6 +142,8 @@ const inFlight = z.strictObject({
   actor: optional(text),
   person: flag,
   waiting: list,
+  zone: optional(text),
+  reason: optional(text),
   changed: flag,
   failure: optional(
     z.strictObject({ outcome: outcome.extract(['refused', 'expired', 'superseded', 'unconfirmed']), ...failed }),

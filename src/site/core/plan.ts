@@ -12,8 +12,9 @@ import { adoptAuthority, planInForce } from './authority.ts';
 import { deviceName } from './events.ts';
 import { leftOutStill } from './left-out.ts';
 import { carrierOf, linkUp } from './link.ts';
+import { timerId } from './timers.ts';
 import { troubleKey } from './trouble.ts';
-import type { AbandonedAlarm, SiteState, TimerState, WaitingAlarm } from './types.ts';
+import type { AbandonedAlarm, InFlight, SiteState, TimerState, WaitingAlarm } from './types.ts';
 import { own, periodOf } from './work.ts';
 import { behaviour } from './zones.ts';
 
@@ -63,6 +64,7 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
   for (const gone of Object.values(state.partitions)) {
     if (!partitionIds.has(gone.id)) retired[gone.id] = { seq: gone.seq, disarmed: gone.state === 'disarmed' };
   }
+  const timers = pick(state.timers, (_, timer) => stillRuns(plan, timer));
   const kept: SiteState = {
     ...state,
     partitions: Object.fromEntries(
@@ -77,8 +79,8 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
     ...(state.silentBefore && { silentBefore: state.silentBefore.filter((number) => zoneNumbers.has(number)) }),
     ...(state.zoneDoubts && { zoneDoubts: pick(state.zoneDoubts, (number) => zoneNumbers.has(number)) }),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
-    timers: pick(state.timers, (_, timer) => stillRuns(plan, timer)),
-    inFlight: pick(state.inFlight, (_, { waiting }) => waiting.every((id) => partitionIds.has(id))),
+    timers,
+    inFlight: pick(state.inFlight, (_, flight) => stillWaits(flight, partitionIds, timers)),
     retired,
     ...(state.given === undefined ? {} : { given: pick(state.given, (id) => partitionIds.has(id)) }),
   };
@@ -153,6 +155,18 @@ function stillRuns(plan: SitePlan, timer: TimerState): boolean {
   if (timer.kind === 'abort' || timer.kind === 'swinger' || timer.kind === 'bypass') return partition !== undefined;
   return partition?.authority === (timer.kind === 'panel_answer' ? 'panel' : 'engine');
 }
+
+/** Of a zone, only while its time runs: nothing else would answer it, and the zone would be taken for ever. */
+const stillWaits = (
+  { waiting, zone }: InFlight,
+  partitions: ReadonlySet<string>,
+  timers: SiteState['timers'],
+): boolean =>
+  waiting.every(
+    (id) =>
+      partitions.has(id) &&
+      (zone === undefined || own(timers, timerId('panel_answer', { partition: id, zone })) !== undefined),
+  );
 
 function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolean): SiteState {
   const partitions = { ...state.partitions };

@@ -5,7 +5,7 @@ import { calmMs } from './calm.ts';
 import { confirmationEnded } from './confirmation.ts';
 import { crossEnded, longestCrossingMs } from './crossing.ts';
 import { deviceName, troubleEvent } from './events.ts';
-import { unconfirmed } from './flight.ts';
+import { unconfirmed, zoneUnconfirmed } from './flight.ts';
 import { keepSeen, markStale } from './link.ts';
 import { entryEnded, exitEnded } from './partition.ts';
 import { renewRates } from './rate.ts';
@@ -46,6 +46,7 @@ function end(work: Work, timer: TimerState, late: boolean): void {
   const plan = timer.partition === undefined ? undefined : partitionPlan(work, timer.partition);
   if (plan === undefined) return;
   if (timer.zone === undefined) endOfPartition(work, timer.kind, plan, late ? { late } : {});
+  else if (timer.kind === 'panel_answer') zoneUnconfirmed(work, timer.zone);
   else if (timer.kind === 'swinger') releaseSwinger(work, plan.id, timer.zone);
   else if (timer.kind === 'cross') crossEnded(work, plan.id, timer.zone);
   else if (timer.kind === 'bypass') bypassEnded(work, plan.id, timer.zone);

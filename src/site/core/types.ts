@@ -1,5 +1,4 @@
 import type {
-  ArmAction,
   ArmingRecord,
   AuditDraft,
   AuthorityState,
@@ -12,6 +11,7 @@ import type {
   DeviceRef,
   EventDraft,
   LostEvents,
+  PanelAction,
   PanicCall,
   PartitionId,
   PartitionState,
@@ -59,7 +59,7 @@ export interface SiteState {
   /** The same of calls that everybody may see. */
   readonly panics?: readonly string[];
   readonly periods: Readonly<Record<PartitionId, PeriodState>>;
-  /** Commands that wait for a panel, by id; at most one per partition. */
+  /** Commands that wait for a panel, by id; at most one per partition, and one per zone. */
   readonly inFlight: Readonly<Record<string, InFlight>>;
   /** Levels of silent hold-up zones, and which were pressed before their camera went: apart from `zones`, so that no view shows them. */
   readonly silent: Readonly<Record<ZoneNumber, boolean>>;
@@ -162,6 +162,9 @@ export interface InFlight {
   /** A person on the site with a good code gave it (safety 5). */
   readonly person: boolean;
   readonly waiting: readonly PartitionId[];
+  /** It asks the panel for this zone alone. */
+  readonly zone?: ZoneNumber;
+  readonly reason?: string;
   /** Whether a partition of it has changed already. */
   readonly changed: boolean;
   readonly failure?: Failure;
@@ -306,7 +309,8 @@ export type Effect =
       readonly kind: 'panel';
       readonly panel: DeviceId;
       readonly partition: PartitionId;
-      readonly action: ArmAction;
+      readonly zone?: ZoneNumber;
+      readonly action: PanelAction;
       readonly commandId: string;
     }
   /** Answers a command; a final one leaves after the commit of what it reports. `call`: a call for help, which is done only once it is on disk. */

@@ -7,6 +7,7 @@ import { turned } from './key-switch.ts';
 import { hold, isAfterReturn } from './link.ts';
 import { zoneOvertakes } from './overtaken.ts';
 import { isPastAlarm, isPastOpening, panelZoneAlarm, panelZoneCalm } from './panel.ts';
+import { bypassTold } from './panel-bypass.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, tamperKey, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
@@ -90,6 +91,7 @@ function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSign
 /** A zone whose partitions belong to its panel: what it reports is shown, and only its alarms are acted on. */
 function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
   merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
+  if (signal.bypassed !== undefined) bypassTold(work, plan, signal.bypassed);
   if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal);
   else if (signal.open === true && before.open === false && !signal.replay && !before.alarm) openedInAlarm(work, plan);
   if (signal.alarm === false || (signal.open === false && signal.alarm === undefined)) {

@@ -23,6 +23,8 @@ export type ArmMode = z.infer<typeof armMode>;
 
 /** What a panel is told to do with a partition. */
 export type ArmAction = 'disarm' | `arm_${ArmMode}`;
+/** The same, and with one of its zones. */
+export type PanelAction = ArmAction | 'bypass' | 'unbypass';
 
 export const armedWord: Readonly<Record<ArmMode, ArmingWord>> = {
   away: 'armed_away',

@@ -204,5 +204,7 @@ export type Signal =
       readonly kind: 'refusal';
       readonly source: DeviceRef;
       readonly partition?: PartitionId;
+      /** What was asked for was to leave out this zone, or to take it back. */
+      readonly zone?: ZoneNumber;
       readonly reason: PanelRefusal;
     };

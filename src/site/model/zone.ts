@@ -133,6 +133,8 @@ export interface PartitionPlan {
   readonly confirmMs?: number;
   /** False: the panel takes another mode only when it is disarmed; absent: not known. */
   readonly changeMode?: false;
+  /** False: while it is armed the panel leaves out no zone and takes none back; absent: not known. */
+  readonly bypassArmed?: false;
   readonly exitDelayMs: number;
   readonly entryDelayMs: number;
   /** A burglary alarm is signalled only so long after it sounded, unless it is disarmed; 0: at once. */

@@ -172,6 +172,41 @@ describe('a gateway that wants its session token back', () => {
   });
 });
 
+describe('a zone that a panel is to leave out', () => {
+  const pai = panel({
+    ...{ id: 'main', profile: 'pai', partitions: { p1: 'Area_1' } },
+    zones: { '7': { type: 'perimeter', key: ['Back_door', 'Back'] }, '8': { type: 'perimeter' } },
+  });
+  const ask = (rig: Rig, action: 'bypass' | 'unbypass', zone: string) =>
+    rig.panels.send({ panel: 'main', partition: 'p1', zone, action, commandId: 'c' });
+
+  it('is named by the bridge’s first key, and told to be left out and taken back', async () => {
+    const rig = await listening({ panels: [pai], siteSlug: 'zones' });
+    const { got } = await overhear('paradox/control/zones/Back_door');
+    await until(() => {
+      if (got.length === 0) ask(rig, 'bypass', '7');
+      return got.length > 0;
+    }, 'the bypass');
+    ask(rig, 'unbypass', '7');
+    await until(() => got.includes('clear_bypass'), 'the end of it');
+    expect(new Set(got)).toEqual(new Set(['bypass', 'clear_bypass']));
+  });
+
+  it('is refused with its number where the panel does not have it, or its profile has no such command', async () => {
+    const dsc = panel({ id: 'main', profile: 'dsc-keybus', zones: { '7': { type: 'perimeter' } } });
+    const rig = await listening({ panels: [pai], siteSlug: 'no-zone' });
+    ask(rig, 'bypass', '99');
+    await until(() => refusals(rig).length > 0, 'the refusal');
+    expect(refusals(rig)).toContainEqual(expect.objectContaining({ partition: 'p1', zone: '99', reason: 'other' }));
+    const other = await listening({ panels: [dsc], siteSlug: 'no-command' });
+    await until(() => {
+      ask(other, 'bypass', '7');
+      return other.logged().includes('its profile has no command bypass');
+    }, 'the refusal');
+    expect(refusals(other)).toContainEqual(expect.objectContaining({ zone: '7', reason: 'no_command' }));
+  });
+});
+
 describe('a panel that wants a code', () => {
   const alarm = panel({ id: 'main', profile: 'alarmdecoder-mqtt' });
 

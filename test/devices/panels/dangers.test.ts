@@ -271,6 +271,7 @@ describe('a danger that a bridge has retained', () => {
       zones: new Map(),
       partitions: new Map([['1', 'p1']]),
       keys: new Map([['p1', '1']]),
+      zoneKeys: new Map(),
       aliases: new Map(),
     });
     for (const one of messages) dangers.take([one], !one.replay);

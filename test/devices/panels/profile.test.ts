@@ -30,6 +30,38 @@ const profile = (given: Json): Json => ({
   ...given,
 });
 
+/** A profile with the two commands of a zone, and what of them is wrong in each case. */
+const zoneCommand = (payload: string, topic = '$b/set/{zone}'): Json => ({ topic, payload });
+const canBypass: Json = {
+  caps: ['bypass', 'unbypass'],
+  in: [rule('$b/{zone}', { for: 'zone', set: 'bypassed', map: 'bool' })],
+  out: { bypass: zoneCommand('bypass'), unbypass: zoneCommand('clear') },
+};
+const onlyBypass = (out: Json): Json => ({ caps: ['bypass'], out: { bypass: out } });
+const bypasses: readonly [string, Json, string][] = [
+  ['a bypass of no zone', onlyBypass(zoneCommand('bypass', '$b/set')), 'out.bypass: must hold {zone}'],
+  [
+    'a bypass of no zone where a code is given',
+    { ...onlyBypass({ topic: '$b/set', payload: '{zone}', with_code: '{code}' }), code: { mode: 'in-payload' } },
+    'out.bypass: must hold {zone}',
+  ],
+  [
+    'a bypass that nothing confirms',
+    { in: [rule('$b/{zone}', { for: 'zone', set: 'open' })] },
+    'out.bypass: needs a read for zone that sets bypassed',
+  ],
+  [
+    'a bypass that is turned round by the same command',
+    { out: { bypass: zoneCommand('B'), unbypass: zoneCommand('B') } },
+    'out.bypass: turns the bypass round',
+  ],
+  [
+    'a bypass of a panel whose commands turn its state round',
+    { guard: { toggle: true } },
+    'out.bypass: turns the bypass round',
+  ],
+];
+
 function problemOf(json: unknown, options?: Parameters<typeof compileProfile>[1]): string {
   try {
     compileProfile(json, options);
@@ -114,6 +146,16 @@ describe('checking a profile', () => {
       profile({ caps: ['change_mode'], change_mode: false }),
       'caps: lists change_mode, and change_mode is false: take one of them away',
     ],
+    ...bypasses.map(([what, given, words]): [string, Json, string] => [
+      what,
+      profile({ ...canBypass, ...given }),
+      words,
+    ]),
+    [
+      'a word on bypasses where it has none',
+      profile({ bypass_armed: false }),
+      'bypass_armed: belongs to a profile with out.bypass',
+    ],
     [
       'a restore that it has and has not',
       profile({ caps: ['zone_restore'], zone_restore: false }),
@@ -131,6 +173,12 @@ describe('checking a profile', () => {
     ],
   ])('refuses %s and names the place', (_, json, words) => {
     expect(problemOf(json)).toContain(words);
+  });
+
+  it('accepts a bypass that its panel confirms, by a flag of its own or among others', () => {
+    expect(problemOf(profile(canBypass))).toBe('valid');
+    const word = rule('$b/{zone}', { for: 'zone', set: 'open', map: { O: true, B: { bypassed: true } } });
+    expect(problemOf(profile({ ...canBypass, in: [word], bypass_armed: false }))).toBe('valid');
   });
 
   it.each([
