@@ -307,18 +307,21 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     },
     {
       name: 'cameras',
-      wants: ({ cameras, nvrs, store }) => [cameras, nvrs, store],
+      wants: ({ store }) => store,
+      adapts: {
+        wants: ({ cameras, nvrs }) => [cameras, nvrs],
+        async to(next) {
+          await running(house, 'cameras').reconfigure(next);
+          house.streams?.retry();
+        },
+      },
       ...placed(house, 'cameras', ({ cameras, nvrs }, metrics) => {
         // They ask for their streams in a later turn: of these.
         house.streams?.retry();
         return createCameras({
-          cameras,
-          nvrs,
-          clock,
+          ...{ cameras, nvrs, clock, emit, metrics },
           log: part('cameras'),
-          metrics,
           memory: running(house, 'store').memory('onvif'),
-          emit,
         });
       }),
     },

@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import type { Health, Part } from '#lib/health.ts';
-import { Secret } from '#lib/secret.ts';
+import { settingsKey } from '#lib/settings-key.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 
 /**
@@ -76,7 +75,7 @@ export function createSlots<Settings>(options: {
   /** Makes and starts one part. What fails is reported by `health` with its reason; the rest of the house goes on. */
   async function startOne(slot: Slot<Settings>, settings: Settings): Promise<void> {
     const metrics = new Registry();
-    const keys = { key: keyOf(slot.wants(settings)), adaptKey: keyOf(slot.adapts?.wants(settings)) };
+    const keys = { key: settingsKey(slot.wants(settings)), adaptKey: settingsKey(slot.adapts?.wants(settings)) };
     try {
       const part = slot.create(settings, metrics);
       running.set(slot.name, { ...keys, part, metrics });
@@ -109,14 +108,14 @@ export function createSlots<Settings>(options: {
 
   async function adapt(slot: Slot<Settings>, settings: Settings): Promise<void> {
     const found = running.get(slot.name);
-    const adaptKey = keyOf(slot.adapts?.wants(settings));
+    const adaptKey = settingsKey(slot.adapts?.wants(settings));
     if (found === undefined || slot.adapts === undefined || found.adaptKey === adaptKey) return;
     await slot.adapts.to(settings);
     running.set(slot.name, { ...found, adaptKey });
   }
 
   async function swap(settings: Settings): Promise<readonly string[]> {
-    const changed = slots.filter((slot) => running.get(slot.name)?.key !== keyOf(slot.wants(settings)));
+    const changed = slots.filter((slot) => running.get(slot.name)?.key !== settingsKey(slot.wants(settings)));
     for (const slot of [...changed].reverse()) await stopOne(slot);
     for (const slot of slots) {
       if (changed.includes(slot)) await startOne(slot, settings);
@@ -193,13 +192,4 @@ function healthOf(part: Part): Health {
   } catch (error) {
     return { state: 'down', reason: describe(error) };
   }
-}
-
-/** A text that is equal exactly when the settings are; secrets enter as their hash. */
-function keyOf(value: unknown): string {
-  const text = JSON.stringify(value, function (this: Record<string, unknown>, name: string, shown: unknown) {
-    const original = this[name];
-    return original instanceof Secret ? createHash('sha256').update(original.reveal()).digest('hex') : shown;
-  });
-  return text ?? '';
 }
