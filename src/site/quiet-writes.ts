@@ -61,12 +61,16 @@ export function quietWrites(options: {
     if (isWriting || (waiting.length === 0 && !isOwed)) return;
     const waitMs = takenMono + apartMs - clock.monotonic();
     if (waitMs > 0 && waiting.length < together) {
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        write();
-      }, waitMs);
+      timer ??= setTimeout(begin, waitMs);
       return;
     }
+    begin();
+  }
+
+  function begin(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (isWriting || (waiting.length === 0 && !isOwed)) return;
     isWriting = true;
     void options
       .write()
