@@ -59,7 +59,7 @@ describe.skipIf(!isThere).each(kinds)('two daemons of one site on %s (needs ../s
     const both = [JSON.stringify(await rig.status()), await statusAt(join(folder, 'control.sock'))];
     // The embedded broker is the daemon's own: there the second one gets none, and disturbs nobody.
     const why =
-      broker === 'embedded' ? 'address already in use' : 'another client uses the MQTT client id siteward-input';
+      broker === 'embedded' ? 'address already in use' : 'another client uses the MQTT client id of siteward-input';
     expect(both.some((one) => one.includes('broker_offline') && one.includes(why))).toBe(true);
   });
 });
