@@ -109,8 +109,9 @@ export function speakerError(error: unknown, otherwise: (cause: unknown) => Spea
 }
 
 /** Waits until the password may be sent. */
-export async function enter(login: SpeakerLogin, signal: AbortSignal): Promise<void> {
+export async function enter(login: SpeakerLogin, signal: AbortSignal, inClear = false): Promise<void> {
   try {
+    if (inClear) login.mayGoInClear?.();
     await withDeadline(loginMs, signal, async (until) => login.mayLogIn?.(until), 'the account of the device');
   } catch (error) {
     signal.throwIfAborted();
