@@ -13,7 +13,7 @@ export const stopAnswerMs = 500;
 /** Two tries to connect. */
 const connectMs = 3000;
 /** Whoever asks the device first whether a password is still right may take so long. */
-export const loginMs = 5000;
+const loginMs = 7000;
 
 export interface Credentials {
   readonly username: string;

@@ -121,10 +121,11 @@ describe('driver http, with a password', () => {
     expect(told.mock.calls).toEqual([['accepted']]);
   });
 
-  it('makes one try with a wrong one, and names it nowhere', async () => {
+  it.each(['push', 'trigger'] as const)('makes one try with a wrong one, and names it nowhere: %s', async (kind) => {
     const url = await start(asks(digest('md5'), () => false));
     const told = vi.fn();
-    const { played } = begin({ play: pushTo(url), auth: 'digest', login: { credentials, told } });
+    const play = kind === 'push' ? pushTo(url) : ({ kind, method: 'GET', url } as const);
+    const { played } = begin({ play, auth: 'digest', login: { credentials, told } });
     const error = await played.catch((caught: unknown) => caught);
     expect(error).toMatchObject({ failure: 'auth' });
     expect(`${error}${JSON.stringify(error)}`).not.toContain(password);

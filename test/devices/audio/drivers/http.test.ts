@@ -158,11 +158,11 @@ describe('driver http, triggered', () => {
     const begunAt = performance.now();
     const { played, onFirstSample } = begin(
       { play: { kind: 'trigger', method: 'GET', url: url + address } },
-      { ms: 400 },
+      { ms: 400, key: 'a/b c' },
     );
     expect(await played).toEqual({ samples: 3200, delivered: 'accepted' });
     expect(performance.now() - begunAt).toBeGreaterThan(390);
-    expect(lines()).toEqual(['GET /play/test.tone?v=100&n=1']);
+    expect(lines()).toEqual(['GET /play/a%2Fb%20c?v=100&n=1']);
     expect(onFirstSample).toHaveBeenCalledTimes(1);
   });
 

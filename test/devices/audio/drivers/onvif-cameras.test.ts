@@ -108,7 +108,7 @@ describe('driver onvif, with a camera', () => {
 
   it('takes the track that takes sound, its codec by its number', async () => {
     const sdp = [
-      ...['v=0', 'm=video 0 RTP/AVP 96', 'a=sendonly', 'a=control:v'],
+      ...['v=0', 'm=video 0 RTP/AVP 0', 'a=sendonly', 'a=control:v'],
       ...['m=audio 0 RTP/AVP 0', 'a=recvonly', 'a=control:in'],
       ...['m=audio 0 RTP/AVP 96 8', 'a=rtpmap:96 OPUS/48000/2', 'a=sendonly', 'a=control:rtsp://192.0.2.1/out?x=1', ''],
     ].join('\r\n');
@@ -346,7 +346,7 @@ describe('driver onvif, with a camera that wants a password', () => {
       asking(digest, () => true),
       { login: { credentials, mayLogIn: () => promise } },
     );
-    setTimeout(resolve, 4500);
+    setTimeout(resolve, 5500);
     expect(await played).toMatchObject({ delivered: 'sent' });
   });
 

@@ -17,12 +17,13 @@ export interface ToneOptions {
   readonly rate?: number;
   readonly channels?: 1 | 2;
   readonly encoding?: SoundFormat['encoding'];
+  readonly key?: string;
 }
 
 /** A sine, made as it is read. */
 export function tone(options: ToneOptions = {}): Tone {
   const { ms = 600, repeat = 1, gapMs = 500, tailMs = 0, amplitude = 0.5, hz = 1000 } = options;
-  const { rate = 48_000, channels = 1, encoding = 's16le' } = options;
+  const { rate = 48_000, channels = 1, encoding = 's16le', key = 'test.tone' } = options;
   const [on, off] = [(ms * rate) / 1000, (gapMs * rate) / 1000];
   const sounding = repeat * on + (repeat - 1) * off;
   const reads: { from: number; to: number; at: number }[] = [];
@@ -47,7 +48,7 @@ export function tone(options: ToneOptions = {}): Tone {
       });
       return bytes;
     },
-    asked: { key: 'test.tone', volume: 100, repeat },
+    asked: { key, volume: 100, repeat },
   };
 }
 
