@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 
 /** One request of the driver, and how to answer it. */
 export interface CameraRequest {
@@ -26,7 +27,11 @@ export const takesUlaw = ['v=0', 'm=audio 0 RTP/AVP 0', 'a=control:back', 'a=sen
 export type Habit = (request: CameraRequest, camera: { readonly packets: number }) => true | undefined;
 
 /** The RTSP door of a camera, good but for its habit. */
-export async function startFakeCamera(habit: Habit = () => undefined, sdp = takesUlaw): Promise<FakeCamera> {
+export async function startFakeCamera(
+  habit: Habit = () => undefined,
+  sdp = takesUlaw,
+  tls?: { readonly cert: string; readonly key: string },
+): Promise<FakeCamera> {
   const requests: string[] = [];
   const packets: { channel: number; packet: Buffer }[] = [];
   const sockets = new Set<Socket>();
@@ -41,7 +46,7 @@ export async function startFakeCamera(habit: Habit = () => undefined, sdp = take
     else answer('200 OK', ['Session: 42']);
   }
 
-  const server = createServer((socket) => {
+  const serve = (socket: Socket) => {
     connections += 1;
     sockets.add(socket);
     socket.on('error', () => undefined);
@@ -76,11 +81,12 @@ export async function startFakeCamera(habit: Habit = () => undefined, sdp = take
         });
       }
     });
-  });
+  };
+  const server = tls === undefined ? createServer(serve) : createTlsServer(tls, serve);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `rtsp://127.0.0.1:${port}/cam`,
+    url: `${tls === undefined ? 'rtsp' : 'rtsps'}://127.0.0.1:${port}/cam`,
     ...{ requests, packets },
     get methods() {
       return requests.map((text) => text.split(' ')[0] ?? '');

@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { SpeakerError } from '#devices/audio/driver.ts';
+import { pinnedTo } from '#devices/audio/drivers/network.ts';
 import { createOnvifDriver, type OnvifOptions } from '#devices/audio/drivers/onvif.ts';
 import { Secret } from '#lib/secret.ts';
 import { never } from '#lib/wait.ts';
+import { certificate } from '../../../harness/certificate.ts';
 import { type FakeCamera, type Habit, startFakeCamera, takesUlaw } from './fake-camera.ts';
 import { openSockets } from './sockets.ts';
 import { tone } from './tone.ts';
@@ -178,6 +183,8 @@ describe('driver onvif, with a camera', () => {
       );
       await expect(played).rejects.toMatchObject({ failure: 'timeout' });
       expect(camera.methods.at(-1)).toBe('TEARDOWN');
+      // Of 20 s it has taken 5 or 6.
+      expect(camera.packets.length).toBeLessThan(500);
     },
   );
 
@@ -354,5 +361,21 @@ describe('driver onvif, with a camera that wants a password', () => {
     camera = await startFakeCamera();
     await at(camera.url.replace('//', `//${username}:secret@`)).probe(never());
     expect(camera.requests.join()).not.toContain('secret');
+  });
+});
+
+describe('driver onvif, with a certificate', () => {
+  it('believes a CA, or the certificate it is pinned to, and sends nothing to others', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'siteward-onvif-'));
+    const { cert, key } = certificate(folder);
+    rmSync(folder, { recursive: true });
+    camera = await startFakeCamera(undefined, takesUlaw, { cert, key });
+    const { fingerprint256 } = new X509Certificate(cert);
+    for (const trust of [{ ca: cert }, { judge: pinnedTo(fingerprint256.toLowerCase()) }])
+      await at(camera.url, { trust }).probe(never());
+    expect(camera.methods).toEqual(['DESCRIBE', 'DESCRIBE']);
+    for (const trust of [{}, { judge: pinnedTo(`00${fingerprint256.slice(2)}`) }])
+      await expect(at(camera.url, { trust }).probe(never())).rejects.toMatchObject({ failure: 'refused' });
+    expect(camera.methods).toEqual(['DESCRIBE', 'DESCRIBE']);
   });
 });
