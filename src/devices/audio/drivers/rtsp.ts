@@ -1,5 +1,5 @@
 import { SitewardError } from '#errors.ts';
-import { encodeRtsp, headersNamed, type RtspMessage, rtspSplitter } from '#lib/rtsp-message.ts';
+import { encodeRtsp, headersNamed, isAnswer, type RtspMessage, rtspSplitter } from '#lib/rtsp-message.ts';
 import { rtspTalk } from '#lib/rtsp-talk.ts';
 import { unlessAborted } from '#lib/wait.ts';
 import { SpeakerError } from '../driver.ts';
@@ -74,7 +74,10 @@ export async function openRtsp(
     lent: url,
     toCamera: (bytes) => void socket.write(bytes),
     toReader: rtspSplitter({
-      message: (answer) => waiting.get(headersNamed(answer, 'cseq')[0] ?? '')?.(answer),
+      message: (message) => {
+        // Some ask, too, by numbers of their own.
+        if (isAnswer(message)) waiting.get(headersNamed(message, 'cseq')[0] ?? '')?.(message);
+      },
       media: () => undefined,
     }),
     failed: fail,

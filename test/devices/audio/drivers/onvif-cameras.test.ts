@@ -202,6 +202,14 @@ describe('driver onvif, with a camera', () => {
     expect(await played).toMatchObject({ delivered: 'sent' });
   });
 
+  it('does not take a question of the camera for an answer, nor what it shows for one', async () => {
+    const { played } = await begin(({ text, socket }) => {
+      socket.write(`OPTIONS * RTSP/1.0\r\nCSeq: ${/^CSeq: (\d+)/m.exec(text)?.[1]}\r\n\r\n$\0\0\x04abcd`);
+      return undefined;
+    });
+    expect(await played).toMatchObject({ delivered: 'sent' });
+  });
+
   it('gives signs of life by OPTIONS where the camera does not know others', async () => {
     const { played } = await begin(refusing('GET_PARAMETER', '501 Not Implemented'), { ms: 4700 });
     await played;
