@@ -21,6 +21,7 @@ import { nearest } from './nearest.ts';
 import { nvrChecks } from './nvr-checks.ts';
 import type { Problem } from './problem.ts';
 import { scheduleChecks } from './schedule-checks.ts';
+import { speakerChecks } from './speaker-checks.ts';
 import { supervisionChecks } from './supervision-checks.ts';
 import { verificationChecks } from './verification-checks.ts';
 
@@ -48,6 +49,7 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...homeAssistantChecks(document),
     ...supervisionChecks(document),
     ...dc09Checks(document),
+    ...speakerChecks(document),
   ];
 }
 

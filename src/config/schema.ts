@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { cloudOptions } from '#cloud/client/options.ts';
+import { audioOptions, speakerOptions } from '#devices/audio/options.ts';
 import { mediaOptions } from '#devices/media/options.ts';
 import { cameraOptions, nvrOptions } from '#devices/onvif/options.ts';
 import { dc09Options, panelOptions } from '#devices/panels/options.ts';
@@ -54,7 +55,8 @@ export const configSchema = z.strictObject({
   store: storeOptions.prefault({}).describe('Where events are kept.'),
   supervision: supervisionOptions.prefault({}).describe('How losses of links and devices are noticed and told.'),
   log: logOptions.prefault({}).describe('The log on standard output.'),
-  speakers: notYet(),
+  speakers: z.array(speakerOptions).max(64).default([]).describe('Speakers messages are played on (docs/audio.md).'),
+  audio: audioOptions.prefault({}).describe('Bounds of what is heard on the speakers.'),
   rules: notYet(),
 });
 

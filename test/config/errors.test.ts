@@ -132,8 +132,43 @@ describe('one mistake is reported at its line and column, with what was expected
     ],
     [
       'a section of a later version',
-      `${minimal}speakers: [ { id: gate } ]`,
-      `4:11 speakers: is not available in version ${version}`,
+      `${minimal}rules: [ { id: gate } ]`,
+      `4:8 rules: is not available in version ${version}`,
+    ],
+    [
+      'a speaker without what its driver needs',
+      `${minimal}speakers: [ { id: gate, driver: alsa } ]`,
+      '4:13 speakers[0].device: driver alsa needs it',
+    ],
+    [
+      'a speaker with what its driver does not take',
+      `${minimal}speakers: [ { id: gate, driver: "null", sink: hall } ]`,
+      '4:47 speakers[0].sink: driver null does not take it; leave it out',
+    ],
+    [
+      'two speakers of one id',
+      `${minimal}speakers: [ { id: gate, driver: capture }, { id: gate, driver: capture } ]`,
+      '4:50 speakers[1].id: another entry of speakers has this id',
+    ],
+    [
+      'a speaker in a partition that is none',
+      `${minimal}speakers: [ { id: gate, driver: capture, partitions: [p7] } ]`,
+      '4:55 speakers[0].partitions[0]: there is no such partition',
+    ],
+    [
+      'a speaker in a zone that is none',
+      `${minimal}speakers: [ { id: gate, driver: capture, zone: "7" } ]`,
+      '4:48 speakers[0].zone: there is no such zone',
+    ],
+    [
+      'quiet hours of no length',
+      `${minimal}speakers: [ { id: gate, driver: capture, quiet_hours: [ { from: "22:00", to: "22:00" } ] } ]`,
+      '4:78 speakers[0].quiet_hours[0].to: must be another time than from',
+    ],
+    [
+      'an alarm that sounds for too long',
+      `${minimal}audio: { longest_alarm: 31m }`,
+      '4:25 audio.longest_alarm: must be between 10s and 30m',
     ],
     [
       'the LAN API of a later version',
