@@ -67,7 +67,8 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     clock,
     log,
     onTrusted: (moment) => house.delivery?.clockTrusted(moment),
-    onStep() {
+    onStep(byMs) {
+      house.audio?.clockJumped(byMs);
       house.delivery?.clockStepped();
       // A certificate that was not yet valid may be now.
       house.delivery?.linkUp();

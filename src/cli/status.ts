@@ -43,6 +43,7 @@ function page(status: StatusDocument): string {
     ...section('troubles', status.troubles.map(troubleRow)),
     ...section('panels', status.panels.map(linkRow)),
     ...section('cameras', status.cameras.map(linkRow)),
+    ...section('speakers', (status.speakers ?? []).map(linkRow)),
     ...section('links', status.links.map(linkRow)),
     ...section('heard and not understood', status.hints.map(hintRow)),
   ].join('\n');

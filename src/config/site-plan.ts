@@ -27,6 +27,9 @@ export function sitePlan(settings: Settings): SitePlan {
     ...(settings.schedules.length > 0 && { schedules: schedulesPlan(settings) }),
     panels: settings.panels.map(({ id }) => id),
     nvrs: settings.nvrs.map(({ id }) => id),
+    ...(settings.speakers.length > 0 && {
+      speakers: settings.speakers.filter(({ enabled }) => enabled).map(({ id }) => id),
+    }),
     supervision: supervisionPlan(settings.supervision),
   };
 }

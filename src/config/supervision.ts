@@ -33,9 +33,9 @@ export const supervisionOptions = z.strictObject({
     .prefault({})
     .describe('Alarm panels; their arming state is frozen and commands are refused from the first moment.'),
   cameras: z
-    .strictObject({ report_after: reportAfter('30s', 'a camera gives no events') })
+    .strictObject({ report_after: reportAfter('30s', 'a camera gives no events, or a speaker does not answer,') })
     .prefault({})
-    .describe('Cameras.'),
+    .describe('Cameras, recorders and speakers.'),
   mains: z
     .strictObject({
       report_after: duration({ min: '0s', max: '180m' })

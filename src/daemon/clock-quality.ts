@@ -50,7 +50,7 @@ export interface ClockWatchOptions {
   /** Told each time somebody stands for the time. */
   readonly onTrusted?: (moment: TrustedMoment) => void;
   /** Told after the wall clock was set. */
-  readonly onStep?: () => void;
+  readonly onStep?: (byMs: number) => void;
 }
 
 /**
@@ -76,7 +76,7 @@ export function watchClock(options: ClockWatchOptions): ClockQualityWatch {
     comparison = undefined;
     asked = undefined;
     log.warn({ stepMs: Math.round(step) }, 'the wall clock was set while siteward ran; intervals are not affected');
-    options.onStep?.();
+    options.onStep?.(step);
   }
 
   /** What the cloud said within the last day, about the clock as it is set now. */

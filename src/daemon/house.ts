@@ -1,5 +1,6 @@
 import type { Delivery } from '#cloud/delivery/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
+import type { Audio } from '#devices/audio/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels, RawWatch, Receiver } from '#devices/panels/index.ts';
@@ -32,6 +33,7 @@ export interface House {
   receiver?: Receiver | undefined;
   cameras?: Cameras | undefined;
   streams?: Streams | undefined;
+  audio?: Audio | undefined;
   /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
   readonly lastPictures?: BoundedMap<string, number>;
   cloudUp?: boolean | undefined;
@@ -48,6 +50,7 @@ const names = {
   media: 'the media part is',
   cameras: 'the cameras are',
   streams: 'the streams are',
+  audio: 'the speakers are',
 } as const;
 
 /** The part that runs now. Throws `stopped`, as at a start, a stop and a reload; `store_unavailable` for the store. */

@@ -17,6 +17,7 @@ import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
+import { audioPlan, audioWants, siteAudio } from './audio.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
 import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
@@ -117,6 +118,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             },
             panels: { send: (command) => house.panels?.send(command) },
             capture: { capture: (job) => house.media?.capture(job) },
+            sound: { hush: (partition) => house.audio?.hush(partition) },
             delivery: {
               wake: () => house.delivery?.wake(),
               direct(rows) {
@@ -177,6 +179,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'media',
       wants: mediaWants,
       ...placed(house, 'media', (next, metrics) => siteMedia(next, metrics, surroundings)),
+    },
+    {
+      name: 'audio',
+      wants: audioWants,
+      adapts: { wants: audioPlan, to: async (next) => running(house, 'audio').reconfigure(audioPlan(next)) },
+      ...placed(house, 'audio', (next, metrics) => siteAudio(next, metrics, surroundings)),
     },
     {
       name: 'delivery',

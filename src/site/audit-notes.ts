@@ -111,6 +111,15 @@ export const auditNotes = {
       : { outcome: reason === 'camera_refused' ? 'refused' : 'failed', reason }),
   }),
 
+  /** A message was asked for, ended, imported or removed; `by` as in a playback. */
+  audio: (action: string, by: string, target: string, refused?: string, after?: string): AuditDraft => ({
+    ...askedBy(by),
+    kind: refused === undefined ? 'command' : 'refusal',
+    ...{ target: target.slice(0, 200), action: `audio_${action}` },
+    ...(refused === undefined ? { outcome: 'done' } : { outcome: 'refused', reason: refused }),
+    ...(after !== undefined && { after: after.slice(0, 200) }),
+  }),
+
   /** A client of the LAN watches what a bridge says; for no minutes: not any more. */
   rawWatched: (panel: string, minutes: number, client: string): AuditDraft => ({
     ...{ source: 'lan', client_id: client, kind: 'command', target: `panel ${panel}`, action: 'watch' },
@@ -199,3 +208,9 @@ export const auditNotes = {
 
 /** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
 const digest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');
+
+function askedBy(by: string): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> {
+  if (by === 'local') return local;
+  if (by.startsWith('client:')) return { source: 'lan', client_id: by.slice('client:'.length) };
+  return { source: 'lan', actor_ref: by };
+}

@@ -17,6 +17,7 @@ import {
   type Decision,
   decide,
   type Effect,
+  hushedBy,
   type Input,
   initialState,
   nextRuns,
@@ -147,6 +148,8 @@ export function createController(options: {
     if (seen !== undefined) countInput(input.kind, decision);
     // Most ticks find nothing to do.
     if (seen !== undefined && (input.kind !== 'tick' || decision.state !== before)) history.add(plan, before, seen);
+    // At the decision: no disk holds up silence.
+    for (const partition of hushedBy(decision.effects)) ports.sound.hush(partition);
     for (const effect of decision.effects) {
       if (effect.kind === 'timer.set') timers.set(effect.timer);
       if (effect.kind === 'timer.clear') timers.clear(effect.timer);

@@ -17,6 +17,7 @@ export interface Ports {
   readonly publish: Publish;
   readonly panels: PanelsPort;
   readonly capture: CapturePort;
+  readonly sound: SoundPort;
   readonly delivery: DeliveryPort;
   /** The cloud's event as JSON text without `event_time` and `sent_at`. Pure; called once per event. */
   readonly encode: (event: SiteEvent, draft: EventDraft) => string;
@@ -58,6 +59,11 @@ export interface CaptureJob {
   readonly committed: Promise<void>;
   /** Shows in no metric, log line or health (safety 4). */
   readonly silent?: true;
+}
+
+export interface SoundPort {
+  /** Ends the sound of a burglary in this partition within 300 ms; fire and other life safety go on (safety 9). */
+  hush(partition: PartitionId): void;
 }
 
 export interface DeliveryPort {

@@ -70,6 +70,8 @@ export interface Rig {
   readonly commits: Commit[];
   /** Calls to wake delivery, each with the number of commits tried so far. */
   readonly wakes: readonly number[];
+  /** Partitions whose sound was to end, and how many commits the store had been given by then. */
+  readonly hushed: readonly { readonly partition: string; readonly commits: number }[];
   /** While set, a commit waits for it before it reaches the disk. */
   hold: ((commit: Commit) => Promise<void>) | undefined;
   /** While true, every commit fails. */
@@ -95,6 +97,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
   const panelCommands: PanelCommand[] = [];
   const commits: Commit[] = [];
   const wakes: number[] = [];
+  const hushed: { partition: string; commits: number }[] = [];
   const store = new Proxy(real, {
     get(target, name) {
       if (name !== 'commit') {
@@ -121,6 +124,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
       },
       panels: { send: (command) => void panelCommands.push(command) },
       capture: { capture: (job) => void captures.push(job) },
+      sound: { hush: (partition) => void hushed.push({ partition, commits: commits.length }) },
       delivery: { wake: () => void wakes.push(commits.length), direct: (rows) => void direct.push(...rows) },
       encode: (event) => JSON.stringify({ event_id: event.event_id }),
     },
@@ -142,6 +146,7 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
     panelCommands,
     commits,
     wakes,
+    hushed,
     hold: undefined,
     refuse: false,
     open: (zone, open) =>

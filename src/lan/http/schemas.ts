@@ -138,6 +138,8 @@ export const statusDocument = z.object({
   troubles: z.array(troubleStatus),
   hints: z.array(hintStatus),
   cameras: z.array(linkStatus),
+  /** Left out by a siteward without any. */
+  speakers: z.array(linkStatus).optional(),
   panels: z.array(linkStatus),
   /** Everything else that is connected: the cloud, the broker. */
   links: z.array(linkStatus),

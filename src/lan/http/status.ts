@@ -64,6 +64,9 @@ export function statusOf(input: StatusInput): StatusDocument {
       ...(view.plan.nvrs ?? []).map((id) => linkOf(view, 'nvr', id)),
       ...view.plan.cameras.map(({ id }) => linkOf(view, 'camera', id)),
     ],
+    ...(view.plan.speakers !== undefined && {
+      speakers: view.plan.speakers.map((id) => linkOf(view, 'speaker', id)),
+    }),
     panels: panelIds(view).map((id) => panelLink(view, id, input.brokenPanels?.get(id))),
     links: [...input.links],
     outbox: input.outbox,
@@ -131,7 +134,11 @@ function panelLink(view: SiteView, id: string, broken: string | undefined): Stat
   return broken === undefined ? linkOf(view, 'panel', id) : { kind: 'panel', id, up: false, reason: broken };
 }
 
-function linkOf(view: SiteView, kind: 'camera' | 'nvr' | 'panel', id: string): StatusDocument['links'][number] {
+function linkOf(
+  view: SiteView,
+  kind: 'camera' | 'nvr' | 'panel' | 'speaker',
+  id: string,
+): StatusDocument['links'][number] {
   const link: LinkView | undefined = view.links.find(({ source }) => source.kind === kind && source.id === id);
   return { kind, id, up: link?.up ?? null, ...(link?.reason !== undefined && { reason: link.reason }) };
 }

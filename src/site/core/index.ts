@@ -22,6 +22,7 @@ export { mayKeepPast } from './media.ts';
 export { callKey, withoutCalls } from './panic.ts';
 export { adoptPlan, initialState } from './plan.ts';
 export { nextRuns, type UpcomingRun } from './schedule/index.ts';
+export { hushedBy } from './silence.ts';
 export { stateWriter } from './state-text.ts';
 export { givenWay, manyTogether } from './supervision.ts';
 export type * from './types.ts';

@@ -225,9 +225,9 @@ const isOnline = (plan: SitePlan, { links }: SiteState, { source }: ZonePlan): b
   linkUp(own(links, deviceName(carrierOf(plan, source)))) === true;
 
 /** A device that comes back must be heard anew. A channel has no link of its own, and a list that is absent is not known. */
-function hasLink({ cameras, nvrs, panels }: SitePlan, device: string): boolean {
+function hasLink({ cameras, nvrs, panels, speakers = [] }: SitePlan, device: string): boolean {
   const alone = cameras.filter(({ nvr }) => nvr === undefined).map(({ id }) => id);
-  return Object.entries({ camera: alone, nvr: nvrs, panel: panels }).every(
+  return Object.entries({ camera: alone, nvr: nvrs, panel: panels, speaker: speakers }).every(
     ([kind, ids]) =>
       ids === undefined || !device.startsWith(`${kind}:`) || ids.some((id) => device === deviceName({ kind, id })),
   );

@@ -1,9 +1,9 @@
-import type { Command, PartitionPlan } from '#site/model/index.ts';
+import type { Command, PartitionId, PartitionPlan } from '#site/model/index.ts';
 import { localEvent, place } from './events.ts';
 import { undoneOf } from './flight.ts';
 import { checkExpected, mayChange, refuse } from './gate.ts';
 import { runningAlarms } from './running.ts';
-import type { Done, Failure } from './types.ts';
+import type { Done, Effect, Failure } from './types.ts';
 import { own, partitionOf, periodOf, setPeriod, type Work } from './work.ts';
 import { staysKind } from './zones.ts';
 
@@ -47,3 +47,10 @@ function silence(work: Work, command: Command, plan: PartitionPlan): 'done' | 'a
   work.effects.push({ kind: 'silence', partition: plan.id });
   return 'done';
 }
+
+/** Partitions where the sound of a burglary ends with these effects, by a disarm or by `silence` (safety 9). */
+export const hushedBy = (effects: readonly Effect[]): readonly PartitionId[] =>
+  effects.flatMap((effect) => {
+    if (effect.kind === 'silence') return [effect.partition];
+    return effect.kind === 'transition' && effect.record.state === 'disarmed' ? [effect.record.partition] : [];
+  });

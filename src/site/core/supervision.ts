@@ -59,7 +59,7 @@ export function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceR
   if (kind === 'comm_fail') return source.id === bridgeItself.id && source.kind === 'bridge' ? ms.cloud : 0;
   if (kind === 'broker_offline') return ms.broker;
   if (kind === 'panel_offline') return ms.panel;
-  if (kind === 'device_offline') return source.kind === 'camera' || source.kind === 'nvr' ? ms.camera : 0;
+  if (kind === 'device_offline') return ms.camera;
   return kind === 'ac_loss' ? ms.acLoss : 0;
 }
 
@@ -247,12 +247,13 @@ export function endKept(work: Work, key: string, entry: TroubleState, detail: st
 }
 
 function isInPlan(
-  { cameras, panels, nvrs, zones }: SitePlan,
+  { cameras, panels, nvrs, speakers = [], zones }: SitePlan,
   source: DeviceRef,
   zone: ZoneNumber | undefined,
 ): boolean {
   if (zone !== undefined && !zones.some(({ number }) => number === zone)) return false;
   if (source.kind === 'camera') return cameras.some(({ id }) => id === source.id);
+  if (source.kind === 'speaker') return speakers.includes(source.id);
   const known = source.kind === 'panel' ? panels : source.kind === 'nvr' ? nvrs : undefined;
   return known === undefined || known.includes(source.id);
 }

@@ -1,4 +1,5 @@
 export * from './arming.ts';
+export * from './audio-port.ts';
 export * from './audit.ts';
 export * from './command.ts';
 export { errorShown, resultShown } from './command-shown.ts';

@@ -105,6 +105,8 @@ export interface SitePlan {
   readonly panels?: readonly DeviceId[];
   /** Its recorders; absent: not known. */
   readonly nvrs?: readonly DeviceId[];
+  /** Its speakers; absent: none. */
+  readonly speakers?: readonly DeviceId[];
   /** Absent: every loss is reported at once, three within ten minutes as unstable. */
   readonly supervision?: SupervisionPlan;
 }

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import type { Settings } from '#config/index.ts';
+import { type CloudMessage, matchCatalogue, type PlayRefusal, raised } from '#devices/audio/index.ts';
+import { type ErrorCode, SitewardError } from '#errors.ts';
+import { auditNotes } from '#site/audit-notes.ts';
+import { type AudioMessageShown, type AudioPort, playWish, type SpeakerShown } from '#site/model/index.ts';
+import type { Note } from './audit-wiring.ts';
+import { type House, running } from './house.ts';
+
+/** The answer waits so long for the first sample. */
+const answerMs = 1_000;
+
+/** Messages on speakers, for the rooms of the LAN, whichever part serves at the moment. */
+export function audioPort({
+  house,
+  settings,
+  note,
+  catalogue = () => undefined,
+}: {
+  house: Pick<House, 'audio'>;
+  settings: () => Settings;
+  note: Note;
+  /** The messages of the service, once they are known. */
+  catalogue?: () => readonly CloudMessage[] | undefined;
+}): AudioPort {
+  const audio = () => running(house, 'audio');
+  const messages = () => matchCatalogue(catalogue(), audio().library.list());
+
+  return {
+    messages: () => messages().shown,
+
+    speakers() {
+      const conditions = new Map(house.audio?.speakers().map((one) => [one.id, one]));
+      return settings().speakers.map(({ id, name = id, driver, enabled }): SpeakerShown => {
+        const { up = null, detail } = conditions.get(id) ?? {};
+        return { device_id: id, name, driver, enabled, up, ...(detail !== undefined && { detail }) };
+      });
+    },
+
+    playbacks: () => (house.audio?.playbacks() ?? []).toReversed(),
+
+    async play(wish, by, signal) {
+      const { playback_id = randomUUID(), audio_message_id: id, target_devices, volume, repeat, category } = read(wish);
+      const found = messages().find(id);
+      if (found === undefined)
+        throw new SitewardError('audio_unknown', `there is no message "${id}"`, {
+          facts: { field: 'audio_message_id' },
+        });
+      if (found.where === 'cloud')
+        throw new SitewardError('audio_refused', `only the service holds message ${id}; import it to play it here`, {
+          facts: { field: 'audio_message_id' },
+        });
+      const { key, name, sha256, category: usual } = found.message;
+      const answer = audio().play({
+        ...{ id: playback_id, volume, repeat, requestedBy: by },
+        message: { id, key, name, sha256 },
+        category: raised(usual, category),
+        ...(target_devices !== undefined && { speakers: target_devices }),
+      });
+      const { outcome } = answer;
+      const where = target_devices?.join(' ') ?? 'all';
+      void note(
+        auditNotes.audio('play', by, `message ${key}`, outcome === 'refused' ? answer.reason : undefined, where),
+      );
+      if (answer.outcome === 'refused') throw refusal(answer.reason);
+      const { playback_id: given } = answer.playback;
+      return (await audio().begun(given, answerMs, signal)) ?? answer.playback;
+    },
+
+    async cancel(target, alarms, by) {
+      const meant = audio().cancel(target, alarms);
+      if (typeof target === 'object' && 'playback' in target && meant.length === 0)
+        throw new SitewardError('audio_unknown', `there is no playback ${target.playback}`, {
+          facts: { field: 'playback_id' },
+        });
+      void note(auditNotes.audio('cancel', by, targetText(target), undefined, `${meant.length} playbacks`));
+      return audio()
+        .playbacks()
+        .filter(({ playback_id }) => meant.includes(playback_id));
+    },
+
+    async import({ sound, fileName, fields, replace = false }, by, signal) {
+      const request = { source: sound, fields, replace, ...(fileName !== undefined && { fileName }) };
+      const { key } = await audio().library.import(request, signal);
+      void note(auditNotes.audio('import', by, `message ${key}`));
+      return shownOf(key);
+    },
+
+    async remove(key, by) {
+      await audio().library.remove(key);
+      void note(auditNotes.audio('remove', by, `message ${key}`));
+    },
+  };
+
+  function shownOf(key: string): AudioMessageShown {
+    const shown = messages().shown.find((one) => one.key === key);
+    if (shown === undefined) throw new SitewardError('audio_unknown', `there is no message "${key}"`);
+    return shown;
+  }
+}
+
+function read(wish: unknown) {
+  const result = playWish.safeParse(wish);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const unknown = issue?.code === 'unrecognized_keys' ? issue.keys[0] : undefined;
+  const field = unknown ?? (issue?.path.join('.') || 'body');
+  const what = unknown === undefined ? issue?.message : 'is not known here';
+  throw new SitewardError('audio_invalid', `${field}: ${what}`, { facts: { field } });
+}
+
+const refusals: Readonly<Record<PlayRefusal, readonly [code: ErrorCode, message: string, field?: string]>> = {
+  no_speaker: ['audio_refused', 'the site has no speaker that is enabled', 'target_devices'],
+  unknown_speaker: [
+    'audio_invalid',
+    'target_devices: there is no such speaker, or it is not enabled',
+    'target_devices',
+  ],
+  id_conflict: ['audio_refused', 'another playback has this id', 'playback_id'],
+  queue_full: ['queue_full', 'too many messages wait for these speakers'],
+  too_long: ['audio_refused', 'this alarm has sounded for its longest time'],
+  shutdown: ['stopped', 'siteward is stopping'],
+};
+
+function refusal(reason: PlayRefusal): SitewardError {
+  const [code, message, field] = refusals[reason];
+  return new SitewardError(code, message, { facts: { reason, ...(field !== undefined && { field }) } });
+}
+
+function targetText(target: Parameters<AudioPort['cancel']>[0]): string {
+  if (target === 'all') return 'all playbacks';
+  if ('playback' in target) return `playback ${target.playback}`;
+  return 'speaker' in target ? `speaker ${target.speaker}` : `category ${target.category}`;
+}

@@ -1,0 +1,243 @@
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
+import { SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { Health, Part } from '#lib/health.ts';
+import { sleep, withDeadline } from '#lib/wait.ts';
+import type { ClockQuality, DeviceId, PartitionId, PlaybackShown } from '#site/model/index.ts';
+import { createPreparedCache } from './cache.ts';
+import { createPlayers } from './drivers/child.ts';
+import { type CancelTarget, type PlayAnswer, type PlayRequest, readRow } from './engine/index.ts';
+import { createJournal, type Journal } from './journal.ts';
+import { type Library, openLibrary, readBuiltins } from './library/index.ts';
+import { audioMetrics } from './metrics.ts';
+import { createPlayer } from './player.ts';
+import type { AudioPorts, SpeakerCondition } from './ports.ts';
+import { createProbes } from './probes.ts';
+import { createRuns } from './runs.ts';
+import { type AudioPlan, createSpeaker, enginePlan, type Speaker } from './speakers.ts';
+
+/** Messages on the speakers of a site. */
+export interface Audio extends Part {
+  /** Takes other speakers and bounds; what plays on a speaker that stayed as it was plays on. */
+  reconfigure(plan: AudioPlan): void;
+  /** Throws `stopped` before the start. */
+  readonly library: Library;
+  play(request: PlayRequest): PlayAnswer;
+  cancel(target: CancelTarget, alarms: boolean): readonly string[];
+  /** A partition was disarmed, or its alarm silenced: the sound of its burglary ends within 300 ms (safety 9). */
+  hush(partition: PartitionId): void;
+  clockJumped(byMs: number): void;
+  /** The newest last. */
+  playbacks(): readonly PlaybackShown[];
+  /** Of those that are used. */
+  speakers(): readonly (SpeakerCondition & { readonly id: DeviceId })[];
+  /** Resolves with it once it is no longer `queued`, or after `ms`; rejects with the reason of the signal. */
+  begun(playback: string, ms: number, signal: AbortSignal): Promise<PlaybackShown | undefined>;
+}
+
+/** The messages of the site lie here, below the state directory. */
+const libraryFolder = 'audio';
+const driverFolder = 'speakers';
+/** Of a stop: what sounds is silent by then, and on disk. */
+const closeMs = 1_700;
+const flushMs = 200;
+const waitingCap = 256;
+
+export function createAudio(options: {
+  readonly plan: AudioPlan;
+  /** The state directory. */
+  readonly dir: string;
+  /** With the spoken messages of the package, where it has any. */
+  readonly spoken?: string;
+  readonly ports: AudioPorts;
+  readonly onChanged: (playback: PlaybackShown) => void;
+  readonly clock: Clock;
+  readonly quality: () => ClockQuality;
+  readonly log: Logger;
+  readonly metrics: Registry;
+}): Audio {
+  const { dir, spoken, ports, clock, quality, log } = options;
+  let plan = options.plan;
+  let opened: Library | undefined;
+  let journal: Journal | undefined;
+  let wrong: string | undefined;
+  const stop = new AbortController();
+  const players = createPlayers();
+  const places = { folder: join(dir, driverFolder), players };
+  const speakers = new Map<DeviceId, Speaker>();
+  /** Who waits for the beginning of a playback; bounded, and each by its own deadline. */
+  const waiting = new Map<string, Set<() => void>>();
+
+  const cache = createPreparedCache({
+    maxBytes: plan.audio.memory,
+    load: (sha256) => library().load(sha256),
+    stop: stop.signal,
+  });
+  const probes = createProbes({
+    everyMs: () => plan.audio.probe,
+    isBusy: (lane) => player.isBusy(lane),
+    onProbed: (speaker, ok) => player.give({ kind: 'probed', speaker, ok }),
+    onChanged: ports.onSpeaker,
+    wall: clock.wall,
+  });
+  const metrics = audioMetrics(options.metrics, {
+    queued: () => player.queued(),
+    cacheBytes: () => cache.stats.bytes,
+    speakers: conditions,
+  });
+  const runs = createRuns({
+    speaker: (id) => speakers.get(id),
+    cache,
+    report: (report) => player.give(report),
+    onFailed: (speaker) => probes.hurry(speaker.options.id),
+    ...{ clock, log },
+  });
+  const player = createPlayer({
+    plan: enginePlan(plan),
+    runs,
+    journal: opensJournal,
+    speaker: (id) => speakers.get(id),
+    onChanged(playback) {
+      options.onChanged(playback);
+      for (const wake of waiting.get(playback.playback_id) ?? []) wake();
+    },
+    onHealth: probes.heed,
+    ...{ clock, quality, metrics, log },
+  });
+
+  function opensJournal(): Journal {
+    journal ??= createJournal({ port: ports.journal, onWritten: (to) => player.written(to), stop: stop.signal, log });
+    return journal;
+  }
+
+  function library(): Library {
+    if (opened === undefined)
+      throw new SitewardError('stopped', 'the messages are not read yet; try again in a moment');
+    return opened;
+  }
+
+  function conditions() {
+    return [...speakers.keys()].map((id) => ({ id, ...probes.of(id) }));
+  }
+
+  /** Makes those anew whose options changed, and keeps the others with whatever they play. */
+  function makeSpeakers(): void {
+    const wanted = plan.speakers.filter(({ enabled }) => enabled);
+    for (const id of [...speakers.keys()]) if (!wanted.some((one) => one.id === id)) speakers.delete(id);
+    for (const one of wanted)
+      if (JSON.stringify(speakers.get(one.id)?.options) !== JSON.stringify(one))
+        speakers.set(one.id, createSpeaker(one, places));
+  }
+
+  /** So that an alarm needs neither disk nor arithmetic. */
+  async function pinAlarms(): Promise<void> {
+    const rates = new Set([...speakers.values()].map(({ format }) => format.rate));
+    for (const { category, sha256, key } of library().list()) {
+      if (category !== 'alarm') continue;
+      for (const rate of rates) {
+        const pinned = await cache.pin({ sha256, rate }, stop.signal).catch((error: unknown) => {
+          if (!stop.signal.aborted) log.warn({ err: error, message: key }, 'an alarm could not be made ready');
+          return true;
+        });
+        if (!pinned) return log.warn({ message: key }, 'audio.memory is too small to keep every alarm ready');
+      }
+    }
+  }
+
+  return {
+    name: 'audio',
+
+    async start() {
+      makeSpeakers();
+      const builtins = await readBuiltins(spoken);
+      opened = await openLibrary({ folder: join(dir, libraryFolder), builtins, inUse: player.needs });
+      wrong = undefined;
+      try {
+        const rows = await ports.journal.playbacks();
+        player.recover(rows.flatMap(({ record }) => rowOf(record) ?? []));
+        for (const partition of ports.disarmed()) player.hush(partition);
+      } catch (error) {
+        wrong = 'what was played before the start cannot be read; new messages are played';
+        log.error({ err: error }, wrong);
+      }
+      probes.follow(speakers);
+      void pinAlarms();
+    },
+
+    async stop() {
+      await withDeadline(closeMs, new AbortController().signal, () => player.close(), 'ending what sounds').catch(() =>
+        log.warn('what sounds did not end in time'),
+      );
+      await probes.stop();
+      await withDeadline(flushMs, new AbortController().signal, async (signal) => journal?.flush(signal)).catch(
+        () => undefined,
+      );
+      player.end();
+      stop.abort(new SitewardError('stopped', 'the speakers are stopping'));
+      await Promise.race([runs.idle(), sleep(flushMs, new AbortController().signal)]);
+    },
+
+    reconfigure(next) {
+      plan = next;
+      makeSpeakers();
+      player.replan(enginePlan(plan));
+      probes.follow(speakers);
+      void pinAlarms();
+    },
+
+    get library() {
+      return library();
+    },
+
+    play: (request) => player.play(request),
+    cancel: (target, alarms) => player.cancel(target, alarms),
+    hush: (partition) => player.hush(partition),
+    clockJumped: (byMs) => player.give({ kind: 'clock_jumped', byMs }),
+    playbacks: () => player.playbacks(),
+    speakers: conditions,
+
+    async begun(id, ms, signal) {
+      const now = () => player.playbacks().find(({ playback_id }) => playback_id === id);
+      if (now()?.status !== 'queued' || waiting.size >= waitingCap) return now();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const wake = () => {
+        if (now()?.status !== 'queued') resolve();
+      };
+      const others = waiting.get(id) ?? new Set();
+      waiting.set(id, others.add(wake));
+      const over = new AbortController();
+      try {
+        await Promise.race([promise, sleep(ms, AbortSignal.any([signal, over.signal]))]);
+      } finally {
+        over.abort();
+        others.delete(wake);
+        if (others.size === 0) waiting.delete(id);
+      }
+      return now();
+    },
+
+    health(): Health {
+      const all = conditions();
+      const away = all.filter(({ up }) => up === false);
+      const facts = { speakers: all.length, away: away.length, waiting: player.queued() };
+      const reasons = [
+        ...(wrong === undefined ? [] : [wrong]),
+        ...(journal?.failing === true ? ['playbacks cannot be written down; they sound all the same'] : []),
+        ...away.map(({ id, detail = 'it does not answer' }) => `speaker ${id}: ${detail}`),
+        ...(opened?.problems ?? []),
+      ];
+      if (reasons.length === 0) return { state: 'ok', facts };
+      return { state: 'degraded', reason: reasons.join('; ').slice(0, 500), facts };
+    },
+  };
+
+  function rowOf(record: string | null) {
+    try {
+      return record === null ? undefined : readRow(JSON.parse(record));
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,304 @@
+import type { Logger } from 'pino';
+import type { Clock } from '#lib/clock.ts';
+import type { ClockQuality, DeviceId, PartitionId, PlaybackShown } from '#site/model/index.ts';
+import {
+  type CancelTarget,
+  type EngineEffect,
+  type EngineInput,
+  type EnginePlan,
+  type EngineState,
+  emptyEngine,
+  type PlayAnswer,
+  type Playback,
+  type PlayRequest,
+  playbacksShown,
+  step,
+  timerId,
+} from './engine/index.ts';
+import type { Journal } from './journal.ts';
+import type { AudioMetrics } from './metrics.ts';
+import type { Runs } from './runs.ts';
+import type { Speaker } from './speakers.ts';
+
+type Input<T = EngineInput> = T extends unknown ? Omit<T, 'at'> : never;
+
+/** Runs the engine: gives it inputs one after the other, and carries out its effects in their order. */
+export interface Player {
+  recover(rows: readonly Playback[]): void;
+  play(request: PlayRequest): PlayAnswer;
+  /** The ids of what it meant. */
+  cancel(target: CancelTarget, alarms: boolean): readonly string[];
+  /** At the decision, before any disk: a burglary is silent within 300 ms (safety 9). */
+  hush(partition: PartitionId): void;
+  give(input: Input): void;
+  /** Another plan; the speakers are made for it already. */
+  replan(plan: EnginePlan): void;
+  /** What is on disk by now shows. */
+  written(upTo: number): void;
+  playbacks(): readonly PlaybackShown[];
+  /** Whether something is prepared or sounds there. */
+  isBusy(lane: string): boolean;
+  /** Whether the message of this key waits or is being played. */
+  needs(key: string): boolean;
+  queued(): number;
+  /** Takes no request any more; resolves when nothing sounds. */
+  close(): Promise<void>;
+  /** Whatever still runs is left alone. */
+  end(): void;
+}
+
+/** What effects need to know of their step: whether it is that of a request, and its last write. */
+interface Step {
+  readonly asked: boolean;
+  readonly write: number;
+}
+
+/** Without an answer of the disk for so long, people are shown what happens all the same. */
+const showAfterMs = 2_000;
+
+export function createPlayer(options: {
+  readonly plan: EnginePlan;
+  readonly runs: Runs;
+  readonly journal: () => Journal;
+  readonly speaker: (id: DeviceId) => Speaker | undefined;
+  /** In the order of `seq`; after its row is on disk, or some time without a disk. */
+  readonly onChanged: (playback: PlaybackShown) => void;
+  readonly onHealth: (speaker: DeviceId, healthy: boolean) => void;
+  readonly clock: Clock;
+  readonly quality: () => ClockQuality;
+  readonly metrics: AudioMetrics;
+  readonly log: Logger;
+}): Player {
+  const { runs, journal, speaker, onChanged, onHealth, clock, metrics, log } = options;
+  let plan = options.plan;
+  let state: EngineState = emptyEngine;
+  const timers = new Map<string, NodeJS.Timeout>();
+  /** Inputs that came while one was taken; what carries out an effect may answer at once. */
+  const inputs: (() => void)[] = [];
+  let busy = false;
+  /** What is not shown yet, with the write it waits for. Bounded by what the engine keeps, newest of each. */
+  const unshown = new Map<string, { readonly write: number; readonly playback: PlaybackShown }>();
+  let showLate: NodeJS.Timeout | undefined;
+  /** Runs that were prepared in the very step of their request: nothing was in their way. */
+  const direct = new Set<number>();
+  /** When runs were told to stop. */
+  const stops = new Map<number, number>();
+  /** The speakers of the runs before and after this step. */
+  const speakers = new Map<number, DeviceId>();
+  let idle: (() => void) | undefined;
+  let ended = false;
+
+  const stamp = () => ({
+    ...{ mono: clock.monotonic(), wall: clock.wall() },
+    ...{ boot: clock.bootId, clock: options.quality() },
+  });
+
+  const driverOf = (run: number) => speaker(speakers.get(run) ?? '')?.options.driver;
+
+  /** One step. Its answer is there when it returns, unless it came out of an effect of another one. */
+  function take(input: Input): { answer?: PlayAnswer; cancelled?: readonly string[] } {
+    const before = state;
+    const full = { ...input, at: stamp() } as EngineInput;
+    const done = step(plan, state, full);
+    state = done.state;
+    count(before, full);
+    const writes = done.effects.flatMap((effect) => (effect.kind === 'journal' ? [effect.write] : []));
+    const of = { asked: input.kind === 'play', write: Math.max(0, ...writes) };
+    for (const effect of done.effects) carryOut(effect.kind, effect, of);
+    return done;
+  }
+
+  function inTurn<T>(work: () => T): T | undefined {
+    if (busy) {
+      inputs.push(() => void work());
+      return undefined;
+    }
+    busy = true;
+    try {
+      return work();
+    } finally {
+      busy = false;
+      const next = inputs.shift();
+      if (next !== undefined) inTurn(next);
+    }
+  }
+
+  function give(input: Input): void {
+    if (!ended) inTurn(() => take(input));
+  }
+
+  type Does<K extends EngineEffect['kind']> = (effect: Extract<EngineEffect, { kind: K }>, step: Step) => void;
+  const does: { readonly [K in EngineEffect['kind']]: Does<K> } = {
+    prepare(effect, { asked }) {
+      if (asked) direct.add(effect.run);
+      runs.prepare(effect);
+    },
+    start(effect) {
+      if (!effect.durable) metrics.undurable();
+      runs.start(effect);
+    },
+    stop({ run }) {
+      if (!stops.has(run)) stops.set(run, clock.monotonic());
+      runs.stop(run);
+    },
+    kill({ run }) {
+      log.warn({ run }, 'a sound did not stop in its time and was given up');
+      forget(run, true);
+      runs.kill(run);
+    },
+    drop({ run }) {
+      forget(run);
+      runs.drop(run);
+    },
+    'timer.set'({ timer, afterMs }) {
+      setTimer(timerId(timer), afterMs, () => give({ kind: 'timer', timer }));
+    },
+    'timer.clear'({ timer }) {
+      clearTimer(timerId(timer));
+    },
+    journal: ({ write, row }) => journal().put(write, row),
+    forget({ playback }) {
+      unshown.delete(playback);
+      journal().forget(playback);
+    },
+    changed: ({ playback }, { write }) => show(playback, write),
+    health: ({ speaker, healthy }) => onHealth(speaker, healthy),
+    // The players of all drivers so far end with the daemon that fed them.
+    release: () => undefined,
+    idle: () => idle?.(),
+  };
+
+  function carryOut<K extends EngineEffect['kind']>(
+    kind: K,
+    effect: Extract<EngineEffect, { kind: K }>,
+    of: Step,
+  ): void {
+    does[kind](effect, of);
+  }
+
+  function setTimer(id: string, afterMs: number, fire: () => void): void {
+    clearTimer(id);
+    const timer = setTimeout(() => {
+      timers.delete(id);
+      fire();
+    }, afterMs);
+    timers.set(id, timer);
+  }
+
+  function clearTimer(id: string): void {
+    clearTimeout(timers.get(id));
+    timers.delete(id);
+  }
+
+  function show(playback: PlaybackShown, write: number): void {
+    unshown.delete(playback.playback_id);
+    unshown.set(playback.playback_id, { write, playback });
+    showLate ??= setTimeout(() => showUpTo(Number.POSITIVE_INFINITY), showAfterMs);
+  }
+
+  function showUpTo(write: number): void {
+    clearTimeout(showLate);
+    showLate = undefined;
+    for (const [id, entry] of [...unshown]) {
+      if (entry.write > write) continue;
+      unshown.delete(id);
+      onChanged(entry.playback);
+    }
+    if (unshown.size > 0) showLate = setTimeout(() => showUpTo(Number.POSITIVE_INFINITY), showAfterMs);
+  }
+
+  function forget(run: number, killed = false): void {
+    direct.delete(run);
+    const since = stops.get(run);
+    stops.delete(run);
+    const driver = driverOf(run);
+    if (driver === undefined) return;
+    if (killed) metrics.killed(driver);
+    else if (since !== undefined) metrics.stopped(driver, clock.monotonic() - since);
+  }
+
+  /** What has begun and ended with this step. */
+  function count(before: EngineState, input: EngineInput): void {
+    speakers.clear();
+    for (const lanes of [before.lanes, state.lanes])
+      for (const { sound, next } of lanes.values())
+        for (const run of [sound, next]) if (run !== undefined) speakers.set(run.run, run.speaker);
+    if (input.kind === 'first_sample') countBegin(input);
+    if (input.kind === 'silent' || input.kind === 'ended' || input.kind === 'failed') forget(input.run);
+    for (const playback of state.playbacks.values()) {
+      const was = before.playbacks.get(playback.id);
+      if (was === playback) continue;
+      for (const part of playback.parts) {
+        const old = was?.parts.find((one) => one.speaker === part.speaker);
+        if (part.cuts > (old?.cuts ?? part.cuts)) metrics.preempted();
+        if (part.endedAt !== input.at) continue;
+        const { status, reason = '' } = part;
+        const driver = speaker(part.speaker)?.options.driver;
+        if (driver !== undefined) metrics.ended({ driver, category: playback.category, status, reason });
+        if (reason === 'preempted') metrics.preempted();
+      }
+    }
+  }
+
+  function countBegin({ run, at }: Extract<EngineInput, { kind: 'first_sample' }>): void {
+    if (!direct.delete(run)) return;
+    const sound = [...state.lanes.values()].find((lane) => lane.sound?.run === run)?.sound;
+    const playback = state.playbacks.get(sound?.playback ?? '');
+    const driver = driverOf(run);
+    if (playback !== undefined && driver !== undefined) metrics.began(driver, at.mono - playback.createdAt.mono);
+  }
+
+  /** Never within another step: whoever asks is no effect. */
+  function ask<T>(input: Input, pick: (done: ReturnType<typeof take>) => T): T {
+    const done = inTurn(() => take(input));
+    if (done === undefined) throw new TypeError('the player was asked out of an effect of its own');
+    return pick(done);
+  }
+
+  return {
+    give,
+    recover: (rows) => give({ kind: 'recover', rows }),
+    play(request) {
+      const answer: PlayAnswer = ended
+        ? { outcome: 'refused', reason: 'shutdown' }
+        : (ask({ kind: 'play', request }, (done) => done.answer) ?? { outcome: 'refused', reason: 'shutdown' });
+      if (answer.outcome === 'refused') metrics.refused(answer.reason);
+      return answer;
+    },
+    cancel: (target, alarms) =>
+      ended ? [] : ask({ kind: 'cancel', target, alarms }, ({ cancelled }) => cancelled ?? []),
+    hush: (partition) => give({ kind: 'hush', partition }),
+    replan(next) {
+      plan = next;
+      give({ kind: 'replanned' });
+    },
+    written(upTo) {
+      give({ kind: 'journalled', write: upTo });
+      showUpTo(upTo);
+    },
+    playbacks: () => playbacksShown(state),
+    isBusy: (lane) => state.lanes.has(lane),
+    needs: (key) =>
+      [...state.playbacks.values()].some(({ message, parts }) => message.key === key && parts.some(isOpen)),
+    queued: () =>
+      [...state.playbacks.values()].reduce(
+        (sum, { parts }) => sum + parts.filter(({ status }) => status === 'queued').length,
+        0,
+      ),
+    close() {
+      if (ended || state.closing === 'idle') return Promise.resolve();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      idle = resolve;
+      give({ kind: 'shutdown' });
+      return promise;
+    },
+    end() {
+      ended = true;
+      showUpTo(Number.POSITIVE_INFINITY);
+      clearTimeout(showLate);
+      for (const id of [...timers.keys()]) clearTimer(id);
+    },
+  };
+}
+
+const isOpen = ({ status }: Playback['parts'][number]): boolean => status === 'queued' || status === 'playing';

@@ -1,0 +1,150 @@
+import type { Logger } from 'pino';
+import { isCode } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { PreparedCache } from './cache.ts';
+import { type DriverFailure, SpeakerError } from './driver.ts';
+import type { EngineEffect, EngineInput } from './engine/index.ts';
+import { createSound, type MadeSound } from './sound.ts';
+import type { Speaker } from './speakers.ts';
+
+type Effect<K extends EngineEffect['kind']> = Extract<EngineEffect, { kind: K }>;
+/** What a run reports to the engine; the moment is added by whoever hands it on. */
+type Told<T> = T extends unknown ? Omit<T, 'at'> : never;
+export type Report = Told<
+  Extract<EngineInput, { kind: 'prepared' | 'unprepared' | 'first_sample' | 'ended' | 'failed' | 'silent' }>
+>;
+
+/** Tries of the engine to play a message on a speaker, by its numbers. Each ends by itself, or with an abort. */
+export interface Runs {
+  prepare(effect: Effect<'prepare'>): void;
+  start(effect: Effect<'start'>): void;
+  stop(run: number): void;
+  /** Nothing of it is waited for any more. */
+  kill(run: number): void;
+  drop(run: number): void;
+  /** Resolves when no driver is at work; the caller bounds it. */
+  idle(): Promise<void>;
+}
+
+interface Run {
+  readonly speaker: Speaker;
+  sound?: MadeSound;
+  /** Ends what it does now. */
+  end: AbortController;
+  firstAt?: number;
+  stopped?: true;
+}
+
+export function createRuns(options: {
+  readonly speaker: (id: string) => Speaker | undefined;
+  readonly cache: PreparedCache;
+  readonly report: (report: Report) => void;
+  /** Told when a speaker failed to play. */
+  readonly onFailed: (speaker: Speaker) => void;
+  readonly clock: Clock;
+  readonly log: Logger;
+}): Runs {
+  const { speaker: find, cache, report, onFailed, clock, log } = options;
+  /** Those the engine knows; it has at most one of each kind in a lane. */
+  const runs = new Map<number, Run>();
+  const working = new Set<Promise<void>>();
+
+  function follow(work: Promise<void>): void {
+    const followed = work.finally(() => working.delete(followed));
+    working.add(followed);
+  }
+
+  async function prepare(effect: Effect<'prepare'>, run: Run): Promise<void> {
+    const { speaker } = run;
+    const { message, volume, repeat, gapMs, urgent } = effect;
+    const { trim_db, volume_curve, lead, tail } = speaker.options;
+    try {
+      const { format } = speaker;
+      const samples = await cache.get({ sha256: message.sha256, rate: format.rate }, run.end.signal, urgent);
+      const shape = { curve: volume_curve, trimDb: trim_db, leadMs: lead, tailMs: tail };
+      const sound = createSound({ samples, format, key: message.key, volume, repeat, gapMs, ...shape });
+      run.sound = sound;
+      report({ kind: 'prepared', run: effect.run, lengthMs: lengthMs(sound) });
+    } catch (error) {
+      if (run.end.signal.aborted) return;
+      runs.delete(effect.run);
+      const gone = isCode(error, 'audio_gone') || isCode(error, 'audio_unknown');
+      if (!gone) log.error({ err: error, message: message.key }, 'a message could not be made ready');
+      report({ kind: 'unprepared', run: effect.run, reason: gone ? 'message_gone' : 'device_error' });
+    }
+  }
+
+  async function play(number: number, run: Run, sound: MadeSound): Promise<void> {
+    const { speaker } = run;
+    const isOurs = () => runs.get(number) === run;
+    const playedMs = () => (run.firstAt === undefined ? 0 : Math.max(0, clock.monotonic() - run.firstAt));
+    try {
+      const { samples, delivered } = await speaker.driver.play(sound, {
+        signal: run.end.signal,
+        onFirstSample() {
+          if (!isOurs() || run.firstAt !== undefined) return;
+          run.firstAt = clock.monotonic();
+          report({ kind: 'first_sample', run: number });
+        },
+      });
+      if (!isOurs()) return;
+      runs.delete(number);
+      report({ kind: 'ended', run: number, playedMs: (samples * 1000) / sound.format.rate, delivered });
+    } catch (error) {
+      if (!isOurs()) return;
+      if (run.stopped === true) {
+        runs.delete(number);
+        return report({ kind: 'silent', run: number, playedMs: playedMs() });
+      }
+      const reason = reasonOf(error);
+      log.warn({ speaker: speaker.options.id, reason, why: wordsOf(error) }, 'a speaker did not play');
+      // One that is busy is asked again with the same sound, or dropped.
+      if (reason !== 'busy') runs.delete(number);
+      report({ kind: 'failed', run: number, playedMs: playedMs(), reason });
+      onFailed(speaker);
+    }
+  }
+
+  return {
+    prepare(effect) {
+      const speaker = find(effect.speaker);
+      if (speaker === undefined) return report({ kind: 'unprepared', run: effect.run, reason: 'not_found' });
+      const run: Run = { speaker, end: new AbortController() };
+      runs.set(effect.run, run);
+      follow(prepare(effect, run));
+    },
+    start({ run: number }) {
+      const run = runs.get(number);
+      if (run?.sound === undefined) return report({ kind: 'failed', run: number, playedMs: 0, reason: 'device_error' });
+      run.end = new AbortController();
+      follow(play(number, run, run.sound));
+    },
+    stop(number) {
+      const run = runs.get(number);
+      if (run === undefined) return;
+      run.stopped = true;
+      run.end.abort(new Error('the sound is to end'));
+    },
+    kill(number) {
+      const run = runs.get(number);
+      runs.delete(number);
+      run?.end.abort(new Error('the sound is to end'));
+      run?.speaker.renew();
+    },
+    drop(number) {
+      const run = runs.get(number);
+      runs.delete(number);
+      run?.end.abort(new Error('the message is not needed'));
+    },
+    async idle() {
+      await Promise.allSettled(working);
+    },
+  };
+}
+
+const lengthMs = ({ samples, format }: MadeSound): number => (samples * 1000) / format.rate;
+
+const reasonOf = (error: unknown): DriverFailure => (error instanceof SpeakerError ? error.failure : 'device_error');
+
+/** Nothing else is sure to hold no address and no password. */
+const wordsOf = (error: unknown): string => (error instanceof SpeakerError ? error.message : 'its driver failed');

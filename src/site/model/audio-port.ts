@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import type { DeviceId } from './ids.ts';
+import { type AudioMessageShown, audioCategories, type PlaybackShown, playDefaults } from './playback.ts';
+
+/** What is to be played (S-171, S-173). */
+export const playWish = z.strictObject({
+  playback_id: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{8,64}$/, 'must be 8 to 64 letters, digits, _ or -')
+    .exactOptional()
+    .describe('Becomes the id of the playback: the same request again plays nothing anew.'),
+  audio_message_id: z.string().min(1).max(255).describe('Key of the message in the library, or the id of the service.'),
+  target_devices: z
+    .array(z.string().min(1).max(255))
+    .min(1)
+    .max(500)
+    .exactOptional()
+    .describe('Speakers; all when absent.'),
+  volume: z.int().min(0).max(100).default(playDefaults.volume).describe('Percent.'),
+  repeat: z.int().min(1).max(5).default(playDefaults.repeat).describe('How often it is played.'),
+  category: z.enum(audioCategories).exactOptional().describe('Of the message, or a higher one.'),
+});
+export type PlayWish = z.input<typeof playWish>;
+
+export interface SpeakerShown {
+  readonly device_id: DeviceId;
+  readonly name: string;
+  readonly driver: string;
+  readonly enabled: boolean;
+  /** Null while nobody has asked it. */
+  readonly up: boolean | null;
+  /** What answered, or what is wrong with it. */
+  readonly detail?: string;
+}
+
+export interface ImportWish {
+  readonly sound: AsyncIterable<Uint8Array>;
+  /** As the file was called; only its ending is looked at. */
+  readonly fileName?: string;
+  /** Name, and where they differ from the defaults key, description, language and category. */
+  readonly fields: {
+    readonly name: string;
+    readonly key?: string;
+    readonly description?: string;
+    readonly language?: string;
+    readonly category?: (typeof audioCategories)[number];
+  };
+  readonly replace?: boolean;
+}
+
+/** Whom a cancel means; see docs/audio.md. */
+export type CancelWish =
+  | { readonly playback: string }
+  | { readonly speaker: DeviceId }
+  | { readonly category: (typeof audioCategories)[number] }
+  | 'all';
+
+/**
+ * Messages on speakers, as the rooms of the LAN ask for them. `by` is who asks: `user:ID`, `client:ID`, `local`. Calls reject with
+ * `audio_unknown`, `audio_invalid` (the field is in the facts), `audio_refused`, `queue_full` or `stopped`.
+ */
+export interface AudioPort {
+  messages(): readonly AudioMessageShown[];
+  speakers(): readonly SpeakerShown[];
+  /** Newest first. */
+  playbacks(): readonly PlaybackShown[];
+  /** Resolves with the first sample, or after a second as it is then. */
+  play(wish: unknown, by: string, signal: AbortSignal): Promise<PlaybackShown>;
+  /** `alarms`: whoever asks may end alarms, too. Resolves with what it meant; what had ended stays as it was. */
+  cancel(target: CancelWish, alarms: boolean, by: string): Promise<readonly PlaybackShown[]>;
+  import(wish: ImportWish, by: string, signal: AbortSignal): Promise<AudioMessageShown>;
+  remove(key: string, by: string): Promise<void>;
+}
