@@ -8,7 +8,7 @@ export function supervisionChecks(document: ConfigDocument): Problem[] {
     cloud: at(document, ['cloud']).value !== undefined,
     panels: items(document, 'panels').length > 0,
     mains: items(document, 'panels').length > 0,
-    cameras: items(document, 'cameras').length + items(document, 'nvrs').length > 0,
+    cameras: ['cameras', 'nvrs', 'speakers'].some((section) => items(document, section).length > 0),
   };
   const unused = Object.entries(there).flatMap(([part, isThere]) => {
     const path = ['supervision', part];
@@ -16,7 +16,7 @@ export function supervisionChecks(document: ConfigDocument): Problem[] {
     const what =
       part === 'cloud'
         ? 'a section cloud'
-        : `an entry of ${part === 'mains' ? 'panels' : part === 'cameras' ? 'cameras or nvrs' : part}`;
+        : `an entry of ${part === 'mains' ? 'panels' : part === 'cameras' ? 'cameras, nvrs or speakers' : part}`;
     return [document.problem(path, { message: 'has no effect here', expected: `${what}, or leave this out` }, 'key')];
   });
   return [...unused, ...keySwitches(document)];

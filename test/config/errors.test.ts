@@ -46,7 +46,7 @@ describe('one mistake is reported at its line and column, with what was expected
     [
       'supervision of cameras that are not there',
       `${minimal}supervision: { cameras: { report_after: 0s } }\n`,
-      '4:16 supervision.cameras: has no effect here, expected an entry of cameras or nvrs, or leave this out',
+      '4:16 supervision.cameras: has no effect here, expected an entry of cameras, nvrs or speakers, or leave this out',
     ],
     [
       'a quiet time that is none',

@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { AlarmMark } from '#devices/audio/index.ts';
+import type { Command, CommandResult, PlaybackShown } from '#site/model/index.ts';
+import { measureWav } from '../harness/sound.ts';
+import { until } from '../lan/mqtt/harness.ts';
+import { type AudioSite, audioSite, heardFiles } from './audio-rig.ts';
+
+const gate = 'speakers: [ { id: gate, driver: capture } ]\n';
+const { signal } = new AbortController();
+
+async function started(yaml = gate): Promise<AudioSite & { readonly dir: string }> {
+  const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+  const site = audioSite(dir);
+  onTestFinished(async () => {
+    await site.slots.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  await site.start(yaml);
+  return { ...site, dir };
+}
+
+const ended = ({ port }: AudioSite, id: string): Promise<PlaybackShown> =>
+  until(() => {
+    const found = port.playbacks().find(({ playback_id }) => playback_id === id);
+    return found !== undefined && !['queued', 'playing'].includes(found.status) ? found : undefined;
+  }, 'the end of the playback');
+
+describe('messages on the speakers of a daemon', () => {
+  it('are heard as they were asked for, and stand in the journal', async () => {
+    const site = await started();
+    const answer = await site.port.play({ audio_message_id: 'test.tone1k', volume: 100, repeat: 2 }, 'local', signal);
+    expect(answer.status).toBe('playing');
+    const end = await ended(site, answer.playback_id);
+    expect(end).toMatchObject({ status: 'completed', devices: [{ device_id: 'gate', delivered: 'heard' }] });
+    const [file = ''] = heardFiles(site.dir, 'gate');
+    const [heard] = measureWav(file);
+    // 1 s, -12 dB of full scale at its loudest, twice with half a second between.
+    expect(heard?.bursts).toHaveLength(2);
+    expect(heard?.durationMs).toBeCloseTo(2_500, -2);
+    expect(heard?.rmsDb).toBeCloseTo(-15, 0);
+    const rows = (await site.house.store?.playbacks()) ?? [];
+    expect(rows.map(({ record }) => JSON.parse(record ?? ''))).toMatchObject([
+      { id: answer.playback_id, requestedBy: 'local', parts: [{ status: 'completed' }] },
+    ]);
+    expect(await site.slots.metrics()).toContain(
+      'siteward_audio_sounds_total{driver="capture",category="test",status="completed",reason=""} 1',
+    );
+    expect(await site.slots.metrics()).toMatch(/siteward_audio_start_seconds_count\{driver="capture"\} 1/);
+  });
+
+  it.each([
+    ['an unknown message', { audio_message_id: 'nobody' }, 'audio_unknown', 'audio_message_id'],
+    ['a volume between', { audio_message_id: 'test.tone1k', volume: 70.5 }, 'audio_invalid', 'volume'],
+    ['no repeat at all', { audio_message_id: 'test.tone1k', repeat: 0 }, 'audio_invalid', 'repeat'],
+    ['no speaker', { audio_message_id: 'test.tone1k', target_devices: [] }, 'audio_invalid', 'target_devices'],
+    [
+      'an unknown speaker',
+      { audio_message_id: 'test.tone1k', target_devices: ['x'] },
+      'audio_invalid',
+      'target_devices',
+    ],
+    ['a misspelt key', { audio_message_id: 'test.tone1k', volumne: 3 }, 'audio_invalid', 'volumne'],
+  ])('are refused with the field named: %s', async (_name, wish, code, field) => {
+    const site = await started();
+    await expect(site.port.play(wish, 'local', signal)).rejects.toMatchObject({ code, facts: { field } });
+    expect(site.port.playbacks()).toEqual([]);
+  });
+
+  it('are ended by a cancel, and what was heard of them is told', async () => {
+    const site = await started();
+    const { playback_id } = await site.port.play({ audio_message_id: 'alarm.siren' }, 'local', signal);
+    const [cancelled] = await site.port.cancel({ playback: playback_id }, false, 'local');
+    expect(cancelled?.playback_id).toBe(playback_id);
+    const end = await ended(site, playback_id);
+    expect(end).toMatchObject({ status: 'cancelled', devices: [{ reason: 'user' }] });
+    expect(end.devices[0]?.played_ms).toBeLessThan(3_000);
+  });
+});
+
+function play({ house }: AudioSite, id: string, key: string, alarm?: AlarmMark): void {
+  const message = house.audio?.library.find(key);
+  if (message === undefined) throw new Error(`no message ${key}`);
+  const { name, sha256, category } = message;
+  const answer = house.audio?.play({
+    ...{ id, category, volume: 70, repeat: 5, requestedBy: 'rule:test' },
+    message: { id: key, key, name, sha256 },
+    ...(alarm !== undefined && { alarm }),
+  });
+  expect(answer?.outcome).toBe('accepted');
+}
+
+const statusOf = ({ port }: AudioSite, id: string) =>
+  port.playbacks().find(({ playback_id }) => playback_id === id)?.status;
+
+const sounds = (site: AudioSite, id: string) => until(() => statusOf(site, id) === 'playing', `${id} sounds`);
+
+function command({ house }: AudioSite, verb: 'arm' | 'disarm', code: Command['code']): Promise<CommandResult> {
+  return new Promise((resolve) =>
+    house.controller?.submit(
+      {
+        ...{ id: randomUUID(), verb, partition: 'p1', issuedAt: Date.now(), source: 'lan', client: 'keypad' },
+        ...{ actor: 'user anna', code, bodyHash: randomUUID() },
+        ...(verb === 'arm' && { mode: 'away' as const, skipExitDelay: true }),
+      },
+      (result) => {
+        if (result.final) resolve(result);
+      },
+    ),
+  );
+}
+
+const burglary = { cause: 'burglary', id: 'i1', partition: 'p1' } as const;
+const two = 'speakers: [ { id: gate, driver: capture }, { id: hall, driver: "null" } ]\n';
+
+describe('the sound of an alarm', () => {
+  it.each(['ok', 'duress'] as const)(
+    'of a burglary ends with the disarm (%s), that of a fire goes on',
+    async (code) => {
+      const site = await started(two);
+      await command(site, 'arm', 'ok');
+      play(site, 'the-burglary', 'alarm.siren', burglary);
+      await sounds(site, 'the-burglary');
+      expect(await command(site, 'disarm', code)).toMatchObject({ outcome: 'done' });
+      const end = await ended(site, 'the-burglary');
+      expect(end).toMatchObject({ status: 'cancelled', devices: [{ reason: 'disarmed' }, { reason: 'disarmed' }] });
+      const [file = ''] = heardFiles(site.dir, 'gate');
+      expect(measureWav(file)[0]?.durationMs).toBeLessThan(3_000 * 5);
+
+      play(site, 'the-fire', 'alarm.siren', { cause: 'fire', id: 'i2' });
+      await sounds(site, 'the-fire');
+      await command(site, 'arm', 'ok');
+      await command(site, 'disarm', code);
+      expect(statusOf(site, 'the-fire')).toBe('playing');
+    },
+  );
+
+  it('is neither made nor ended by what nobody may notice, and no figure tells of it (safety 4)', async () => {
+    const site = await started(two);
+    play(site, 'the-alarm', 'alarm.siren', burglary);
+    await sounds(site, 'the-alarm');
+    const figures = async () =>
+      (await site.slots.metrics()).split('\n').filter((line) => line.startsWith('siteward_audio_'));
+    const before = { playbacks: site.port.playbacks(), figures: await figures() };
+    const told = await new Promise<CommandResult>((resolve) =>
+      site.house.controller?.panic({ id: 'call-1', kind: 'silent', source: 'lan', client: 'keypad' }, resolve),
+    );
+    expect(told).toMatchObject({ outcome: 'done' });
+    expect({ playbacks: site.port.playbacks(), figures: await figures() }).toEqual(before);
+  });
+});
+
+describe('a start after a kill', () => {
+  it('fails what sounded, plays nothing of it again, and nothing of a burglary in a partition that is disarmed', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const script = join(import.meta.dirname, 'audio-child.ts');
+    const child = spawn(process.execPath, [script, dir, gate], { stdio: ['ignore', 'pipe', 'inherit'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const id = await new Promise<string>((resolve) =>
+      child.stdout.setEncoding('utf8').on('data', (text: string) => resolve(text.trim())),
+    );
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await gone;
+    const before = heardFiles(dir, 'gate');
+    expect(before).toHaveLength(1);
+
+    const site = audioSite(dir);
+    onTestFinished(() => site.slots.stop());
+    await site.start(gate);
+    expect(await ended(site, id)).toMatchObject({ status: 'failed', devices: [{ reason: 'interrupted' }] });
+    expect(await ended(site, 'waiting-burglary')).toMatchObject({
+      status: 'cancelled',
+      devices: [{ reason: 'disarmed' }],
+    });
+    expect(await ended(site, 'waiting-announcement')).toMatchObject({ status: 'completed' });
+    // One more file: the announcement that waited.
+    expect(heardFiles(dir, 'gate')).toHaveLength(2);
+  });
+});
+
+describe('a reload', () => {
+  it('plays on where a speaker stayed as it was, and ends what one that is gone was playing', async () => {
+    const site = await started(two);
+    const { playback_id } = await site.port.play({ audio_message_id: 'alarm.siren' }, 'local', signal);
+    expect(await site.reload(gate.replace('capture', 'capture, name: Gate'))).toEqual([]);
+    const end = await ended(site, playback_id);
+    expect(end.devices).toMatchObject([
+      { device_id: 'gate', status: 'completed' },
+      { device_id: 'hall', status: 'failed', reason: 'not_found' },
+    ]);
+    expect(site.port.speakers()).toMatchObject([{ device_id: 'gate', name: 'Gate' }]);
+    await expect(
+      site.port.play({ audio_message_id: 'test.tone1k', target_devices: ['hall'] }, 'local', signal),
+    ).rejects.toMatchObject({ code: 'audio_invalid' });
+  });
+});
+
+describe('a speaker that is away', () => {
+  const by = (probe: string) =>
+    `speakers: [ { id: yard, driver: command, command: [cat], probe: [test, -e, ${probe}] } ]\naudio: { probe: 10s }\nsupervision: { cameras: { report_after: 0s } }\n`;
+  const troubles = ({ house }: AudioSite) =>
+    house.controller?.view().troubles.map(({ kind, source }) => ({ kind, source }));
+
+  it('is a trouble of the site until it is taken out of the configuration, and health says why', async () => {
+    const site = await started(by('/nowhere'));
+    const trouble = { kind: 'device_offline', source: { kind: 'speaker', id: 'yard' } };
+    await until(() => (troubles(site)?.length ?? 0) > 0, 'the trouble');
+    expect(troubles(site)).toEqual([trouble]);
+    expect(site.port.speakers()).toMatchObject([{ device_id: 'yard', up: false }]);
+    expect(site.slots.health().find(({ name }) => name === 'audio')).toMatchObject({
+      state: 'degraded',
+      reason: expect.stringContaining('speaker yard'),
+    });
+    await site.reload('');
+    expect(troubles(site)).toEqual([]);
+    expect(site.slots.health().find(({ name }) => name === 'audio')).toMatchObject({ state: 'ok' });
+  });
+
+  it('is well again as soon as it answers', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-probe-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const mark = join(dir, 'there');
+    const site = await started(by(mark));
+    await until(() => (troubles(site)?.length ?? 0) > 0, 'the trouble');
+    mkdirSync(dir, { recursive: true });
+    writeFileSync(mark, '');
+    await until(() => troubles(site)?.length === 0, 'the end of the trouble', 20_000);
+    expect(site.port.speakers()).toMatchObject([{ up: true }]);
+  });
+});
