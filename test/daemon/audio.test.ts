@@ -234,3 +234,25 @@ describe('a speaker that is away', () => {
     expect(site.port.speakers()).toMatchObject([{ up: true }]);
   });
 });
+
+describe('a stop of siteward', () => {
+  it('ends what sounds, says so at the next start, and plays what waited then', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const site = audioSite(dir);
+    onTestFinished(() => site.slots.stop());
+    await site.start(gate);
+    play(site, 'sounds', 'alarm.siren');
+    play(site, 'waits', 'announcement.chime');
+    await sounds(site, 'sounds');
+    await site.slots.stop();
+    const [file = ''] = heardFiles(dir, 'gate');
+    expect(measureWav(file)[0]?.lengthMs).toBeLessThan(3_000 * 5);
+
+    const next = audioSite(dir);
+    onTestFinished(() => next.slots.stop());
+    await next.start(gate);
+    expect(await ended(next, 'sounds')).toMatchObject({ status: 'failed', devices: [{ reason: 'shutdown' }] });
+    expect(await ended(next, 'waits')).toMatchObject({ status: 'completed' });
+  });
+});

@@ -16,7 +16,7 @@ import { createPlayer } from './player.ts';
 import type { AudioPorts, SpeakerCondition } from './ports.ts';
 import { createProbes } from './probes.ts';
 import { createRuns } from './runs.ts';
-import { type AudioPlan, createSpeaker, enginePlan, type Speaker } from './speakers.ts';
+import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, type Speaker } from './speakers.ts';
 
 /** Messages on the speakers of a site. */
 export interface Audio extends Part {
@@ -41,7 +41,7 @@ export interface Audio extends Part {
 const libraryFolder = 'audio';
 const driverFolder = 'speakers';
 /** Of a stop: what sounds is silent by then, and on disk. */
-const closeMs = 1_700;
+const closeMs = endsByItselfMs + 400;
 const flushMs = 200;
 const waitingCap = 256;
 
@@ -175,6 +175,7 @@ export function createAudio(options: {
         () => undefined,
       );
       player.end();
+      runs.end();
       stop.abort(new SitewardError('stopped', 'the speakers are stopping'));
       await Promise.race([runs.idle(), sleep(flushMs, new AbortController().signal)]);
     },

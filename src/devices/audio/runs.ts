@@ -22,6 +22,8 @@ export interface Runs {
   /** Nothing of it is waited for any more. */
   kill(run: number): void;
   drop(run: number): void;
+  /** Ends whatever still runs; nothing is reported any more. */
+  end(): void;
   /** Resolves when no driver is at work; the caller bounds it. */
   idle(): Promise<void>;
 }
@@ -135,6 +137,10 @@ export function createRuns(options: {
       const run = runs.get(number);
       runs.delete(number);
       run?.end.abort(new Error('the message is not needed'));
+    },
+    end() {
+      for (const run of runs.values()) run.end.abort(new Error('siteward ends'));
+      runs.clear();
     },
     async idle() {
       await Promise.allSettled(working);

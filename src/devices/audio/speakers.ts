@@ -34,6 +34,9 @@ export interface Speaker {
   renew(): void;
 }
 
+/** What sounds at a stop of siteward. The daemon ends within 4.5 s and gives each of its parts 2 s. */
+export const endsByItselfMs = 1_000;
+
 /** From the order to the first sample; all drivers so far are local ones. */
 const localStartMs = 3_000;
 
@@ -104,6 +107,7 @@ export function enginePlan({ speakers, audio, timezone }: AudioPlan): EnginePlan
     speakers: speakers.filter(({ enabled }) => enabled).map(speakerPlan),
     limits: {
       ...engineLimits,
+      ...{ closeMs: endsByItselfMs, closeAlarmMs: endsByItselfMs },
       alarmFloor: audio.alarm_floor,
       longestAlarmMs: audio.longest_alarm,
       longestLifeSafetyMs: audio.longest_life_safety,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { type AudioCategory, audioCategories, playbackReasons, playbackStates } from '#site/model/index.ts';
 import { engineLimits } from '../../../../src/devices/audio/engine/index.ts';
+import { endsByItselfMs } from '../../../../src/devices/audio/speakers.ts';
 import { fire, medical, planOf, Rig, request, speaker } from './rig.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/audio.md'), 'utf8');
@@ -60,7 +61,7 @@ it.each([
   `sounds after ${engineLimits.journalMs} ms`,
   `within ${engineLimits.silenceMs} ms`,
   `for ${engineLimits.longestAlarmMs / 60_000} minutes at most, life safety for ${engineLimits.longestLifeSafetyMs / 60_000},`,
-  `within ${engineLimits.closeMs / 1_000} s, an alarm within ${engineLimits.closeAlarmMs / 1_000} s`,
+  `may end by itself within ${endsByItselfMs / 1_000} s`,
   `not ready after ${engineLimits.prepareMs / 1_000} s`,
   `asked again every ${engineLimits.busyMs} ms`,
 ])('docs/audio.md says: %s', (said) => {
