@@ -82,12 +82,15 @@ export function audioPort({
     async import({ sound, fileName, fields, replace = false }, by, signal) {
       const request = { source: sound, fields, replace, ...(fileName !== undefined && { fileName }) };
       const { key } = await audio().library.import(request, signal);
+      audio().messagesChanged();
       void note(auditNotes.audio('import', by, `message ${key}`));
       return shownOf(key);
     },
 
     async remove(key, by) {
+      const gone = audio().library.find(key)?.sha256;
       await audio().library.remove(key);
+      audio().messagesChanged(gone);
       void note(auditNotes.audio('remove', by, `message ${key}`));
     },
   };

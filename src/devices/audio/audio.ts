@@ -22,8 +22,10 @@ import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, type Speaker
 export interface Audio extends Part {
   /** Takes other speakers and bounds; what plays on a speaker that stayed as it was plays on. */
   reconfigure(plan: AudioPlan): void;
-  /** Throws `stopped` before the start. */
+  /** Throws `stopped` before the start. Whoever changes it says so with `messagesChanged`. */
   readonly library: Library;
+  /** Alarms are made ready anew; `gone`: the digest of one that is not needed any more. */
+  messagesChanged(gone?: string): void;
   play(request: PlayRequest): PlayAnswer;
   cancel(target: CancelTarget, alarms: boolean): readonly string[];
   /** A partition was disarmed, or its alarm silenced: the sound of its burglary ends within 300 ms (safety 9). */
@@ -190,6 +192,17 @@ export function createAudio(options: {
 
     get library() {
       return library();
+    },
+
+    messagesChanged(gone) {
+      if (
+        gone !== undefined &&
+        library()
+          .list()
+          .every(({ sha256 }) => sha256 !== gone)
+      )
+        cache.forget(gone);
+      void pinAlarms();
     },
 
     play: (request) => player.play(request),

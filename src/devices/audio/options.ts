@@ -42,7 +42,7 @@ const speaker = z.strictObject({
   driver: z
     .enum(speakerDrivers)
     .describe(
-      'How it is reached: alsa a sound card, pulse a sink of PulseAudio or PipeWire, command a program of yours, capture files, null nothing.',
+      'How it is reached: alsa a sound card, pulse a sink of PulseAudio or PipeWire, command a program of yours, capture files, "null" (in quotes) nothing.',
     ),
   device: word(200)
     .optional()
@@ -73,7 +73,7 @@ const speaker = z.strictObject({
     .describe('The partitions it is heard in, such as [p1]; else all.'),
   zone: zoneNumber.optional().describe('The zone it is heard in.'),
   trim_db: z
-    .number()
+    .int()
     .min(-30)
     .max(6)
     .default(0)

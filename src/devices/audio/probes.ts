@@ -33,8 +33,6 @@ interface Follower {
   answered: boolean | null;
   detail: string | undefined;
   healthy: boolean;
-  /** Somebody wants to know now. What is found then says nothing of what failed: a frozen device answers, too. */
-  hurried: boolean;
 }
 
 const probeMs = 10_000;
@@ -79,21 +77,27 @@ export function createProbes(options: {
       Object.assign(follower, { answered: false, detail: why });
     }
     judge(id, follower);
-    if (!follower.hurried) onProbed(id, follower.answered === true);
-    follower.hurried = false;
     return follower.answered === true;
   }
 
   async function run(id: DeviceId, follower: Follower): Promise<void> {
     const { signal } = follower.stop;
     const pause = backoff({ baseMs: againMs, capMs: againCapMs });
+    let dueAt = 0;
     while (!signal.aborted) {
-      let waitMs = everyMs();
-      if (!isBusy(follower.speaker.lane)) {
-        if (await ask(id, follower)) pause.reset();
-        else waitMs = Math.min(pause.next(), waitMs);
-      } else waitMs = againMs;
-      await follower.wake.wait(waitMs, signal).catch(() => undefined);
+      const isDue = performance.now() >= dueAt;
+      if (isBusy(follower.speaker.lane)) dueAt = Math.max(dueAt, performance.now() + againMs);
+      else {
+        const ok = await ask(id, follower);
+        if (signal.aborted) return;
+        if (ok) pause.reset();
+        if (isDue) {
+          dueAt = performance.now() + (ok ? everyMs() : Math.min(pause.next(), everyMs()));
+          // Only what is asked by the clock speaks for the speaker: also one that is frozen answers.
+          onProbed(id, ok);
+        } else if (!ok) dueAt = Math.min(dueAt, performance.now() + againMs);
+      }
+      await follower.wake.wait(dueAt - performance.now(), signal).catch(() => undefined);
       // One that fails at once again and again is not asked without a pause.
       await sleep(100, signal).catch(() => undefined);
     }
@@ -110,7 +114,7 @@ export function createProbes(options: {
       for (const [id, speaker] of speakers) {
         if (followers.has(id)) continue;
         const follower: Follower = {
-          ...{ speaker, stop: new AbortController(), wake: wakeup(), healthy: true, hurried: false },
+          ...{ speaker, stop: new AbortController(), wake: wakeup(), healthy: true },
           ...{ answered: null, detail: undefined, condition: { up: null, since: wall() } },
         };
         followers.set(id, follower);
@@ -118,12 +122,7 @@ export function createProbes(options: {
         ending.add(running);
       }
     },
-    hurry(id) {
-      const follower = followers.get(id);
-      if (follower === undefined) return;
-      follower.hurried = true;
-      follower.wake.wake();
-    },
+    hurry: (id) => followers.get(id)?.wake.wake(),
     heed(id, healthy) {
       const follower = followers.get(id);
       if (follower === undefined) return;

@@ -1,0 +1,212 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Registry } from 'prom-client';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Audio, createAudio, type JournalRow, type SpeakerCondition } from '#devices/audio/index.ts';
+import { audioOptions, speakerOptions } from '#devices/audio/options.ts';
+import { systemClock } from '#lib/clock.ts';
+import type { PlaybackShown } from '#site/model/index.ts';
+import { quiet } from '../../cloud/support.ts';
+import { until } from '../../lan/mqtt/harness.ts';
+
+interface Rig {
+  readonly audio: Audio;
+  readonly metrics: Registry;
+  /** What is on disk, by id. */
+  readonly rows: Map<string, string>;
+  /** How many rows each write held. */
+  readonly writes: number[];
+  readonly shown: PlaybackShown[];
+  readonly told: (SpeakerCondition & { readonly id: string })[];
+  /** The disk: takes rows, does not answer, or refuses. */
+  disk: 'well' | 'hangs' | 'fails';
+  play(id: string, more?: { speakers?: string[]; key?: string; repeat?: number }): void;
+  status(id: string): string | undefined;
+  reasons(id: string): readonly (string | undefined)[];
+}
+
+async function rig(speakers: readonly object[], audioYaml: object = {}): Promise<Rig> {
+  const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+  const metrics = new Registry();
+  const rows = new Map<string, string>();
+  const writes: number[] = [];
+  const shown: PlaybackShown[] = [];
+  const told: Rig['told'] = [];
+  const release: (() => void)[] = [];
+  const put = (changed: readonly JournalRow[]) => {
+    for (const { id, record } of changed) {
+      if (record === null) rows.delete(id);
+      else rows.set(id, record);
+    }
+  };
+  const audio = createAudio({
+    plan: {
+      speakers: speakers.map((one) => speakerOptions.parse(one)),
+      audio: audioOptions.parse(audioYaml),
+      timezone: 'Europe/Berlin',
+    },
+    dir,
+    ports: {
+      journal: {
+        playbacks: async () => [...rows].map(([id, record]) => ({ id, record })),
+        async setPlaybacks(changed) {
+          writes.push(changed.length);
+          if (made.disk === 'fails') throw new Error('the disk is full');
+          if (made.disk === 'hangs') await new Promise<void>((resolve) => release.push(resolve));
+          put(changed);
+        },
+      },
+      disarmed: () => [],
+      onSpeaker: (id, condition) => void told.push({ id, ...condition }),
+    },
+    onChanged: (playback) => void shown.push(playback),
+    ...{ clock: systemClock(), quality: () => 'synced', log: quiet, metrics },
+  });
+  const find = (id: string) => audio.playbacks().find(({ playback_id }) => playback_id === id);
+  const made: Rig = {
+    ...{ audio, metrics, rows, writes, shown, told, disk: 'well' },
+    play(id, { speakers, key = 'test.tone1k', repeat = 1 } = {}) {
+      const message = audio.library.find(key);
+      if (message === undefined) throw new Error(`no message ${key}`);
+      const { sha256, name, category } = message;
+      const answer = audio.play({
+        ...{ id, category, volume: 50, repeat, requestedBy: 'local', message: { id: key, key, name, sha256 } },
+        ...(speakers !== undefined && { speakers }),
+      });
+      expect(answer.outcome).toBe('accepted');
+    },
+    status: (id) => find(id)?.status,
+    reasons: (id) => find(id)?.devices.map(({ reason }) => reason) ?? [],
+  };
+  onTestFinished(async () => {
+    for (const free of release) free();
+    await audio.stop();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  await audio.start(new AbortController().signal);
+  return made;
+}
+
+const over = (on: Rig, id: string) =>
+  until(() => !['queued', 'playing'].includes(on.status(id) ?? 'queued'), `the end of ${id}`);
+const figure = async ({ metrics }: Rig, name: string) =>
+  (await metrics.metrics())
+    .split('\n')
+    .find((line) => line.startsWith(name))
+    ?.split(' ')
+    .at(-1);
+
+describe('what is written down', () => {
+  it('is on disk before the first sample, and shows after it is', async () => {
+    const on = await rig([{ id: 'gate', driver: 'null' }]);
+    on.play('one');
+    await until(() => on.status('one') === 'playing', 'the sound');
+    expect(JSON.parse(on.rows.get('one') ?? '{}')).toMatchObject({ parts: [{ begun: true }] });
+    await over(on, 'one');
+    await until(() => on.shown.at(-1)?.status === 'completed', 'what shows');
+    expect(on.shown.map(({ status }) => status)).toEqual(['queued', 'playing', 'completed']);
+    expect(JSON.parse(on.rows.get('one') ?? '{}')).toMatchObject({ parts: [{ status: 'completed' }] });
+    expect(await figure(on, 'siteward_audio_undurable_total')).toBe('0');
+  });
+
+  it.each(['hangs', 'fails'] as const)('holds up no sound when the disk %s, and comes to it later', async (disk) => {
+    const on = await rig([{ id: 'gate', driver: 'null' }]);
+    on.disk = disk;
+    on.play('one');
+    await over(on, 'one');
+    expect(on.status('one')).toBe('completed');
+    expect(await figure(on, 'siteward_audio_undurable_total')).toBe('1');
+    await until(() => on.shown.at(-1)?.status === 'completed', 'it shows without a disk');
+    if (disk === 'hangs') return;
+    expect(on.audio.health()).toMatchObject({ state: 'degraded' });
+    on.disk = 'well';
+    await until(() => on.rows.has('one'), 'the row');
+    expect(JSON.parse(on.rows.get('one') ?? '{}')).toMatchObject({ parts: [{ status: 'completed' }] });
+    expect(on.audio.health()).toMatchObject({ state: 'ok' });
+  });
+
+  it('costs the disk few writes, however many requests come at once', async () => {
+    const on = await rig([{ id: 'gate', driver: 'null' }]);
+    for (let number = 0; number < 16; number += 1) on.play(`n${number}`);
+    await until(() => on.rows.size === 16, 'the rows');
+    // The first alone, or with those of its turn; then all that came meanwhile.
+    expect(on.writes.length).toBeLessThanOrEqual(3);
+    on.audio.cancel('all', true);
+    await until(() => [...on.rows.values()].every((row) => row.includes('cancelled')), 'the ends');
+  });
+});
+
+describe('a speaker that does not play', () => {
+  it('has failed with its reason, holds up no other, and is a trouble after three times', async () => {
+    const on = await rig([
+      { id: 'frozen', driver: 'command', command: ['sleep', '60'] },
+      { id: 'broken', driver: 'command', command: ['false'] },
+      { id: 'gate', driver: 'null' },
+    ]);
+    await until(() => on.told.length === 3, 'the first look at each');
+    on.play('one', { repeat: 3 });
+    await over(on, 'one');
+    expect(on.status('one')).toBe('failed');
+    expect(on.reasons('one')).toEqual(['timeout', 'device_error', undefined]);
+    for (const id of ['two', 'three']) {
+      on.play(id, { speakers: ['broken'] });
+      await over(on, id);
+    }
+    await until(() => on.told.some(({ id, up }) => id === 'broken' && up === false), 'the trouble');
+    on.play('four', { speakers: ['broken'] });
+    expect(on.reasons('four')).toEqual(['unhealthy']);
+    expect(on.audio.speakers().map(({ id, up }) => [id, up])).toContainEqual(['broken', false]);
+    expect(on.audio.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('speaker broken') });
+    expect(await figure(on, 'siteward_audio_speaker_up{speaker="broken"}')).toBe('0');
+    expect(await figure(on, 'siteward_audio_speaker_up{speaker="gate"}')).toBe('1');
+  });
+});
+
+describe('the highest first', () => {
+  it('cuts what is below it, which begins anew', async () => {
+    const on = await rig([{ id: 'gate', driver: 'null' }]);
+    on.play('words', { key: 'announcement.chime', repeat: 2 });
+    await until(() => on.status('words') === 'playing', 'the announcement');
+    on.play('alarm', { key: 'alarm.siren' });
+    await until(() => on.status('alarm') === 'playing', 'the alarm');
+    expect(on.reasons('words')).toEqual(['preempted']);
+    await over(on, 'words');
+    expect([on.status('alarm'), on.status('words')]).toEqual(['completed', 'completed']);
+    expect(await figure(on, 'siteward_audio_preempted_total')).toBe('1');
+    expect(await figure(on, 'siteward_audio_stop_seconds_count{driver="null"}')).toBe('1');
+  });
+});
+
+describe('other settings', () => {
+  it('make speakers anew that changed, and leave the others at their sound', async () => {
+    const [gate, hall] = [
+      { id: 'gate', driver: 'null' },
+      { id: 'hall', driver: 'null' },
+    ];
+    const on = await rig([gate, hall]);
+    on.play('one', { repeat: 2 });
+    await until(() => on.status('one') === 'playing', 'the sound');
+    const plan = (all: readonly object[]) => ({
+      speakers: all.map((one) => speakerOptions.parse(one)),
+      audio: audioOptions.parse({}),
+      timezone: 'Europe/Berlin',
+    });
+    on.audio.reconfigure(plan([gate, { ...hall, enabled: false }, { id: 'yard', driver: 'null' }]));
+    expect(on.audio.speakers().map(({ id }) => id)).toEqual(['gate', 'yard']);
+    await over(on, 'one');
+    expect(on.reasons('one')).toEqual([undefined, 'not_found']);
+    on.play('two');
+    await over(on, 'two');
+    expect(on.status('two')).toBe('completed');
+  });
+
+  it('have speakers of one card take turns', async () => {
+    const card = (id: string, device: string) => ({ id, driver: 'alsa', device });
+    const on = await rig([card('a', 'plughw:CARD=none,DEV=0'), card('b', 'hw:none')]);
+    on.play('one');
+    await over(on, 'one');
+    // There is no such card; what counts is that neither was told that the other is busy.
+    expect(on.reasons('one')).not.toContain('busy');
+  });
+});
