@@ -123,8 +123,14 @@ export function createPlayer(options: {
     }
   }
 
+  /** What is wrong with a message must not end the daemon that guards the site: it is logged, and the state stays as it was. */
   function give(input: Input): void {
-    if (!ended) inTurn(() => take(input));
+    if (ended) return;
+    try {
+      inTurn(() => take(input));
+    } catch (error) {
+      log.error({ err: error, input: input.kind }, 'the player failed; please report this');
+    }
   }
 
   type Does<K extends EngineEffect['kind']> = (effect: Extract<EngineEffect, { kind: K }>, step: Step) => void;
