@@ -63,6 +63,7 @@ export function createRuns(options: {
     try {
       const { format } = speaker;
       const samples = await cache.get({ sha256: message.sha256, rate: format.rate }, run.end.signal, urgent);
+      if (runs.get(effect.run) !== run) return;
       const shape = { curve: volume_curve, trimDb: trim_db, leadMs: lead, tailMs: tail };
       const sound = createSound({ samples, format, key: message.key, volume, repeat, gapMs, ...shape });
       run.sound = sound;

@@ -1,0 +1,136 @@
+import { expect, it } from 'vitest';
+import type { Played, Sound, SpeakerDriver } from '#devices/audio/driver.ts';
+import { SpeakerError } from '#devices/audio/driver.ts';
+import { speakerOptions } from '#devices/audio/options.ts';
+import { createRuns, type Report } from '#devices/audio/runs.ts';
+import type { Speaker } from '#devices/audio/speakers.ts';
+import { SitewardError } from '#errors.ts';
+import { systemClock } from '#lib/clock.ts';
+import { quiet } from '../../cloud/support.ts';
+import { until } from '../../lan/mqtt/harness.ts';
+
+const format = { encoding: 's16le', rate: 8_000, channels: 1 } as const;
+
+/** Runs over a driver that does what the test says, and a cache that has every message or none. */
+function rig({ gone = false } = {}) {
+  const reports: Report[] = [];
+  const plays: { readonly sound: Sound; readonly signal: AbortSignal; readonly begin: () => void }[] = [];
+  const ends: PromiseWithResolvers<Played>[] = [];
+  let drivers = 1;
+  const driver: SpeakerDriver = {
+    stopBudgetMs: 300,
+    probe: async () => ({ detail: '', format, exclusive: true }),
+    play(sound, { signal, onFirstSample }) {
+      plays.push({ sound, signal, begin: onFirstSample });
+      const end = Promise.withResolvers<Played>();
+      ends.push(end);
+      return end.promise;
+    },
+  };
+  const speaker: Speaker = {
+    options: speakerOptions.parse({ id: 'gate', driver: 'null', lead: '100ms', tail: '50ms' }),
+    ...{ lane: 'speaker gate', format, driver },
+    renew: () => {
+      drivers += 1;
+    },
+  };
+  const failed: string[] = [];
+  const runs = createRuns({
+    speaker: (id) => (id === 'gate' ? speaker : undefined),
+    cache: {
+      get: async () => {
+        if (gone) throw new SitewardError('audio_gone', 'it is gone');
+        return new Int16Array(800);
+      },
+      pin: async () => true,
+      forget: () => undefined,
+      stats: { bytes: 0, pinnedBytes: 0, messages: 0, hits: 0, misses: 0 },
+    },
+    report: (report) => void reports.push(report),
+    onFailed: ({ options }) => void failed.push(options.id),
+    clock: systemClock(),
+    log: quiet,
+  });
+  const message = { id: 'm', key: 'm', name: 'M', sha256: 'a'.repeat(64) };
+  const prepare = (run: number, speaker = 'gate') =>
+    runs.prepare({ kind: 'prepare', run, speaker, message, volume: 50, repeat: 2, gapMs: 500, urgent: true });
+  const start = (run: number) => runs.start({ kind: 'start', run, speaker: 'gate', durable: true });
+  const told = (kind: Report['kind']) => until(() => reports.find((one) => one.kind === kind), kind);
+  return { runs, reports, plays, ends, failed, prepare, start, told, drivers: () => drivers };
+}
+
+it('a message is made ready with its repeats, its gap and the silence of its speaker', async () => {
+  const on = rig();
+  on.prepare(1);
+  // 100 ms of it twice with 500 ms between, 100 ms before and 50 ms after.
+  expect(await on.told('prepared')).toEqual({ kind: 'prepared', run: 1, lengthMs: 850 });
+  on.start(1);
+  on.plays[0]?.begin();
+  on.plays[0]?.begin();
+  on.ends[0]?.resolve({ samples: 6_800, delivered: 'heard' });
+  await on.told('ended');
+  expect(on.reports.slice(1)).toEqual([
+    { kind: 'first_sample', run: 1 },
+    { kind: 'ended', run: 1, playedMs: 850, delivered: 'heard' },
+  ]);
+});
+
+it('what does not stop is given up: its late word counts no more, and another driver takes its place', async () => {
+  const on = rig();
+  on.prepare(1);
+  await on.told('prepared');
+  on.start(1);
+  on.plays[0]?.begin();
+  on.runs.stop(1);
+  expect(on.plays[0]?.signal.aborted).toBe(true);
+  on.runs.kill(1);
+  expect(on.drivers()).toBe(2);
+  on.ends[0]?.resolve({ samples: 6_800, delivered: 'heard' });
+  await on.runs.idle();
+  expect(on.reports.map(({ kind }) => kind)).toEqual(['prepared', 'first_sample']);
+});
+
+it('what was told to stop is silent when its driver says so, whatever that calls it', async () => {
+  const on = rig();
+  on.prepare(1);
+  await on.told('prepared');
+  on.start(1);
+  on.runs.stop(1);
+  on.ends[0]?.reject(new SpeakerError('connection_lost', 'it is gone'));
+  expect(await on.told('silent')).toEqual({ kind: 'silent', run: 1, playedMs: 0 });
+  expect(on.failed).toEqual([]);
+});
+
+it('a device that is busy is asked again with the same sound', async () => {
+  const on = rig();
+  on.prepare(1);
+  await on.told('prepared');
+  on.start(1);
+  on.ends[0]?.reject(new SpeakerError('busy', 'somebody talks'));
+  expect(await on.told('failed')).toMatchObject({ reason: 'busy' });
+  on.start(1);
+  expect(on.plays[1]?.sound).toBe(on.plays[0]?.sound);
+  on.ends[1]?.reject(new Error('rtsp://user:password@192.0.2.1 is away'));
+  await until(() => on.reports.filter(({ kind }) => kind === 'failed').length === 2, 'the failure');
+  expect(on.reports.at(-1)).toMatchObject({ reason: 'device_error' });
+  expect(on.failed).toEqual(['gate', 'gate']);
+});
+
+it('a message that is gone, and a speaker that is, say so', async () => {
+  const on = rig({ gone: true });
+  on.prepare(1);
+  await on.told('unprepared');
+  on.prepare(2, 'nobody');
+  expect(on.reports).toEqual([
+    { kind: 'unprepared', run: 1, reason: 'message_gone' },
+    { kind: 'unprepared', run: 2, reason: 'not_found' },
+  ]);
+});
+
+it('what is dropped while it is made ready says nothing any more', async () => {
+  const on = rig();
+  on.prepare(1);
+  on.runs.drop(1);
+  await on.runs.idle();
+  expect(on.reports).toEqual([]);
+});
