@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -153,6 +154,43 @@ describe('the sound of an alarm', () => {
     expect({ playbacks: site.port.playbacks(), figures: await figures() }).toEqual(before);
   });
 });
+
+describe('messages of the site', () => {
+  it('are imported, played and removed, each with who did it in the audit log; none while it plays', async () => {
+    const site = await started();
+    const wav = await readFile(heardOf(await recorded(site), site));
+    const fields = { name: 'Gate closed', language: 'en-US' };
+    const sound = async function* () {
+      yield wav;
+    };
+    const made = await site.port.import({ sound: sound(), fileName: 'gate.wav', fields }, 'client:kp1', signal);
+    expect(made).toMatchObject({ key: 'gate-closed', source: 'imported', category: 'custom' });
+    expect(site.port.messages().map(({ key }) => key)).toContain('gate-closed');
+    const playing = await site.port.play({ audio_message_id: 'gate-closed' }, 'client:kp1', signal);
+    await expect(site.port.remove('gate-closed', 'local')).rejects.toMatchObject({ code: 'audio_refused' });
+    expect(await ended(site, playing.playback_id)).toMatchObject({ status: 'completed', requested_by: 'client:kp1' });
+    await site.port.remove('gate-closed', 'local');
+    await expect(site.port.play({ audio_message_id: 'gate-closed' }, 'local', signal)).rejects.toMatchObject({
+      code: 'audio_unknown',
+    });
+    const entries = (await site.house.store?.audit({ limit: 20 })) ?? [];
+    const told = entries.filter(({ action }) => action.startsWith('audio_')).reverse();
+    expect(told).toMatchObject([
+      { action: 'audio_play', source: 'cli', target: 'message test.tone1k', outcome: 'done' },
+      { action: 'audio_import', source: 'lan', client_id: 'kp1', target: 'message gate-closed' },
+      { action: 'audio_play', source: 'lan', client_id: 'kp1', after: 'all' },
+      { action: 'audio_remove', source: 'cli', target: 'message gate-closed' },
+    ]);
+  });
+});
+
+/** What a speaker heard of the test tone makes a file to import. */
+async function recorded(site: AudioSite): Promise<string> {
+  const { playback_id } = await site.port.play({ audio_message_id: 'test.tone1k', volume: 100 }, 'local', signal);
+  await ended(site, playback_id);
+  return 'gate';
+}
+const heardOf = (speaker: string, { dir }: { readonly dir: string }) => heardFiles(dir, speaker).at(-1) ?? '';
 
 describe('a start after a kill', () => {
   it('fails what sounded, plays nothing of it again, and nothing of a burglary in a partition that is disarmed', async () => {
