@@ -1,4 +1,6 @@
-import type { Delivery } from '#site/model/index.ts';
+import type { Delivery, DriverFailure } from '#site/model/index.ts';
+
+export { type DriverFailure, driverFailures } from '#site/model/index.ts';
 
 /** Samples as a speaker takes them; one encoding of G.711 is 8 bits, `s16le` 16. */
 export interface SoundFormat {
@@ -21,19 +23,6 @@ export interface Sound {
   /** What a device that plays by itself is told instead. */
   readonly asked: { readonly key: string; readonly volume: number; readonly repeat: number };
 }
-
-export const driverFailures = [
-  'not_found',
-  'busy',
-  'auth',
-  'unsupported',
-  'format',
-  'refused',
-  'timeout',
-  'connection_lost',
-  'device_error',
-] as const;
-export type DriverFailure = (typeof driverFailures)[number];
 
 /** Of what a driver could not do. `message` is for people and holds no password and no address with one. */
 export class SpeakerError extends Error {

@@ -8,9 +8,8 @@ export type AudioCategory = (typeof audioCategories)[number];
 export const playbackStates = ['queued', 'playing', 'completed', 'failed', 'cancelled'] as const;
 export type PlaybackState = (typeof playbackStates)[number];
 
-/** Why a speaker did not play, or not to the end. The list may grow; `docs/audio.md` says what to do about each. */
-export const playbackReasons = [
-  // Of the device, as its driver tells.
+/** What a device did not do, as its driver tells. */
+export const driverFailures = [
   'not_found',
   'busy',
   'auth',
@@ -20,6 +19,12 @@ export const playbackReasons = [
   'timeout',
   'connection_lost',
   'device_error',
+] as const;
+export type DriverFailure = (typeof driverFailures)[number];
+
+/** Why a speaker did not play, or not to the end. The list may grow; `docs/audio.md` says what to do about each. */
+export const playbackReasons = [
+  ...driverFailures,
   // Of the queue.
   'queue_full',
   'evicted',
