@@ -157,6 +157,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       house.delivery?.retryNow();
       house.answers?.retryNow();
       house.arming?.retryNow();
+      house.catalogue?.retryNow();
     } catch (error) {
       configError = reasonOf(error);
       log.error({ reason: configError }, 'the configuration was not taken; the running one stays');

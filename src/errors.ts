@@ -8,6 +8,8 @@ export const errorCodes = {
     'The sound file, or what is said of it, is not taken; the field is in the facts, the message says what is wrong and what to do.',
   audio_refused: 'This is not done with the messages as things are; the message says why and what to do.',
   audio_tool_missing: 'To import a message takes ffmpeg, which is not installed: apt-get install ffmpeg.',
+  audio_unavailable:
+    'Only the service holds this message, and it was not played through it; the message says why. Import it to play it here.',
   audio_unknown: 'There is no message of this key; "siteward audio list" lists them.',
   audit_discontinued:
     'The audit log does not hold the entry an export shall go on from: it was changed or replaced. Verify it, and begin a new export.',

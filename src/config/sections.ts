@@ -18,6 +18,11 @@ export const siteOptions = z.strictObject({
   name: name.optional().describe('Name of the site for people.'),
   dealer_id: z.string().min(1).max(64).optional().describe('Id the cloud service gave the dealer, in quotes.'),
   timezone: z.string().min(1).max(64).describe('Time zone of the site by its IANA name, such as Europe/Berlin.'),
+  language: z
+    .string()
+    .regex(/^[a-z]{2}-[A-Z]{2}$/, 'must be a language tag such as de-DE')
+    .optional()
+    .describe('Language spoken at the site, such as de-DE, for messages asked for without one; en-US unless set.'),
   account_reference_id: z
     .string()
     .min(1)

@@ -1,9 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '#config/index.ts';
-import { type CloudMessage, matchCatalogue, type PlayRefusal, raised } from '#devices/audio/index.ts';
+import {
+  type CloudMessage,
+  type Found,
+  matchCatalogue,
+  otherLanguages,
+  type PlayRefusal,
+  raised,
+} from '#devices/audio/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type AudioMessageShown, type AudioPort, playWish, type SpeakerShown } from '#site/model/index.ts';
+import { playThroughCloud } from './audio-cloud.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running } from './house.ts';
 
@@ -15,9 +23,9 @@ export function audioPort({
   house,
   settings,
   note,
-  catalogue = () => undefined,
+  catalogue = () => house.catalogue?.messages(),
 }: {
-  house: Pick<House, 'audio'>;
+  house: Pick<House, 'audio' | 'catalogue'>;
   settings: () => Settings;
   note: Note;
   /** The messages of the service, once they are known. */
@@ -41,15 +49,22 @@ export function audioPort({
 
     async play(wish, by, signal) {
       const { playback_id = randomUUID(), audio_message_id: id, target_devices, volume, repeat, category } = read(wish);
-      const found = messages().find(id);
+      const found = inSomeLanguage(id);
+      // Asked for again while, or after, the service played it: also where the message has been imported since.
+      const earlier = await house.catalogue?.find(playback_id);
+      if (earlier !== undefined) {
+        if (![id, found?.message.audio_message_id].includes(earlier.audio_message_id)) throw refusal('id_conflict');
+        return earlier;
+      }
       if (found === undefined)
         throw new SitewardError('audio_unknown', `there is no message "${id}"`, {
           facts: { field: 'audio_message_id' },
         });
-      if (found.where === 'cloud')
-        throw new SitewardError('audio_refused', `only the service holds message ${id}; import it to play it here`, {
-          facts: { field: 'audio_message_id' },
-        });
+      if (found.where === 'cloud') {
+        const targets = target_devices === undefined ? {} : { target_devices };
+        const asked = { playback_id, message: found.message, volume, repeat, ...targets };
+        return playThroughCloud({ house, settings, note }, asked, by, signal);
+      }
       const { key, name, sha256, category: usual } = found.message;
       const answer = audio().play({
         ...{ id: playback_id, volume, repeat, requestedBy: by },
@@ -69,10 +84,16 @@ export function audioPort({
 
     async cancel(target, alarms, by) {
       const meant = audio().cancel(target, alarms);
-      if (typeof target === 'object' && 'playback' in target && meant.length === 0)
+      if (typeof target === 'object' && 'playback' in target && meant.length === 0) {
+        const atService = await house.catalogue?.find(target.playback)?.catch(() => undefined);
+        if (atService !== undefined)
+          throw new SitewardError('audio_refused', 'the service plays it, and knows no way to stop it', {
+            facts: { field: 'playback_id' },
+          });
         throw new SitewardError('audio_unknown', `there is no playback ${target.playback}`, {
           facts: { field: 'playback_id' },
         });
+      }
       void note(auditNotes.audio('cancel', by, targetText(target), undefined, `${meant.length} playbacks`));
       return audio()
         .playbacks()
@@ -94,6 +115,17 @@ export function audioPort({
       void note(auditNotes.audio('remove', by, `message ${key}`));
     },
   };
+
+  /** As it was asked for; what is not there in that language, in the one of the site, or in English. */
+  function inSomeLanguage(id: string): Found | undefined {
+    const { find } = messages();
+    return (
+      find(id) ??
+      otherLanguages(id, settings().site.language)
+        .map(find)
+        .find((one) => one !== undefined)
+    );
+  }
 
   function shownOf(key: string): AudioMessageShown {
     const shown = messages().shown.find((one) => one.key === key);

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { type CloudClient, createCloudClient } from '#cloud/client/index.ts';
+import { type CloudClient, type CloudClientOptions, createCloudClient } from '#cloud/client/index.ts';
 import { type Settings, views } from '#config/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
@@ -21,10 +21,17 @@ export function identityOf(settings: Settings) {
   };
 }
 
+export interface CloudSurroundings extends Pick<CloudClientOptions, 'retry' | 'http'> {
+  readonly clock: Clock;
+  readonly quality: ClockQualityWatch;
+  readonly log: Logger;
+  readonly metrics?: Registry;
+}
+
 /** The cloud of the configuration, not yet asked anything. */
 export function cloudClient(
   cloud: NonNullable<Settings['cloud']>,
-  { clock, quality, log, metrics }: { clock: Clock; quality: ClockQualityWatch; log: Logger; metrics?: Registry },
+  { clock, quality, log, metrics, retry, http }: CloudSurroundings,
 ): CloudClient {
   const { events, partner } = cloud;
   return createCloudClient({
@@ -43,9 +50,11 @@ export function cloudClient(
     ...(cloud.api_key !== undefined && { apiKey: cloud.api_key }),
     dialect: cloud.dialect,
     ...(metrics !== undefined && { metrics }),
+    ...(retry !== undefined && { retry }),
     clock,
     log,
     http: {
+      ...http,
       userAgent: `siteward/${version}`,
       onDate({ origin, offsetMs, roundTripMs }) {
         // Only a verified server may tell the time.

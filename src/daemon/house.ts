@@ -1,4 +1,5 @@
 import type { Delivery } from '#cloud/delivery/index.ts';
+import type { AudioCatalogue } from '#cloud/sync/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
 import type { Audio } from '#devices/audio/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
@@ -26,6 +27,7 @@ export interface House {
   media?: Media | undefined;
   delivery?: Delivery | undefined;
   arming?: CloudArming | undefined;
+  catalogue?: AudioCatalogue | undefined;
   broker?: Broker | undefined;
   lan?: LanMqtt | undefined;
   panels?: Panels | undefined;

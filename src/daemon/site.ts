@@ -18,6 +18,7 @@ import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
 import { audioPlan, audioWants, siteAudio } from './audio.ts';
+import { audioCatalogue, catalogueWants } from './audio-cloud.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
 import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
@@ -201,12 +202,11 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           onUp(up) {
             house.cloudUp = up;
             house.lan?.setCloudLink(up === true);
-            if (up === true) house.answers?.retryNow();
+            if (up !== true) return;
+            house.answers?.retryNow();
+            house.catalogue?.lineUp();
           },
-          clock,
-          quality,
-          log: part,
-          metrics,
+          ...{ clock, quality, metrics, log: part },
         }),
       ),
     },
@@ -228,12 +228,14 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           },
           store: running(house, 'store'),
           idSpace: bridgeIdOf(next),
-          clock,
-          quality,
-          log: part('arming'),
-          metrics,
+          ...{ clock, quality, metrics, log: part('arming') },
         }),
       ),
+    },
+    {
+      name: 'audio-catalogue',
+      wants: catalogueWants,
+      ...placed(house, 'catalogue', (next, metrics) => audioCatalogue(next, metrics, surroundings)),
     },
     {
       name: 'mqtt',

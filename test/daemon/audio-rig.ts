@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { loadConfig, type Settings } from '#config/index.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
@@ -26,7 +27,8 @@ export interface AudioSite {
 /** Alarm panel-less: siteward's own engine, with a detector on a camera, a hold-up button and a silent one. */
 export const place = (
   dir: string,
-) => `site: { id: "4711", external_id: sound, timezone: Europe/Berlin, security_type: 3 }
+  siteId = '4711',
+) => `site: { id: "${siteId}", external_id: sound, timezone: Europe/Berlin, security_type: 3 }
 bridge: { external_id: b }
 store: { dir: ${dir} }
 partitions: [ { id: p1, name: Home, exit_delay: 0s, entry_delay: 0s }, { id: p2, name: Barn, exit_delay: 0s } ]
@@ -34,7 +36,7 @@ users: [ { id: anna, name: Anna, code: { env: AUDIO_CODE }, duress_code: { env: 
 `;
 export const codes = { AUDIO_CODE: '2580', AUDIO_DURESS: '2581' };
 
-export function audioSite(dir: string): AudioSite {
+export function audioSite(dir: string, { siteId, log = quiet }: { siteId?: string; log?: Logger } = {}): AudioSite {
   Object.assign(process.env, codes);
   const house: House = {};
   const clock = systemClock();
@@ -47,17 +49,17 @@ export function audioSite(dir: string): AudioSite {
   const read = (yaml: string) => {
     mkdirSync(dir, { recursive: true });
     const file = join(dir, 'siteward.yaml');
-    writeFileSync(file, `${place(dir)}${yaml}`);
+    writeFileSync(file, `${place(dir, siteId)}${yaml}`);
     current = loadConfig(file).settings;
     return current;
   };
   const all = siteSlots(house, {
     ...{ clock, quality, settings, profiles: [] },
     count: outboxCount(house),
-    log: quiet,
+    log,
     lan: fakeLanPort(0),
   });
-  const names = ['store', 'controller', 'codes', 'audio'];
+  const names = ['store', 'controller', 'codes', 'audio', 'audio-catalogue'];
   const slots = createSlots({
     slots: all.filter(({ name }) => names.includes(name)),
     processMetrics: new Registry(),

@@ -19,6 +19,8 @@ test('the table of metrics in docs/operations.md is what a whole daemon offers, 
   const site = await startSite({
     broker: 'embedded',
     cameras: ['yard'],
+    cloudYaml: '  ext_base_url: http://127.0.0.1:9\n  api_key: { env: METRICS_API_KEY }\n',
+    env: { METRICS_API_KEY: 'any' },
     yaml: ({ cameras }) => `
 partitions: [ { id: p1, name: Shop } ]
 dc09: { listen: "127.0.0.1:0" }

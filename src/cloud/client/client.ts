@@ -9,6 +9,7 @@ import { type InterfaceChange, interfaceWatch } from './interface-watch.ts';
 import { createLook, type Look } from './look.ts';
 import { createManagement, type Management } from './management.ts';
 import { type ClientCredentials, clientCredentialsSource, givenToken } from './other-tokens.ts';
+import type { RetryRules } from './retry.ts';
 import { createTokenSource, type EventTokenSource, type SigningKeys } from './token.ts';
 import type { TokenSource } from './token-source.ts';
 import { createHttp, type Http, type HttpOptions } from './transport.ts';
@@ -32,7 +33,12 @@ export interface CloudClientOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly random?: () => number;
-  readonly http?: Pick<HttpOptions, 'ca' | 'connections' | 'connectTimeoutMs' | 'deadlineMs' | 'onDate' | 'userAgent'>;
+  /** Of `manage`. */
+  readonly retry?: Partial<RetryRules>;
+  readonly http?: Pick<
+    HttpOptions,
+    'answerCap' | 'ca' | 'connections' | 'connectTimeoutMs' | 'deadlineMs' | 'onDate' | 'userAgent'
+  >;
 }
 
 /** Everything that speaks to the cloud. */
@@ -99,6 +105,7 @@ export function createCloudClient(options: CloudClientOptions): CloudClient {
       clock: options.clock,
       log: options.log,
       ...(options.random === undefined ? {} : { random: options.random }),
+      ...(options.retry === undefined ? {} : { retry: options.retry }),
     }),
     http,
     async probe(signal) {

@@ -10,6 +10,7 @@ export type { Look, Place } from './look.ts';
 export { createManagement, type Management, type ManagementOptions } from './management.ts';
 export * from './options.ts';
 export { type ClientCredentials, clientCredentialsSource, type GivenToken, givenToken } from './other-tokens.ts';
+export { rowsOf } from './reading.ts';
 export type { ReadOf, Tolerant } from './reading-types.ts';
 export { type Problem, problemOf } from './refusal.ts';
 export type { RetryRules } from './retry.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
-import { audioCategories, playbackStates } from '#site/model/index.ts';
+import { type AudioMessageShown, audioCategories, playbackStates } from '#site/model/index.ts';
 import type { Dialect } from './dialect.ts';
 import { apiError } from './errors.ts';
 import { answerTime, count, must, opaqueId, pathId, record } from './fields.ts';
@@ -17,6 +17,28 @@ export const audioMessage = z.object({
   category: z.enum(audioCategories),
 });
 export type AudioMessage = z.output<typeof audioMessage>;
+
+/** A language as `<ll>-<CC>`: `de_de` is `de-DE`, `en` is `en-US`; undefined for what is none, such as `zxx`. */
+export function languageTag(text: string): string | undefined {
+  try {
+    const locale = new Intl.Locale(text.trim().slice(0, 35).replaceAll('_', '-'));
+    const { language } = locale;
+    const { region = '' } = locale.maximize();
+    return /^[a-z]{2}$/.test(language) && /^[A-Z]{2}$/.test(region) ? `${language}-${region}` : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A message of ours as it goes onto the wire: where nobody speaks, the service still wants a language, that of the site. */
+export const messageOnWire = (message: AudioMessageShown, siteLanguage = 'en-US'): AudioMessage => ({
+  audio_message_id: message.audio_message_id,
+  name: message.name,
+  description: message.description,
+  duration_seconds: message.duration_seconds,
+  language: languageTag(message.language) ?? siteLanguage,
+  category: message.category,
+});
 
 export const audioMessageList = z.object({
   data: z.object({ audio_messages: z.array(audioMessage), total_count: z.int().min(0) }),

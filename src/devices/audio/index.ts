@@ -1,6 +1,14 @@
 export { type Audio, createAudio } from './audio.ts';
 export type { AlarmMark, CancelTarget, PlayAnswer, PlayRefusal, PlayRequest } from './engine/index.ts';
 export { raised } from './engine/index.ts';
-export { type CloudMessage, type ImportRequest, type Library, type Message, matchCatalogue } from './library/index.ts';
+export {
+  type CloudMessage,
+  type Found,
+  type ImportRequest,
+  type Library,
+  type Message,
+  matchCatalogue,
+  otherLanguages,
+} from './library/index.ts';
 export type * from './ports.ts';
 export type { AudioPlan } from './speakers.ts';

@@ -90,6 +90,9 @@ const speaker = z.strictObject({
     .describe('Silence after each message, for a device that cuts its end.'),
   quiet_hours: z.array(quietHours).max(16).default([]).describe('When it plays alarms alone, or the rest less loud.'),
   enabled: z.boolean().default(true).describe('Whether it is used at all.'),
+  cloud_device_id: word(255)
+    .optional()
+    .describe('Id of the device at the service that is this speaker, for messages that only the service holds.'),
 });
 
 type Key = keyof z.output<typeof speaker>;
@@ -118,6 +121,12 @@ export type SpeakerOptions = z.output<typeof speakerOptions>;
 
 /** The `audio:` section: bounds of what is heard on the speakers. */
 export const audioOptions = z.strictObject({
+  via_cloud: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Whether a message that only the service holds is played through it; it cannot be stopped, and nobody tells whether it was heard.',
+    ),
   alarm_floor: z
     .int()
     .min(0)

@@ -57,14 +57,18 @@ export type CancelWish =
 
 /**
  * Messages on speakers, as the rooms of the LAN ask for them. `by` is who asks: `user:ID`, `client:ID`, `local`. Calls reject with
- * `audio_unknown`, `audio_invalid` (the field is in the facts), `audio_refused`, `queue_full` or `stopped`.
+ * `audio_unknown`, `audio_invalid` (the field is in the facts), `audio_refused`, `queue_full` or `stopped`; `audio_unavailable` where
+ * only the service holds a message, and it is not played through it.
  */
 export interface AudioPort {
   messages(): readonly AudioMessageShown[];
   speakers(): readonly SpeakerShown[];
   /** Newest first. */
   playbacks(): readonly PlaybackShown[];
-  /** Resolves with the first sample, or after a second as it is then. */
+  /**
+   * Resolves with the first sample, or after a second as it is then; what the service plays with its answer, of which nothing
+   * more is heard: it stands in no list and cannot be cancelled.
+   */
   play(wish: unknown, by: string, signal: AbortSignal): Promise<PlaybackShown>;
   /** `alarms`: whoever asks may end alarms, too. Resolves with what it meant; what had ended stays as it was. */
   cancel(target: CancelWish, alarms: boolean, by: string): Promise<readonly PlaybackShown[]>;

@@ -98,6 +98,7 @@ export const audioMessageShown = z.strictObject({
   category: z.enum(audioCategories),
   source: z.enum(['builtin', 'imported', 'cloud']).describe('`cloud`: only the service holds it.'),
   sha256: z.string().exactOptional(),
+  loudness_lufs: z.number().exactOptional().describe('How loud it is at volume 100, in LUFS (ITU-R BS.1770).'),
 });
 export type AudioMessageShown = z.output<typeof audioMessageShown>;
 

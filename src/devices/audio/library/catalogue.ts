@@ -2,7 +2,7 @@ import type { AudioMessageShown } from '#site/model/index.ts';
 import { type Message, slug } from './message.ts';
 
 /** A message as the service lists it (S-170). */
-export type CloudMessage = Omit<AudioMessageShown, 'key' | 'source' | 'sha256'>;
+export type CloudMessage = Omit<AudioMessageShown, 'key' | 'source' | 'sha256' | 'loudness_lufs'>;
 
 /** What stands behind a name: a message that can be played here, or one which only the service holds. */
 export type Found =
@@ -35,9 +35,10 @@ export function matchCatalogue(cloud: readonly CloudMessage[] | undefined, ours:
 
   const keys = new Set(byKey.keys());
   const elsewhere = new Map<string, CloudMessage>();
+  const freeKey = keyMaker(keys);
   for (const message of listed.values()) {
     if (byId.has(message.audio_message_id)) continue;
-    const key = freeKey(message.audio_message_id, keys);
+    const key = freeKey(message.audio_message_id);
     keys.add(key);
     elsewhere.set(key, message);
   }
@@ -64,16 +65,25 @@ export function matchCatalogue(cloud: readonly CloudMessage[] | undefined, ours:
 }
 
 function showOurs(message: Message, audio_message_id: string): AudioMessageShown {
-  const { key, name, description, duration_seconds, language, category, source, sha256 } = message;
-  return { audio_message_id, key, name, description, duration_seconds, language, category, source, sha256 };
+  const { key, name, description, duration_seconds, language, category, source, sha256, loudness_lufs } = message;
+  return {
+    ...{ audio_message_id, key, name, description, duration_seconds, language, category, source, sha256 },
+    ...(loudness_lufs !== undefined && { loudness_lufs }),
+  };
 }
 
 /** The id as a key, with a number where another has it. */
-function freeKey(id: string, taken: ReadonlySet<string>): string {
-  const wanted = /^[a-z0-9][a-z0-9._-]{0,63}$/.test(id) ? id : slug(id) || 'cloud';
-  for (let number = 1; ; number += 1) {
-    const suffix = number === 1 ? '' : `-${number}`;
-    const key = `${wanted.slice(0, 64 - suffix.length)}${suffix}`;
-    if (!taken.has(key)) return key;
-  }
+function keyMaker(taken: ReadonlySet<string>): (id: string) => string {
+  /** The number each key goes on from: a service whose ids all make one key is gone through once. */
+  const next = new Map<string, number>();
+  return (id) => {
+    const wanted = /^[a-z0-9][a-z0-9._-]{0,63}$/.test(id) ? id : slug(id) || 'cloud';
+    for (let number = next.get(wanted) ?? 1; ; number += 1) {
+      const suffix = number === 1 ? '' : `-${number}`;
+      const key = `${wanted.slice(0, 64 - suffix.length)}${suffix}`;
+      if (taken.has(key)) continue;
+      next.set(wanted, number + 1);
+      return key;
+    }
+  };
 }

@@ -288,7 +288,7 @@ const sizeOf = (path: string): Promise<number | undefined> =>
   );
 
 const sameMessage = (a: StoredMessage, b: StoredMessage): boolean =>
-  (Object.keys(b) as (keyof StoredMessage)[]).every((field) => a[field] === b[field]);
+  (Object.keys(b) as (keyof StoredMessage)[]).every((field) => a[field] === b[field] || field === 'loudness_lufs');
 
 const refused = (field: string, message: string): SitewardError =>
   new SitewardError('audio_refused', message, { facts: { field } });

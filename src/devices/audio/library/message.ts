@@ -28,6 +28,8 @@ export const storedMessage = z.strictObject({
   /** Loudest sample and root mean square, of full scale. */
   peak_db: z.number(),
   rms_db: z.number(),
+  /** To the ear: integrated, by ITU-R BS.1770. One that was imported before it was measured has none. */
+  loudness_lufs: z.number().exactOptional(),
 });
 export type StoredMessage = z.output<typeof storedMessage>;
 
