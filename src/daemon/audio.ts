@@ -7,13 +7,19 @@ import type { Clock } from '#lib/clock.ts';
 import type { DeviceId, PlaybackShown } from '#site/model/index.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { type House, running } from './house.ts';
+import { speakerAccess } from './speaker-access.ts';
 
 /** A change of these begins anew; all else is taken while messages play. */
 export const audioWants = ({ store, audio }: Settings): unknown => [store.dir, audio.memory];
 
-export const audioPlan = ({ speakers, audio, site }: Settings): AudioPlan => ({
+export const audioPlan = ({ speakers, audio, site, cameras, nvrs }: Settings): AudioPlan => ({
   ...{ speakers, audio },
   timezone: site.timezone,
+  devices: Object.fromEntries([
+    ...cameras.map(({ id, url }) => [id, new URL(url).hostname]),
+    // Each channel may have a speaker of its own behind its recorder.
+    ...nvrs.flatMap((nvr) => nvr.channels.map(({ id }) => [id, `${nvr.id}/${id}`])),
+  ]),
 });
 
 /** Messages on the speakers of the site. */
@@ -38,6 +44,7 @@ export function siteAudio(
         (house.controller?.view().partitions ?? [])
           .filter(({ state, stale }) => state === 'disarmed' && !stale)
           .map(({ id }) => id),
+      access: speakerAccess(house, clock),
       onSpeaker: (speaker, condition) => tellLink(house, speaker, condition),
     },
     onChanged: (playback) => logEnd(log, playback),

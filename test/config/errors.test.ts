@@ -9,6 +9,8 @@ import { environment, folder, minimal, problems, put } from './fixture.ts';
 const site = 'site: { id: "4711", external_id: hq, timezone: Europe/Berlin }\n';
 const bridge = 'bridge: { external_id: sw-1 }\n';
 const p1 = 'partitions: [ { id: p1, name: A } ]\n';
+const yard =
+  'cameras: [ { id: yard, url: "http://192.0.2.10/onvif/device_service", username: siteward, password: { env: CAM } } ]\n';
 
 describe('one mistake is reported at its line and column, with what was expected', () => {
   test.each<[string, string, string]>([
@@ -159,6 +161,66 @@ describe('one mistake is reported at its line and column, with what was expected
       'a speaker in a zone that is none',
       `${minimal}speakers: [ { id: gate, driver: capture, zone: "7" } ]`,
       '4:48 speakers[0].zone: there is no such zone',
+    ],
+    [
+      'a speaker of a camera that is none',
+      `${minimal}speakers: [ { id: gate, driver: onvif, camera: yard } ]`,
+      '4:48 speakers[0].camera: there is no such camera',
+    ],
+    [
+      'a speaker of onvif that is nowhere',
+      `${minimal}speakers: [ { id: gate, driver: onvif } ]`,
+      '4:13 speakers[0].camera: driver onvif needs it, or a url for a device that is no camera here',
+    ],
+    [
+      'a speaker with the account of a camera and one of its own',
+      `${minimal}${yard}speakers: [ { id: gate, driver: onvif, camera: yard, username: u, password: { env: CAM } } ]`,
+      '5:64 speakers[0].username: is that of the camera; leave it out, or the camera',
+    ],
+    [
+      'a speaker that would be sent the password of a camera, elsewhere',
+      `${minimal}${yard}speakers: [ { id: gate, driver: onvif, camera: yard, url: "rtsp://192.0.2.66/a" } ]`,
+      '5:59 speakers[0].url: is another device than 192.0.2.10, expected the host of the camera',
+    ],
+    [
+      'a stop that goes elsewhere',
+      `${minimal}speakers: [ { id: gate, driver: http, push: { url: "http://192.0.2.1/a" }, stop: { url: "http://192.0.2.2/b" } } ]`,
+      '4:89 speakers[0].stop.url: is another device than 192.0.2.1, expected the host of the other addresses',
+    ],
+    [
+      'a second account of tries for one user of a camera',
+      `${minimal}${yard}speakers: [ { id: gate, driver: onvif, url: "rtsp://192.0.2.10/a", username: siteward, password: { env: CAM } } ]`,
+      '5:78 speakers[0].username: is the account of a camera at this address; wrong tries would count twice, expected camera with its id',
+    ],
+    [
+      'two passwords of one user of one device',
+      `${minimal}speakers: [ { id: a, driver: onvif, url: "rtsp://192.0.2.9/a", username: u, password: { env: CAM } }, { id: b, driver: onvif, url: "rtsp://192.0.2.9/b", username: u, password: { env: CODE_A } } ]`,
+      'speakers[1].password: another speaker of this device and user has another password, expected the same',
+    ],
+    [
+      'a password in the address of a speaker',
+      `${minimal}speakers: [ { id: gate, driver: onvif, url: "rtsp://u:hunter2@192.0.2.9/a" } ]`,
+      '4:45 speakers[0].url: must not hold a user name or password; use username and password',
+    ],
+    [
+      'a password of nobody',
+      `${minimal}speakers: [ { id: gate, driver: http, push: { url: "http://192.0.2.1/a" }, password: { env: CAM } } ]`,
+      'speakers[0].username: is needed with a password',
+    ],
+    [
+      'a speaker that nothing could silence',
+      `${minimal}speakers: [ { id: gate, driver: http, trigger: { url: "http://192.0.2.1/play/{message}" } } ]`,
+      '4:13 speakers[0].stop: a trigger needs it: what siteward cannot silence must not be made to sound',
+    ],
+    [
+      'a speaker by http that is told nothing',
+      `${minimal}speakers: [ { id: gate, driver: http } ]`,
+      '4:13 speakers[0].push: or trigger is needed, and only one of them',
+    ],
+    [
+      'a proof of no password',
+      `${minimal}speakers: [ { id: gate, driver: http, push: { url: "http://192.0.2.1/a" }, auth: digest } ]`,
+      'speakers[0].auth: needs username and password, or a camera',
     ],
     [
       'quiet hours of no length',

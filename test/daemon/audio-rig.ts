@@ -59,7 +59,7 @@ export function audioSite(dir: string, { siteId, log = quiet }: { siteId?: strin
     log,
     lan: fakeLanPort(0),
   });
-  const names = ['store', 'controller', 'codes', 'audio', 'audio-catalogue'];
+  const names = ['store', 'controller', 'codes', 'audio', 'audio-catalogue', 'cameras'];
   const slots = createSlots({
     slots: all.filter(({ name }) => names.includes(name)),
     processMetrics: new Registry(),

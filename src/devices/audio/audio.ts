@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
+import { settingsKey } from '#lib/settings-key.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
 import type { ClockQuality, DeviceId, PartitionId, PlaybackShown } from '#site/model/index.ts';
 import { createPreparedCache } from './cache.ts';
@@ -16,7 +17,7 @@ import { createPlayer } from './player.ts';
 import type { AudioPorts, SpeakerCondition } from './ports.ts';
 import { createProbes } from './probes.ts';
 import { createRuns } from './runs.ts';
-import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, type Speaker } from './speakers.ts';
+import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, laneOf, type Speaker } from './speakers.ts';
 
 /** Messages on the speakers of a site. */
 export interface Audio extends Part {
@@ -128,9 +129,13 @@ export function createAudio(options: {
   function makeSpeakers(): void {
     const wanted = plan.speakers.filter(({ enabled }) => enabled);
     for (const id of [...speakers.keys()]) if (!wanted.some((one) => one.id === id)) speakers.delete(id);
-    for (const one of wanted)
-      if (JSON.stringify(speakers.get(one.id)?.options) !== JSON.stringify(one))
-        speakers.set(one.id, createSpeaker(one, places));
+    const access = ports.access?.(wanted);
+    for (const one of wanted) {
+      const old = speakers.get(one.id);
+      const lane = laneOf(one, plan);
+      if (old?.lane === lane && settingsKey(old.options) === settingsKey(one)) continue;
+      speakers.set(one.id, createSpeaker(one, { ...places, lane, access: access?.get(one.id) }));
+    }
   }
 
   /** So that an alarm needs neither disk nor arithmetic. */

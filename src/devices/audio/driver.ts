@@ -20,6 +20,8 @@ export interface Sound {
   readonly samples: number;
   /** Samples `from` up to `to`, both per channel, in the bytes of the format. */
   read(from: number, to: number): Buffer;
+  /** The same in another encoding, at the same rate, for a device that is asked only then. */
+  encoded?(encoding: SoundFormat['encoding']): Sound;
   /** What a device that plays by itself is told instead. */
   readonly asked: { readonly key: string; readonly volume: number; readonly repeat: number };
 }
@@ -69,4 +71,6 @@ export interface SpeakerDriver {
    * SpeakerError, or with the reason of the signal; also when the sound was over sooner than it lasts.
    */
   play(sound: Sound, context: PlayContext): Promise<Played>;
+  /** Ends what a daemon before this one may have left there. Without it, nothing is left that can be ended. */
+  release?(): Promise<void>;
 }

@@ -1,4 +1,6 @@
 export { type Audio, createAudio } from './audio.ts';
+export { SpeakerError } from './driver.ts';
+export { pinnedTo } from './drivers/network.ts';
 export type { AlarmMark, CancelTarget, PlayAnswer, PlayRefusal, PlayRequest } from './engine/index.ts';
 export { raised } from './engine/index.ts';
 export {
@@ -10,5 +12,6 @@ export {
   matchCatalogue,
   otherLanguages,
 } from './library/index.ts';
+export type { SpeakerOptions } from './options.ts';
 export type * from './ports.ts';
 export type { AudioPlan } from './speakers.ts';

@@ -1,20 +1,16 @@
 import { z } from 'zod';
 import { duration, size } from '#lib/duration.ts';
+import type { Secret } from '#lib/secret.ts';
+import { secretRef } from '#lib/secret-ref.ts';
 import { deviceId, localTime, partitionId, weekday, zoneNumber } from '#site/model/index.ts';
 import { volumeCurves } from './gain.ts';
+import { callOptions, fingerprint, pushOptions, streamUrl, triggerOptions, word } from './network-options.ts';
 
 const name = z.string().min(1).max(64);
-/** One line, of which programs may see every character. */
-const word = (max: number) =>
-  z
-    .string()
-    .min(1)
-    .max(max)
-    .regex(/^\P{Cc}*$/u, 'must not hold control characters');
 const program = z.array(word(500)).min(1).max(32);
 const path = z.string().max(1000).regex(/^\//, 'must be an absolute path');
 
-export const speakerDrivers = ['alsa', 'pulse', 'command', 'capture', 'null'] as const;
+export const speakerDrivers = ['alsa', 'pulse', 'onvif', 'http', 'command', 'capture', 'null'] as const;
 export type SpeakerDriverName = (typeof speakerDrivers)[number];
 
 const quietHours = z
@@ -42,7 +38,7 @@ const speaker = z.strictObject({
   driver: z
     .enum(speakerDrivers)
     .describe(
-      'How it is reached: alsa a sound card, pulse a sink of PulseAudio or PipeWire, command a program of yours, capture files, "null" (in quotes) nothing.',
+      'How it is reached: alsa a sound card, pulse a sink of PulseAudio or PipeWire, onvif the speaker of a camera or intercom, http a device that is sent sounds or told to play, command a program of yours, capture files, "null" (in quotes) nothing.',
     ),
   device: word(200)
     .optional()
@@ -57,13 +53,50 @@ const speaker = z.strictObject({
       'Of driver command, required: program and arguments; no shell reads them. {file} stands for a wav file; without it the wav comes to its input.',
     ),
   probe: program.optional().describe('Of driver command: what ends with 0 while the speaker is well.'),
+  camera: deviceId
+    .optional()
+    .describe(
+      'Of drivers onvif and http: the camera or channel whose speaker it is; its account counts, with onvif its address, too.',
+    ),
+  url: streamUrl
+    .optional()
+    .describe(
+      "Of driver onvif: address of the stream whose backchannel it is, without camera, or where it is another than the camera's.",
+    ),
+  username: word(64)
+    .optional()
+    .describe(
+      'Of drivers onvif and http, for a device that is no camera here: user of the device; make one for siteward alone.',
+    ),
+  password: secretRef.optional().describe('Where the password of that user lies.'),
+  basic_login: z
+    .boolean()
+    .optional()
+    .describe(
+      'Of driver onvif without camera: whether the device may have the password in clear (Basic), where it takes nothing else.',
+    ),
+  auth: z
+    .enum(['none', 'basic', 'digest'])
+    .optional()
+    .describe('Of driver http: how the password is proved; digest where there is one, else none.'),
+  tls_fingerprint: fingerprint
+    .optional()
+    .describe(
+      'Of rtsps and https addresses without camera: SHA-256 fingerprint of the certificate of a device that made its own.',
+    ),
+  push: pushOptions.optional(),
+  trigger: triggerOptions.optional(),
+  stop: callOptions('Of driver http: what silences the device.').optional(),
+  status: callOptions(
+    'Of driver http: what succeeds while the device is well; else it has to take a connection.',
+  ).optional(),
   folder: path
     .optional()
     .describe('Of driver capture: where it writes 000001.wav and so on; else below the state directory.'),
   rate: z
     .literal([8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000])
-    .default(48_000)
-    .describe('Samples per second the device gets.'),
+    .optional()
+    .describe('Samples per second the device gets; 48000 unless set, 8000 where a sound is sent by http.'),
   channels: z.literal([1, 2]).optional().describe('1 mono, 2 the same on both; alsa gets 2 unless set, others 1.'),
   partitions: z
     .array(partitionId)
@@ -95,29 +128,66 @@ const speaker = z.strictObject({
     .describe('Id of the device at the service that is this speaker, for messages that only the service holds.'),
 });
 
-type Key = keyof z.output<typeof speaker>;
+type Value = z.output<typeof speaker>;
+type Key = keyof Value;
 
-/** The keys that belong to one driver alone; the first of each is required. */
-const keysOf: Readonly<Record<SpeakerDriverName, { readonly required: readonly Key[]; readonly may: readonly Key[] }>> =
-  {
-    alsa: { required: ['device'], may: [] },
-    pulse: { required: ['sink'], may: ['server'] },
-    command: { required: ['command'], may: ['probe'] },
-    capture: { required: [], may: ['folder'] },
-    null: { required: [], may: [] },
-  };
-const allKeys = Object.values(keysOf).flatMap(({ required, may }) => [...required, ...may]);
+interface Keys {
+  readonly required: readonly Key[];
+  readonly may: readonly Key[];
+}
+
+const account: readonly Key[] = ['camera', 'username', 'password', 'tls_fingerprint'];
+const samples: readonly Key[] = ['rate', 'channels'];
+
+/** The keys that belong to some drivers alone. */
+const keysOf: Readonly<Record<SpeakerDriverName, Keys>> = {
+  alsa: { required: ['device'], may: samples },
+  pulse: { required: ['sink'], may: ['server', ...samples] },
+  onvif: { required: [], may: ['url', 'basic_login', ...account] },
+  http: { required: [], may: ['push', 'trigger', 'stop', 'status', 'auth', ...account, ...samples] },
+  command: { required: ['command'], may: ['probe', ...samples] },
+  capture: { required: [], may: ['folder', ...samples] },
+  null: { required: [], may: samples },
+};
+const allKeys = new Set(Object.values(keysOf).flatMap(({ required, may }) => [...required, ...may]));
+
+/** What is wrong with the keys of a speaker, and at which. */
+function* problems(value: Value): Generator<readonly [key: Key, message: string]> {
+  const { driver, camera, url, username, password, push, trigger, stop, auth = 'none' } = value;
+  const { required, may } = keysOf[driver];
+  const has = (key: Key) => value[key] !== undefined;
+  for (const key of required) if (!has(key)) yield [key, `driver ${driver} needs it`];
+  for (const key of allKeys)
+    if (has(key) && !required.includes(key) && !may.includes(key))
+      yield [key, `driver ${driver} does not take it; leave it out`];
+  const ofCamera = (['username', 'password', 'tls_fingerprint', 'basic_login'] as const).filter(has);
+  if (camera !== undefined)
+    for (const key of ofCamera) yield [key, 'is that of the camera; leave it out, or the camera'];
+  else if ((username === undefined) !== (password === undefined))
+    yield username === undefined
+      ? ['username', 'is needed with a password']
+      : ['password', 'is needed with a username'];
+  if (driver === 'onvif' && camera === undefined && url === undefined)
+    yield ['camera', 'driver onvif needs it, or a url for a device that is no camera here'];
+  if (driver !== 'http') return;
+  if ((push === undefined) === (trigger === undefined)) yield ['push', 'or trigger is needed, and only one of them'];
+  // A disarm has to silence it within 300 ms (safety 9).
+  if (trigger !== undefined && stop === undefined)
+    yield ['stop', 'a trigger needs it: what siteward cannot silence must not be made to sound'];
+  for (const key of samples)
+    if (trigger !== undefined && has(key)) yield [key, 'a trigger does not take it; leave it out'];
+  if (auth !== 'none' && camera === undefined && username === undefined)
+    yield ['auth', 'needs username and password, or a camera'];
+}
 
 /** An entry of `speakers:`. */
 export const speakerOptions = speaker.superRefine((value, { addIssue }) => {
-  const { required, may } = keysOf[value.driver];
-  for (const key of required)
-    if (value[key] === undefined) addIssue({ code: 'custom', path: [key], message: `driver ${value.driver} needs it` });
-  for (const key of allKeys)
-    if (value[key] !== undefined && !required.includes(key) && !may.includes(key))
-      addIssue({ code: 'custom', path: [key], message: `driver ${value.driver} does not take it; leave it out` });
+  for (const [key, message] of problems(value)) addIssue({ code: 'custom', path: [key], message });
 });
-export type SpeakerOptions = z.output<typeof speakerOptions>;
+/** As configured, the secret still a reference. */
+export type SpeakerEntry = z.output<typeof speakerOptions>;
+/** As the room takes them, the secret resolved. */
+export type SpeakerOptions = Omit<SpeakerEntry, 'password'> & { readonly password?: Secret };
 
 /** The `audio:` section: bounds of what is heard on the speakers. */
 export const audioOptions = z.strictObject({

@@ -169,8 +169,7 @@ export function createPlayer(options: {
     },
     changed: ({ playback }, { write }) => show(playback, write),
     health: ({ speaker, healthy }) => onHealth(speaker, healthy),
-    // The players of all drivers so far end with the daemon that fed them.
-    release: () => undefined,
+    release: ({ speaker }) => runs.release(speaker),
     idle: () => idle?.(),
   };
 

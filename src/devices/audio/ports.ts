@@ -1,9 +1,19 @@
 import type { DeviceId, PartitionId } from '#site/model/index.ts';
+import type { SpeakerLogin, Trust } from './drivers/network.ts';
 import type { JournalPort } from './journal.ts';
+import type { SpeakerOptions } from './options.ts';
 import type { SpeakerCondition } from './probes.ts';
 
 export type { JournalPort, JournalRow } from './journal.ts';
 export type { SpeakerCondition } from './probes.ts';
+
+/** How a speaker on the network is reached. */
+export interface SpeakerAccess {
+  /** Of its RTSP stream; asked for each sound. */
+  address(signal: AbortSignal): Promise<string>;
+  readonly login: SpeakerLogin;
+  readonly trust: Trust;
+}
 
 /** What the speakers of a site need of the other rooms. */
 export interface AudioPorts {
@@ -11,5 +21,7 @@ export interface AudioPorts {
   /** Partitions that are known to be disarmed now: after a start nothing of a burglary waits for them. */
   readonly disarmed: () => readonly PartitionId[];
   /** A speaker has gone, or is back. */
+  /** Asked anew whenever the speakers change, for all of them: those of one device have one account. */
+  readonly access?: (speakers: readonly SpeakerOptions[]) => ReadonlyMap<DeviceId, SpeakerAccess>;
   readonly onSpeaker: (speaker: DeviceId, condition: SpeakerCondition) => void;
 }

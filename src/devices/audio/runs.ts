@@ -22,6 +22,8 @@ export interface Runs {
   /** Nothing of it is waited for any more. */
   kill(run: number): void;
   drop(run: number): void;
+  /** What a daemon before this one left on the speaker is ended, before it plays anything. */
+  release(speaker: string): void;
   /** Ends whatever still runs; nothing is reported any more. */
   end(): void;
   /** Resolves when no driver is at work; the caller bounds it. */
@@ -50,6 +52,8 @@ export function createRuns(options: {
   /** Those the engine knows; it has at most one of each kind in a lane. */
   const runs = new Map<number, Run>();
   const working = new Set<Promise<void>>();
+  /** Of each speaker, what is ended there. */
+  const releasing = new Map<string, Promise<void>>();
 
   function follow(work: Promise<void>): void {
     const followed = work.finally(() => working.delete(followed));
@@ -82,6 +86,9 @@ export function createRuns(options: {
     const isOurs = () => runs.get(number) === run;
     const playedMs = () => (run.firstAt === undefined ? 0 : Math.max(0, clock.monotonic() - run.firstAt));
     try {
+      const left = releasing.get(speaker.options.id);
+      // Else it would end the new sound.
+      if (left !== undefined) await left;
       const { samples, delivered } = await speaker.driver.play(sound, {
         signal: run.end.signal,
         onFirstSample() {
@@ -138,6 +145,18 @@ export function createRuns(options: {
       const run = runs.get(number);
       runs.delete(number);
       run?.end.abort(new Error('the message is not needed'));
+    },
+    release(id) {
+      const { driver } = find(id) ?? {};
+      if (driver?.release === undefined) return;
+      const work = driver
+        .release()
+        .catch((error: unknown) => {
+          log.warn({ speaker: id, why: wordsOf(error) }, 'a speaker may go on with what it played before the start');
+        })
+        .finally(() => releasing.delete(id));
+      releasing.set(id, work);
+      follow(work);
     },
     end() {
       for (const run of runs.values()) run.end.abort(new Error('siteward ends'));

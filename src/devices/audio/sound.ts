@@ -54,6 +54,7 @@ export function createSound(work: SoundWork): MadeSound {
     samples: total,
     asked: { key, volume, repeat },
     clips: gain > 1 && peakOf(samples) * gain > 32_767,
+    encoded: (other) => createSound({ ...work, format: { ...format, encoding: other } }),
     read(from, to) {
       if (!(from >= 0 && from <= to && to <= total)) throw new RangeError(`no samples ${from} to ${to} of ${total}`);
       const bytes = Buffer.alloc((to - from) * channels * bytesEach);

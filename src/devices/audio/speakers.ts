@@ -5,22 +5,31 @@ import { createAlsaDriver } from './drivers/alsa.ts';
 import { createCaptureDriver } from './drivers/capture.ts';
 import type { Players } from './drivers/child.ts';
 import { createCommandDriver } from './drivers/command.ts';
+import { createHttpDriver, type HttpPush } from './drivers/http.ts';
+import { networkStopMs } from './drivers/network.ts';
 import { createNullDriver } from './drivers/null.ts';
+import { createOnvifDriver } from './drivers/onvif.ts';
 import { createPulseDriver } from './drivers/pulse.ts';
 import { type EnginePlan, engineLimits, type QuietHours, type SpeakerPlan } from './engine/index.ts';
 import type { AudioOptions, SpeakerOptions } from './options.ts';
+import type { SpeakerAccess } from './ports.ts';
 
 /** What messages are played on, and within which bounds. */
 export interface AudioPlan {
   readonly speakers: readonly SpeakerOptions[];
   readonly audio: AudioOptions;
   readonly timezone: string;
+  /** Which device a camera or channel is: what has the same name has one speaker. */
+  readonly devices?: Readonly<Record<string, string>>;
 }
 
 export interface DriverPlaces {
   /** For what a driver keeps on disk. */
   readonly folder: string;
   readonly players: Players;
+  readonly lane: string;
+  /** Of one on the network. */
+  readonly access?: SpeakerAccess | undefined;
 }
 
 /** A speaker as it is used now. */
@@ -37,17 +46,17 @@ export interface Speaker {
 /** What sounds at a stop of siteward. The daemon ends within 4.5 s and gives each of its parts 2 s. */
 export const endsByItselfMs = 1_000;
 
-/** From the order to the first sample; all drivers so far are local ones. */
+/** From the order to the first sample. */
 const localStartMs = 3_000;
+const networkStartMs = 8_000;
 
 export function createSpeaker(options: SpeakerOptions, places: DriverPlaces): Speaker {
-  const channels = options.channels ?? (options.driver === 'alsa' ? 2 : 1);
-  const format: SoundFormat = { encoding: 's16le', rate: options.rate, channels };
+  const format = formatOf(options);
   const folder = join(places.folder, options.id);
   const create = () => createDriver(options, { ...places, folder, format });
   let driver = create();
   return {
-    ...{ options, format, lane: laneOf(options) },
+    ...{ options, format, lane: places.lane },
     get driver() {
       return driver;
     },
@@ -57,27 +66,58 @@ export function createSpeaker(options: SpeakerOptions, places: DriverPlaces): Sp
   };
 }
 
+function formatOf({ driver, rate, channels, push }: SpeakerOptions): SoundFormat {
+  // Any device that has a backchannel may be sent it; one that wants A-law gets that.
+  if (driver === 'onvif') return { encoding: 'ulaw', rate: 8_000, channels: 1 };
+  const encoding = push === undefined || push.encoding === 'wav' ? 's16le' : push.encoding;
+  const usual = { rate: driver === 'http' ? 8_000 : 48_000, channels: driver === 'alsa' ? 2 : 1 } as const;
+  return { encoding, rate: rate ?? usual.rate, channels: channels ?? usual.channels };
+}
+
 function createDriver(
-  { driver, device, sink, server, command, probe, folder: named }: SpeakerOptions,
-  { folder, players, format: { rate, channels } }: DriverPlaces & { readonly format: SoundFormat },
+  options: SpeakerOptions,
+  { folder, players, format, access }: DriverPlaces & { readonly format: SoundFormat },
 ): SpeakerDriver {
-  const format = { rate, channels };
-  switch (driver) {
+  const { device, sink, server, command, probe, folder: named } = options;
+  const samples = { rate: format.rate, channels: format.channels };
+  switch (options.driver) {
     case 'alsa':
-      return createAlsaDriver({ device: given(device), players, ...format });
+      return createAlsaDriver({ device: given(device), players, ...samples });
     case 'pulse':
-      return createPulseDriver({ sink: given(sink), ...(server !== undefined && { server }), players, ...format });
+      return createPulseDriver({ sink: given(sink), ...(server !== undefined && { server }), players, ...samples });
+    case 'onvif':
+      return createOnvifDriver(given(access));
+    case 'http':
+      return createHttp(options, format, given(access));
     case 'command':
       return createCommandDriver({
         command: programOf(given(command)),
         ...(probe !== undefined && { probe: programOf(probe) }),
-        ...{ folder, players, ...format },
+        ...{ folder, players, ...samples },
       });
     case 'capture':
-      return createCaptureDriver({ folder: named ?? folder, ...format });
+      return createCaptureDriver({ folder: named ?? folder, ...samples });
     case 'null':
-      return createNullDriver(format);
+      return createNullDriver(samples);
   }
+}
+
+function createHttp(options: SpeakerOptions, format: SoundFormat, { login, trust }: SpeakerAccess): SpeakerDriver {
+  const { push, trigger, stop, status, camera, username } = options;
+  const hasAccount = camera !== undefined || username !== undefined;
+  return createHttpDriver({
+    play: push === undefined ? { kind: 'trigger', ...given(trigger) } : pushOf(push, format),
+    ...(stop !== undefined && { stop }),
+    ...(status !== undefined && { probe: status }),
+    auth: options.auth ?? (hasAccount ? 'digest' : 'none'),
+    ...{ login, trust },
+  });
+}
+
+function pushOf(push: NonNullable<SpeakerOptions['push']>, format: SoundFormat): HttpPush {
+  const { url, method, content_type: contentType, encoding, answers_early } = push;
+  const delivered = answers_early ? 'accepted' : 'sent';
+  return { kind: 'push', ...{ url, method, contentType, format, delivered }, wav: encoding === 'wav' };
 }
 
 /** What the options of the driver require is there (`options.ts`). */
@@ -88,10 +128,15 @@ function given<T>(value: T | undefined): T {
 
 const programOf = ([program = '', ...args]: readonly string[]): [string, ...string[]] => [program, ...args];
 
-/** One sound at a time: speakers of one card, or of one sink, take turns. */
-function laneOf({ id, driver, device, server = '', sink }: SpeakerOptions): string {
+/** One sound at a time: speakers of one card, of one sink or of one device take turns. */
+export function laneOf(options: SpeakerOptions, { devices = {} }: Pick<AudioPlan, 'devices'>): string {
+  const { id, driver, device, server = '', sink, camera, url, push } = options;
   if (driver === 'alsa') return `alsa ${cardOf(given(device))}`;
-  return driver === 'pulse' ? `pulse ${server} ${sink}` : `speaker ${id}`;
+  if (driver === 'pulse') return `pulse ${server} ${sink}`;
+  if (camera !== undefined) return `device ${devices[camera] ?? camera}`;
+  const address = driver === 'onvif' ? url : push?.url;
+  // What is told to play by itself may stand behind a gateway, beside others.
+  return address === undefined ? `speaker ${id}` : `device ${new URL(address).hostname.toLowerCase()}`;
 }
 
 /** `plughw:CARD=usb,DEV=0` and `hw:usb` are the same card. */
@@ -101,10 +146,11 @@ function cardOf(device: string): string {
 }
 
 /** The engine's plan; a speaker that is not enabled stands in none. */
-export function enginePlan({ speakers, audio, timezone }: AudioPlan): EnginePlan {
+export function enginePlan(plan: AudioPlan): EnginePlan {
+  const { speakers, audio, timezone } = plan;
   return {
     timezone,
-    speakers: speakers.filter(({ enabled }) => enabled).map(speakerPlan),
+    speakers: speakers.filter(({ enabled }) => enabled).map((one) => speakerPlan(one, laneOf(one, plan))),
     limits: {
       ...engineLimits,
       ...{ closeMs: endsByItselfMs, closeAlarmMs: endsByItselfMs },
@@ -115,12 +161,12 @@ export function enginePlan({ speakers, audio, timezone }: AudioPlan): EnginePlan
   };
 }
 
-function speakerPlan(options: SpeakerOptions): SpeakerPlan {
-  const { id, name = id, quiet_hours } = options;
+function speakerPlan({ id, name = id, driver, quiet_hours }: SpeakerOptions, lane: string): SpeakerPlan {
+  const isFar = driver === 'onvif' || driver === 'http';
   return {
-    ...{ id, name, lane: laneOf(options) },
-    startMs: localStartMs,
-    stopMs: engineLimits.silenceMs,
+    ...{ id, name, lane },
+    startMs: isFar ? networkStartMs : localStartMs,
+    stopMs: isFar ? networkStopMs : engineLimits.silenceMs,
     quiet: quiet_hours.map(quietOf),
   };
 }

@@ -5,7 +5,6 @@ import type { Clock } from '#lib/clock.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import type { Account, Count, Counts, Door } from './account.ts';
 import type { MemoryPort } from './camera.ts';
-import { keyOf } from './memory-keys.ts';
 
 /**
  * Refused logins over a restart, so that one that comes again and again cannot lock the account. They count for this user
@@ -22,7 +21,12 @@ export interface AccountMemory {
 
 /** `until` and `at`, when it was written, by the wall clock. */
 const count = z.object({ refusals: z.int().min(0).max(9), until: z.number() });
-const counts = z.object({ row: count, events: count, pictures: count, streams: count });
+/** What was written before speakers had a door says nothing of it. */
+const noCount = { refusals: 0, until: 0 };
+const counts = z.object({
+  ...{ row: count, events: count, pictures: count, streams: count },
+  speaker: count.default(noCount),
+});
 const keptSchema = z.object({ at: z.number(), salt: z.string(), mark: z.string(), counts });
 
 const memoryMs = 1000;
@@ -31,13 +35,12 @@ const readMs = 5000;
 
 export function accountMemory(options: {
   account: Account;
-  kept: { readonly id: string; readonly memory: MemoryPort };
+  kept: { readonly key: string; readonly memory: MemoryPort };
   login: string;
   clock: Clock;
   holdMs: number;
 }): AccountMemory {
   const { account, kept, login, clock, holdMs } = options;
-  const key = keyOf('login', kept.id);
   const salt = randomBytes(8).toString('hex');
   let reading: Promise<void> | undefined;
   /** In the account's own words. */
@@ -56,7 +59,7 @@ export function accountMemory(options: {
     withDeadline(ms, never(), async () => work(kept.memory), 'the memory').catch(() => undefined);
 
   async function read(): Promise<void> {
-    const text = await attempt(readMs, (memory) => memory.get(key));
+    const text = await attempt(readMs, (memory) => memory.get(kept.key));
     if (text === undefined) return;
     isKept = 'by an earlier run';
     const found = parse(text);
@@ -75,7 +78,7 @@ export function accountMemory(options: {
     const counts = now && moved(now, there);
     const put = async () => {
       const text = counts && JSON.stringify({ at, salt, mark: await mark(), counts });
-      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(key) : memory.set(key, text)));
+      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(kept.key) : memory.set(kept.key, text)));
     };
     writing = writing.then(put).catch(() => undefined);
     return writing;
@@ -101,9 +104,9 @@ export function accountMemory(options: {
   };
 }
 
-function moved({ row, events, pictures, streams }: Counts, move: (until: number) => number): Counts {
+function moved({ row, events, pictures, streams, speaker }: Counts, move: (until: number) => number): Counts {
   const one = ({ refusals, until }: Count) => ({ refusals, until: move(until) });
-  return { row: one(row), events: one(events), pictures: one(pictures), streams: one(streams) };
+  return { row: one(row), events: one(events), pictures: one(pictures), streams: one(streams), speaker: one(speaker) };
 }
 
 const derive = promisify<string, string, number, Buffer>(scrypt);

@@ -1,19 +1,19 @@
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 
-/** Where a device may ask for user and password: for its events, its pictures, its streams. */
-export type Door = 'events' | 'pictures' | 'streams';
+/** Where a device may ask for user and password: for its events, its pictures, its streams, its speaker. */
+export type Door = 'events' | 'pictures' | 'streams' | 'speaker';
 
 /**
  * Keeps siteward from locking a device's account, for which the device counts the wrong tries of all doors. A door that
- * refused twice gets none for `holdMs`, then one. After two refusals in a row, at whichever doors, pictures and streams get
+ * refused twice gets none for `holdMs`, then one. After two refusals in a row, at whichever doors, all but the events get
  * none; the events have two of their own all the same, since nothing is worse than to lose them, and one or two are pardoned
  * them. In all that stays below the five in a row after which devices lock. A changed configuration makes a new account.
  */
 export interface Account {
   /** Throws `camera_auth` while no password may be tried at the door, `camera_fault` during a rest. */
   check(door: Door): void;
-  /** Milliseconds until one may; 0 when it may. Pictures and streams wait for the events, too. */
+  /** Milliseconds until one may; 0 when it may. The others wait for the events, too. */
   leftMs(door: Door): number;
   error(door: Door): SitewardError;
   accepted(door: Door): void;
@@ -27,7 +27,7 @@ export interface Account {
   doubted(): void;
   /** The last verdict of a door; undefined before there is one. */
   wasAccepted(door: Door): boolean | undefined;
-  /** How many of pictures and streams may be under way at once. */
+  /** How many of the others than the events may be under way at once. */
   readonly triesLeft: number;
   /** The events are let in, with a password or without, since the device was away and since it was doubted. */
   isLetIn: boolean;
@@ -59,8 +59,10 @@ const startMs = 5 * 60_000;
 const none: Count = { refusals: 0, until: 0 };
 const refusedText = 'the user name or password was refused';
 
-export function createAccount(clock: Clock, holdMs: number): Account {
-  const counts: Record<Door | 'row', Count> = { row: none, events: none, pictures: none, streams: none };
+export function createAccount(clock: Clock, holdMs: number, whose: 'camera' | 'speaker' = 'camera'): Account {
+  const counts: Record<Door | 'row', Count> = {
+    ...{ row: none, events: none, pictures: none, streams: none, speaker: none },
+  };
   const accepted: Partial<Record<Door, boolean>> = {};
   let pardons = 1;
   let startUntil = 0;
@@ -103,7 +105,7 @@ export function createAccount(clock: Clock, holdMs: number): Account {
       const why = left(counts.events) > 0 ? reason : refusedText;
       if (isResting && why === reason)
         return new SitewardError('camera_fault', `The camera does not let siteward in yet: ${why}`, { facts });
-      const text = `The camera does not let siteward in: ${why}. Correct username and password`;
+      const text = `The ${whose} does not let siteward in: ${why}. Correct username and password`;
       return new SitewardError('camera_auth', text, { facts });
     },
     accepted(door) {
@@ -161,7 +163,7 @@ export function createAccount(clock: Clock, holdMs: number): Account {
     resume(found) {
       Object.assign(counts, found);
       if (found.events.refusals > 0) pardons = 0;
-      for (const door of ['events', 'pictures', 'streams'] as const)
+      for (const door of ['events', 'pictures', 'streams', 'speaker'] as const)
         if (left(counts[door]) > 0) accepted[door] ??= false;
     },
   };

@@ -1,4 +1,5 @@
 import type { DeviceId } from '#site/model/index.ts';
+import type { SpeakerDoor } from './speaker-door.ts';
 
 /** What a camera session is doing. `pulling` and `renewing` mean that events arrive. */
 export type CameraState = 'connecting' | 'subscribing' | 'pulling' | 'renewing' | 'backoff' | 'auth_failed' | 'stopped';
@@ -118,7 +119,10 @@ export interface Camera {
    * until `work` settles. Where the camera is to blame throws as `snapshot`, otherwise as `work`.
    */
   readStream<T>(signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
-  /** Of its device: a channel's is its recorder's. */
+  /** Address of its stream, rtsp or rtsps, by which its speaker is reached as well. Throws as `readStream`. */
+  streamAddress(signal: AbortSignal): Promise<string>;
+  /** Of its device, as the status: a channel's is its recorder's. */
+  readonly speaker: SpeakerDoor;
   status(): CameraStatus;
 }
 

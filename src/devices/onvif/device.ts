@@ -13,6 +13,7 @@ import type { CertificatePin } from './certificate-pin.ts';
 import { type ClearLogin, clearLogin } from './clear-login.ts';
 import { type DeviceClock, deviceClock } from './device-clock.ts';
 import { type CameraHttp, cameraHttp, type HttpReply, type HttpRequest } from './http.ts';
+import { keyOf } from './memory-keys.ts';
 import { addressing, envelope, type Fault, faultError, isRefusal, ns, readAnswer, usernameToken } from './soap.ts';
 
 export interface SoapCall {
@@ -99,7 +100,10 @@ export function createDevice(options: {
   const clear = clearLogin({ kept, basicLogin });
   const password = options.password?.reveal() ?? '';
   const about = { account, login: `${username}\n${password}`, clock: options.clock, holdMs: options.authHoldMs };
-  const memory = kept && username !== undefined ? accountMemory({ ...about, kept }) : undefined;
+  const memory =
+    kept && username !== undefined
+      ? accountMemory({ ...about, kept: { key: keyOf('login', kept.id), memory: kept.memory } })
+      : undefined;
   // Nothing is sent before the camera asks, so that learning which proofs it wants costs no try.
   let digest = digestMemory();
   let wantsToken = false;

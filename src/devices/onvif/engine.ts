@@ -15,6 +15,7 @@ import { createReads, type Reads } from './reads.ts';
 import { type RecentMessages, recentMessages } from './recent.ts';
 import { type Sense, silentInputs } from './sense.ts';
 import { CameraSession, type SessionEvents } from './session.ts';
+import { createSpeakerDoor, type SpeakerDoor } from './speaker-door.ts';
 import { createStreamClient, type StreamClient } from './stream-client.ts';
 import type { Timing } from './timing.ts';
 import { ownRows } from './topic-options.ts';
@@ -38,6 +39,7 @@ export interface Engine {
   readonly addresses: AddressMode;
   readonly pictures: PictureClient;
   readonly streams: StreamClient;
+  readonly speaker: SpeakerDoor;
   readonly host: string;
   readonly lifetime: AbortSignal;
   session(how: How): CameraSession;
@@ -100,6 +102,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
     addresses,
     pictures: createPictureClient({ device, login, clock }),
     streams: createStreamClient({ device, login, password, pin: besidePin, lifetime: lifetime.signal }),
+    speaker: createSpeakerDoor({ device, login, password, pin: besidePin }),
     host: new URL(url).hostname,
     lifetime: lifetime.signal,
     session({ sense, counts, heard, online }) {

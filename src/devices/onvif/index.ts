@@ -1,3 +1,4 @@
+export { type AccountGuard, createAccountGuard } from './account-guard.ts';
 export type {
   Camera,
   CameraState,

@@ -17,7 +17,7 @@ export const remembered = {
   'pin-stream': { per: 'device', placed: true, by: 'certificate-pin.ts' },
   subscription: { per: 'device', placed: true, by: 'session-memory.ts' },
   learned: { per: 'device', placed: true, by: 'session-memory.ts' },
-  login: { per: 'device', placed: true, by: 'account-memory.ts' },
+  login: { per: 'device', placed: true, by: 'device.ts' },
   proof: { per: 'device', placed: true, by: 'clear-login.ts' },
   // One that moved must still be seen to have changed the order of its channels.
   roster: { per: 'recorder', placed: false, by: 'channel-book.ts' },

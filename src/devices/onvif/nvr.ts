@@ -5,7 +5,7 @@ import type { NvrOptions } from './options.ts';
 import { channelPlace } from './picture-places.ts';
 import { oneAtATime } from './pictures.ts';
 import { placeMemory } from './place-memory.ts';
-import type { Unit } from './unit.ts';
+import { shownBy, type Unit } from './unit.ts';
 import { createView } from './view.ts';
 
 /** A recorder: one session, one subscription, one clock, one account; each channel is a camera of its own. */
@@ -60,12 +60,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
 
   return {
     id: nvr.id,
-    cameras: channels.map(({ id, view }) => ({
-      id,
-      snapshot: view.snapshot,
-      readStream: view.readStream,
-      status,
-    })),
+    cameras: channels.map(({ id, view }) => ({ id, ...shownBy(view, engine), status })),
     get up() {
       return session.up;
     },

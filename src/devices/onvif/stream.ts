@@ -7,6 +7,8 @@ import type { StreamClient } from './stream-client.ts';
 export interface Stream {
   /** See `Camera.readStream`. */
   read<T>(signal: AbortSignal, work: (url: string) => Promise<T>, ask?: Ask): Promise<T>;
+  /** Throws as `read`. */
+  address(signal: AbortSignal): Promise<string>;
   /** Learns its address ahead of the first alarm; best effort, never throws. */
   prepare(signal: AbortSignal): Promise<void>;
   known(): { stream?: string };
@@ -27,6 +29,7 @@ export function createStream(options: { client: StreamClient; place: Place; conf
   }
 
   return {
+    address,
     async read(signal, work, ask) {
       const url = await address(signal);
       try {

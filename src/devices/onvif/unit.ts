@@ -1,12 +1,12 @@
 import type { DeviceId, DeviceRef } from '#site/model/index.ts';
 import type { Camera, CameraStatus, Certificates } from './camera.ts';
-import { type Counts, createEngine, type Surroundings } from './engine.ts';
+import { type Counts, createEngine, type Engine, type Surroundings } from './engine.ts';
 import type { CameraOptions } from './options.ts';
 import { cameraPlace } from './picture-places.ts';
 import { placeMemory } from './place-memory.ts';
 import type { RecentMessages } from './recent.ts';
 import { cameraSense } from './sense.ts';
-import { createView } from './view.ts';
+import { createView, type View } from './view.ts';
 
 /** One device with a session of its own: a camera, or a recorder with its channels. */
 export interface Unit {
@@ -23,6 +23,11 @@ export interface Unit {
   start(): void;
   stop(): Promise<void>;
 }
+
+/** What a camera or channel is asked for. */
+export const shownBy = (view: View, { speaker }: Engine) => ({
+  ...{ snapshot: view.snapshot, readStream: view.readStream, streamAddress: view.streamAddress, speaker },
+});
 
 export function createCameraUnit(camera: CameraOptions, around: Surroundings, counts: Counts): Unit {
   const source: DeviceRef = { kind: 'camera', id: camera.id };
@@ -43,7 +48,7 @@ export function createCameraUnit(camera: CameraOptions, around: Surroundings, co
   return {
     id: camera.id,
     // Not counted here: a picture of a silent hold-up must not show (safety 4); who asks counts the others.
-    cameras: [{ id: camera.id, snapshot: view.snapshot, readStream: view.readStream, status }],
+    cameras: [{ id: camera.id, ...shownBy(view, engine), status }],
     get up() {
       return session.up;
     },

@@ -11,6 +11,8 @@ export interface View {
   readonly snapshot: Camera['snapshot'];
   /** See `Camera.readStream`. */
   readonly readStream: Stream['read'];
+  /** See `Camera.streamAddress`. */
+  readonly streamAddress: Stream['address'];
   /** Learns addresses ahead of the first alarm; best effort, never throws. */
   prepare(): Promise<void>;
   known(): { profiles?: number; stream?: string };
@@ -30,6 +32,7 @@ export function createView(
   return {
     snapshot: pictures.take,
     readStream: stream.read,
+    streamAddress: stream.address,
     /** One after the other: small cameras bear few requests at once. */
     async prepare() {
       await pictures.prepare();

@@ -4,11 +4,12 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Audio, createAudio, type JournalRow, type SpeakerCondition } from '#devices/audio/index.ts';
-import { audioOptions, speakerOptions } from '#devices/audio/options.ts';
+import { audioOptions } from '#devices/audio/options.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { PlaybackShown } from '#site/model/index.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
+import { speakerOf } from './speaker-of.ts';
 
 interface Rig {
   readonly audio: Audio;
@@ -42,7 +43,7 @@ async function rig(speakers: readonly object[], audioYaml: object = {}): Promise
   };
   const audio = createAudio({
     plan: {
-      speakers: speakers.map((one) => speakerOptions.parse(one)),
+      speakers: speakers.map(speakerOf),
       audio: audioOptions.parse(audioYaml),
       timezone: 'Europe/Berlin',
     },
@@ -188,7 +189,7 @@ describe('other settings', () => {
     on.play('one', { repeat: 2 });
     await until(() => on.status('one') === 'playing', 'the sound');
     const plan = (all: readonly object[]) => ({
-      speakers: all.map((one) => speakerOptions.parse(one)),
+      speakers: all.map(speakerOf),
       audio: audioOptions.parse({}),
       timezone: 'Europe/Berlin',
     });

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import type { Played, Sound, SpeakerDriver } from '#devices/audio/driver.ts';
 import { SpeakerError } from '#devices/audio/driver.ts';
-import { speakerOptions } from '#devices/audio/options.ts';
 import { createRuns, type Report } from '#devices/audio/runs.ts';
 import type { Speaker } from '#devices/audio/speakers.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
+import { speakerOf } from './speaker-of.ts';
 
 const format = { encoding: 's16le', rate: 8_000, channels: 1 } as const;
 
@@ -17,8 +17,10 @@ function rig({ gone = false } = {}) {
   const plays: { readonly sound: Sound; readonly signal: AbortSignal; readonly begin: () => void }[] = [];
   const ends: PromiseWithResolvers<Played>[] = [];
   let drivers = 1;
+  const released = Promise.withResolvers<void>();
   const driver: SpeakerDriver = {
     stopBudgetMs: 300,
+    release: () => released.promise,
     probe: async () => ({ detail: '', format, exclusive: true }),
     play(sound, { signal, onFirstSample }) {
       plays.push({ sound, signal, begin: onFirstSample });
@@ -28,7 +30,7 @@ function rig({ gone = false } = {}) {
     },
   };
   const speaker: Speaker = {
-    options: speakerOptions.parse({ id: 'gate', driver: 'null', lead: '100ms', tail: '50ms' }),
+    options: speakerOf({ id: 'gate', driver: 'null', lead: '100ms', tail: '50ms' }),
     ...{ lane: 'speaker gate', format, driver },
     renew: () => {
       drivers += 1;
@@ -56,7 +58,7 @@ function rig({ gone = false } = {}) {
     runs.prepare({ kind: 'prepare', run, speaker, message, volume: 50, repeat: 2, gapMs: 500, urgent: true });
   const start = (run: number) => runs.start({ kind: 'start', run, speaker: 'gate', durable: true });
   const told = (kind: Report['kind']) => until(() => reports.find((one) => one.kind === kind), kind);
-  return { runs, reports, plays, ends, failed, prepare, start, told, drivers: () => drivers };
+  return { runs, reports, plays, ends, failed, prepare, start, told, released, drivers: () => drivers };
 }
 
 it('a message is made ready with its repeats, its gap and the silence of its speaker', async () => {
@@ -133,4 +135,19 @@ it('what is dropped while it is made ready says nothing any more', async () => {
   on.runs.drop(1);
   await on.runs.idle();
   expect(on.reports).toEqual([]);
+});
+
+it('what was left on a speaker is ended before it plays, and one that does not answer plays all the same', async () => {
+  for (const answers of [true, false]) {
+    const on = rig();
+    on.runs.release('gate');
+    on.prepare(1);
+    await on.told('prepared');
+    on.start(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(on.plays).toEqual([]);
+    if (answers) on.released.resolve();
+    else on.released.reject(new SpeakerError('timeout', 'it does not answer'));
+    await until(() => on.plays.length === 1, 'the sound');
+  }
 });

@@ -4,10 +4,11 @@ import { authHoldMs, type Door, eightOf, nonces, threeDoors } from './three-door
 
 /** What wants the password, of a device of each kind. */
 const kinds: Readonly<Record<string, { readonly doors: readonly Door[]; readonly open?: string }>> = {
-  all: { doors: ['events', 'picture', 'stream'] },
+  all: { doors: ['events', 'picture', 'stream', 'speaker'] },
   'only pictures': { doors: ['picture'] },
   'only streams': { doors: ['stream'] },
   'pictures and streams': { doors: ['picture', 'stream'] },
+  'only the speaker': { doors: ['speaker'] },
   'all but what it is': { doors: ['events', 'picture', 'stream'], open: 'GetDeviceInformation' },
 };
 
@@ -17,8 +18,10 @@ const steps: Readonly<Record<string, (made: Made) => unknown>> = {
   profiles: ({ ask }) => ask.profiles(),
   picture: ({ ask }) => ask.picture(),
   stream: ({ ask }) => ask.stream(),
+  speaker: ({ ask }) => ask.speaker(),
   'eight streams': ({ ask }) => eightOf(ask),
-  'all at once': ({ ask }) => Promise.allSettled([ask.picture(), ask.stream(), ask.events(), ask.profiles()]),
+  'all at once': ({ ask }) =>
+    Promise.allSettled([ask.picture(), ask.stream(), ask.speaker(), ask.events(), ask.profiles()]),
   restart: ({ restart }) => restart(),
   'ten seconds': ({ clock }) => clock.advance(10_000),
   'five minutes': ({ clock }) => clock.advance(300_000),

@@ -1,9 +1,11 @@
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { createOnvifDriver } from '#devices/audio/drivers/onvif.ts';
 import { certificatePin } from '#devices/onvif/certificate-pin.ts';
 import { createDevice, type Device } from '#devices/onvif/device.ts';
 import { createLogin } from '#devices/onvif/login.ts';
 import { createPictureClient } from '#devices/onvif/picture-client.ts';
 import { createReads } from '#devices/onvif/reads.ts';
+import { createSpeakerDoor } from '#devices/onvif/speaker-door.ts';
 import { createStreamClient } from '#devices/onvif/stream-client.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
@@ -13,10 +15,10 @@ import { cameraModel, startCamera } from './scripted-camera.ts';
 const forever = new AbortController().signal;
 export const authHoldMs = 15 * 60_000;
 
-export type Door = 'events' | 'picture' | 'stream';
+export type Door = 'events' | 'picture' | 'stream' | 'speaker';
 
 /**
- * One device with three doors, which all know the same user: events and pictures over HTTP, a stream over RTSP. `passes`
+ * One device with three doors, which all know the same user: events and pictures over HTTP, a stream over RTSP, and its speaker there. `passes`
  * says whether a request does; a password is not looked at, only that one was tried.
  */
 export async function threeDoors(nonceOf: () => string, opened: { stop(): Promise<void> | void }[]) {
@@ -80,7 +82,8 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
       if (doors.isAway) return void socket.destroy();
       const text = chunk.toString('latin1');
       const number = `CSeq: ${/^CSeq: (\d+)/im.exec(text)?.[1]}\r\n`;
-      if (judge('stream', /^Authorization:.*/im.exec(text)?.[0])) socket.write(`RTSP/1.0 200 OK\r\n${number}\r\n`);
+      const door = text.includes('backchannel') ? 'speaker' : 'stream';
+      if (judge(door, /^Authorization:.*/im.exec(text)?.[0])) socket.write(`RTSP/1.0 200 OK\r\n${number}\r\n`);
       else socket.write(`RTSP/1.0 401 Unauthorized\r\n${number}WWW-Authenticate: ${challenge()}\r\n\r\n`);
     });
   });
@@ -97,12 +100,24 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
     const pictures = createPictureClient({ device, login: beside, clock });
     const pin = certificatePin({});
     const streams = createStreamClient({ device, login: beside, password: login.password, pin, lifetime: forever });
-    return { device, reads, pictures, streams };
+    const speaker = createSpeakerDoor({ device, login: beside, password: login.password, pin });
+    return { device, reads, pictures, streams, speaker };
   }
   let daemon = start();
   opened.push({ stop: () => daemon.device.close() });
 
+  const speaker = () => {
+    const { speaker: door } = daemon;
+    const login = {
+      credentials: () => door.credentials,
+      ready: () => door.recall(),
+      mayLogIn: door.enter,
+      told: (verdict: 'accepted' | 'refused') => door.judged(verdict === 'accepted'),
+    };
+    return createOnvifDriver({ address: async () => `rtsp://127.0.0.1:${port}/live`, login }).probe(forever);
+  };
   const ask = {
+    speaker,
     events: () => daemon.reads.deviceInformation(forever),
     profiles: () => daemon.reads.profiles(forever),
     picture: () => daemon.pictures.fetch(new URL('/picture.jpg', server.url), { timeoutMs: 5000, signal: forever }),
@@ -111,7 +126,7 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
   /** All of them as their loops do, whatever comes of it. */
   async function run(forMs: number): Promise<void> {
     for (let ms = 0; ms < forMs; ms += 10_000) {
-      await Promise.allSettled([ask.stream(), ask.picture(), ask.events()]);
+      await Promise.allSettled([ask.stream(), ask.picture(), ask.speaker(), ask.events()]);
       clock.advance(10_000);
     }
   }

@@ -21,7 +21,14 @@ export interface HttpCaller {
   prove(call: HttpCall, signal: AbortSignal): Promise<Proof>;
   /** Throws a SpeakerError where the answer is no success. */
   check(answer: HttpAnswer, proof: Proof): void;
+  /** Whoever waits for its verdict goes on. */
+  close(): void;
 }
+
+const refusedText = ({ headers }: Proof): string =>
+  headers.authorization === undefined
+    ? 'the device wants a user and password that siteward does not have'
+    : 'the device refused user or password; correct them';
 
 const answerMs = 5000;
 const unproven: Proof = { headers: {}, nonce: '' };
@@ -35,6 +42,7 @@ export function createCaller(device: {
 }): HttpCaller {
   const { auth, login, trust, clock } = device;
   const digest = digestMemory();
+  const over = new AbortController();
   let isIn = false;
   let verdict: 'accepted' | 'refused' | undefined;
 
@@ -43,7 +51,7 @@ export function createCaller(device: {
     const isAsked = auth === 'basic' || digest.nonce !== '';
     if (auth === 'none' || credentials === undefined || !isAsked || verdict === 'refused') return unproven;
     const inClear = auth === 'basic' && !call.url.toLowerCase().startsWith('https:');
-    if (!isIn) await enter(login, signal, inClear);
+    if (!isIn) await enter(login, { signal, over: over.signal, inClear });
     isIn = true;
     const { nonce } = digest;
     const password = credentials.password.reveal();
@@ -88,7 +96,10 @@ export function createCaller(device: {
     judge(answer, proof);
     const { status } = answer;
     if (status >= 200 && status < 300) return;
-    throw new SpeakerError(failureOfStatus(status), `the device answered ${status}`);
+    throw new SpeakerError(
+      failureOfStatus(status),
+      status === 401 ? refusedText(proof) : `the device answered ${status}`,
+    );
   }
 
   return {
@@ -109,5 +120,6 @@ export function createCaller(device: {
       return await proofFor(call, signal);
     },
     check,
+    close: () => over.abort(),
   };
 }

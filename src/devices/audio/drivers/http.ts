@@ -34,7 +34,7 @@ export interface HttpTrigger extends HttpCall {
 
 export interface HttpOptions {
   readonly play: HttpPush | HttpTrigger;
-  /** Silences the device. A trigger without it cannot be stopped. */
+  /** Silences the device. A trigger without it cannot be stopped, so that the configuration asks for it. */
   readonly stop?: HttpCall;
   /** Succeeds where the speaker is well. Without it, the device has to take a connection. */
   readonly probe?: HttpCall;
@@ -125,14 +125,19 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
       const { probe } = options;
       const { protocol, hostname, host, port } = new URL((probe ?? play).url);
       const secure = protocol === 'https:';
-      if (probe !== undefined) await caller().call(probe, signal);
-      else (await dial({ host: hostname, port: Number(port || (secure ? 443 : 80)), secure }, trust, signal)).destroy();
+      if (probe !== undefined) {
+        await login.ready?.(signal);
+        const by = caller();
+        await by.call(probe, signal).finally(by.close);
+      } else
+        (await dial({ host: hostname, port: Number(port || (secure ? 443 : 80)), secure }, trust, signal)).destroy();
       return { detail: `HTTP speaker at ${host}`, format, exclusive: true };
     },
 
     async play(sound, context) {
       const { signal } = context;
       signal.throwIfAborted();
+      await login.ready?.(signal);
       const by = caller();
       if (play.kind === 'push') expect(sound, play.format);
       try {
@@ -146,8 +151,17 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
             if (signal.aborted) throw failed;
           });
         throw error;
+      } finally {
+        by.close();
       }
     },
+
+    ...(options.stop !== undefined && {
+      async release() {
+        const by = caller();
+        await silence(by).finally(by.close);
+      },
+    }),
   };
 }
 

@@ -24,8 +24,13 @@ export interface Credentials {
 export interface SpeakerLogin {
   /** Undefined: there is none. */
   readonly credentials: () => Credentials | undefined;
-  /** Waited for before what proves the password is sent, once per connection. Rejects where it must not be. */
-  readonly mayLogIn?: (signal: AbortSignal) => Promise<void>;
+  /** Waited for before anything else is asked of it. */
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
+  /**
+   * Waited for before what proves the password is sent, once per connection, until it is `told`, or `over` aborts with the
+   * connection. Rejects where it must not be sent.
+   */
+  readonly mayLogIn?: (signal: AbortSignal, over: AbortSignal) => Promise<void>;
   /** What became of it. */
   readonly told?: (verdict: 'accepted' | 'refused') => void;
   /** Throws where the password must not be sent in clear, which a device asks for that offers nothing else. */
@@ -108,11 +113,17 @@ export function speakerError(error: unknown, otherwise: (cause: unknown) => Spea
   return otherwise(error);
 }
 
-/** Waits until the password may be sent. */
-export async function enter(login: SpeakerLogin, signal: AbortSignal, inClear = false): Promise<void> {
-  try {
+/** Waits until the password may be sent. `over` aborts with the connection. */
+export async function enter(
+  login: SpeakerLogin,
+  { signal, over, inClear = false }: { signal: AbortSignal; over: AbortSignal; inClear?: boolean },
+): Promise<void> {
+  const work = async (until: AbortSignal) => {
     if (inClear) login.mayGoInClear?.();
-    await withDeadline(loginMs, signal, async (until) => login.mayLogIn?.(until), 'the account of the device');
+    await login.mayLogIn?.(until, over);
+  };
+  try {
+    await withDeadline(loginMs, signal, work, 'the account of the device');
   } catch (error) {
     signal.throwIfAborted();
     const why = error instanceof SitewardError ? `: ${error.message}` : '';

@@ -3,7 +3,7 @@ import { never, unlessAborted } from '#lib/wait.ts';
 import { type Sound, type SpeakerDriver, SpeakerError } from '../driver.ts';
 import { type PaceClock, realTime } from '../pace.ts';
 import { send, within } from './fed.ts';
-import { networkStopMs, type SpeakerLogin, stopAnswerMs, type Trust } from './network.ts';
+import { networkStopMs, type SpeakerLogin, speakerError, stopAnswerMs, type Trust } from './network.ts';
 import { rtpPacker } from './rtp.ts';
 import { openRtsp, type Rtsp } from './rtsp.ts';
 import { type Backchannel, findBackchannel, isRtspUrl } from './sdp.ts';
@@ -42,7 +42,10 @@ export function createOnvifDriver(options: OnvifOptions): SpeakerDriver {
 
   /** Connects, and asks for the track. */
   async function describe(signal: AbortSignal): Promise<{ rtsp: Rtsp; base: string; track: Backchannel }> {
-    const url = await unlessAborted(options.address(signal), signal);
+    const url = await unlessAborted(options.address(signal), signal).catch((error: unknown) => {
+      signal.throwIfAborted();
+      throw speakerError(error, (cause) => new SpeakerError('not_found', 'the device names no address', { cause }));
+    });
     const rtsp = await openRtsp({ url, login, trust, clock }, signal);
     try {
       const headers = ['Accept: application/sdp', require];
@@ -88,9 +91,9 @@ export function createOnvifDriver(options: OnvifOptions): SpeakerDriver {
       return { detail: `ONVIF backchannel, ${encoding} at ${rate} Hz`, format: track.format, exclusive: true };
     },
 
-    async play(sound, { signal, onFirstSample }) {
+    async play(asked, { signal, onFirstSample }) {
       signal.throwIfAborted();
-      if (sound.format.encoding === 's16le') throw new SpeakerError('format', 'the device takes no s16le');
+      if (asked.format.encoding === 's16le') throw new SpeakerError('format', 'the device takes no s16le');
       const { rtsp, base, track } = await describe(signal);
       let setUp: Promise<Session> | undefined;
       let isOver = false;
@@ -102,7 +105,7 @@ export function createOnvifDriver(options: OnvifOptions): SpeakerDriver {
           throw new SpeakerError('device_error', 'the device had ended the session before');
       };
       try {
-        expectTrack(sound, track);
+        const sound = fitting(asked, track);
         // Not by the signal: a session that the device has made is ended, too.
         setUp = ask(rtsp, track);
         const session = await unlessAborted(setUp, signal);
@@ -179,11 +182,15 @@ async function stayAlive({ rtsp, base, session, signal, clock }: Alive): Promise
 
 const statusOf = ({ start }: RtspMessage): number => Number(start.split(' ')[1]);
 
-function expectTrack({ format }: Sound, track: Backchannel): void {
+/** In the encoding of the track, where it has its rate. */
+function fitting(asked: Sound, track: Backchannel): Sound {
   const { encoding, rate, channels } = track.format;
+  const sound = asked.format.encoding === encoding ? asked : (asked.encoded?.(encoding) ?? asked);
+  const { format } = sound;
   if (format.encoding !== encoding || format.rate !== rate || format.channels !== channels)
     throw new SpeakerError(
       'format',
       `the device takes ${encoding} at ${rate} Hz, not ${format.encoding} at ${format.rate} Hz`,
     );
+  return sound;
 }

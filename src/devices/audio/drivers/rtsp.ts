@@ -49,6 +49,7 @@ export async function openRtsp(
   const url = address.href;
   const secure = address.protocol === 'rtsps:';
   const port = Number(address.port || (secure ? 322 : 554));
+  await login.ready?.(signal);
   const socket = await dial({ host: address.hostname, port, secure }, trust, signal);
 
   const lost = new AbortController();
@@ -66,9 +67,11 @@ export async function openRtsp(
   const talk = rtspTalk({
     camera: {
       ...{ url, username, password },
-      enter: (over) => enter(login, over),
+      enter: (over) => enter(login, { signal: over, over }),
       judged: (isAccepted) => login.told?.(isAccepted ? 'accepted' : 'refused'),
-      basic: () => login.mayGoInClear?.(),
+      basic: () => {
+        if (!secure) login.mayGoInClear?.();
+      },
     },
     // There is no other reader than this process, which knows the device by its own address.
     lent: url,

@@ -1,10 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { vi } from 'vitest';
+import { afterEach, expect, vi } from 'vitest';
 import type { SoundFormat } from '#devices/audio/driver.ts';
 import { createHttpDriver, type HttpOptions, type HttpPush } from '#devices/audio/drivers/http.ts';
 import { never } from '#lib/wait.ts';
+import { openSockets } from './sockets.ts';
 import { type ToneOptions, tone } from './tone.ts';
 
 export interface Seen {
@@ -56,6 +57,26 @@ export async function startHttpDevice(first: Habit, options: HttpDeviceOptions =
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
     },
+  };
+}
+
+/** One device for each test, which leaves nothing open behind it. */
+export function useHttpDevice() {
+  let device: HttpDevice | undefined;
+  afterEach(async () => {
+    await device?.stop();
+    device = undefined;
+    expect(await openSockets()).toEqual([]);
+  });
+  const seen = () => device?.seen ?? [];
+  return {
+    async start(habit: Habit, options?: HttpDeviceOptions): Promise<string> {
+      device = await startHttpDevice(habit, options);
+      return device.url;
+    },
+    seen,
+    lines: () => seen().map(({ line }) => line),
+    change: (habit: Habit) => device?.change(habit),
   };
 }
 

@@ -3,36 +3,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { pinnedTo } from '#devices/audio/drivers/network.ts';
 import { SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
 import { never } from '#lib/wait.ts';
 import { certificate } from '../../../harness/certificate.ts';
-import {
-  begin,
-  type Habit,
-  type HttpDevice,
-  type HttpDeviceOptions,
-  pushTo,
-  type Seen,
-  startHttpDevice,
-  well,
-} from './http-device.ts';
-import { openSockets } from './sockets.ts';
+import { begin, type Habit, pushTo, type Seen, useHttpDevice, well } from './http-device.ts';
 
-let device: HttpDevice | undefined;
-afterEach(async () => {
-  await device?.stop();
-  device = undefined;
-  expect(await openSockets()).toEqual([]);
-});
-async function start(habit: Habit, options?: HttpDeviceOptions): Promise<string> {
-  device = await startHttpDevice(habit, options);
-  return device.url;
-}
-const seen = () => device?.seen ?? [];
-const lines = () => seen().map(({ line }) => line);
+const { start, seen, lines, change } = useHttpDevice();
 
 describe('driver http, with a password', () => {
   const [username, password] = ['siteward', 'correct horse'];
@@ -135,7 +114,7 @@ describe('driver http, with a password', () => {
 
   it('makes none where it may not log in now', async () => {
     const url = await start(asks(digest('md5'), () => true));
-    device?.change(asks(digest('md5'), () => false));
+    change(asks(digest('md5'), () => false));
     const mayLogIn = async () => {
       throw new SitewardError('camera_auth', 'two were refused');
     };

@@ -4,23 +4,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { createHttpDriver } from '#devices/audio/drivers/http.ts';
 import { readWav } from '#devices/audio/wav.ts';
 import { rawPcm } from '../../../harness/sound.ts';
 import { driverContract } from './contract.ts';
 import { joined } from './heard.ts';
-import {
-  begin,
-  type Habit,
-  type HttpDevice,
-  type HttpDeviceOptions,
-  none,
-  pushTo,
-  s16le,
-  startHttpDevice,
-  well,
-} from './http-device.ts';
+import { begin, none, pushTo, s16le, useHttpDevice, well } from './http-device.ts';
 import { openSockets } from './sockets.ts';
 
 driverContract('http, pushed', {
@@ -60,18 +50,7 @@ driverContract('http, pushed', {
   },
 });
 
-let device: HttpDevice | undefined;
-afterEach(async () => {
-  await device?.stop();
-  device = undefined;
-  expect(await openSockets()).toEqual([]);
-});
-async function start(habit: Habit, options?: HttpDeviceOptions): Promise<string> {
-  device = await startHttpDevice(habit, options);
-  return device.url;
-}
-const seen = () => device?.seen ?? [];
-const lines = () => seen().map(({ line }) => line);
+const { start, seen, lines, change } = useHttpDevice();
 
 describe('driver http, pushed', () => {
   it('sends the samples with their length and kind', async () => {
@@ -130,7 +109,7 @@ describe('driver http, pushed', () => {
   it('fails where the device hangs up, or never answers', async () => {
     const url = await start((_, response) => void response.socket?.destroy());
     await expect(begin({ play: pushTo(url) }).played).rejects.toMatchObject({ failure: 'connection_lost' });
-    device?.change(() => undefined);
+    change(() => undefined);
     await expect(begin({ play: pushTo(url) }).played).rejects.toMatchObject({ failure: 'timeout' });
   });
 
@@ -172,7 +151,7 @@ describe('driver http, triggered', () => {
     const { played, onFirstSample } = begin({ play });
     await expect(played).rejects.toMatchObject({ failure: 'busy' });
     expect(onFirstSample).not.toHaveBeenCalled();
-    device?.change(() => undefined);
+    change(() => undefined);
     await expect(begin({ play }).played).rejects.toMatchObject({ failure: 'timeout' });
   });
 
