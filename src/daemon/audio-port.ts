@@ -25,7 +25,7 @@ export function audioPort({
   note,
   catalogue = () => house.catalogue?.messages(),
 }: {
-  house: Pick<House, 'audio' | 'catalogue'>;
+  house: Pick<House, 'audio' | 'catalogue' | 'lan'>;
   settings: () => Settings;
   note: Note;
   /** The messages of the service, once they are known. */
@@ -104,6 +104,7 @@ export function audioPort({
       const request = { source: sound, fields, replace, ...(fileName !== undefined && { fileName }) };
       const { key } = await audio().library.import(request, signal);
       audio().messagesChanged();
+      house.lan?.messagesChanged();
       void note(auditNotes.audio('import', by, `message ${key}`));
       return shownOf(key);
     },
@@ -112,6 +113,7 @@ export function audioPort({
       const gone = audio().library.find(key)?.sha256;
       await audio().library.remove(key);
       audio().messagesChanged(gone);
+      house.lan?.messagesChanged();
       void note(auditNotes.audio('remove', by, `message ${key}`));
     },
   };

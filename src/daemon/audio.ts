@@ -47,7 +47,10 @@ export function siteAudio(
       access: speakerAccess(house, clock),
       onSpeaker: (speaker, condition) => tellLink(house, speaker, condition),
     },
-    onChanged: (playback) => logEnd(log, playback),
+    onChanged(playback) {
+      house.lan?.playbackChanged(playback);
+      logEnd(log, playback);
+    },
     ...{ clock, quality: quality.current, log, metrics },
   });
 }

@@ -8,6 +8,7 @@ import {
   dc09Profile,
   filtersOfPanel,
   keyProblem,
+  type PanelTraits,
   traitsOf,
 } from '#devices/panels/index.ts';
 import type { PanelFilters } from '#lan/mqtt/index.ts';
@@ -46,10 +47,13 @@ export function panelProblems(configPath: string): (settings: Settings) => reado
 
 /**
  * The plan with what the profiles of its panels say of commands: the time each panel may take (arming-sync 5), never less than the
- * configuration's `arming.confirm_timeout`, and whether it changes its mode while it is armed.
+ * configuration's `arming.confirm_timeout`, whether it changes its mode while it is armed, and the modes it can be told.
  */
 export function withTraits(plan: SitePlan, { panels }: Settings, folders: readonly string[]): SitePlan {
-  const traits = new Map(panels.map(({ id, profile }) => [id, traitsOf(profile, folders)]));
+  // What calls in by itself takes no commands.
+  const traits = new Map<string, PanelTraits>(
+    panels.map(({ id, profile }) => [id, profile === dc09Profile ? { modes: [] } : traitsOf(profile, folders)]),
+  );
   return {
     ...plan,
     partitions: plan.partitions.map((partition) => {

@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { never } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
+import { audioPort } from './audio-port.ts';
 import { newAuditLines } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { callsPort } from './call-for-help.ts';
@@ -44,6 +45,7 @@ export function sitePort(options: {
       return records.map(({ event }) => event);
     },
     verifications: verificationsPort(house),
+    audio: audioPort({ house, settings: options.settings, note }),
     async outbox() {
       const stats = await count();
       if (typeof stats === 'string') throw new SitewardError('store_unavailable', stats);

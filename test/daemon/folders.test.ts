@@ -40,6 +40,13 @@ describe('the time a panel may take for a command', () => {
     expect(planOf('pai').partitions[0]).not.toHaveProperty('bypassArmed');
   });
 
+  it('comes with the modes it can be told to arm in', () => {
+    const modesOf = (profile: string) => planOf(profile).partitions[0]?.modes;
+    expect(modesOf('pai')).toEqual(['away', 'home', 'night']);
+    expect(modesOf('elk-readonly')).toEqual([]);
+    expect(modesOf('nobody')).toBeUndefined();
+  });
+
   it('is the site’s where there is no such profile', () => {
     expect(planOf('nobody').partitions[0]?.confirmMs).toBeUndefined();
   });

@@ -61,7 +61,8 @@ const later: readonly ReplyCode[] = ['NOT_ACTIVATED'];
 
 const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   ALREADY_ANSWERED: 'Somebody has answered `dispatch`; nothing takes that back.',
-  AUDIO_UNAVAILABLE: 'There is nothing that could play it.',
+  AUDIO_UNAVAILABLE:
+    'There is nothing that could play it: no speakers, none that did, or a message that only the service holds and may not play.',
   BAD_CODE:
     'Nobody has this code, or the panel refused it. Three within a minute lock the client for 90 s; a good code between them does not clear the count.',
   BAD_JSON: 'The payload is not a JSON object.',
@@ -72,7 +73,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   CLOUD_OFFLINE: 'It did not leave this site, and is not kept for later.',
   CLOCK_DOUBTFUL: 'The clock of the bridge cannot be trusted, and this command depends on it.',
   CODE_REQUIRED:
-    'Disarming, arming in a mode that protects less or with `bypass` or `force`, and arming while the state is `unknown`, needs a code.',
+    'Disarming, ending the sound of an alarm, arming in a mode that protects less or with `bypass` or `force`, and arming while the state is `unknown`, needs a code.',
   CONFLICT:
     'The partition is not in the state or sequence that `expected` names, or the schedule does not arm soon (`field: schedule`).',
   EXPIRED: 'The command came too late, or is so old that it may be a repeat of one whose answer is no longer kept.',
@@ -84,7 +85,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   LOCKED: 'Too many wrong codes, here or at the panel. `retry_after_s` says how long.',
   NEWER_LOCAL_CHANGE: 'Somebody on the site was quicker, or a command with more weight took its place.',
   NOT_ALLOWED:
-    'Not now or not this way: arming during an alarm, a zone that must not be bypassed (`field`, `zones`), a code whose role does not allow it (`field: code`), a panel whose profile has no such command (`field: profile`), an alarm that nobody may silence (`field: alarm`), a bypass while an alarm runs or while the panel or the code takes none (`field: state`), or for a time its panel does not keep (`field: minutes`, `until`), a panel that takes no other mode while it is armed (`field: mode`), or a panel that did not take it (`field: panel`).',
+    'Not now or not this way: arming during an alarm, a zone that must not be bypassed (`field`, `zones`), a code whose role does not allow it (`field: code`), a panel whose profile has no such command (`field: profile`), an alarm that nobody may silence (`field: alarm`), a bypass while an alarm runs or while the panel or the code takes none (`field: state`), or for a time its panel does not keep (`field: minutes`, `until`), a panel that takes no other mode while it is armed (`field: mode`), a panel that did not take it (`field: panel`), an alarm that has sounded for its longest time (`field: audio_message_id`), or a playback of the service, which knows no way to end it (`field: playback_id`).',
   NOT_CONFIGURED: 'The site has nothing of this kind.',
   NOT_CONTROLLED: 'siteward only watches this partition or site.',
   NOT_READY:
@@ -97,7 +98,8 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   SCHEMA: 'The member `field` is missing, wrong or unknown.',
   TOO_LARGE: 'A limit below is exceeded; `field` names the member where one is.',
   UNCONFIRMED: 'The panel did not show the state in time. It may still do so; the state topics tell.',
-  UNKNOWN_TARGET: 'There is no such partition, no such zone in it, or no such schedule.',
+  UNKNOWN_TARGET:
+    'There is no such partition, no such zone in it, no such schedule, message, speaker or playback; `field` says which.',
   UNKNOWN_VERB: 'There is no such command.',
   VERIFICATION_GONE: 'Too late: the service knows the request to verify no more.',
 };

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import type { ZoneType } from '#site/model/index.ts';
+import { type ArmMode, armModes, type ZoneType } from '#site/model/index.ts';
 import { openingTypes } from './codes.ts';
 import { type Compiled, compileProfile, invalid } from './compile.ts';
 import { createMapping, type Mapping } from './mapping.ts';
@@ -63,6 +63,8 @@ export interface PanelTraits {
   readonly confirmMs?: number;
   readonly changeMode?: false;
   readonly bypassArmed?: false;
+  /** The modes it can be armed in from here. */
+  readonly modes?: readonly ArmMode[];
 }
 
 export function traitsOf(id: string, directories: readonly string[]): PanelTraits {
@@ -70,6 +72,7 @@ export function traitsOf(id: string, directories: readonly string[]): PanelTrait
     const profile = profileSchema.parse(loadProfile(id, directories));
     const { confirm, change_mode: changeMode, bypass_armed: bypassArmed } = profile;
     return {
+      modes: armModes.filter((mode) => profile.out[`arm_${mode}`] !== undefined),
       ...(confirm !== undefined && { confirmMs: confirm.timeout_s * 1000 }),
       ...(changeMode === false && { changeMode }),
       ...(bypassArmed === false && { bypassArmed }),

@@ -60,8 +60,8 @@ const isOurs = (topic: string) => topic === 'siteward' || topic.startsWith('site
 
 /** A verb nobody has does no harm; who may command at all gets UNKNOWN_VERB instead of a cut connection. */
 function isUnknownVerb(root: string, topic: string): boolean {
-  const verb = topic.startsWith(`${root}/cmd/`) ? topic.slice(root.length + 1) : '';
-  return verb !== '' && verb.split('/').length === 2 && !topicSpecs.some((spec) => spec.topic === verb);
+  const verb = topic.startsWith(`${root}/cmd/`) ? topic.slice(root.length + '/cmd/'.length) : '';
+  return verb !== '' && !verb.includes('/') && !topicSpecs.some((spec) => spec.topic === `cmd/${verb}`);
 }
 
 /** `cmd` spelled out, or a `#` at or above its level. */

@@ -181,7 +181,7 @@ export function createCommands(options: CommandsOptions): Commands {
       // Another under its id may have come while the code was looked at.
       const again = requests.known(client, parsed);
       if (again === undefined) send(target, { outcome: 'accepted', final: false });
-      void (again ?? requests.perform(client, parsed)).then((final) => send(target, { ...final, final: true }));
+      void (again ?? requests.perform(client, parsed, check)).then((final) => send(target, { ...final, final: true }));
     });
   }
 

@@ -6,14 +6,18 @@ import { rateLimit } from '#lib/token-bucket.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import { type ArmMode, isoTime, type ReplyCode, type SitePlan } from '#site/model/index.ts';
 import { type CommandMessage, unknownClient } from './commands.ts';
+import type { HaAudio } from './home-assistant-audio.ts';
 import { type HaAction, haAction, haCommand } from './home-assistant-schemas.ts';
 import type { HaEventType } from './home-assistant-state.ts';
 import { fieldOf, readCall, readObject } from './parse.ts';
-import type { Reply } from './schemas.ts';
-import { limits } from './state.ts';
+import { everyPlayback, type Reply } from './schemas.ts';
+import { hasSpeakers, limits } from './state.ts';
 
 export interface HaCommandsOptions {
   readonly plan: () => SitePlan;
+  readonly audio: HaAudio;
+  /** Something of it was set. */
+  readonly onAudio: () => void;
   /** The way of every command. */
   readonly take: (message: CommandMessage) => void;
   /** Clears a retained command that was refused; `verb` is the topic below `cmd/`. */
@@ -28,6 +32,8 @@ export interface HaRefusal {
   readonly id: string;
   readonly partition?: string;
   readonly camera?: string;
+  /** Which of its audio group. */
+  readonly audio?: string;
   readonly action: string;
   readonly outcome: Reply['outcome'];
   readonly error: NonNullable<Reply['error']>;
@@ -61,9 +67,14 @@ interface Press {
   readonly action: HaAction | 'PRESS';
   readonly partition?: string;
   readonly camera?: string;
+  readonly audio?: AudioPart;
   readonly code?: string;
   readonly issuedAt?: string;
 }
+
+/** What it sets, and what it presses. */
+const audioParts = ['select', 'volume', 'play', 'stop'] as const;
+type AudioPart = (typeof audioParts)[number];
 
 /** Home Assistant's words and objects, made into commands like any other: the site judges them like any other. */
 export function createHaCommands(options: HaCommandsOptions): HaCommands {
@@ -90,7 +101,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
 
   function tell(
     message: CommandMessage,
-    { action = 'PRESS', partition, camera }: Partial<Press>,
+    { action = 'PRESS', partition, camera, audio }: Partial<Press>,
     what: Pick<HaRefusal, 'id' | 'outcome' | 'error'>,
   ): void {
     // The answers to a flood must not be one.
@@ -100,17 +111,22 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
       action,
       ...(partition !== undefined && { partition }),
       ...(camera !== undefined && { camera }),
+      ...(audio !== undefined && { audio }),
     });
+  }
+
+  /** Words carry no age: they may be older than the connection. */
+  function isEarly(): boolean {
+    if (clock.monotonic() - openedAt >= earlyMs) return false;
+    counted.inc({ result: 'too_early' });
+    return true;
   }
 
   /** Whether a bare word counts, which brings neither id nor age. */
   function counts(message: CommandMessage, press: Press): boolean {
     const now = clock.monotonic();
     // Whoever calls for help is heard whenever they call (safety 1).
-    if (press.action !== 'TRIGGER' && now - openedAt < earlyMs) {
-      counted.inc({ result: 'too_early' });
-      return false;
-    }
+    if (press.action !== 'TRIGGER' && isEarly()) return false;
     if (press.action === 'DISARM' && !mayDisarmByWord(message)) {
       refuse(message, press, 'CODE_REQUIRED', 'code');
       return false;
@@ -137,7 +153,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     const id = idOf(message, press);
     const { sender, expiryS } = message;
     options.take({
-      ...commandOf(press, id, press.issuedAt ?? isoTime(clock.wall())),
+      ...commandOf(press, id, press.issuedAt ?? isoTime(clock.wall()), options.audio),
       // Only a call for help gets here retained: it comes late, and is cleared once it is on disk.
       retained: message.retained,
       ...(sender !== undefined && { sender }),
@@ -196,6 +212,29 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     give(message, { action: 'PRESS', camera });
   }
 
+  function audioPress(message: CommandMessage, which: string) {
+    const audio = audioParts.find((part) => part === which);
+    if (audio === undefined) return refuse(message, {}, 'UNKNOWN_TARGET', 'audio');
+    const press = { action: 'PRESS', audio } as const;
+    if (!hasSpeakers(options.plan())) return refuse(message, press, 'AUDIO_UNAVAILABLE');
+    if (message.retained) return refuse(message, press, 'RETAINED');
+    const text = Buffer.from(message.payload).toString();
+    if (audio === 'select' || audio === 'volume') return setAudio(message, audio, text);
+    if (text !== 'PRESS') return refuse(message, press, 'SCHEMA');
+    if (audio === 'play' && options.audio.wish() === undefined)
+      return refuse(message, press, 'UNKNOWN_TARGET', 'audio_message_id');
+    give(message, press);
+  }
+
+  /** Nothing is heard of it. */
+  function setAudio(message: CommandMessage, audio: 'select' | 'volume', text: string) {
+    if (isEarly()) return;
+    const wrong = audio === 'select' ? options.audio.select(text) : options.audio.setVolume(text);
+    if (wrong !== undefined) return refuse(message, { action: 'PRESS', audio }, wrong, audio);
+    counted.inc({ result: 'taken' });
+    options.onAudio();
+  }
+
   return {
     opened() {
       openedAt = clock.monotonic();
@@ -207,7 +246,8 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
       if (more === undefined && which === undefined) return partitionPress(message, what);
       if (message.payload.length > limits.command_bytes) return refuse(message, {}, 'TOO_LARGE');
       if (more === undefined && what === 'snapshot') return cameraPress(message, which ?? '');
-      refuse(message, {}, what === 'audio' ? 'AUDIO_UNAVAILABLE' : 'UNKNOWN_VERB');
+      if (more === undefined && what === 'audio') return audioPress(message, which ?? '');
+      refuse(message, {}, 'UNKNOWN_VERB');
     },
   };
 }
@@ -228,12 +268,20 @@ function idOf(message: CommandMessage, { action, partition, issuedAt }: Press): 
   return nameUuid(namespace, [message.sender?.client ?? unknownClient, partition, action, issuedAt].join('\n'));
 }
 
-function commandOf(press: Press, id: string, issuedAt: string): Pick<CommandMessage, 'verb' | 'payload'> {
+function commandOf(
+  press: Press,
+  id: string,
+  issuedAt: string,
+  audio: HaAudio,
+): Pick<CommandMessage, 'verb' | 'payload'> {
   const { action, partition, camera, code } = press;
   const body = (verb: string, members: object) => ({
     verb,
     payload: Buffer.from(JSON.stringify({ id, issued_at: issuedAt, ...members })),
   });
+  if (press.audio === 'play') return body('play', { ...audio.wish() });
+  // All but alarms: those take a code, and a button gives none.
+  if (press.audio === 'stop') return body('cancel', { playback_id: everyPlayback });
   if (action === 'PRESS') return body('snapshot', { camera });
   if (action === 'TRIGGER') return body('panic', { kind: 'audible', partition });
   const coded = { partition, ...(code !== undefined && { code }) };

@@ -1,5 +1,15 @@
-import { type CameraPlan, dangerTypes, type PartitionPlan, type SitePlan, type ZonePlan } from '#site/model/index.ts';
+import {
+  type ArmMode,
+  armModes,
+  type CameraPlan,
+  dangerTypes,
+  type PartitionPlan,
+  type SitePlan,
+  type ZonePlan,
+} from '#site/model/index.ts';
 import { haEventTypes } from './home-assistant-state.ts';
+import { audioWords } from './schemas.ts';
+import { hasSpeakers } from './state.ts';
 
 /** Home Assistant's device-based discovery (notes, section 7): what it is told of the site. Pure. */
 
@@ -29,6 +39,8 @@ export interface HaAbout {
   readonly siteName: string;
   /** Of the bridge. */
   readonly serial: string;
+  /** Names of the messages that can be played. */
+  readonly messages: readonly string[];
 }
 
 /** More zones than this, or more bytes, and each partition becomes a device of its own. */
@@ -54,7 +66,11 @@ export function isDeviceOf(slug: string, id: string): boolean {
 export function haDevices(plan: SitePlan, about: HaAbout): HaDevice[] {
   // Silent hold-up changes nothing visible (safety 4).
   const zones = plan.zones.filter((zone) => zone.type !== 'panic_silent');
-  const site = [...siteEntries(about), ...plan.cameras.flatMap((camera) => cameraEntries(camera, about))];
+  const site = [
+    ...siteEntries(about),
+    ...plan.cameras.flatMap((camera) => cameraEntries(camera, about)),
+    ...(hasSpeakers(plan) ? audioEntries(about) : []),
+  ];
   const panels = plan.partitions.map((partition) => partitionEntry(partition, plan, about));
   const whole = groupOf(about, [...panels, ...zones.map((zone) => zoneEntry(zone, about)), ...site]);
   if (zones.length <= zonesPerDevice && fits(whole, about)) return [deviceOf(whole, about)];
@@ -140,9 +156,18 @@ const entry = ({ slug }: HaAbout, key: string, component: HaComponent): Entry =>
 const commandTemplate =
   '{"action":"{{ action }}","code":"{{ code or \'\' }}","issued_at":"{{ utcnow().isoformat() }}"}';
 
-function partitionEntry({ id, name, authority }: PartitionPlan, plan: SitePlan, about: HaAbout): Entry {
+const features: Readonly<Record<ArmMode, string>> = {
+  home: 'arm_home',
+  away: 'arm_away',
+  night: 'arm_night',
+  vacation: 'arm_vacation',
+  custom: 'arm_custom_bypass',
+};
+
+function partitionEntry(partition: PartitionPlan, plan: SitePlan, about: HaAbout): Entry {
+  const { id, name, authority, modes = armModes } = partition;
   const { root } = about;
-  const arms = ['arm_home', 'arm_away', 'arm_night', 'arm_vacation', 'arm_custom_bypass'];
+  const arms = modes.map((mode) => features[mode]);
   return entry(about, id, {
     platform: 'alarm_control_panel',
     name,
@@ -216,6 +241,37 @@ function cameraEntries({ id, name }: CameraPlan, about: HaAbout): Entry[] {
       command_topic: `${root}/cmd/ha/snapshot/${id}`,
       payload_press: 'PRESS',
       ...camera,
+    }),
+  ];
+}
+
+/** There is no media player in MQTT discovery: a message, a volume, two buttons and what is heard. */
+function audioEntries(about: HaAbout): Entry[] {
+  const { root, messages } = about;
+  const command = (what: string) => ({ command_topic: `${root}/cmd/ha/audio/${what}`, retain: false });
+  return [
+    entry(about, 'audio_msg', {
+      platform: 'select',
+      name: 'Audio message',
+      ...command('select'),
+      state_topic: `${root}/audio/selected`,
+      options: [...messages],
+    }),
+    entry(about, 'audio_vol', {
+      platform: 'number',
+      name: 'Audio volume',
+      ...command('volume'),
+      state_topic: `${root}/audio/volume`,
+      ...{ min: 0, max: 100, step: 1, mode: 'slider', unit_of_measurement: '%' },
+    }),
+    entry(about, 'audio_play', { platform: 'button', name: 'Play audio', ...command('play'), payload_press: 'PRESS' }),
+    entry(about, 'audio_stop', { platform: 'button', name: 'Stop audio', ...command('stop'), payload_press: 'PRESS' }),
+    entry(about, 'audio_state', {
+      platform: 'sensor',
+      name: 'Audio',
+      device_class: 'enum',
+      state_topic: `${root}/audio/state`,
+      options: [...audioWords],
     }),
   ];
 }

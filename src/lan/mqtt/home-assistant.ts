@@ -3,7 +3,14 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
-import { isoTime, type PartitionPlan, type SiteEvent, type SitePlan, type SiteView } from '#site/model/index.ts';
+import {
+  type AudioMessageShown,
+  isoTime,
+  type PartitionPlan,
+  type SiteEvent,
+  type SitePlan,
+  type SiteView,
+} from '#site/model/index.ts';
 import type { CommandMessage } from './commands.ts';
 import type { LiveSession } from './connection.ts';
 import {
@@ -17,12 +24,13 @@ import {
   topicOf,
   union,
 } from './home-assistant-announced.ts';
+import { createHaAudio } from './home-assistant-audio.ts';
 import { createHaCommands, type HaRefusal } from './home-assistant-commands.ts';
 import { type HaDevice, haDevices } from './home-assistant-devices.ts';
 import { announcedMemory, type HaMemory } from './home-assistant-memory.ts';
 import { type HaEventType, haEvent, partitionCopies } from './home-assistant-state.ts';
 import type { Publisher } from './publisher.ts';
-import type { TopicState } from './state.ts';
+import { hasSpeakers, type TopicState } from './state.ts';
 
 /** The site as Home Assistant is told of it; absent: not at all, and what it was told before is taken back. */
 export interface HaOptions {
@@ -45,6 +53,8 @@ export interface HomeAssistantOptions {
   readonly take: (message: CommandMessage) => void;
   /** Clears a retained command that was refused; `verb` is the topic below `cmd/`. */
   readonly clear: (verb: string) => void;
+  /** Its topics of `audio` are others now. */
+  readonly onAudio: () => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -65,6 +75,10 @@ export interface HomeAssistant {
   copies(view: SiteView, plan: PartitionPlan): TopicState[];
   change(plan: SitePlan): void;
   event(event: SiteEvent): void;
+  /** The messages there are. */
+  know(messages: readonly AudioMessageShown[]): void;
+  /** What is set for its button, as topics below the root. */
+  audio(): readonly TopicState[];
 }
 
 /** How long what an earlier run has announced is listened for. */
@@ -89,8 +103,11 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   /** Under which prefix its birth is listened for. */
   let listening: string | undefined;
 
+  const audio = createHaAudio();
   const commands = createHaCommands({
     plan: () => plan,
+    audio,
+    onAudio: options.onAudio,
     take: options.take,
     clear: options.clear,
     tell,
@@ -110,7 +127,7 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
   function devices(): HaDevice[] {
     if (told === undefined) return [];
     const { siteName, serial } = told;
-    return haDevices(plan, { root, slug, version: options.version, siteName, serial });
+    return haDevices(plan, { root, slug, version: options.version, siteName, serial, messages: audio.names });
   }
 
   /** One at a time; whatever is asked meanwhile is done after it, at once for all. */
@@ -260,6 +277,10 @@ export function createHomeAssistant(options: HomeAssistantOptions): HomeAssistan
       plan = next;
       if (session !== undefined) announce(false);
     },
+    know(messages) {
+      if (audio.know(messages) && session !== undefined && hasSpeakers(plan)) announce(false);
+    },
+    audio: () => (told === undefined || !hasSpeakers(plan) ? [] : audio.topics()),
     event(event) {
       const copy = told === undefined ? undefined : haEvent(event);
       if (copy === undefined) return;

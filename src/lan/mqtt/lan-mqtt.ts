@@ -9,10 +9,12 @@ import { sleep } from '#lib/wait.ts';
 import {
   type Changes,
   isPending,
+  type PlaybackShown,
   type SiteEvent,
   type SiteView,
   type VerificationDocument,
 } from '#site/model/index.ts';
+import { createAudioFeed } from './audio-feed.ts';
 import { auditEveryMs, createAuditFeed } from './audit-feed.ts';
 import { type CommandMessage, type CommandSender, createCommands, unknownClient } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
@@ -25,7 +27,7 @@ import { createPublisher, type Message } from './publisher.ts';
 import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
-import { type Facts, limits } from './state.ts';
+import { type Facts, hasSpeakers, limits } from './state.ts';
 import { createStateFeed } from './state-feed.ts';
 import { isVerb, rootOf } from './table.ts';
 
@@ -61,6 +63,10 @@ export interface LanMqtt extends Part {
   publishRaw(panel: string, frame: PanelRaw): void;
   /** The alarm verifications of the site are others now. */
   verificationsChanged(): void;
+  /** In the order of its `seq`. */
+  playbackChanged(playback: PlaybackShown): void;
+  /** The messages of the site are others now. */
+  messagesChanged(): void;
 }
 
 const infoEveryMs = 5 * 60_000;
@@ -69,7 +75,9 @@ const certificateEveryMs = 6 * 3_600_000;
 /** How long after each connect what was retained before may come. */
 const sweepMs = 3000;
 const imageLeavesMs = 5000;
-const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'];
+const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'].concat(
+  ['audio/+', 'audio/playback/+'],
+);
 /** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
 const earlyCap = 64;
 
@@ -78,6 +86,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   const root = rootOf(options.slug);
   const stopping = new AbortController();
   let cloudUp = site.cloudLink() === 'online';
+  let { plan } = site.view();
   let early: { readonly topic: string; readonly message: CommandMessage }[] | undefined = [];
   let running: Promise<unknown> | undefined;
 
@@ -99,13 +108,22 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     root,
     ...{ slug: options.slug, version: options.version, told: options.homeAssistant, memory: options.memory },
     publisher,
-    plan: site.view().plan,
+    plan,
     take: (message) => commands.take(message),
     clear: (verb) => refuseRetained(`cmd/${verb}`, 'ha'),
+    onAudio: () => feed.others(),
     ...{ clock, log, metrics },
   });
   const { copies } = homeAssistant;
-  const feed = createStateFeed({ root, publisher, facts, view: site.view(), copies, clock });
+  const audio = createAudioFeed({
+    audio: site.audio,
+    hasSpeakers: () => hasSpeakers(plan),
+    onChanged: () => feed.others(),
+    onMessages: homeAssistant.know,
+    clock,
+  });
+  const others = () => [...audio.topics(), ...homeAssistant.audio()];
+  const feed = createStateFeed({ root, publisher, facts, view: site.view(), copies, others, clock });
   const isConnected = () => early === undefined;
   const auditFeed = createAuditFeed({ root, publisher, read: site.auditLines, isConnected });
   const status = (word: 'online' | 'offline'): Message => ({
@@ -204,7 +222,9 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
     await homeAssistant.open(session);
     const view = site.view();
-    homeAssistant.change(view.plan);
+    plan = view.plan;
+    homeAssistant.change(plan);
+    audio.review();
     feed.refresh(view);
     publisher.open(session, [status('online')]);
     for (const reply of unborn ?? []) publisher.send(reply);
@@ -292,6 +312,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       running ??= Promise.all([
         connection.run(stopping.signal),
         every(infoEveryMs, feed.info),
+        every(infoEveryMs, audio.review),
         every(outboxEveryMs, publishOutbox),
         every(auditEveryMs, auditFeed),
         every(certificateEveryMs, connection.reviewCertificate),
@@ -301,12 +322,14 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       if (!stopping.signal.aborted && running !== undefined) await leave();
       stopping.abort();
       feed.stop();
+      audio.stop();
       await running;
     },
     health: connection.health,
     publishState(view, changes) {
+      plan = view.plan;
+      homeAssistant.change(plan);
       feed.change(view, changes);
-      homeAssistant.change(view.plan);
     },
     publishEvent(event) {
       if (isSilent(event)) return;
@@ -318,6 +341,8 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       publisher.send({ topic: `${root}/panel/raw/${panel}`, payload: JSON.stringify(frame), qos: 0, retain: false });
     },
     verificationsChanged,
+    playbackChanged: audio.playback,
+    messagesChanged: audio.review,
     setCloudLink(up) {
       cloudUp = up;
       feed.cloud();

@@ -1,8 +1,18 @@
 import type { SiteEvent } from '#site/model/index.ts';
+import { isHeard, messagesNow } from './audio-feed.ts';
 import type { QueryBody } from './schemas.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
-import { detailOf, type Facts, infoOf, limits, troubleItems, visibleZones, zoneDetailOf } from './state.ts';
+import {
+  detailOf,
+  type Facts,
+  hasSpeakers,
+  infoOf,
+  limits,
+  troubleItems,
+  visibleZones,
+  zoneDetailOf,
+} from './state.ts';
 
 /** Room for the reply's other members within its cap. */
 const dataBytes = limits.reply_bytes - 700;
@@ -39,20 +49,36 @@ export async function answer(
     }
     case 'verifications':
       return page('verifications', site.verifications.list(), limit);
+    case 'audio':
+      return hasSpeakers(view.plan) ? sound(site, limit) : undefined;
     default:
       return undefined;
   }
 }
 
+/** What can be played, where, and whether something sounds. */
+function sound({ audio }: SitePort, limit: number): Answer {
+  const messages = (messagesNow(audio) ?? []).map(({ audio_message_id, name, category, language }) => ({
+    ...{ audio_message_id, name, category, language },
+  }));
+  const speakers = audio.speakers().map(({ device_id, name, enabled, up }) => ({ device_id, name, enabled, up }));
+  const state = audio.playbacks().some(isHeard) ? 'playing' : 'idle';
+  return {
+    state,
+    ...page('speakers', speakers, limit, dataBytes * 0.3),
+    ...page('messages', messages, limit, dataBytes * 0.7),
+  };
+}
+
 const isNotSilent = (event: SiteEvent) => !isSilent(event);
 
 /** As many items as the caller wants and the reply can hold; `truncated` tells that there were more. */
-function page(name: string, items: readonly unknown[], limit: number): Answer {
+function page(name: string, items: readonly unknown[], limit: number, most = dataBytes): Answer {
   const kept: unknown[] = [];
   let bytes = name.length + 32;
   for (const item of items.slice(0, limit)) {
     bytes += Buffer.byteLength(JSON.stringify(item)) + 1;
-    if (bytes > dataBytes) break;
+    if (bytes > most) break;
     kept.push(item);
   }
   return kept.length === items.length ? { [name]: kept } : { [name]: kept, truncated: true, total: items.length };

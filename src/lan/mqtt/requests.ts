@@ -2,18 +2,19 @@ import { createHash } from 'node:crypto';
 import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import { readJpeg } from '#lib/jpeg.ts';
+import type { CodeCheck } from '#site/model/index.ts';
+import { cancel, play } from './audio-requests.ts';
 import type { ParsedCommand } from './parse.ts';
-import type { Reply } from './schemas.ts';
+import type { Final } from './schemas.ts';
 import type { DispatchOutcome, SitePort } from './site-port.ts';
 
 /** What is asked of another room than the core: a picture, a message to be played, help to be sent. */
 export type Request = Extract<ParsedCommand, { verb: 'snapshot' | 'play' | 'cancel' | 'dispatch' | 'watch' }>;
 const verbs: readonly string[] = ['snapshot', 'play', 'cancel', 'dispatch', 'watch'];
 export const isRequest = (parsed: ParsedCommand): parsed is Request => verbs.includes(parsed.verb);
-export type Final = Pick<Reply, 'outcome' | 'error' | 'data'>;
 
 export interface RequestsOptions {
-  readonly site: Pick<SitePort, 'snapshot' | 'dispatch' | 'watchPanel'>;
+  readonly site: Pick<SitePort, 'snapshot' | 'dispatch' | 'watchPanel' | 'audio' | 'view'>;
   /** Resolves when the picture has left, or was dropped: false where there is no connection. */
   readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
   readonly onFault: (verb: string, reason: string) => void;
@@ -22,13 +23,13 @@ export interface RequestsOptions {
 export interface Requests {
   /** The one answer to a request, however often it comes under its id; undefined where it is new. */
   known(client: string, request: Request): Promise<Final> | undefined;
-  /** Never rejects. */
-  perform(client: string, request: Request): Promise<Final>;
+  /** `check` is what its code says, which the site has found good. Never rejects. */
+  perform(client: string, request: Request, check: CodeCheck): Promise<Final>;
 }
 
 export const imageBytes = 512 * 1024;
-/** Requests of a kind that are under way; each picture may wait in memory. */
-const atOnce = 4;
+/** Requests of a kind that are under way; each picture may wait in memory, and each speaker has a queue of its own. */
+const atOnce = { snapshot: 4, dispatch: 4, play: 64, cancel: 64, watch: 4 } as const;
 /** Requests that are remembered, so that a repeat has one effect. After a restart of the daemon it is a request again. */
 const remembered = 256;
 
@@ -66,7 +67,7 @@ export function createRequests(options: RequestsOptions): Requests {
     return dispatched(await site.dispatch({ id: body.id, kind, client, ...more }));
   }
 
-  async function act(client: string, request: Request): Promise<Final> {
+  async function act(client: string, request: Request, check: CodeCheck): Promise<Final> {
     switch (request.verb) {
       case 'snapshot':
         return snapshot(client, request);
@@ -78,17 +79,18 @@ export function createRequests(options: RequestsOptions): Requests {
         return { outcome: 'done', data: { panel, minutes } };
       }
       case 'play':
+        return play(site, client, request.body);
       case 'cancel':
-        return refused('AUDIO_UNAVAILABLE');
+        return cancel(site, client, request.body, check);
     }
   }
 
-  async function perform(client: string, request: Request): Promise<Final> {
+  async function perform(client: string, request: Request, check: CodeCheck): Promise<Final> {
     const { verb } = request;
-    if (underWay[verb] >= atOnce) return failed('BUSY');
+    if (underWay[verb] >= atOnce[verb]) return failed('BUSY');
     underWay[verb] += 1;
     try {
-      return await act(client, request);
+      return await act(client, request, check);
     } catch (error) {
       options.onFault(verb, describe(error));
       return failed('INTERNAL');
@@ -103,16 +105,19 @@ export function createRequests(options: RequestsOptions): Requests {
       if (found === undefined) return undefined;
       return found.hash === request.bodyHash ? found.final : Promise.resolve(refused('ID_CONFLICT'));
     },
-    perform(client, request) {
+    perform(client, request, check) {
       const key = keyOf(client, request);
-      const final = perform(client, request);
+      const final = perform(client, request, check);
       answers.set(key, { hash: request.bodyHash, final });
       // What was not begun may be asked again under the same id.
-      void final.then(({ error }) => error?.code === 'BUSY' && answers.delete(key));
+      void final.then((told) => hasNotBegun(told) && answers.delete(key));
       return final;
     },
   };
 }
+
+const hasNotBegun = ({ outcome, error }: Final): boolean =>
+  error?.code === 'BUSY' || (outcome === 'refused' && error?.code === 'AUDIO_UNAVAILABLE');
 
 const keyOf = (client: string, { body }: Request): string => `${client} ${body.id}`;
 

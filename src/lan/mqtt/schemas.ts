@@ -4,6 +4,7 @@ import {
   armingWord,
   armMode,
   armWaitShown,
+  audioMessageShown,
   authority,
   clockQuality,
   contactNumber,
@@ -147,6 +148,8 @@ export const playBody = z.strictObject({
 });
 export type PlayBody = z.infer<typeof playBody>;
 
+/** Of a cancel: everything its sender may end. No playback has an id of less than eight characters. */
+export const everyPlayback = 'all';
 export const cancelBody = z.strictObject({ ...commandBase, playback_id: name });
 export type CancelBody = z.infer<typeof cancelBody>;
 
@@ -248,6 +251,8 @@ export const reply = z
     path: ['error'],
   });
 export type Reply = z.infer<typeof reply>;
+/** What the last reply to a request says. */
+export type Final = Pick<Reply, 'outcome' | 'error' | 'data'>;
 
 export const partitionDetail = z.strictObject({
   partition,
@@ -361,3 +366,7 @@ export const cameraMeta = z.strictObject({
   partitions: z.array(partition),
   pictures: z.enum(['alarm', 'armed', 'always']),
 });
+
+/** What `cmd/play` may name. */
+export const audioMessages = z.array(audioMessageShown);
+export const audioWords = ['idle', 'playing'] as const;

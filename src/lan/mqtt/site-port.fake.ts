@@ -13,6 +13,7 @@ import type {
   ZoneState,
 } from '#site/model/index.ts';
 import { armedWord } from '#site/model/index.ts';
+import { type FakeAudio, fakeAudio } from './audio.fake.ts';
 import type { AuditLine } from './audit-feed.ts';
 import type { SitePort } from './site-port.ts';
 
@@ -39,6 +40,7 @@ export interface FakeSite extends SitePort {
   setTrouble(active: boolean): void;
   setPlan(change: Partial<SitePlan>): void;
   cloud: 'online' | 'offline';
+  readonly sound: FakeAudio;
   /** The audit log. */
   readonly audit: AuditLine[];
   /** Panels that were asked to be shown. */
@@ -79,7 +81,10 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     else reply({ ...base, outcome: 'failed', error: { code: first.code }, undone: site.undone, final: true });
   }
 
+  const sound = fakeAudio();
   const site: FakeSite = {
+    sound,
+    audio: sound.port,
     submitted: [],
     called: [],
     pictures: {},

@@ -1,4 +1,5 @@
 import type {
+  AudioPort,
   CodeCheck,
   Command,
   CommandResult,
@@ -55,4 +56,6 @@ export interface SitePort {
   retainedRefused(verb: string): void;
   cloudLink(): 'online' | 'offline';
   readonly verifications: VerificationsPort;
+  /** Messages on speakers. */
+  readonly audio: Pick<AudioPort, 'messages' | 'speakers' | 'playbacks' | 'play' | 'cancel'>;
 }

@@ -26,6 +26,8 @@ export interface StateFeed {
   repeat(partition: string): void;
   cloud(): void;
   verifications(): void;
+  /** Those that are made elsewhere. */
+  others(): void;
   info(): void;
   stop(): void;
 }
@@ -40,13 +42,18 @@ export interface StateFeedOptions {
   readonly view: SiteView;
   /** Further topics of a partition. */
   readonly copies: (view: SiteView, plan: PartitionPlan) => readonly TopicState[];
+  /** Topics that are made elsewhere. */
+  readonly others?: () => readonly TopicState[];
   readonly clock: Clock;
 }
 
-export function createStateFeed({ root, publisher, facts, clock, copies, ...initial }: StateFeedOptions): StateFeed {
+export function createStateFeed(options: StateFeedOptions): StateFeed {
+  const { root, publisher, facts, clock, copies, others = () => [] } = options;
   const gate = zoneGate({ clock });
   const lagging = new Set<string>();
-  let { view } = initial;
+  let { view } = options;
+  /** Names of the others that were set last. */
+  let known: readonly string[] = [];
   let gateTimer: NodeJS.Timeout | undefined;
   let lagTimer: NodeJS.Timeout | undefined;
 
@@ -59,9 +66,12 @@ export function createStateFeed({ root, publisher, facts, clock, copies, ...init
     const wanted = [...view.plan.partitions.flatMap((plan) => copies(view, plan)), ...allTopics(view, facts())];
     const states = new Map(view.zones.map((zone) => [zone.number, zone]));
     gate.reset(visibleZones(view).map((zone) => [zone.number, zoneWord(states.get(zone.number)?.open)]));
-    const names = new Set(wanted.map(([topic]) => `${root}/${topic}`).concat(`${root}/outbox`));
+    const further = others();
+    known = further.map(([topic]) => topic);
+    const names = new Set([...wanted, ...further].map(([topic]) => `${root}/${topic}`).concat(`${root}/outbox`));
     const isOurs = (topic: string) => topic.startsWith(`${root}/`);
     for (const topic of publisher.topics()) if (isOurs(topic) && !names.has(topic)) publisher.retract(topic);
+    set(further);
     set(wanted);
   }
 
@@ -134,6 +144,13 @@ export function createStateFeed({ root, publisher, facts, clock, copies, ...init
       const names = new Set(wanted.map(([topic]) => `${root}/${topic}`));
       for (const topic of publisher.topics())
         if (topic.startsWith(`${root}/verification/`) && !names.has(topic)) publisher.retract(topic);
+      set(wanted);
+    },
+    others() {
+      const wanted = others();
+      const names = new Set(wanted.map(([topic]) => topic));
+      for (const topic of known) if (!names.has(topic)) publisher.retract(`${root}/${topic}`);
+      known = [...names];
       set(wanted);
     },
     cloud: () => set([...linkTopics(view, facts()), infoTopic(view, facts(), clock.wall())]),

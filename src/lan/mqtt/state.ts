@@ -2,6 +2,7 @@ import type {
   DeviceRef,
   PartitionPlan,
   PartitionState,
+  SitePlan,
   SiteView,
   VerificationDocument,
   ZonePlan,
@@ -55,6 +56,8 @@ export function allTopics(view: SiteView, facts: Facts): TopicState[] {
     infoTopic(view, facts),
   ];
 }
+
+export const hasSpeakers = ({ speakers = [] }: SitePlan): boolean => speakers.length > 0;
 
 export const verificationTopics = ({ verifications = [] }: Facts): TopicState[] =>
   verifications.map((one) => [`verification/${one.verification_id}`, JSON.stringify(one)]);
@@ -205,6 +208,7 @@ export function infoOf(view: SiteView, facts: Facts): Info {
   const verbs = ['silence', 'snapshot', 'bypass', 'clear_memory', 'test', 'postpone', 'panic', 'ping', 'query'];
   const arms = ['arm_away', 'arm_home', 'arm_night', 'arm_vacation', 'arm_custom', 'disarm'];
   const dispatch = facts.dispatches === true ? ['dispatch'] : [];
+  const sound = hasSpeakers(view.plan) ? ['play', 'cancel'] : [];
   return {
     api: 1,
     version: facts.version,
@@ -212,7 +216,7 @@ export function infoOf(view: SiteView, facts: Facts): Info {
     epoch: view.epoch,
     clock: view.clock,
     security_type: view.plan.securityType,
-    caps: view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs, ...dispatch],
+    caps: [...(view.plan.securityType === 4 ? ['panic', 'ping', 'query'] : [...arms, ...verbs, ...dispatch]), ...sound],
     limits: { ...limits },
     links: linksOf(view.at, facts),
   };

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { armingWords } from '#site/model/index.ts';
+import { armingWords, playbackShown } from '#site/model/index.ts';
 import { auditLine } from './audit-feed.ts';
 import * as ha from './home-assistant-schemas.ts';
 import * as schemas from './schemas.ts';
@@ -53,6 +53,7 @@ const homeAssistant = ['ha', 'ha-trusted'] as const;
 const watchers = ['siteward', 'viewer', 'keypad', ...homeAssistant, 'guard', 'technician', 'local'] as const;
 const fullState = ['siteward', ...homeAssistant, 'technician', 'local'] as const;
 const haCopy = ['siteward', ...homeAssistant, 'local'] as const;
+const listeners = [...fullState, 'audio'] as const;
 const siteward = ['siteward'] as const;
 const askers = ['siteward', 'keypad', ...homeAssistant, 'guard', 'audio', 'technician', 'platform', 'local'] as const;
 
@@ -99,6 +100,17 @@ export const topicTable = {
     qos: 0,
     read: [...fullState, 'guard'],
   },
+  audioMessages: { topic: 'audio/messages', payload: { json: schemas.audioMessages }, ...state, read: listeners },
+  audioState: { topic: 'audio/state', payload: { words: schemas.audioWords }, ...state, read: listeners },
+  audioPlayback: { topic: 'audio/playback/{id}', payload: { json: playbackShown }, ...state, read: listeners },
+  /** What Home Assistant has set for its button. */
+  audioSelected: {
+    topic: 'audio/selected',
+    payload: { text: 'the name of a message, or `(none)`' },
+    ...state,
+    read: [...haCopy, 'audio'],
+  },
+  audioVolume: { topic: 'audio/volume', payload: { text: '0 to 100' }, ...state, read: [...haCopy, 'audio'] },
   verification: {
     topic: 'verification/{id}',
     payload: { json: schemas.verification },

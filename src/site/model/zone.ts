@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Authority } from './arming.ts';
+import type { ArmMode, Authority } from './arming.ts';
 import type { DeviceId, DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
 import type { SchedulesPlan } from './schedule.ts';
 import type { DetectionClass } from './signal.ts';
@@ -135,6 +135,8 @@ export interface PartitionPlan {
   readonly confirmMs?: number;
   /** False: the panel takes another mode only when it is disarmed; absent: not known. */
   readonly changeMode?: false;
+  /** The modes its panel can be told to arm in; absent: not known, or all. */
+  readonly modes?: readonly ArmMode[];
   /** False: while it is armed the panel leaves out no zone and takes none back; absent: not known. */
   readonly bypassArmed?: false;
   readonly exitDelayMs: number;

@@ -36,6 +36,13 @@ describe('the roles', () => {
     expect(topics.filter(access.mayPublish)).toEqual(topics.filter((topic) => expand(writable[role]).includes(topic)));
   });
 
+  it.each(others)('%s has no right to a command without a verb, and is told of one there is not', (role) => {
+    const { mayPublish } = accessOf(root, role, 'me');
+    expect([`${root}/cmd/`, `${root}/cmd`, `${root}/cmd//`].filter(mayPublish)).toEqual([]);
+    const commands = (writable[role] ?? '').includes('cmd/');
+    expect(mayPublish(`${root}/cmd/explode`)).toBe(commands);
+  });
+
   it.each(others)('%s gets no filter that could see a command', (role) => {
     const access = accessOf(root, role, 'me');
     const filters = [

@@ -9,6 +9,7 @@ import { systemClock } from '#lib/clock.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import type { CommandMessage } from '../../../src/lan/mqtt/commands.ts';
 import { createConnection } from '../../../src/lan/mqtt/connection.ts';
+import { createHaAudio } from '../../../src/lan/mqtt/home-assistant-audio.ts';
 import { createHaCommands, type HaRefusal } from '../../../src/lan/mqtt/home-assistant-commands.ts';
 import { haDevices } from '../../../src/lan/mqtt/home-assistant-devices.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
@@ -100,6 +101,8 @@ describe.skipIf(!isThere)('reports of other systems about one part (needs ../sha
     const commandsOf = (disarmNeedsCode: boolean) =>
       createHaCommands({
         plan: () => ({ ...plan, disarmNeedsCode }),
+        audio: createHaAudio(),
+        onAudio: () => undefined,
         take: (message) => void taken.push(message),
         tell: (_type, refusal) => void refused.push(refusal),
         clear: () => undefined,
@@ -115,6 +118,7 @@ describe.skipIf(!isThere)('reports of other systems about one part (needs ../sha
     // Home Assistant is given no code and no template that holds one: what is typed goes to the site, which knows it or not.
     const [device] = haDevices(plan, {
       ...{ root: 'siteward/1/hq', slug: 'hq', version: '0.1.0', siteName: 'Head office', serial: 'sw-1' },
+      messages: [],
     });
     const panel = device?.config.components.p1;
     expect(panel).toMatchObject({ code: 'REMOTE_CODE', code_disarm_required: true });

@@ -175,6 +175,7 @@ export async function startLan(
     ...change,
   });
   site.onChange = lan.publishState;
+  site.sound.onChanged = lan.playbackChanged;
   await lan.start(new AbortController().signal);
   if (connected) await until(() => lan.health().state === 'ok', 'siteward is connected');
   return { lan, lines, metrics };

@@ -48,6 +48,8 @@ export interface HomeAssistantClient {
   birth(): Promise<void>;
   /** As its keypad does. */
   press(uniqueId: string, action: string, code?: string): Promise<void>;
+  /** As its list and its slider do. */
+  set(uniqueId: string, value: string): Promise<void>;
   send(topic: string, payload: string, retain?: boolean): Promise<void>;
   stop(): Promise<void>;
 }
@@ -145,6 +147,10 @@ export async function homeAssistant(
     if (render === undefined) throw new Error(`unknown template: ${String(template)}`);
     const value = render(text);
     if (value === '') return;
+    const { options, min = 1, max = 100 } = entity.component;
+    if (Array.isArray(options) && !options.includes(value)) throw new Error(`not one of its options: ${value}`);
+    if (platform === 'number' && !(Number(value) >= Number(min) && Number(value) <= Number(max)))
+      throw new Error(`not a number it takes: ${value}`);
     if (platform === 'event') events.push(JSON.parse(value));
     else if (value === 'None') entity.state = 'unknown';
     else if (platform !== 'binary_sensor') entity.state = value;
@@ -182,6 +188,7 @@ export async function homeAssistant(
       const issued = new Date().toISOString().replace('Z', '123+00:00');
       await send(topic, `{"action":"${action}","code":"${code ?? ''}","issued_at":"${issued}"}`);
     },
+    set: (id, value) => send(String(entities.get(id)?.component.command_topic), value),
     async stop() {
       await client.endAsync(true);
     },

@@ -3,6 +3,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { announcement, readDiscovery, toldOf, union } from '../../../src/lan/mqtt/home-assistant-announced.ts';
+import { createHaAudio } from '../../../src/lan/mqtt/home-assistant-audio.ts';
 import {
   type HaAbout,
   type HaDevice,
@@ -11,7 +12,14 @@ import {
   zonesPerDevice,
 } from '../../../src/lan/mqtt/home-assistant-devices.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
-import { type CameraPlan, type SitePlan, type ZonePlan, zoneTypes } from '../../../src/site/model/index.ts';
+import {
+  type AudioMessageShown,
+  armModes,
+  type CameraPlan,
+  type SitePlan,
+  type ZonePlan,
+  zoneTypes,
+} from '../../../src/site/model/index.ts';
 
 const file = new URL('../../../../shared/data/ha_device_discovery.schema.json', import.meta.url);
 const present = existsSync(file);
@@ -20,6 +28,7 @@ const validate = new Ajv2020({ strict: false, allErrors: true }).compile(schema)
 
 const about: HaAbout = {
   ...{ root: 'siteward/1/hq', slug: 'hq', version: '0.1.0', siteName: 'Head office', serial: 'sw-1' },
+  messages: ['(none)', 'Please leave'],
 };
 const base = fakeSite().view().plan;
 const [partition] = base.partitions;
@@ -52,11 +61,14 @@ const plans: fc.Arbitrary<SitePlan> = fc
         zones: zones(ids),
         cameras,
         code: fc.boolean(),
+        speakers: fc.subarray(['gate', 'hall']),
+        modes: fc.subarray([...armModes]),
       })
-      .map(({ names, zones: drawn, cameras: seen, code }) => ({
+      .map(({ names, zones: drawn, cameras: seen, code, speakers, modes }) => ({
         ...base,
         disarmNeedsCode: code,
-        partitions: ids.map((id, index) => ({ ...partition, id, name: names[index] ?? id })),
+        speakers,
+        partitions: ids.map((id, index) => ({ ...partition, id, modes, name: names[index] ?? id })),
         zones: drawn.map(({ number, ...change }) => zoneOf(number, change)),
         cameras: seen.map((camera): CameraPlan => ({ ...camera, partitions: [], pictures: 'alarm' })),
       }));
@@ -207,9 +219,73 @@ describe('the devices of a site', () => {
     expect(other?.config.components.p1).toMatchObject({ supported_features: ['trigger'], code_disarm_required: true });
   });
 
+  it('name the modes that a panel has, and all where siteward itself arms', () => {
+    const [one, two] = base.partitions;
+    if (one === undefined || two === undefined) throw new Error('the fake site has both');
+    const [device] = haDevices({ ...base, partitions: [{ ...one, modes: ['away', 'night'] }, two] }, about);
+    expect(device?.config.components.p1?.supported_features).toEqual(['arm_away', 'arm_night', 'trigger']);
+    expect(device?.config.components.p2?.supported_features).toHaveLength(6);
+    const [mute] = haDevices({ ...base, partitions: [{ ...one, modes: [] }] }, about);
+    expect(mute?.config.components.p1?.supported_features).toEqual(['trigger']);
+  });
+
+  it('have an audio group only where there are speakers, and keep 64 KiB with any number of messages', () => {
+    const audio = (plan: SitePlan, messages = about.messages) =>
+      components(haDevices(plan, { ...about, messages })).filter(({ key }) => key.startsWith('audio_'));
+    expect([audio(base), audio({ ...base, speakers: [] })]).toEqual([[], []]);
+    const there = audio({ ...base, speakers: ['gate'] });
+    expect(there.map(({ key, component }) => [key, component.platform])).toEqual([
+      ...[
+        ['audio_msg', 'select'],
+        ['audio_vol', 'number'],
+        ['audio_play', 'button'],
+        ['audio_stop', 'button'],
+      ],
+      ['audio_state', 'sensor'],
+    ]);
+    expect(there[0]?.component.options).toEqual(['(none)', 'Please leave']);
+    const sound = createHaAudio();
+    sound.know(Array.from({ length: 2_000 }, (_, n) => messageOf(`m${n}`, '☃'.repeat(60) + n)));
+    expect(sound.names.length).toBeGreaterThan(100);
+    for (const { config } of haDevices({ ...many(200), speakers: ['gate'] }, { ...about, messages: sound.names }))
+      expect(Buffer.byteLength(JSON.stringify(config))).toBeLessThan(64 * 1024);
+  });
+
   it('have no panel for the whole site', () => {
     const panels = components(haDevices(base, about)).filter(({ component }) => component.platform.startsWith('alarm'));
     expect(panels.map(({ key }) => key)).toEqual(['p1', 'p2']);
+  });
+});
+
+const messageOf = (key: string, name: string): AudioMessageShown => ({
+  ...{ audio_message_id: key, key, name, description: '', duration_seconds: 1, language: 'zxx' },
+  ...{ category: 'custom', source: 'imported' },
+});
+
+describe('the messages as Home Assistant lists them', () => {
+  it('have names of their own: of two alike, neither takes the place of the other', () => {
+    const audio = createHaAudio();
+    audio.know([messageOf('b', 'Gate')]);
+    expect(audio.select('Gate')).toBeUndefined();
+    expect(audio.know([messageOf('b', 'Gate')])).toBe(false);
+    expect(audio.know([messageOf('a', 'Gate'), messageOf('b', 'Gate'), messageOf('c', '(none)')])).toBe(true);
+    expect(audio.names).toEqual(['(none)', 'Gate (a)', 'Gate (b)', '(none) (c)']);
+    expect(audio.select('Gate')).toBe('UNKNOWN_TARGET');
+    // What was chosen is the same message still, under its other name.
+    expect([audio.topics()[0], audio.wish()]).toEqual([
+      ['audio/selected', 'Gate (b)'],
+      { audio_message_id: 'b', volume: 70 },
+    ]);
+    audio.know([messageOf('a', 'Gate')]);
+    expect([audio.topics()[0], audio.wish()]).toEqual([['audio/selected', '(none)'], undefined]);
+  });
+
+  it('are played as loud as was set, in whole percent', () => {
+    const audio = createHaAudio();
+    for (const text of ['-1', '101', '3.5', '', ' 7', '1e1', 'loud']) expect(audio.setVolume(text)).toBe('SCHEMA');
+    expect(audio.topics()[1]).toEqual(['audio/volume', '70']);
+    expect(audio.setVolume('40.0')).toBeUndefined();
+    expect(audio.topics()[1]).toEqual(['audio/volume', '40']);
   });
 });
 

@@ -11,8 +11,10 @@ const words = (text: string) => text.split(/\s+/).filter((word) => word !== '');
 /** Below the root. What a viewer sees; `full` is what stands on it. */
 const viewer = `status info problem partition/p1/state partition/p1/detail partition/p1/availability
   zone/1/state zone/1/detail zone/1/availability camera/yard/availability`;
-const full = `${viewer} link/cloud link/panel/main link/nvr/lobby trouble outbox camera/yard/meta camera/yard/image verification/v1`;
-const haCopies = 'partition/p1/ha partition/p1/ha_attributes event/ha';
+const sound = 'audio/messages audio/state audio/playback/pb-1';
+const full = `${viewer} ${sound} link/cloud link/panel/main link/nvr/lobby trouble outbox camera/yard/meta camera/yard/image verification/v1`;
+const set = 'audio/selected audio/volume';
+const haCopies = `partition/p1/ha partition/p1/ha_attributes event/ha ${set}`;
 const haCommands = 'cmd/ha/p1 cmd/ha/snapshot/yard cmd/ha/audio/play';
 
 const discovery = ['homeassistant/status', 'homeassistant/device/siteward_hq/config'];
@@ -39,7 +41,7 @@ export const readable: Partial<Record<Role, string>> = {
   ha: `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
   'ha-trusted': `${full} ${haCopies} ${own} ! ${discovery.join(' ')}`,
   guard: `${viewer} camera/yard/image verification/v1 event/alarm event/arming event/trouble event/ha ${own}`,
-  audio: own,
+  audio: `${sound} ${set} ${own}`,
   bridge: `! homeassistant/status ${panelTopics.join(' ')}`,
   technician: `${full} panel/raw/main ${own}`,
   platform: own,

@@ -8,6 +8,8 @@ const verbs = [
   ['silence', { partition: 'p1' }],
   ['snapshot', { camera: 'yard' }],
   ['ping', {}],
+  ['play', { audio_message_id: 'announcement.leave' }],
+  ['cancel', { playback_id: 'playback-1' }],
 ] as const;
 const soon = () => new Date(Date.now() + 30_000).toISOString();
 const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xd9]);
@@ -18,6 +20,8 @@ for (const [name, startBroker, missing] of brokers) {
     it.each(verbs)('%s: id, address, correlation and expiry', async (verb, about) => {
       await on.start();
       on.site.pictures = { yard: jpeg };
+      on.site.setPlan({ speakers: ['gate'] });
+      on.site.sound.set('playback-1', 'playing');
       const watcher = await on.observe({ protocolVersion: 4 });
       const id = commandId();
       const reply_to = `${root}/reply/kp1/door/7`;
@@ -34,6 +38,8 @@ describe.skipIf(mosquittoPath === undefined)('the properties of MQTT 5 on mosqui
   it.each(verbs)('%s: user property id, response topic, correlation data and message expiry', async (verb, about) => {
     await on.start();
     on.site.pictures = { yard: jpeg };
+    on.site.setPlan({ speakers: ['gate'] });
+    on.site.sound.set('playback-1', 'playing');
     const watcher = await on.observe({ protocolVersion: 5 });
     const id = commandId();
     const responseTopic = `${root}/reply/kp1/door/7`;
