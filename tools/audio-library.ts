@@ -2,13 +2,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { amplify, peakOf } from '#devices/audio/gain.ts';
 import { builtinList } from '#devices/audio/library/builtin.ts';
-import { limits } from '#devices/audio/library/limits.ts';
 import { measured } from '#devices/audio/library/measure.ts';
 import type { StoredMessage } from '#devices/audio/library/message.ts';
 import { chime, ding, joined, pause, siren } from '#devices/audio/library/tones.ts';
 import { readWav } from '#devices/audio/wav.ts';
+import { evened } from './audio-level.ts';
 import { type Attention, type Language, languages, spoken } from './audio-texts.ts';
 
 // Makes the spoken messages of the package: espeak-ng speaks them, sox makes them fit for small speakers. The same programs make
@@ -23,6 +22,8 @@ const before: Readonly<Record<Attention, () => Int16Array>> = {
   ding,
   none: () => new Int16Array(0),
 };
+/** How loud the words are to the ear, so that no message is missed or frightens beside another. */
+export const targetLufs = { alarm: -13, other: -16 } as const;
 /** Between what is heard first and the words. */
 const breathS = 0.25;
 
@@ -44,8 +45,9 @@ export async function buildAudioLibrary(folder: string): Promise<string[]> {
         const { tag, voice, draft } = languages[language];
         const { name, text } = message[language];
         const key = `${message.key}.${language}`;
-        const words = levelled(speak(text, voice, scratch));
-        const attention = before[message.before]();
+        const loud = targetLufs[message.category === 'alarm' ? 'alarm' : 'other'];
+        const words = await evened(speak(text, voice, scratch), loud);
+        const attention = await attentionOf(message.before);
         const breath = pause(attention.length === 0 ? 0 : breathS);
         const { wav, facts } = await measured(joined(attention, breath, words));
         writeFileSync(join(folder, `${key}.wav`), wav);
@@ -59,10 +61,10 @@ export async function buildAudioLibrary(folder: string): Promise<string[]> {
   }
 }
 
-/** As loud as they can be, as imported messages are. */
-function levelled(samples: Int16Array): Int16Array {
-  const gain = (10 ** (limits.peakDb / 20) * 32_768) / peakOf(samples);
-  return samples.map((sample) => amplify(sample, gain));
+/** A siren is as loud as it can be; a chime is no louder than the words after it. */
+async function attentionOf(kind: Attention): Promise<Int16Array> {
+  const samples = before[kind]();
+  return kind === 'siren' || kind === 'none' ? samples : evened(samples, targetLufs.other);
 }
 
 function speak(text: string, voice: string, scratch: string): Int16Array {
