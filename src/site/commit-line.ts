@@ -63,7 +63,7 @@ export function commitLine({ most, mostBytes }: { most: number; mostBytes: numbe
   let bytes = 0;
   let lastNumber = 0;
   /** The newest state anybody asked to have written, and the newest commit with a state that is on disk. */
-  let newestState: string | undefined;
+  let newestState: readonly string[] | undefined;
   let lastWritten = 0;
 
   function sharing(given: Commit, n: number): Commit {

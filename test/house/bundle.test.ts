@@ -69,6 +69,11 @@ panels:
     expect(bundle.inputs).toContain('src/daemon.ts');
   });
 
+  it('has no library that tells what it does when DEBUG is set', () => {
+    expect(bundle.inputs).toContain('no-debug:debug');
+    expect(bundle.inputs.filter((path) => path.includes('node_modules/debug/'))).toEqual([]);
+  });
+
   it('has no crash point, which a bundle that keeps them shows can be seen', async () => {
     expect(traces(folder)).toEqual([]);
     const other = mkdtempSync(join(tmpdir(), 'siteward-bundle-'));

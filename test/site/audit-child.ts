@@ -14,7 +14,7 @@ async function caller(target: string): Promise<never> {
   for (let seq = 1; ; seq += 1) {
     const at = { at_wall: clock.wall(), at_mono: clock.monotonic(), clock: 'synced', epoch } as const;
     const audit = [{ kind: 'transition', source: 'lan', target, action: 'armed_away', seq, ...at } as const];
-    await store.commit({ rows: [], arming: [], inputs: [], state: '{}', audit });
+    await store.commit({ rows: [], arming: [], inputs: [], state: ['{}'], audit });
     process.stdout.write(`${target} ${seq}\n`);
   }
 }

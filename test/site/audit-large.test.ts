@@ -76,7 +76,7 @@ test('entries that an older copy of site.db does not hold are missed, also when 
   const dir = folder();
   const add = async (from: number) => {
     const store = await opened(dir);
-    await store.commit({ rows: [], arming: [], inputs: [], state: '{}', audit: [entry(from), entry(from + 1)] });
+    await store.commit({ rows: [], arming: [], inputs: [], state: ['{}'], audit: [entry(from), entry(from + 1)] });
     await store.stop();
   };
   await add(1);
@@ -92,13 +92,13 @@ test('entries that an older copy of site.db does not hold are missed, also when 
 test('what comes after a site.db that was lost follows its last entry, and that it is gone is told', async () => {
   const dir = folder();
   const first = await opened(dir);
-  await first.commit({ rows: [], arming: [], inputs: [], state: '{}', audit: [entry(1), entry(2)] });
+  await first.commit({ rows: [], arming: [], inputs: [], state: ['{}'], audit: [entry(1), entry(2)] });
   const { rows } = await first.auditSlice({ limit: 10 });
   await first.stop();
   rmSync(join(dir, 'site.db'));
   const store = await opened(dir);
   expect((await store.verifyAudit()).broken).toEqual({ n: rows.at(-1)?.n, why: 'cut' });
-  await store.commit({ rows: [], arming: [], inputs: [], state: '{}', audit: [{ ...entry(3), epoch: 2 }] });
+  await store.commit({ rows: [], arming: [], inputs: [], state: ['{}'], audit: [{ ...entry(3), epoch: 2 }] });
   const [next] = (await store.auditSlice({ limit: 10 })).rows;
   expect(next?.prev).toBe(rows.at(-1)?.hash);
   expect((await store.verifyAudit()).broken).toEqual({ n: next?.n, why: 'missing' });

@@ -38,7 +38,7 @@ describe('commits that wait for a disk that takes nothing', () => {
     });
     queue = line;
     const add = async (seq: number) => {
-      const state = `{"seq":${seq},"pad":"${'x'.repeat(20_000)}"}`;
+      const state = [`{"seq":${seq},"pad":"${'x'.repeat(20_000)}"}`];
       const inputs = [`{"n":${seq}}`.padEnd(300, ' ')];
       const commit = { ...commitOf([row(seq, { body: body(seq) })], { state }), inputs };
       await line.add({ commit, publish: () => undefined }).published;

@@ -59,7 +59,7 @@ function start(options: { commitCap?: number; byteCap?: number; wasAccepted?: (s
 }
 
 const activity = (seq: number) => row(seq, { lane: 'activity' });
-const mixed = (seq: number) => commitOf([row(seq), activity(seq + 1)], { state: '{}' });
+const mixed = (seq: number) => commitOf([row(seq), activity(seq + 1)], { state: ['{}'] });
 
 describe('a bulk.db that fails', () => {
   it('keeps neither an alarm of the same decision nor the state from the disk', async () => {
@@ -73,7 +73,7 @@ describe('a bulk.db that fails', () => {
       },
     });
     await added.durableIn('alarm');
-    expect(disk.written).toMatchObject([{ rows: [{ seq: 1 }], state: '{}' }]);
+    expect(disk.written).toMatchObject([{ rows: [{ seq: 1 }], state: ['{}'] }]);
     await added.published;
     expect(shown).toEqual([true, false]);
     expect(direct.map(({ seq }) => seq)).toEqual([2]);
@@ -142,7 +142,7 @@ describe('memory that is full because nothing can be written', () => {
 describe('an event that tells of losses', () => {
   const mark = (id: number, lane: 'alarm' | 'activity') => ({ lane, id, seqFrom: 1, seqTo: 9 });
   const telling = (seq: number) => ({
-    ...commitOf([row(seq, { lane: 'trouble' })], { state: '{}' }),
+    ...commitOf([row(seq, { lane: 'trouble' })], { state: ['{}'] }),
     reported: [mark(1, 'alarm'), mark(2, 'activity')],
   });
 
@@ -197,7 +197,7 @@ describe('alarms at the cap of what may wait in memory', () => {
     const { disk, queue } = start({ commitCap: 20 });
     disk.site = false;
     const added = Array.from({ length: 50 }, (_, index) =>
-      queue.add({ commit: commitOf([row(index + 1)], { state: `{"n":${index + 1}}` }), publish: () => {} }),
+      queue.add({ commit: commitOf([row(index + 1)], { state: [`{"n":${index + 1}}`] }), publish: () => {} }),
     );
     await expect.poll(() => disk.gaps.reduce((sum, { count }) => sum + count, 0)).toBe(30);
     for (const gap of disk.gaps) expect(gap).toMatchObject({ lane: 'alarm', why: 'memory_full' });
@@ -324,7 +324,7 @@ describe('a stop on a disk that takes nothing', () => {
 });
 
 describe('commits that wait for a disk', () => {
-  const stateOf = (n: number) => JSON.stringify({ n });
+  const stateOf = (n: number) => [JSON.stringify({ n })];
   const highest = ({ rows }: Commit) => Math.max(...rows.map(({ seq }) => seq));
 
   it('are never written beside a state that does not know of their rows, the newest first and the others without one', async () => {
@@ -332,7 +332,7 @@ describe('commits that wait for a disk', () => {
     disk.site = false;
     const written: { seq: number; n: number | undefined }[] = [];
     disk.seen = (commit) => {
-      const { n } = commit.state === undefined ? {} : (JSON.parse(commit.state) as { n: number });
+      const { n } = commit.state === undefined ? {} : (JSON.parse(commit.state.join('')) as { n: number });
       written.push({ seq: highest(commit), n });
     };
     const add = (seq: number) =>
@@ -355,7 +355,7 @@ describe('commits that wait for a disk', () => {
     const { disk, queue } = start({ byteCap: 60_000 });
     disk.site = false;
     const add = (seq: number) =>
-      queue.add({ commit: commitOf([row(seq)], { state: '{}' }), publish: () => {} }).durable;
+      queue.add({ commit: commitOf([row(seq)], { state: ['{}'] }), publish: () => {} }).durable;
     const durable = Array.from({ length: 100 }, (_, index) => add(index + 1));
     const counted = () => disk.gaps.reduce((sum, { count }) => sum + count, 0);
     await expect.poll(counted, { timeout: 10_000 }).toBeGreaterThan(50);

@@ -25,7 +25,7 @@ function start() {
     async commit(commit: Commit) {
       if (!disk.works) throw new SitewardError('store_failed', 'the disk does not answer');
       disk.writes += 1;
-      disk.state = Math.max(disk.state, Number(commit.state ?? 0));
+      disk.state = Math.max(disk.state, Number(commit.state?.join('') ?? 0));
     },
   };
   const line = commitQueue({
@@ -39,7 +39,7 @@ function start() {
   function commit(rows: OutboxRow[], show: () => void) {
     const batch = quiet.take();
     const added = line.add({
-      commit: commitOf(rows, { state: String(state) }),
+      commit: commitOf(rows, { state: [String(state)] }),
       publish() {
         batch.show();
         show();

@@ -6,6 +6,7 @@ import {
   cameraTopics,
   type Facts,
   infoTopic,
+  isVisible,
   linkTopics,
   partitionTopics,
   type TopicState,
@@ -76,11 +77,12 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
   }
 
   function changeZones(numbers: ReadonlySet<string>): void {
-    for (const plan of visibleZones(view)) {
-      if (!numbers.has(plan.number)) continue;
+    for (const number of numbers) {
+      const plan = view.plan.zones.find((zone) => zone.number === number);
+      if (plan === undefined || !isVisible(plan)) continue;
       for (const partition of plan.partitions) lagging.add(partition);
-      const state = view.zones.find((zone) => zone.number === plan.number);
-      const step = gate.offer(plan.number, zoneWord(state?.open));
+      const state = view.zones.find((zone) => zone.number === number);
+      const step = gate.offer(number, zoneWord(state?.open));
       if (step !== undefined) sendZone(step.zone, step.words);
     }
     armGate();

@@ -62,9 +62,8 @@ export const hasSpeakers = ({ speakers = [] }: SitePlan): boolean => speakers.le
 export const verificationTopics = ({ verifications = [] }: Facts): TopicState[] =>
   verifications.map((one) => [`verification/${one.verification_id}`, JSON.stringify(one)]);
 
-export function visibleZones(view: SiteView): readonly ZonePlan[] {
-  return view.plan.zones.filter((zone) => zone.type !== 'panic_silent');
-}
+export const visibleZones = (view: SiteView): readonly ZonePlan[] => view.plan.zones.filter(isVisible);
+export const isVisible = ({ type }: ZonePlan): boolean => type !== 'panic_silent';
 
 export function linkTopics(view: SiteView, facts: Facts): TopicState[] {
   const nvrs = view.links.filter((link) => link.source.kind === 'nvr').map((link) => link.source.id);

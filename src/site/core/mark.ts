@@ -46,6 +46,7 @@ export const standings = (state: SiteState): Readonly<Record<PartitionId, string
   Object.fromEntries(Object.entries(state.partitions).map(([id, partition]) => [id, standingOf(partition)]));
 
 function changedStandings(before: SiteState, after: SiteState): Readonly<Record<PartitionId, string>> {
+  if (before.partitions === after.partitions) return {};
   const changed = Object.entries(after.partitions).flatMap(([id, partition]) => {
     const was = before.partitions[id];
     if (was === partition) return [];

@@ -43,7 +43,7 @@ export function claimEpoch(options: {
     site.setMeta('id', id);
     site.setMeta('boot', bootId);
     if (carried !== undefined) site.setReserved(carried.reserved);
-    if (carried?.newest !== undefined) site.setState(carried.newest.order, carried.newest.state);
+    if (carried?.newest !== undefined) site.setState(carried.newest);
     // Stays until the core has written a state again: a second start must not take an empty store for a new site.
     if (lost) site.setMeta('lost', '1');
   };

@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
-import { unpacked } from './pack.ts';
+import { unpacker } from './pack.ts';
 import type { StoreRequest, ToWorker } from './protocol.ts';
 
 /** Longest wait for the rest of a rush that was announced. The main thread may be held up by something else. */
@@ -9,6 +9,7 @@ const restMs = 1;
 export class Inbox {
   readonly #port: MessagePort;
   readonly #sent: Int32Array;
+  readonly #unpack = unpacker();
   #more = false;
   #requests: StoreRequest[] = [];
   /** Highest seq in use; set once the main thread wants the store closed. */
@@ -23,8 +24,8 @@ export class Inbox {
   put(message: ToWorker): void {
     this.#more = message.kind === 'requests' && message.more;
     if (message.kind === 'close') this.close = message.maxSeq;
-    else if (this.#requests.length === 0) this.#requests = unpacked(message.requests);
-    else this.#requests.push(...unpacked(message.requests));
+    else if (this.#requests.length === 0) this.#requests = this.#unpack(message.requests);
+    else this.#requests.push(...this.#unpack(message.requests));
   }
 
   /** Everything that is here now. */

@@ -7,6 +7,7 @@ import type { StoreAnswers, StoreOp, StoreRequest, WireRow } from './protocol.ts
 import { audit, events, gaps, media, newest, ofLane, type Sources, stats, take } from './queries.ts';
 import type { SiteFile } from './site-file.ts';
 import { synchronousOf } from './sqlite.ts';
+import type { StoredState } from './state-rows.ts';
 import type { EventAt } from './types.ts';
 
 type Ask<Op extends StoreOp> = Extract<StoreRequest, { op: Op }>;
@@ -21,7 +22,7 @@ interface Writing {
   /** Rows to be written together, at the latest before anything that is no commit. */
   readonly rows: WireRow[];
   /** Of several states only the newest is written. */
-  newest: { readonly order: number; readonly state: string } | undefined;
+  newest: StoredState | undefined;
 }
 
 interface Write<Request> {
@@ -95,7 +96,7 @@ const commit: Write<Ask<'commit'>> = {
     if (arming !== null) file.addArming(arming);
     if (told !== null) file.audit.add(order, told);
     if (verifications !== null) file.setVerifications(verifications);
-    if (state !== null && order >= (writing.newest?.order ?? 0)) writing.newest = { order, state };
+    if (state !== null && order >= (writing.newest?.order ?? 0)) writing.newest = { order, pieces: state };
     return undefined;
   },
 };
@@ -210,7 +211,7 @@ export function applyWrites(file: SiteFile | BulkFile, works: readonly Work[], l
   }
   file.outbox.insert(writing.rows);
   if (file.name === 'site' && writing.newest !== undefined) {
-    file.setState(writing.newest.order, writing.newest.state);
+    file.setState(writing.newest);
     if (file.meta('lost') === '1') file.setMeta('lost', '0');
   }
 }

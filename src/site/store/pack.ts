@@ -1,3 +1,4 @@
+import { type NumberedPieces, numberPieces, piecesOfNumbers } from './pieces.ts';
 import type { EvValues, StoreRequest, WireCommit, WireRow } from './protocol.ts';
 
 /**
@@ -11,21 +12,33 @@ type CommitRequest = Extract<StoreRequest, { op: 'commit' }>;
 /** Values of one row of `ev`. */
 const evLength = 14 satisfies EvValues['length'];
 
-/** A commit is its id, its head and the values of its rows, one after the other; everything else goes as it is. */
-export function packed(requests: readonly StoreRequest[]): Packed {
-  const list: unknown[] = [];
-  for (const request of requests) {
-    if (request.op === 'commit') packCommit(list, request);
-    else list.push(request);
-  }
-  return list;
+/**
+ * Packs for one store thread, which must get all of it in its order. A commit is its id, its head, the pieces of its state and the values of
+ * its rows, one after the other; everything else goes as it is.
+ */
+export function packer(): (requests: readonly StoreRequest[]) => Packed {
+  const number = numberPieces();
+  return (requests) => {
+    const list: unknown[] = [];
+    for (const request of requests) {
+      if (request.op === 'commit') packCommit(list, request, number);
+      else list.push(request);
+    }
+    return list;
+  };
 }
 
-function packCommit(list: unknown[], { id, commit }: CommitRequest): void {
+function packCommit(list: unknown[], { id, commit }: CommitRequest, number: ReturnType<typeof numberPieces>): void {
   const { order, maxSeq, site, bulk, arming, state, inputs, reported, audit, verifications, silent } = commit;
-  list.push(id, order, maxSeq, arming, state, inputs, reported, audit, verifications, silent);
+  list.push(id, order, maxSeq, arming, inputs, reported, audit, verifications, silent);
+  packState(list, state === null ? null : number(state));
   packRows(list, site);
   packRows(list, bulk);
+}
+
+function packState(list: unknown[], state: NumberedPieces | null): void {
+  list.push(state === null ? -1 : state.numbers.length);
+  if (state !== null) list.push(...state.numbers, state.fresh.length, ...state.fresh);
 }
 
 function packRows(list: unknown[], rows: readonly WireRow[] | null): void {
@@ -33,31 +46,42 @@ function packRows(list: unknown[], rows: readonly WireRow[] | null): void {
   for (const [ev, toCloud, media] of rows ?? []) list.push(...ev, toCloud, media);
 }
 
-export function unpacked(list: Packed): StoreRequest[] {
-  const requests: StoreRequest[] = [];
-  const reader = new Reader(list);
-  while (!reader.isAtEnd) {
-    const next = reader.take<number | StoreRequest>();
-    requests.push(typeof next === 'number' ? { id: next, op: 'commit', commit: unpackCommit(reader) } : next);
-  }
-  return requests;
+/** The other side of one `packer`. */
+export function unpacker(): (list: Packed) => StoreRequest[] {
+  const pieces = piecesOfNumbers();
+  return (list) => {
+    const requests: StoreRequest[] = [];
+    const reader = new Reader(list);
+    while (!reader.isAtEnd) {
+      const next = reader.take<number | StoreRequest>();
+      requests.push(typeof next === 'number' ? { id: next, op: 'commit', commit: unpackCommit(reader, pieces) } : next);
+    }
+    return requests;
+  };
 }
 
 /** Takes the values in the order in which `packCommit` puts them. */
-function unpackCommit(reader: Reader): WireCommit {
+function unpackCommit(reader: Reader, pieces: ReturnType<typeof piecesOfNumbers>): WireCommit {
   return {
     order: reader.take(),
     maxSeq: reader.take(),
     arming: reader.take(),
-    state: reader.take(),
     inputs: reader.take(),
     reported: reader.take(),
     audit: reader.take(),
     verifications: reader.take(),
     silent: reader.take(),
+    state: unpackState(reader, pieces),
     site: unpackRows(reader),
     bulk: unpackRows(reader),
   };
+}
+
+function unpackState(reader: Reader, pieces: ReturnType<typeof piecesOfNumbers>): WireCommit['state'] {
+  const count = reader.take<number>();
+  if (count < 0) return null;
+  const numbers = reader.takeMany<number>(count);
+  return pieces({ numbers, fresh: reader.takeMany<string>(reader.take()) });
 }
 
 function unpackRows(reader: Reader): WireRow[] | null {
@@ -86,8 +110,12 @@ class Reader {
     return this.#list[this.#at - 1] as T;
   }
 
+  takeMany<T>(count: number): readonly T[] {
+    this.#at += count;
+    return this.#list.slice(this.#at - count, this.#at) as readonly T[];
+  }
+
   takeEv(): EvValues {
-    this.#at += evLength;
-    return this.#list.slice(this.#at - evLength, this.#at) as unknown as EvValues;
+    return this.takeMany(evLength) as unknown as EvValues;
   }
 }

@@ -1,8 +1,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { crc32 } from 'node:zlib';
 import Sqlite from 'better-sqlite3';
+import { readState } from './state-rows.ts';
 
 /** A larger file is not copied; what it says is unknown then, and unknown never counts as disarmed. */
 const mostBytes = 128 * 1024 ** 2;
@@ -12,7 +12,7 @@ export interface Peek {
   readonly epoch: number;
   readonly lastBoot: string | undefined;
   readonly order: number;
-  readonly state: string;
+  readonly pieces: readonly string[];
   /** Above every seq that was handed out. */
   readonly top: number;
 }
@@ -41,14 +41,14 @@ function read(path: string): Peek | undefined {
   const db = new Sqlite(path, { timeout: 0 });
   try {
     const meta = db.prepare<[string], string>('SELECT v FROM meta WHERE k = ?').pluck();
-    const core = db.prepare<[], { ord: number; crc: number; state: string }>('SELECT ord, crc, state FROM core').get();
+    const { order, pieces } = readState(db);
     const top = db.prepare<[], number | null>('SELECT max(seq) FROM ev').pluck().get() ?? 0;
-    if (core === undefined || crc32(core.state) !== core.crc) return undefined;
+    if (pieces === undefined) return undefined;
     return {
       epoch: Number(meta.get('epoch')),
       lastBoot: meta.get('boot'),
-      order: core.ord,
-      state: core.state,
+      order,
+      pieces,
       top: Math.max(top, Number(meta.get('reserved') ?? 0)),
     };
   } finally {

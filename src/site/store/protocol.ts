@@ -59,7 +59,7 @@ export interface WireCommit {
   readonly site: readonly WireRow[] | null;
   readonly bulk: readonly WireRow[] | null;
   readonly arming: readonly ArmingRecord[] | null;
-  readonly state: string | null;
+  readonly state: readonly string[] | null;
   readonly inputs: readonly string[] | null;
   readonly reported: readonly GapMark[] | null;
   readonly audit: readonly AuditRecord[] | null;

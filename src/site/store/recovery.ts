@@ -32,7 +32,8 @@ export function recover(found: Found): { recovery: Recovery; nextOrder: number }
   const { pending: waiting = [] } = site?.outbox.counts ?? {};
   const { pending: activity = [] } = bulk?.outbox.counts ?? {};
   const seen: Partial<Peek> = site === undefined ? (peek(found.path) ?? {}) : {};
-  const { order, state } = site?.state() ?? { order: seen.order ?? 0, state: seen.state };
+  const { order, pieces } = site?.state() ?? { order: seen.order ?? 0, pieces: seen.pieces };
+  const state = pieces?.join('');
   const { used, top, isReserved } = claimNumbers(found, seen.top);
   // Numbers that could not be set aside on disk (it is full) may be given again in the next life: other ids then.
   const known = isReserved ? epoch?.id : undefined;

@@ -52,6 +52,11 @@ CREATE TABLE playback(id TEXT PRIMARY KEY, n INTEGER NOT NULL, record TEXT NOT N
 CREATE INDEX playback_order ON playback(n);
 `;
 
+/** The core's state is written in pieces, since one decision changes a few of some thousand objects in it. */
+const piece = `
+CREATE TABLE piece(n INTEGER PRIMARY KEY, crc INTEGER NOT NULL, text TEXT NOT NULL) STRICT;
+`;
+
 const bulk = `${outbox}
 CREATE TABLE inputs(id INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
 CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMARY KEY(room, k))
@@ -60,7 +65,7 @@ CREATE TABLE memory(room TEXT NOT NULL, k TEXT NOT NULL, v TEXT NOT NULL, PRIMAR
 
 /** Migration n (from 1) leads from version n - 1 to n. A released one is never edited, only followed. */
 export const migrations: Readonly<Record<FileName, readonly string[]>> = {
-  site: [site, verification, playback],
+  site: [site, verification, playback, piece],
   bulk: [bulk],
 };
 

@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
 import type { ArmingRecord } from '#site/model/index.ts';
 import { AuditLog } from './audit-log.ts';
@@ -6,6 +5,7 @@ import { Outbox } from './outbox.ts';
 import { Playbacks } from './playbacks.ts';
 import { Reader } from './reader.ts';
 import { pluck } from './sqlite.ts';
+import { StateRows, type StoredState } from './state-rows.ts';
 import type { Anchor } from './types.ts';
 import type { VerificationRow } from './verification-row.ts';
 
@@ -29,11 +29,12 @@ export class SiteFile {
   readonly reader: Reader;
   readonly audit: AuditLog;
   readonly playbacks: Playbacks;
+  readonly #state: StateRows;
   readonly #sql: ReturnType<typeof prepare>;
   #reserved: number;
   #armingCount: number;
   /** The newest state that was written or read here; saved from a file that turns out to be damaged. */
-  newest: { order: number; state: string } | undefined;
+  newest: StoredState | undefined;
 
   constructor(db: Database) {
     this.db = db;
@@ -41,6 +42,7 @@ export class SiteFile {
     this.reader = new Reader(db);
     this.audit = new AuditLog(db);
     this.playbacks = new Playbacks(db);
+    this.#state = new StateRows(db);
     this.#sql = prepare(db);
     this.#reserved = Number(this.meta('reserved') ?? 0);
     this.#armingCount = this.#sql.countArming.get() ?? 0;
@@ -88,18 +90,15 @@ export class SiteFile {
   }
 
   /** Keeps the newest state: one of a lower order (an old commit that is repeated) changes nothing. */
-  setState(order: number, state: string): void {
-    this.#sql.setState.run({ order, crc: crc32(state), state });
-    if (order >= (this.newest?.order ?? 0)) this.newest = { order, state };
+  setState(state: StoredState): void {
+    if (this.#state.set(state)) this.newest = state;
   }
 
-  /** Undefined when there is none or its checksum does not fit. */
-  state(): { order: number; state: string | undefined } {
-    const row = this.#sql.state.get();
-    if (row === undefined) return { order: 0, state: undefined };
-    if (crc32(row.state) !== row.crc) return { order: row.ord, state: undefined };
-    this.newest ??= { order: row.ord, state: row.state };
-    return { order: row.ord, state: row.state };
+  /** No pieces when there is none or a checksum does not fit. */
+  state(): { readonly order: number; readonly pieces: readonly string[] | undefined } {
+    const { order, pieces } = this.#state.read();
+    if (pieces !== undefined) this.newest ??= { order, pieces };
+    return { order, pieces };
   }
 
   arming(partition: string | null, limit: number): ArmingRecord[] {
@@ -132,6 +131,7 @@ export class SiteFile {
   recount(): void {
     this.outbox.recount();
     this.audit.recount();
+    this.#state.forget();
     this.#armingCount = this.#sql.countArming.get() ?? 0;
     this.#reserved = Number(this.meta('reserved') ?? 0);
   }
@@ -165,11 +165,5 @@ function prepare(db: Database) {
        ON CONFLICT(id) DO UPDATE SET record = excluded.record`,
     ),
     dropVerification: db.prepare('DELETE FROM verification WHERE id = ?'),
-    state: db.prepare<[], { ord: number; crc: number; state: string }>('SELECT ord, crc, state FROM core'),
-    setState: db.prepare(
-      `INSERT INTO core(id, ord, crc, state) VALUES(1, @order, @crc, @state)
-       ON CONFLICT(id) DO UPDATE SET ord = excluded.ord, crc = excluded.crc, state = excluded.state
-       WHERE excluded.ord >= core.ord`,
-    ),
   };
 }

@@ -41,4 +41,6 @@ export const tables: readonly Table[] = [
   { name: 'meta', files: fileNames, key: { k: '' }, text: 'v', salvage: 'none' },
   { name: 'verification', files: site, key: { id: '' }, text: 'record', salvage: 'list' },
   { name: 'playback', files: site, key: { id: '' }, text: 'record', salvage: 'list' },
+  // Goes with `core`.
+  { name: 'piece', files: site, key: { n: -1 }, text: 'text', salvage: 'none' },
 ];

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { never, withDeadline } from '#lib/wait.ts';
-import { packed } from './pack.ts';
+import { packer } from './pack.ts';
 import type { Failure, FileStates, FromWorker, Report, ToWorker, WorkerData } from './protocol.ts';
 import type { RequestQueue, Waiting } from './queue.ts';
 import type { Recovery } from './types.ts';
@@ -34,6 +34,8 @@ export class StoreThread {
   readonly #onRestart: () => void;
   readonly #wait = backoff({ baseMs: 50, capMs: 30_000 });
   #worker: Worker | undefined;
+  /** For this worker: what crossed is not known to the next one. */
+  #pack = packer();
   #opened = false;
   #unsent: Waiting[] = [];
   #scheduled = false;
@@ -121,7 +123,7 @@ export class StoreThread {
 
   #flush(more: boolean): void {
     if (!this.#opened || (this.#unsent.length === 0 && !this.#owes)) return;
-    const requests = packed(this.#unsent.map(({ request }) => request));
+    const requests = this.#pack(this.#unsent.map(({ request }) => request));
     this.#unsent = [];
     this.#owes = more;
     this.#worker?.postMessage({ kind: 'requests', requests, more } satisfies ToWorker);
@@ -133,6 +135,7 @@ export class StoreThread {
     // Flags of the main thread (inspectors, test loaders) are not for this one.
     const worker = new Worker(this.#url, { workerData: this.#data, execArgv: [], name: 'siteward-store' });
     this.#worker = worker;
+    this.#pack = packer();
     let cause = 'it ended by itself';
     worker.on('message', (message: FromWorker) => this.#receive(message, done));
     worker.on('error', (error) => {

@@ -46,8 +46,11 @@ export interface OutboxRow {
 export interface Commit {
   readonly rows: readonly OutboxRow[];
   readonly arming: readonly ArmingRecord[];
-  /** The core's state as JSON after this decision; only the newest is kept. Absent when nothing durable changed. */
-  readonly state?: string;
+  /**
+   * The core's state after this decision: texts that make it when they are put together; only the newest is kept, and of it only those are
+   * written that were not in the one before. Absent when nothing durable changed.
+   */
+  readonly state?: readonly string[];
   /** Input log entries as JSON lines, codes removed; bounded, oldest give way. */
   readonly inputs: readonly string[];
   /** What the audit log is told of this decision; it is chained in the transaction itself. */

@@ -48,7 +48,8 @@ const rowOverhead = 256;
 export function sizeOfCommit(commit: WireCommit): number {
   const { site, bulk, arming, state, inputs, reported, audit, verifications } = commit;
   const records = (arming?.length ?? 0) + (reported?.length ?? 0) + (audit?.length ?? 0);
-  let size = rowOverhead + (state?.length ?? 0) + records * rowOverhead;
+  let size = rowOverhead + records * rowOverhead;
+  for (const text of state ?? []) size += text.length;
   for (const line of inputs ?? []) size += line.length;
   for (const { record } of verifications ?? []) size += rowOverhead + (record?.length ?? 0);
   for (const row of site ?? []) size += sizeOfRow(row);

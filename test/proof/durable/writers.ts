@@ -67,7 +67,7 @@ async function events(lane: 'alarm' | 'activity'): Promise<never> {
   for (let count = 0; ; count += 1) {
     const event = numbered(lane, []);
     const { seq, eventId } = event;
-    const commit = commitOf([event], { state: JSON.stringify({ seq }) });
+    const commit = commitOf([event], { state: [JSON.stringify({ seq })] });
     await confirmed(() => store.commit(commit));
     say({ what: 'event', lane, seq, eventId });
     if (count % 5 === 4) {

@@ -152,7 +152,7 @@ function put(command: Extract<Command, { do: 'put' }>): void {
   const trueWall = at.wall - offsets.error;
   say({ what: 'numbered', token, seq, number, eventId, lane, key, silent, media: command.media, ...at, trueWall });
   const added = commits.add({
-    commit: { rows: [numbered.row], arming: [], state: JSON.stringify({ seq }), inputs: [`{"token":${token}}`] },
+    commit: { rows: [numbered.row], arming: [], state: [JSON.stringify({ seq })], inputs: [`{"token":${token}}`] },
     publish(isDurable) {
       say({ what: 'shown', token, durable: isDurable(lane) });
       delivery.wake();

@@ -25,7 +25,7 @@ describe('a commit', () => {
       lost: false,
       lastBoot: undefined,
     });
-    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })], { arming: [record(7)], state: '{"a":1}' }));
+    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })], { arming: [record(7)], state: ['{"a":1}'] }));
     await first.stop();
 
     const second = await startStore(dir);
@@ -66,11 +66,11 @@ describe('a commit', () => {
     const dir = temporaryDir();
     const store = await startStore(dir, { limits: { queueBytes: 4000 } });
     // Refused for its size, as a stand-in for a failure; its repeat comes after a newer state.
-    const old = { ...commitOf([]), state: JSON.stringify({ old: 'x'.repeat(3000) }) };
+    const old = { ...commitOf([]), state: [JSON.stringify({ old: 'x'.repeat(3000) })] };
     const filler = store.commit(commitOf([row(1, { body: 'y'.repeat(1000) })]));
     await expect(store.commit(old)).rejects.toMatchObject({ code: 'queue_full' });
     await filler;
-    await store.commit(commitOf([], { state: '{"new":true}' }));
+    await store.commit(commitOf([], { state: ['{"new":true}'] }));
     await store.commit(old);
     await store.stop();
     expect((await startStore(dir)).recovery().state).toBe('{"new":true}');

@@ -69,7 +69,7 @@ async function filled(dir: string, limits = { alarmCopy: 'off' as 'off' | 'writt
   await store.commit(
     commitOf(
       range(1, 400).map((seq) => row(seq, seq === 60 ? { media } : {})),
-      { state: '{}' },
+      { state: ['{}'] },
     ),
   );
   await store.settle(range(1, 50).map((seq) => settled(seq)));
@@ -323,7 +323,7 @@ describe('damage met while running', () => {
       await first.commit(
         commitOf(
           range(seq * 100, seq * 100 + 99).map((one) => wide(one)),
-          { state: `{"seq":${seq}}` },
+          { state: [`{"seq":${seq}}`] },
         ),
       );
     }
@@ -355,7 +355,7 @@ describe('damage met while running', () => {
     const dir = temporaryDir();
     const path = join(dir, 'bulk.db');
     const first = await startStore(dir);
-    await first.commit(commitOf([row(1)], { state: '{}' }));
+    await first.commit(commitOf([row(1)], { state: ['{}'] }));
     for (const seq of range(1, 20)) {
       await first.commit(commitOf(range(seq * 100, seq * 100 + 99).map((one) => wide(one, { lane: 'activity' }))));
     }

@@ -15,7 +15,7 @@ async function caller(lane: 'alarm' | 'activity'): Promise<never> {
   for (;;) {
     const seq = next;
     next += 1;
-    await store.commit(commitOf([row(seq, { lane })], { state: JSON.stringify({ seq }) }));
+    await store.commit(commitOf([row(seq, { lane })], { state: [JSON.stringify({ seq })] }));
     process.stdout.write(`${lane} ${seq}\n`);
     if (pauseMs !== '0') await new Promise((resolve) => setTimeout(resolve, Number(pauseMs)));
   }

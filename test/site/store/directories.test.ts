@@ -24,7 +24,7 @@ async function waiting(store: TestStore): Promise<number[]> {
 
 /** One alarm and one activity under the next two numbers. */
 async function addTwo(store: TestStore, seq = store.recovery().nextSeq): Promise<number[]> {
-  await store.commit(commitOf([row(seq), row(seq + 1, { lane: 'activity' })], { state: '{}' }));
+  await store.commit(commitOf([row(seq), row(seq + 1, { lane: 'activity' })], { state: ['{}'] }));
   return [seq, seq + 1];
 }
 

@@ -163,7 +163,7 @@ describe('the epoch', () => {
   it('rises when site.db is gone, and the loss is told until the core has written a state again', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    await first.commit(commitOf([row(1)], { state: '{}' }));
+    await first.commit(commitOf([row(1)], { state: ['{}'] }));
     await first.stop();
     for (const suffix of ['', '-wal', '-shm']) rmSync(join(dir, `site.db${suffix}`), { force: true });
 
@@ -173,7 +173,7 @@ describe('the epoch', () => {
     await second.stop();
     const third = await startStore(dir);
     expect(third.recovery()).toMatchObject({ epoch: 2, lost: true });
-    await third.commit(commitOf([], { state: '{"fresh":true}' }));
+    await third.commit(commitOf([], { state: ['{"fresh":true}'] }));
     await third.stop();
     expect((await startStore(dir)).recovery()).toMatchObject({ epoch: 2, lost: false, state: '{"fresh":true}' });
   });
@@ -210,7 +210,7 @@ describe('a damaged file', () => {
   it('is set aside as a whole, its waiting events are recovered, and the loss of the state is told', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    for (let seq = 1; seq <= 200; seq += 1) await first.commit(commitOf([row(seq)], { state: '{}' }));
+    for (let seq = 1; seq <= 200; seq += 1) await first.commit(commitOf([row(seq)], { state: ['{}'] }));
     await first.settle([settled(1)]);
     await first.stop();
     zeroPages(join(dir, 'site.db'), rootOf(join(dir, 'site.db'), 'audit'), 1);
@@ -248,7 +248,7 @@ describe('a damaged file', () => {
   it('of bulk.db touches neither site.db nor the epoch, and no seq is used twice', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })], { state: '{"a":1}' }));
+    await first.commit(commitOf([row(1), row(2, { lane: 'activity' })], { state: ['{"a":1}'] }));
     await first.stop();
     rmSync(join(dir, 'bulk.db'));
     mkdirSync(join(dir, 'bulk.db'));
@@ -274,7 +274,7 @@ describe('a damaged file', () => {
     const store = await startStore(dir);
     // The whole file past its header, as a dying card may do; SQLite notices when it reads the pages again.
     writeFileSync(join(dir, 'site.db'), Buffer.alloc(statSync(join(dir, 'site.db')).size, 0x5a));
-    const commit = commitOf([row(5000)], { state: '{}' });
+    const commit = commitOf([row(5000)], { state: ['{}'] });
     await until(async () => {
       await store.take('alarm', 0, 1000).catch(() => undefined);
       const done = await store.commit(commit).then(

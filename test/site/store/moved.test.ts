@@ -54,7 +54,7 @@ describe('files that are taken away from a running store', () => {
     const store = await inUse(dir);
     const { epoch, storeId } = store.recovery();
     take(dir);
-    await store.commit(commitOf([row(5), row(6)], { state: '{"late":true}' }));
+    await store.commit(commitOf([row(5), row(6)], { state: ['{"late":true}'] }));
     await writtenAnew(store);
     expect(store.health().state).toBe('degraded');
     await store.commit(commitOf([row(7), row(8)]));

@@ -181,7 +181,7 @@ describe('what concerns silent events alone', () => {
     await store.commit(commitOf([row(1)]));
     const before = await counts();
     clock.advance(1000);
-    await store.commit(commitOf([silent(2, 1, { media })], { state: '{}', silent: true }));
+    await store.commit(commitOf([silent(2, 1, { media })], { state: ['{}'], silent: true }));
     await store.updateMedia([
       { seq: 2, lane: 'alarm', index: 0, at: 1, state: 'failed', reason: 'no camera', silent: true },
     ]);

@@ -20,7 +20,7 @@ describe('playbacks in site.db', () => {
   it('leave the state of the core and the numbers of events as they are', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    await first.commit(commitOf([], { state: '{"a":1}' }));
+    await first.commit(commitOf([], { state: ['{"a":1}'] }));
     await first.setPlaybacks([row('a', 'one')], true);
     await first.stop();
     const second = await startStore(dir);

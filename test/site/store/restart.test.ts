@@ -17,7 +17,7 @@ describe('when the store thread dies', () => {
       await store.commit(commitOf([row(1)]));
       mark(dir, name);
       const commits = [2, 3, 4].map((seq) =>
-        store.commit(commitOf([row(seq)], { state: `{"seq":${seq}}`, inputs: [`{"n":${seq}}`] })),
+        store.commit(commitOf([row(seq)], { state: [`{"seq":${seq}}`], inputs: [`{"n":${seq}}`] })),
       );
       await Promise.all(commits);
       expect(existsSync(join(dir, name))).toBe(false);

@@ -36,7 +36,7 @@ describe.skipIf(!isRoot)('a state directory that is read-only at start', () => {
   it('still tells the state, and is used again when it heals', async () => {
     const dir = join(mounted(), 'state');
     const first = await startStore(dir);
-    await first.commit(commitOf([row(1)], { state: '{"armed":true}' }));
+    await first.commit(commitOf([row(1)], { state: ['{"armed":true}'] }));
     const { epoch } = first.recovery();
     await first.stop();
     execFileSync('mount', ['-o', 'remount,ro', join(dir, '..')]);

@@ -32,7 +32,7 @@ describe('verifications in site.db', () => {
   it('written alone leave the state of the core and the events as they are', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    await first.commit(commitOf([], { state: '{"a":1}' }));
+    await first.commit(commitOf([], { state: ['{"a":1}'] }));
     await first.commit(commitOf([], { verifications: [record('a', 'one')] }));
     await first.stop();
     const second = await startStore(dir);
@@ -43,7 +43,7 @@ describe('verifications in site.db', () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
     await first.commit(
-      commitOf([], { verifications: [record('a', 'one'), record('b', 'two', 2000)], state: '{"a":1}' }),
+      commitOf([], { verifications: [record('a', 'one'), record('b', 'two', 2000)], state: ['{"a":1}'] }),
     );
     await first.stop();
     withFile(join(dir, 'site.db'), (db) => {
@@ -62,7 +62,7 @@ describe('verifications in site.db', () => {
   it('are made in a file of an earlier version, which keeps what it holds', async () => {
     const dir = temporaryDir();
     const first = await startStore(dir);
-    await first.commit(commitOf([], { state: '{"a":1}' }));
+    await first.commit(commitOf([], { state: ['{"a":1}'] }));
     await first.stop();
     withFile(join(dir, 'site.db'), (db) => {
       db.exec('DROP TABLE verification; DROP TABLE playback');
