@@ -10,7 +10,8 @@ export const errorCodes = {
   audio_tool_missing: 'To import a message takes ffmpeg, which is not installed: apt-get install ffmpeg.',
   audio_unavailable:
     'Only the service holds this message, and it was not played through it; the message says why. Import it to play it here.',
-  audio_unknown: 'There is no message of this key; "siteward audio list" lists them.',
+  audio_unknown:
+    'There is no such message, speaker or playback; "siteward audio list" and "siteward audio status" list them.',
   audit_discontinued:
     'The audit log does not hold the entry an export shall go on from: it was changed or replaced. Verify it, and begin a new export.',
   auditor_needed: 'This takes the code of an auditor, or the session of one has ended. Ask again with the code.',

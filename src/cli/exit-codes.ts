@@ -24,6 +24,11 @@ const { usage, refused, notFound, unreachable, unauthorized, configuration } = e
 
 /** What an error means for whoever runs a verb, whichever verb it is; all others are failures. */
 const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
+  audio_gone: notFound,
+  audio_invalid: refused,
+  audio_refused: refused,
+  audio_unavailable: refused,
+  audio_unknown: notFound,
   audit_discontinued: refused,
   auditor_needed: refused,
   camera_auth: unauthorized,

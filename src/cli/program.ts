@@ -2,6 +2,7 @@ import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 
 import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
+import { addAudio } from './audio.ts';
 import { addAudit } from './audit.ts';
 import { addCamera } from './camera.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
@@ -104,6 +105,7 @@ function buildProgram(done: (code: number) => void): Command {
     });
   addOutbox(program, { socket, done });
   addMedia(program, { socket, done });
+  addAudio(program, { socket, done });
   addSchedule(program, { socket, done });
   addUser(program, { socket, done });
   addAudit(program, { socket, done });

@@ -77,7 +77,7 @@ export function audioPort({
       void note(
         auditNotes.audio('play', by, `message ${key}`, outcome === 'refused' ? answer.reason : undefined, where),
       );
-      if (answer.outcome === 'refused') throw refusal(answer.reason);
+      if (answer.outcome === 'refused') throw refusal(answer.reason, settings().speakers, target_devices);
       const { playback_id: given } = answer.playback;
       return (await audio().begun(given, answerMs, signal)) ?? answer.playback;
     },
@@ -148,20 +148,26 @@ function read(wish: unknown) {
 
 const refusals: Readonly<Record<PlayRefusal, readonly [code: ErrorCode, message: string, field?: string]>> = {
   no_speaker: ['audio_refused', 'the site has no speaker that is enabled', 'target_devices'],
-  unknown_speaker: [
-    'audio_invalid',
-    'target_devices: there is no such speaker, or it is not enabled',
-    'target_devices',
-  ],
+  unknown_speaker: ['audio_unknown', 'there is no such speaker', 'target_devices'],
   id_conflict: ['audio_refused', 'another playback has this id', 'playback_id'],
   queue_full: ['queue_full', 'too many messages wait for these speakers'],
   too_long: ['audio_refused', 'this alarm has sounded for its longest time'],
   shutdown: ['stopped', 'siteward is stopping'],
 };
 
-function refusal(reason: PlayRefusal): SitewardError {
-  const [code, message, field] = refusals[reason];
+function refusal(reason: PlayRefusal, speakers: Settings['speakers'] = [], asked?: readonly string[]): SitewardError {
+  const [code, text, field] = refusals[reason];
+  const message = (reason === 'unknown_speaker' && unusable(speakers, asked)) || text;
   return new SitewardError(code, message, { facts: { reason, ...(field !== undefined && { field }) } });
+}
+
+function unusable(speakers: Settings['speakers'], asked: readonly string[] = []): string | undefined {
+  for (const id of asked) {
+    const speaker = speakers.find((one) => one.id === id);
+    if (speaker === undefined) return `there is no speaker ${id}`;
+    if (!speaker.enabled) return `speaker ${id} is not used: its configuration says enabled: false`;
+  }
+  return undefined;
 }
 
 function targetText(target: Parameters<AudioPort['cancel']>[0]): string {

@@ -8,6 +8,7 @@ import { isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
 import { activityPort } from './activity-port.ts';
 import { armingSyncStatus } from './arming-sync.ts';
+import { audioPort } from './audio-port.ts';
 import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
@@ -140,6 +141,7 @@ export function lanPort(options: {
     securityType: securityTypePort({ house, clock: options.clock }),
     cameras: camerasPort({ house, settings: options.settings, wall: options.clock.wall, note }),
     media: mediaPort({ house, clock: options.clock, note }),
+    audio: audioPort({ house, settings: options.settings, note }),
 
     outbox: outboxPort({
       house,

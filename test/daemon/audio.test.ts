@@ -62,7 +62,7 @@ describe('messages on the speakers of a daemon', () => {
     [
       'an unknown speaker',
       { audio_message_id: 'test.tone1k', target_devices: ['x'] },
-      'audio_invalid',
+      'audio_unknown',
       'target_devices',
     ],
     ['a misspelt key', { audio_message_id: 'test.tone1k', volumne: 3 }, 'audio_invalid', 'volumne'],
@@ -235,7 +235,7 @@ describe('a reload', () => {
     expect(site.port.speakers()).toMatchObject([{ device_id: 'gate', name: 'Gate' }]);
     await expect(
       site.port.play({ audio_message_id: 'test.tone1k', target_devices: ['hall'] }, 'local', signal),
-    ).rejects.toMatchObject({ code: 'audio_invalid' });
+    ).rejects.toMatchObject({ code: 'audio_unknown' });
   });
 });
 

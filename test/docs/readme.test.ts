@@ -62,7 +62,7 @@ describe('commands of README and docs', () => {
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
       else
         expect(part).toMatch(
-          /^(npm ci|siteward (arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|media)|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
+          /^(npm ci|siteward (arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|media|audio)|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
         );
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);

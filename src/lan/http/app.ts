@@ -2,8 +2,16 @@ import { Hono } from 'hono';
 import type { Logger } from 'pino';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { Operation, Operations } from '#lib/contract/operation.ts';
-import { bindServer, type Handlers, type Reply, refuseOtherMethods, type ServerRules } from '#lib/contract/server.ts';
+import {
+  bindServer,
+  type Handlers,
+  type Reply,
+  type RequestIssue,
+  refuseOtherMethods,
+  type ServerRules,
+} from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
+import { audioHandlers } from './audio-handlers.ts';
 import { auditHandlers } from './audit-handlers.ts';
 import { cameraHandlers } from './cameras-handlers.ts';
 import { commandHandlers } from './commands-handlers.ts';
@@ -41,6 +49,7 @@ export function controlApp(port: LanPort, log: Logger): Hono {
   const zones = zoneHandlers(port.zones, { json });
   const cameras = cameraHandlers(port.cameras, { json });
   const media = mediaHandlers(port.media, { deadlineMs: answerDeadlineMs, json });
+  const audio = audioHandlers(port.audio, { deadlineMs: answerDeadlineMs, json });
   const lan = handlers(port);
   const all = {
     ...lan,
@@ -53,6 +62,7 @@ export function controlApp(port: LanPort, log: Logger): Hono {
     ...zones,
     ...cameras,
     ...media,
+    ...audio,
   };
   return appOf(controlOperations, all, log);
 }
@@ -108,14 +118,25 @@ function rules(log: Logger): ServerRules<Identity> {
 function failed(operation: Operation, error: unknown, log: Logger): Reply {
   const status = error instanceof SitewardError ? statusOf[error.code] : undefined;
   if (error instanceof SitewardError && status !== undefined)
-    return problemReply(status, error.code, { detail: error.message });
+    return problemReply(status, error.code, { detail: error.message, ...fieldOf(error) });
   // The client hung up; nobody is there to be told.
   if (error instanceof Error && error.name === 'AbortError') return problemReply(503, 'stopped');
   log.error({ err: error, operation: operation.id }, 'a request of the LAN API failed');
   return problemReply(500, 'internal', { detail: 'The log says more.' });
 }
 
+/** Which member of a request an error is about, where it says so. */
+function fieldOf({ facts: { field }, message }: SitewardError): { issues?: readonly RequestIssue[] } {
+  return typeof field === 'string' ? { issues: [{ where: 'body', field, message }] } : {};
+}
+
 const statusOf: Readonly<Partial<Record<ErrorCode, number>>> = {
+  audio_gone: 409,
+  audio_invalid: 400,
+  audio_refused: 409,
+  audio_tool_missing: 503,
+  audio_unavailable: 503,
+  audio_unknown: 404,
   audit_discontinued: 409,
   auditor_needed: 403,
   camera_auth: 503,

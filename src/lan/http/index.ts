@@ -1,4 +1,5 @@
 export { type ActivityPort, type CloudActivity, cloudActivity } from './activity-operations.ts';
+export { messageList, playbackList, removedMessage, speakerList } from './audio-schemas.ts';
 export type { AuditPort, InputsPort } from './audit-port.ts';
 export {
   type AuditEntryBody,

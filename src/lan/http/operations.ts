@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { defineOperation } from '#lib/contract/operation.ts';
 import { activityOperations } from './activity-operations.ts';
+import { audioOperations } from './audio-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { cameraOperations } from './cameras-operations.ts';
 import { commandOperations } from './commands-operations.ts';
@@ -109,4 +110,5 @@ export const controlOperations = {
   ...zoneOperations,
   ...cameraOperations,
   ...mediaOperations,
+  ...audioOperations,
 } as const;

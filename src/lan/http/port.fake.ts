@@ -1,5 +1,5 @@
 import { SitewardError } from '#errors.ts';
-import type { VerificationsPort } from '#site/model/index.ts';
+import type { AudioPort, VerificationsPort } from '#site/model/index.ts';
 import { fakeAudit, fakeInputs } from './audit-port.fake.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
 import type { MediaPort } from './media-handlers.ts';
@@ -247,6 +247,19 @@ const noMedia: MediaPort = {
   read: async () => Promise.reject(new SitewardError('media_gone', 'no export is known')),
 };
 
+const noMessage = async () => Promise.reject(new SitewardError('audio_unknown', 'there is no such message'));
+
+/** Neither messages nor speakers. */
+const noAudio: AudioPort = {
+  messages: () => [],
+  speakers: () => [],
+  playbacks: () => [],
+  play: noMessage,
+  cancel: async () => [],
+  import: noMessage,
+  remove: noMessage,
+};
+
 /** A port with `count` events, seq 1 to `count`; members can be replaced. */
 export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort {
   return {
@@ -268,6 +281,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     verifications: noVerifications,
     cameras: noCameras,
     media: noMedia,
+    audio: noAudio,
     securityType: { change: async ({ security_type }) => ({ security_type }) },
     ...replaced,
   };

@@ -1,4 +1,4 @@
-import type { VerificationsPort } from '#site/model/index.ts';
+import type { AudioPort, VerificationsPort } from '#site/model/index.ts';
 import type { ActivityPort } from './activity-operations.ts';
 import type { AuditPort, InputsPort } from './audit-port.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
@@ -40,6 +40,7 @@ export interface LanPort {
   readonly securityType: SecurityTypePort;
   readonly cameras: CamerasPort;
   readonly media: MediaPort;
+  readonly audio: AudioPort;
 }
 
 /** Parked events to be changed, and who asked for it; the port logs both once it is done. */

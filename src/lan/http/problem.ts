@@ -14,6 +14,10 @@ const titles: Readonly<Record<number, string>> = {
 
 /** Where the title of the status says something else. */
 const titleOf: Readonly<Record<string, string>> = {
+  audio_gone: 'The sound of the message is gone',
+  audio_invalid: 'Not taken',
+  audio_refused: 'Not of these messages',
+  audio_unknown: 'No such message, speaker or playback',
   audit_discontinued: 'The log does not go on from there',
   auditor_needed: 'An auditor is needed',
   camera_certificate: 'Not of this certificate',

@@ -43,6 +43,8 @@ export interface BodySpec {
   /** One item of a list whose items are judged each on its own: `schema` takes the list, this the item. */
   readonly items?: z.ZodType;
   readonly optional?: boolean;
+  /** A file: the handler takes it as it comes, and bounds it. */
+  readonly streamed?: true;
 }
 
 export interface ResponseSpec {
@@ -64,5 +66,8 @@ export type BodyOf<O> = O extends { body: { schema: infer S extends z.ZodType; o
     : O extends { body: BodySpec }
       ? Uint8Array
       : undefined;
+
+/** What a handler is given of it. */
+export type ReceivedBodyOf<O> = O extends { body: { streamed: true } } ? AsyncIterable<Uint8Array> : BodyOf<O>;
 
 export type Operations = Readonly<Record<string, Operation>>;

@@ -1,6 +1,6 @@
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
-import type { BodyOf, BodySpec, Operation, Operations, ParamsOf, QueryOf } from './operation.ts';
+import type { BodySpec, Operation, Operations, ParamsOf, QueryOf, ReceivedBodyOf } from './operation.ts';
 
 export interface Reply {
   readonly status: number;
@@ -12,8 +12,8 @@ export interface Reply {
 export interface Call<O, Identity> {
   readonly params: ParamsOf<O>;
   readonly query: QueryOf<O>;
-  readonly body: BodyOf<O>;
-  /** The body as it came, before the schema; empty where the operation has none. */
+  readonly body: ReceivedBodyOf<O>;
+  /** The body as it came, before the schema; empty where the operation has none, or takes it as a stream. */
   readonly raw: Uint8Array;
   readonly identity: Identity;
   readonly header: (name: string) => string | undefined;
@@ -43,11 +43,13 @@ export interface ServerRules<Identity> {
   before?(operation: Operation, params: Readonly<Record<string, string>>, identity: Identity): Reply | undefined;
   /** The answer to a request that does not fit the operation. */
   refuse(operation: Operation, status: 400 | 404 | 413, issues: readonly RequestIssue[]): Reply;
-  /** The answer when a handler threw; it must not tell more than the caller may know. */
+  /** The answer when a handler threw, an AbortError where the client broke off; it must not tell more than the caller may know. */
   failed(operation: Operation, error: unknown): Reply;
-  /** Largest body, bytes. */
+  /** Largest body that is no stream, bytes. */
   readonly bodyCap: number;
 }
+
+const brokenOff = () => new DOMException('the client has broken off', 'AbortError');
 
 const isReply = (value: unknown): value is Reply =>
   typeof value === 'object' && value !== null && 'status' in value && typeof value.status === 'number';
@@ -65,7 +67,9 @@ export function bindServer<const Ops extends Operations, Identity>(
       try {
         return respond(await serve(context, operation, handler, rules));
       } catch (error) {
-        return respond(rules.failed(operation, error));
+        const { signal } = context.req.raw;
+        const isGone = signal.aborted && error === signal.reason;
+        return respond(rules.failed(operation, isGone ? brokenOff() : error));
       }
     });
   }
@@ -147,6 +151,7 @@ const maxDepth = 64;
 async function readBody(context: Context, operation: Operation, cap: number): Promise<ReadBody | 'too large'> {
   const spec = operation.body;
   if (spec === undefined) return { value: undefined, raw: new Uint8Array() };
+  if (spec.streamed === true) return mediaIssue(context, spec) ?? streamed(context.req.raw.body);
   if (Number(context.req.header('content-length') ?? 0) > cap) return 'too large';
   const raw = await readCapped(context.req.raw.body, cap);
   if (raw === undefined) return 'too large';
@@ -154,14 +159,36 @@ async function readBody(context: Context, operation: Operation, cap: number): Pr
   if (raw.length === 0 && spec.schema !== undefined) {
     return { issues: [{ where: 'body', field: 'body', message: 'is required' }] };
   }
-  const media = (context.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
-  if (media !== spec.media) {
-    return { issues: [{ where: 'content-type', field: 'content-type', message: `must be ${spec.media}` }] };
-  }
+  const wrongMedia = mediaIssue(context, spec);
+  if (wrongMedia !== undefined) return wrongMedia;
   if (spec.schema === undefined) return { value: raw, raw };
   const decoded = decode(raw, spec.media);
   const checked = 'issues' in decoded ? decoded : check(spec.schema, decoded.value, 'body');
   return 'issues' in checked ? checked : { ...checked, raw };
+}
+
+function mediaIssue(context: Context, spec: BodySpec): { readonly issues: readonly RequestIssue[] } | undefined {
+  const media = (context.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase();
+  if (media === spec.media) return undefined;
+  return { issues: [{ where: 'content-type', field: 'content-type', message: `must be ${spec.media}` }] };
+}
+
+const streamed = (stream: ReadableStream<Uint8Array> | null): ReadBody => ({
+  value: piecesOf(stream),
+  raw: new Uint8Array(),
+});
+
+/** What nobody takes is left unread, as in `readCapped`. Throws an AbortError where the client breaks off. */
+async function* piecesOf(stream: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array> {
+  if (stream === null) return;
+  const reader = stream.getReader();
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw brokenOff();
+    });
+    if (done) return;
+    yield value;
+  }
 }
 
 function decode(raw: Uint8Array, media: BodySpec['media']): Checked {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeviceId } from './ids.ts';
+import { type DeviceId, deviceId } from './ids.ts';
 import { type AudioMessageShown, audioCategories, type PlaybackShown, playDefaults } from './playback.ts';
 
 /** What is to be played (S-171, S-173). */
@@ -22,16 +22,18 @@ export const playWish = z.strictObject({
 });
 export type PlayWish = z.input<typeof playWish>;
 
-export interface SpeakerShown {
-  readonly device_id: DeviceId;
-  readonly name: string;
-  readonly driver: string;
-  readonly enabled: boolean;
-  /** Null while nobody has asked it. */
-  readonly up: boolean | null;
-  /** What answered, or what is wrong with it. */
-  readonly detail?: string;
-}
+export const speakerShown = z.strictObject({
+  device_id: deviceId,
+  name: z.string(),
+  driver: z.string(),
+  enabled: z.boolean(),
+  up: z.boolean().nullable().describe('Null while nobody has asked it.'),
+  detail: z.string().exactOptional().describe('What answered, or what is wrong with it.'),
+});
+export type SpeakerShown = z.output<typeof speakerShown>;
+
+/** The largest sound file that is taken. */
+export const soundFileBytes = 10_000_000;
 
 export interface ImportWish {
   readonly sound: AsyncIterable<Uint8Array>;

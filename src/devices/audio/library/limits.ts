@@ -1,10 +1,11 @@
 import { SitewardError } from '#errors.ts';
+import { soundFileBytes } from '#site/model/index.ts';
 
 /** Of messages that are imported. */
 export const limits = {
   /** At most so many. */
   messages: 20,
-  fileBytes: 10_000_000,
+  fileBytes: soundFileBytes,
   minSeconds: 0.2,
   maxSeconds: 120,
   /** Root mean square, of full scale: below it there is nothing to hear. */
