@@ -21,8 +21,8 @@ export const reasonWords: Readonly<Record<PlaybackReason, readonly [means: strin
   evicted: ['one of a higher category took its place', 'play fewer or shorter messages'],
   expired: ['its time to wait was over, or the clock was set while it waited'],
   unhealthy: [
-    'the speaker failed three times in a row; only alarms are still tried, until one is completed or a probe finds it well',
-    'mend the speaker',
+    'the speaker failed three times in a row; only alarms and tests are still tried, until one is completed or a probe finds it well',
+    'mend the speaker, then play the test tone',
   ],
   quiet_hours: ['the speaker plays alarms alone now', 'ask later, or change its quiet hours'],
   message_gone: ['the message was removed from the library', 'import it again'],

@@ -1,6 +1,6 @@
 import type { DeviceId, PlaybackReason } from '#site/model/index.ts';
 import { quietCap } from './quiet.ts';
-import { isAlarm, rankOf, waitsMs } from './rank.ts';
+import { isAlarm, isTried, rankOf, waitsMs } from './rank.ts';
 import { isOver } from './shown.ts';
 import { timerId } from './timers.ts';
 import type { Ending, Part, Playback, SpeakerPlan } from './types.ts';
@@ -77,7 +77,7 @@ export function hindrance(work: Work, playback: Playback, speaker: DeviceId): Pl
   const plan = speakerPlan(work, speaker);
   if (plan === undefined) return 'not_found';
   if (isAlarm(playback)) return undefined;
-  if (isUnhealthy(work, speaker)) return 'unhealthy';
+  if (!isTried(playback) && isUnhealthy(work, speaker)) return 'unhealthy';
   const cap = capOf(work, plan);
   return cap === 0 || (cap !== undefined && playback.category === 'test') ? 'quiet_hours' : undefined;
 }

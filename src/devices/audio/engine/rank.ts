@@ -29,6 +29,9 @@ export const rankOf = ({ category, alarm }: Ranked): number =>
 
 export const isAlarm = (playback: Ranked): boolean => rankOf(playback) >= rules.alarm.rank;
 
+/** Also on a speaker that fails again and again: an alarm may be heard all the same, and by a test it is known to be mended. */
+export const isTried = (playback: Ranked): boolean => isAlarm(playback) || playback.category === 'test';
+
 export const isLifeSafety = (playback: Ranked): boolean => rankOf(playback) > rules.alarm.rank;
 
 /** Alarms cut what is below them; everything else waits for its turn. */

@@ -1,7 +1,7 @@
 import type { DeviceId, PlaybackReason } from '#site/model/index.ts';
 import { driverFailures } from '../driver.ts';
 import { endPart, waitAgain, waiting } from './queue.ts';
-import { beginsAgain, isAlarm } from './rank.ts';
+import { beginsAgain, isTried } from './rank.ts';
 import { noteQuiet, noteSound } from './sounding.ts';
 import type { Ending, LaneSound, Part } from './types.ts';
 import {
@@ -95,13 +95,13 @@ function noteFailure(work: Work, speaker: DeviceId, reason: PlaybackReason): voi
   if (ofDevice.includes(reason)) noteIll(work, speaker);
 }
 
-/** A failure of the device. So many in a row make it unhealthy: what waits for it ends, alarms alone are still tried. */
+/** A failure of the device. So many in a row make it unhealthy: what waits for it ends, alarms and tests alone are still tried. */
 export function noteIll(work: Work, speaker: DeviceId): void {
   const was = isUnhealthy(work, speaker);
   work.failures.set(speaker, Math.min((work.failures.get(speaker) ?? 0) + 1, work.plan.limits.failures));
   if (was || !isUnhealthy(work, speaker)) return;
   work.effects.push({ kind: 'health', speaker, healthy: false });
-  for (const { playback } of waiting(work, (part, one) => part.speaker === speaker && !isAlarm(one)))
+  for (const { playback } of waiting(work, (part, one) => part.speaker === speaker && !isTried(one)))
     endPart(work, playback.id, speaker, { status: 'failed', reason: 'unhealthy' });
 }
 

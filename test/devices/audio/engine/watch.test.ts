@@ -182,6 +182,28 @@ describe('a speaker that failed three times in a row', () => {
     expect(rig.status('hello')).toBe('playing');
   });
 
+  it('is tried for a test that somebody plays once it was mended, and well again after it', () => {
+    const rig = new Rig();
+    failing(rig, 3);
+    const run = rig.plays(request('tone', { category: 'test' }));
+    rig.wait(2_000);
+    rig.ends(run);
+    expect(rig.status('tone')).toBe('completed');
+    expect(rig.last('health').healthy).toBe(true);
+    rig.plays(request('hello'));
+    expect(rig.status('hello')).toBe('playing');
+  });
+
+  it('keeps a test that waits', () => {
+    const rig = new Rig();
+    failing(rig, 2);
+    const run = rig.plays(request('third'));
+    rig.play(request('tone', { category: 'test' }));
+    rig.input({ kind: 'failed', run, playedMs: 0, reason: 'timeout' });
+    expect(rig.last('health').healthy).toBe(false);
+    expect(rig.status('tone')).toBe('queued');
+  });
+
   it('is well again after a probe', () => {
     const rig = new Rig();
     failing(rig, 3);
