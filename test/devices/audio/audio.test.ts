@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Audio, createAudio, type JournalRow, type SpeakerCondition } from '#devices/audio/index.ts';
@@ -9,10 +10,12 @@ import { systemClock } from '#lib/clock.ts';
 import type { PlaybackShown } from '#site/model/index.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
+import { wavOf } from './library/fixtures.ts';
 import { speakerOf } from './speaker-of.ts';
 
 interface Rig {
   readonly audio: Audio;
+  readonly dir: string;
   readonly metrics: Registry;
   /** What is on disk, by id. */
   readonly rows: Map<string, string>;
@@ -27,8 +30,9 @@ interface Rig {
   reasons(id: string): readonly (string | undefined)[];
 }
 
-async function rig(speakers: readonly object[], audioYaml: object = {}): Promise<Rig> {
-  const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+const newDir = () => mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+
+async function rig(speakers: readonly object[], audioYaml: object = {}, dir = newDir()): Promise<Rig> {
   const metrics = new Registry();
   const rows = new Map<string, string>();
   const writes: number[] = [];
@@ -66,7 +70,7 @@ async function rig(speakers: readonly object[], audioYaml: object = {}): Promise
   });
   const find = (id: string) => audio.playbacks().find(({ playback_id }) => playback_id === id);
   const made: Rig = {
-    ...{ audio, metrics, rows, writes, shown, told, disk: 'well' },
+    ...{ audio, dir, metrics, rows, writes, shown, told, disk: 'well' },
     play(id, { speakers, key = 'test.tone1k', repeat = 1 } = {}) {
       const message = audio.library.find(key);
       if (message === undefined) throw new Error(`no message ${key}`);
@@ -161,6 +165,45 @@ describe('a speaker that does not play', () => {
     expect(on.audio.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('speaker broken') });
     expect(await figure(on, 'siteward_audio_speaker_up{speaker="broken"}')).toBe('0');
     expect(await figure(on, 'siteward_audio_speaker_up{speaker="gate"}')).toBe('1');
+  });
+});
+
+describe('an alarm of the site', () => {
+  const gate = [{ id: 'gate', driver: 'null' }];
+  const fields = { name: 'Leave', language: 'en-US', category: 'alarm' };
+  /** Until every alarm is ready at the rate of the speaker, in 16 bits. */
+  async function alarmsReady(on: Rig): Promise<void> {
+    const alarms = on.audio.library.list().filter(({ category }) => category === 'alarm');
+    const seconds = alarms.reduce((sum, { duration_seconds }) => sum + duration_seconds, 0);
+    for (let bytes = 0; bytes < (seconds - 0.01) * 48_000 * 2; await pause(10))
+      bytes = Number(await figure(on, 'siteward_audio_cache_bytes'));
+  }
+  const loseDisk = (on: Rig) => {
+    on.disk = 'hangs';
+    rmSync(join(on.dir, 'audio'), { recursive: true });
+  };
+
+  it('is ready as soon as it is imported, and after a start: it needs no disk', async () => {
+    const on = await rig(gate);
+    const source = async function* () {
+      yield wavOf();
+    };
+    await on.audio.library.import({ source: source(), fields }, new AbortController().signal);
+    on.audio.messagesChanged();
+    await alarmsReady(on);
+    const kept = newDir();
+    cpSync(on.dir, kept, { recursive: true });
+    loseDisk(on);
+    on.play('one', { key: 'leave' });
+    await over(on, 'one');
+    expect(on.status('one')).toBe('completed');
+
+    const next = await rig(gate, {}, kept);
+    await alarmsReady(next);
+    loseDisk(next);
+    next.play('two', { key: 'leave' });
+    await over(next, 'two');
+    expect(next.status('two')).toBe('completed');
   });
 });
 
