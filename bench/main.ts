@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { audio } from './audio.ts';
 import { codes } from './codes.ts';
 import { core } from './core.ts';
 import { drain } from './drain.ts';
@@ -39,6 +40,7 @@ const measurements: readonly Measurement[] = [
   mqtt,
   onvif,
   media,
+  audio,
 ];
 
 const { values: options } = parseArgs({

@@ -170,7 +170,7 @@ describe('a speaker that does not play', () => {
 
 describe('an alarm of the site', () => {
   const gate = [{ id: 'gate', driver: 'null' }];
-  const fields = { name: 'Leave', language: 'en-US', category: 'alarm' };
+  const fields = { name: 'Leave', language: 'en-US', category: 'alarm' } as const;
   /** Until every alarm is ready at the rate of the speaker, in 16 bits. */
   async function alarmsReady(on: Rig): Promise<void> {
     const alarms = on.audio.library.list().filter(({ category }) => category === 'alarm');

@@ -58,6 +58,8 @@ loop = GLib.MainLoop()
 server = GstRtspServer.RTSPOnvifServer.new()
 server.set_address('127.0.0.1')
 server.set_service('0')
+# It stands for many cameras, which are all connected to at once; more than five would wait for a second.
+server.set_backlog(64)
 factories = [speaker(number) for number in range(settings['speakers'])]
 for number, factory in enumerate(factories):
     server.get_mount_points().add_factory(f'/speaker{number}', factory)
