@@ -1,4 +1,4 @@
-import { crossZoneTypes, zoneNumber, zoneType } from '#site/model/index.ts';
+import { crossZoneTypes, zoneType } from '#site/model/index.ts';
 import { dc09Checks } from './dc09-checks.ts';
 import type { ConfigDocument } from './document.ts';
 import {
@@ -15,11 +15,13 @@ import {
   unknown,
   unknownNames,
   views,
+  zoneTypesOf,
 } from './entries.ts';
 import { homeAssistantChecks } from './home-assistant-checks.ts';
 import { nearest } from './nearest.ts';
 import { nvrChecks } from './nvr-checks.ts';
 import type { Problem } from './problem.ts';
+import { ruleChecks } from './rule-checks.ts';
 import { scheduleChecks } from './schedule-checks.ts';
 import { speakerChecks } from './speaker-checks.ts';
 import { supervisionChecks } from './supervision-checks.ts';
@@ -50,6 +52,7 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...supervisionChecks(document),
     ...dc09Checks(document),
     ...speakerChecks(document),
+    ...ruleChecks(document),
   ];
 }
 
@@ -176,20 +179,6 @@ function rulesOfPanels(document: ConfigDocument): Problem[] {
       };
       return document.problem(path, what, 'key');
     });
-}
-
-/** The type as written of every zone, by number. */
-function zoneTypesOf(document: ConfigDocument): ReadonlyMap<string, unknown> {
-  const ofPanels = panelZones(document).map(({ path }): [string, unknown] => [
-    String(path.at(-1)),
-    at(document, [...path, 'type']).value,
-  ]);
-  const ofCameras = [...views(document), ...inputZones(document)].flatMap(({ path }): [string, unknown][] => {
-    const number = at(document, [...path, 'zone']).value;
-    const type = at(document, [...path, 'zone_type']).value ?? 'video_person_perimeter';
-    return typeof number === 'string' ? [[number, type]] : [];
-  });
-  return new Map([...ofPanels, ...ofCameras].filter(([number]) => zoneNumber.safeParse(number).success));
 }
 
 function timezone(document: ConfigDocument): Problem[] {

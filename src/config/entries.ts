@@ -1,4 +1,4 @@
-import { deviceId } from '#site/model/index.ts';
+import { deviceId, zoneNumber } from '#site/model/index.ts';
 import type { ConfigDocument } from './document.ts';
 import { valueAt } from './issues.ts';
 import { nearest } from './nearest.ts';
@@ -88,3 +88,20 @@ export const inputZones = (document: ConfigDocument): Entry[] =>
 
 export const panelPartitions = (document: ConfigDocument): Entry[] =>
   items(document, 'panels').flatMap(({ path }) => members(document, [...path, 'partitions']));
+
+/** The type as written of every zone, by number. */
+export function zoneTypesOf(document: ConfigDocument): ReadonlyMap<string, unknown> {
+  const ofPanels = panelZones(document).map(({ path }): [string, unknown] => [
+    String(path.at(-1)),
+    at(document, [...path, 'type']).value,
+  ]);
+  const ofCameras = [...views(document), ...inputZones(document)].flatMap(({ path }): [string, unknown][] => {
+    const number = at(document, [...path, 'zone']).value;
+    const type = at(document, [...path, 'zone_type']).value ?? 'video_person_perimeter';
+    return typeof number === 'string' ? [[number, type]] : [];
+  });
+  return new Map([...ofPanels, ...ofCameras].filter(([number]) => zoneNumber.safeParse(number).success));
+}
+
+/** As written, of every zone that has one. */
+export const zoneNumbersOf = (document: ConfigDocument): string[] => [...zoneTypesOf(document).keys()];

@@ -79,7 +79,7 @@ function bypassOfPanels(document: ConfigDocument, schedules: readonly Entry[]): 
 
 function neverAHoliday(document: ConfigDocument, schedules: readonly Entry[]): Problem[] {
   if (items(document, 'holidays').length > 0) return [];
-  return schedules
+  return [...schedules, ...items(document, 'rules')]
     .map(({ path }) => at(document, [...path, 'holidays']))
     .filter(({ value }) => value === 'only')
     .map(({ path }) =>
@@ -88,7 +88,8 @@ function neverAHoliday(document: ConfigDocument, schedules: readonly Entry[]): P
 }
 
 function holidaysForNothing(document: ConfigDocument, schedules: readonly Entry[]): Problem[] {
-  if (schedules.length > 0 || items(document, 'holidays').length === 0) return [];
+  const byClock = items(document, 'rules').some(({ path }) => at(document, [...path, 'at']).value !== undefined);
+  if (schedules.length > 0 || byClock || items(document, 'holidays').length === 0) return [];
   const what = { message: 'has no effect: there are no schedules', expected: 'the section schedules' };
   return [document.problem(['holidays'], what, 'key')];
 }

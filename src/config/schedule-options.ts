@@ -2,23 +2,16 @@ import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
 import {
   armMode,
+  dayRange,
   holidayRule,
   localDate,
   localTime,
   partitionId,
   postponeDefault,
   scheduleId,
-  weekdays,
 } from '#site/model/index.ts';
 
 const name = z.string().min(1).max(64);
-
-const dayRange = z
-  .string()
-  .regex(
-    new RegExp(`^(daily|(${weekdays.join('|')})(-(${weekdays.join('|')}))?)$`),
-    'must be a day such as mon, days such as mon-fri, or daily',
-  );
 
 const postponeOptions = z.strictObject({
   times: z.int().min(0).max(10).default(postponeDefault.times).describe('How often for one day; 0: never.'),

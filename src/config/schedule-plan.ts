@@ -1,10 +1,9 @@
 import {
+  daysOf,
   holidayDefault,
   type ScheduleAction,
   type SchedulePlan,
   type SchedulesPlan,
-  type Weekday,
-  weekdays,
 } from '#site/model/index.ts';
 import type { Settings } from './schema.ts';
 
@@ -25,7 +24,7 @@ function schedulePlan(schedule: Schedule): SchedulePlan {
   return {
     id,
     name: name ?? id,
-    days: weekdays.filter((day) => days.some((range) => daysOf(range).includes(day))),
+    days: daysOf(days),
     at,
     holidays: holidays ?? holidayDefault[action.kind],
     action,
@@ -46,12 +45,4 @@ function actionOf({ arm, disarm, announce }: Schedule): ScheduleAction {
   }
   if (disarm !== undefined) return { kind: 'disarm', schedule: disarm.schedule };
   return announce === undefined ? { kind: 'testReport' } : { kind: 'announce', message: announce.message };
-}
-
-/** "fri-mon" goes over the end of the week. */
-function daysOf(range: string): readonly Weekday[] {
-  if (range === 'daily') return weekdays;
-  const [first = -1, last = first] = range.split('-').map((day) => (weekdays as readonly string[]).indexOf(day));
-  const length = ((last - first + 7) % 7) + 1;
-  return Array.from({ length }, (_, index) => weekdays[(first + index) % 7]).filter((day) => day !== undefined);
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { cloudOptions } from '#cloud/client/options.ts';
 import { audioOptions, speakerOptions } from '#devices/audio/options.ts';
+import { ruleOptions } from '#devices/audio/rules/options.ts';
 import { mediaOptions } from '#devices/media/options.ts';
 import { cameraOptions, nvrOptions } from '#devices/onvif/options.ts';
 import { dc09Options, panelOptions } from '#devices/panels/options.ts';
@@ -16,7 +17,6 @@ import {
   bridgeOptions,
   crossZonesOptions,
   logOptions,
-  notYet,
   partitionOptions,
   siteOptions,
   userOptions,
@@ -57,7 +57,11 @@ export const configSchema = z.strictObject({
   log: logOptions.prefault({}).describe('The log on standard output.'),
   speakers: z.array(speakerOptions).max(64).default([]).describe('Speakers messages are played on (docs/audio.md).'),
   audio: audioOptions.prefault({}).describe('Bounds of what is heard on the speakers.'),
-  rules: notYet(),
+  rules: z
+    .array(ruleOptions)
+    .max(64)
+    .default([])
+    .describe('What is played by itself, with an event or by the clock (docs/audio.md).'),
 });
 
 /** As written and checked, secrets still references. */

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
 import { secretRef } from '#lib/secret-ref.ts';
-import { version } from '#lib/version.ts';
 import { partitionId, zoneNumber } from '#site/model/index.ts';
 
 /** The sections that belong to no room of their own. */
@@ -122,11 +121,3 @@ export const logOptions = z.strictObject({
     .default('info')
     .describe('How much is logged: error, warn, info, debug or trace.'),
 });
-
-/** A section a later version brings: it may stand there empty. */
-export const notYet = () =>
-  z
-    .array(z.unknown())
-    .max(0, `is not available in version ${version}`)
-    .default([])
-    .describe('Not available in this version; leave it empty.');

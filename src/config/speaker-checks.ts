@@ -5,11 +5,10 @@ import {
   type Entry,
   idsAmong,
   idsOf,
-  inputZones,
   items,
-  panelZones,
   unknownNames,
   views,
+  zoneNumbersOf,
 } from './entries.ts';
 import type { Problem } from './problem.ts';
 
@@ -21,7 +20,7 @@ export function speakerChecks(document: ConfigDocument): Problem[] {
   return [
     ...duplicateIds(document, 'speakers'),
     ...unknownNames(document, partitions, 'partition', idsOf(document, 'partitions')),
-    ...unknownNames(document, zones, 'zone', zoneNumbers(document)),
+    ...unknownNames(document, zones, 'zone', zoneNumbersOf(document)),
     ...unknownNames(
       document,
       speakers.map(({ path }) => at(document, [...path, 'camera'])),
@@ -97,11 +96,3 @@ function cameraDevices(document: ConfigDocument) {
 
 const hostOf = (url: unknown): string | undefined =>
   typeof url === 'string' ? URL.parse(url)?.hostname.toLowerCase() : undefined;
-
-function zoneNumbers(document: ConfigDocument): string[] {
-  const ofPanels = panelZones(document).map(({ path }) => path.at(-1));
-  const ofCameras = [...views(document), ...inputZones(document)].map(
-    ({ path }) => at(document, [...path, 'zone']).value,
-  );
-  return [...ofPanels, ...ofCameras].filter((number) => typeof number === 'string');
-}

@@ -100,6 +100,8 @@ export function audioPort({
         .filter(({ playback_id }) => meant.includes(playback_id));
     },
 
+    selfTest: (by, signal) => audio().selfTest(by, signal),
+
     async import({ sound, fileName, fields, replace = false }, by, signal) {
       const request = { source: sound, fields, replace, ...(fileName !== undefined && { fileName }) };
       const { key } = await audio().library.import(request, signal);

@@ -2,9 +2,13 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
-import { type Audio, type AudioPlan, createAudio, type SpeakerCondition } from '#devices/audio/index.ts';
+import { type Audio, type AudioPlan, createAudio, type NextRuns, type SpeakerCondition } from '#devices/audio/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { DeviceId, PlaybackShown } from '#site/model/index.ts';
+import { auditNotes } from '#site/audit-notes.ts';
+import { nextRuns } from '#site/core/index.ts';
+import type { DeviceId, PartitionState, PlaybackShown } from '#site/model/index.ts';
+import type { SoundPort } from '#site/ports.ts';
+import { noteIn } from './audit-wiring.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { type House, running } from './house.ts';
 import { speakerAccess } from './speaker-access.ts';
@@ -12,14 +16,21 @@ import { speakerAccess } from './speaker-access.ts';
 /** A change of these begins anew; all else is taken while messages play. */
 export const audioWants = ({ store, audio }: Settings): unknown => [store.dir, audio.memory];
 
-export const audioPlan = ({ speakers, audio, site, cameras, nvrs }: Settings): AudioPlan => ({
-  ...{ speakers, audio },
+export const audioPlan = ({ speakers, audio, site, cameras, nvrs, rules, holidays }: Settings): AudioPlan => ({
+  ...{ speakers, audio, rules },
   timezone: site.timezone,
   devices: Object.fromEntries([
     ...cameras.map(({ id, url }) => [id, new URL(url).hostname]),
     // Each channel may have a speaker of its own behind its recorder.
     ...nvrs.flatMap((nvr) => nvr.channels.map(({ id }) => [id, `${nvr.id}/${id}`])),
   ]),
+  holidays: holidays.map(({ from, to = from, name }) => ({ from, to, name })),
+});
+
+/** What a decision tells the speakers. */
+export const soundIn = (house: House): SoundPort => ({
+  hush: (partition) => house.audio?.hush(partition),
+  decided: (event, partition) => house.audio?.decided(event, partition),
 });
 
 /** Messages on the speakers of the site. */
@@ -30,6 +41,7 @@ export function siteAudio(
 ): Audio {
   const { house, clock, quality } = surroundings;
   const log = surroundings.log('audio');
+  const note = noteIn(house);
   return createAudio({
     plan: audioPlan(settings),
     dir: settings.store.dir,
@@ -45,7 +57,27 @@ export function siteAudio(
           .filter(({ state, stale }) => state === 'disarmed' && !stale)
           .map(({ id }) => id),
       access: speakerAccess(house, clock),
-      onSpeaker: (speaker, condition) => tellLink(house, speaker, condition),
+      onSpeaker: (speaker, condition) => void tellLink(house, speaker, condition),
+      // What nobody knows is no alarm: the test is quiet, and gives way to one.
+      alarmActive: () => (house.controller?.view().partitions ?? []).some(isAlarming),
+      nextRuns: nextPlays,
+      onTested(results, by) {
+        const words = results.map(
+          ({ device_id, ok, reason }) => `${device_id} ${wordOf(ok)}${reason === undefined ? '' : ` (${reason})`}`,
+        );
+        const hasFailed = results.some(({ ok }) => ok === false);
+        log[hasFailed ? 'warn' : 'info']({ by, speakers: words }, 'the speakers were tested');
+        const failed = results.flatMap(({ ok, device_id }) => (ok === false ? [device_id] : []));
+        void note(
+          auditNotes.audio(
+            'self_test',
+            by,
+            'speakers',
+            undefined,
+            `${results.length} tested, failed: ${failed.join(' ') || 'none'}`,
+          ),
+        );
+      },
     },
     onChanged(playback) {
       house.lan?.playbackChanged(playback);
@@ -55,10 +87,31 @@ export function siteAudio(
   });
 }
 
-/** A speaker that is away is a trouble of the site, as a camera is. */
-function tellLink(house: House, id: DeviceId, { up, detail }: SpeakerCondition): void {
+const isAlarming = ({ state, alarm }: PartitionState): boolean =>
+  state === 'triggered' || state === 'pending' || alarm !== undefined;
+
+const wordOf = (ok: boolean | null): string => (ok === null ? 'left out' : ok ? 'ok' : 'failed');
+
+/** So many of the next runs are looked at: some may be on holidays. */
+const runsAhead = 100;
+
+/** By the same rules as schedules: summer time, holidays, and a time that does not exist (docs/schedules.md). */
+export const nextPlays: NextRuns = ({ timezone, holidays, slots }, afterWall) =>
+  nextRuns(
+    {
+      ...{ timezone, holidays },
+      schedules: slots.map((slot) => ({ ...slot, name: slot.id, action: { kind: 'announce', message: slot.id } })),
+    },
+    { afterWall, count: runsAhead },
+  )
+    .filter(({ skipped }) => !skipped)
+    .map(({ schedule, date, at }) => ({ id: schedule, date, at }));
+
+/** A speaker that is away is a trouble of the site, as a camera is. In a later turn: it may be found out within a decision. */
+async function tellLink(house: House, id: DeviceId, { up, detail }: SpeakerCondition): Promise<void> {
   const reason = up === false && detail !== undefined ? { reason: detail } : {};
-  void house.controller
+  await Promise.resolve();
+  await house.controller
     ?.signals([{ kind: 'link', source: { kind: 'speaker', id }, layer: 'device', up: up === true, ...reason }])
     // Only a controller that is ending refuses.
     .catch(() => undefined);

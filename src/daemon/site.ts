@@ -17,7 +17,7 @@ import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
-import { audioPlan, audioWants, siteAudio } from './audio.ts';
+import { audioPlan, audioWants, siteAudio, soundIn } from './audio.ts';
 import { audioCatalogue, catalogueWants } from './audio-cloud.ts';
 import { noteUnfit } from './audit-wiring.ts';
 import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
@@ -119,7 +119,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             },
             panels: { send: (command) => house.panels?.send(command) },
             capture: { capture: (job) => house.media?.capture(job) },
-            sound: { hush: (partition) => house.audio?.hush(partition) },
+            sound: soundIn(house),
             delivery: {
               wake: () => house.delivery?.wake(),
               direct(rows) {

@@ -211,6 +211,7 @@ const digest = (plan: SitePlan): string => createHash('sha256').update(JSON.stri
 
 function askedBy(by: string): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> {
   if (by === 'local') return local;
+  if (by.startsWith('schedule:')) return { source: 'schedule', actor_ref: by.slice('schedule:'.length) };
   if (by.startsWith('client:')) return { source: 'lan', client_id: by.slice('client:'.length) };
   return { source: 'lan', actor_ref: by };
 }

@@ -17,7 +17,6 @@ import {
   type Decision,
   decide,
   type Effect,
-  hushedBy,
   type Input,
   initialState,
   nextRuns,
@@ -48,6 +47,7 @@ import type {
 import type { Ports } from './ports.ts';
 import { quietWrites } from './quiet-writes.ts';
 import { stateSealer, unsealState } from './sealed-state.ts';
+import { tellSpeakers } from './speakers.ts';
 import type { Commit, GapMark, Store } from './store/index.ts';
 import { timerWheel } from './timers.ts';
 
@@ -148,8 +148,6 @@ export function createController(options: {
     if (seen !== undefined) countInput(input.kind, decision);
     // Most ticks find nothing to do.
     if (seen !== undefined && (input.kind !== 'tick' || decision.state !== before)) history.add(plan, before, seen);
-    // At the decision: no disk holds up silence.
-    for (const partition of hushedBy(decision.effects)) ports.sound.hush(partition);
     for (const effect of decision.effects) {
       if (effect.kind === 'timer.set') timers.set(effect.timer);
       if (effect.kind === 'timer.clear') timers.clear(effect.timer);
@@ -165,6 +163,7 @@ export function createController(options: {
     });
     nextSeq += numbered.length;
     hidden += numbered.filter(({ silent }) => silent).length;
+    tellSpeakers(ports.sound, { input, decision, numbered });
     const changes = changesBetween(before, decision.state);
     const silent = seen === undefined || changesNothing(seen);
     if (isRecord(decision.effects)) return commit(decision, { at: input.at, numbered, changes, reported, silent });

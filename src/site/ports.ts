@@ -6,6 +6,7 @@ import type {
   MediaItem,
   PanelAction,
   PartitionId,
+  PartitionState,
   SiteEvent,
   SiteView,
   ZoneNumber,
@@ -64,6 +65,11 @@ export interface CaptureJob {
 export interface SoundPort {
   /** Ends the sound of a burglary in this partition within 300 ms; fire and other life safety go on (safety 9). */
   hush(partition: PartitionId): void;
+  /**
+   * Something was decided that everybody may know; at the decision, before the commit, so that no disk holds up a sound. Never
+   * of a silent event (safety 4). With the partition as it is now.
+   */
+  decided(event: SiteEvent, partition: PartitionState | undefined): void;
 }
 
 export interface DeliveryPort {

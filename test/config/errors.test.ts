@@ -12,6 +12,8 @@ const p1 = 'partitions: [ { id: p1, name: A } ]\n';
 const yard =
   'cameras: [ { id: yard, url: "http://192.0.2.10/onvif/device_service", username: siteward, password: { env: CAM } } ]\n';
 
+const gate = 'speakers: [ { id: gate, driver: capture } ]\n';
+
 describe('one mistake is reported at its line and column, with what was expected', () => {
   test.each<[string, string, string]>([
     ['an unknown key', `${minimal}camras: []\n`, '4:1 camras: unknown key, expected one of site, bridge,'],
@@ -133,9 +135,44 @@ describe('one mistake is reported at its line and column, with what was expected
       '3:21 partitions[0].id: must be p1, p2, ... p999',
     ],
     [
-      'a section of a later version',
-      `${minimal}rules: [ { id: gate } ]`,
-      `4:8 rules: is not available in version ${version}`,
+      'a rule of an event kind with a slip',
+      `${minimal}${gate}rules: [ { id: a, on: { kind: fier }, play: { message: alarm.siren } } ]`,
+      'rules[0].on.kind: is none of the possible values',
+    ],
+    [
+      'a rule of a silent hold-up (safety 4)',
+      `${minimal}${gate}rules: [ { id: a, on: { kind: panic_silent }, play: { message: alarm.siren } } ]`,
+      '5:31 rules[0].on.kind: is none of the possible values',
+    ],
+    [
+      'a rule that says neither when',
+      `${minimal}${gate}rules: [ { id: a, play: { message: alarm.siren } } ]`,
+      '5:10 rules[0]: must have exactly one of on, at',
+    ],
+    [
+      'a rule with both',
+      `${minimal}${gate}rules: [ { id: a, on: { kind: fire }, at: "08:00", play: { message: alarm.siren } } ]`,
+      '5:10 rules[0]: must have exactly one of on, at',
+    ],
+    [
+      'a rule of any event',
+      `${minimal}${gate}rules: [ { id: a, on: { zones: ["1"] }, play: { message: alarm.siren } } ]`,
+      'rules[0].on: must have kind, kinds or class',
+    ],
+    [
+      'a rule by the clock without days',
+      `${minimal}${gate}rules: [ { id: a, at: "08:00", play: { message: alarm.siren } } ]`,
+      'rules[0].days: is missing',
+    ],
+    [
+      'a rule by the clock with what it does not take',
+      `${minimal}${gate}rules: [ { id: a, at: "08:00", days: [daily], cool_down: 5s, play: { message: alarm.siren } } ]`,
+      'rules[0].cool_down: has no place beside at; leave it out',
+    ],
+    [
+      'a test of the speakers on a day that not every month has',
+      `${minimal}audio: { self_test: { day: 31 } }`,
+      '4:28 audio.self_test.day: is too large, expected at most 26',
     ],
     [
       'a speaker without what its driver needs',
@@ -265,6 +302,8 @@ describe('one mistake is reported at its line and column, with what was expected
 
 describe('rules over several sections', () => {
   const panel = (id: string, rest: string) => `  - { id: ${id}, profile: pai, ${rest} }\n`;
+  const fire = 'on: { kind: fire }';
+  const siren = 'play: { message: alarm.siren }';
   const camera = (id: string, rest: string) => `  - { id: ${id}, url: "http://192.0.2.1/", ${rest} }\n`;
   test.each<[string, string, string]>([
     [
@@ -311,6 +350,46 @@ describe('rules over several sections', () => {
       'a zone of no partition where there are two',
       `${site}${bridge}partitions: [ { id: p1, name: A }, { id: p2, name: B } ]\npanels:\n${panel('a', 'zones: { "1": { type: fire } }')}`,
       'panels[0].zones.1.partition: is missing',
+    ],
+    [
+      'two rules of one id',
+      `${minimal}${gate}rules: [ { id: a, ${fire}, ${siren} }, { id: a, ${fire}, ${siren} } ]`,
+      'rules[1].id: another entry of rules has this id',
+    ],
+    [
+      'a zone, partition and speaker of a rule that are none',
+      `${minimal}${gate}rules: [ { id: a, on: { kind: fire, zones: ["9"] }, ${siren} } ]`,
+      'rules[0].on.zones[0]: there is no such zone',
+    ],
+    [
+      'a partition of a rule that is none',
+      `${minimal}${gate}rules: [ { id: a, on: { kind: fire, partitions: [p7] }, ${siren} } ]`,
+      'rules[0].on.partitions[0]: there is no such partition, expected one of p1; did you mean "p1"?',
+    ],
+    [
+      'a speaker of a rule that is none',
+      `${minimal}${gate}rules: [ { id: a, ${fire}, play: { message: alarm.siren, speakers: [gaet] } } ]`,
+      'rules[0].play.speakers[0]: there is no such speaker, expected one of gate; did you mean "gate"?',
+    ],
+    [
+      'a rule that makes life safety depend on arming (safety 1)',
+      `${minimal}${gate}rules: [ { id: a, on: { kinds: [burglary, fire], armed: [away] }, ${siren} } ]`,
+      'rules[0].on.armed: is not for life safety, which no arming ends',
+    ],
+    [
+      'a rule of all alarms that depends on arming (safety 1)',
+      `${minimal}${gate}rules: [ { id: a, on: { class: alarm, armed: [away] }, ${siren} } ]`,
+      'rules[0].on.armed: is not for life safety, which no arming ends',
+    ],
+    [
+      'a rule of a zone that is a silent hold-up (safety 4)',
+      `${minimal}${gate}panels:\n${panel('a', 'zones: { "1": { type: panic_silent } }')}rules: [ { id: a, on: { class: alarm, zones: ["1"] }, ${siren} } ]`,
+      'rules[0].on.zones[0]: is a silent hold-up, which never makes a sound',
+    ],
+    [
+      'a rule where nothing can play',
+      `${minimal}rules: [ { id: a, ${fire}, ${siren} } ]`,
+      'rules: has no effect: there are no speakers',
     ],
   ])('%s', (_name, text, expected) => {
     expect(problems(text).join('\n')).toContain(expected);

@@ -7,7 +7,15 @@ import { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { type Controller, createController } from '#site/controller.ts';
-import type { Changes, Command, CommandResult, SiteEvent, SitePlan, SiteView } from '#site/model/index.ts';
+import type {
+  Changes,
+  Command,
+  CommandResult,
+  PartitionState,
+  SiteEvent,
+  SitePlan,
+  SiteView,
+} from '#site/model/index.ts';
 import type { CaptureJob, PanelCommand } from '#site/ports.ts';
 import { type Commit, type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 
@@ -72,6 +80,14 @@ export interface Rig {
   readonly wakes: readonly number[];
   /** Partitions whose sound was to end, and how many commits the store had been given by then. */
   readonly hushed: readonly { readonly partition: string; readonly commits: number }[];
+  /** Events the speakers were told of, each with its partition and how many commits the store had been given by then. */
+  readonly decided: readonly {
+    readonly event: SiteEvent;
+    readonly partition: PartitionState | undefined;
+    readonly commits: number;
+  }[];
+  /** All that the speakers were told, in its order. */
+  readonly sound: readonly string[];
   /** While set, a commit waits for it before it reaches the disk. */
   hold: ((commit: Commit) => Promise<void>) | undefined;
   /** While true, every commit fails. */
@@ -98,6 +114,8 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
   const commits: Commit[] = [];
   const wakes: number[] = [];
   const hushed: { partition: string; commits: number }[] = [];
+  const decided: Rig['decided'][number][] = [];
+  const sound: string[] = [];
   const store = new Proxy(real, {
     get(target, name) {
       if (name !== 'commit') {
@@ -124,7 +142,16 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
       },
       panels: { send: (command) => void panelCommands.push(command) },
       capture: { capture: (job) => void captures.push(job) },
-      sound: { hush: (partition) => void hushed.push({ partition, commits: commits.length }) },
+      sound: {
+        hush(partition) {
+          hushed.push({ partition, commits: commits.length });
+          sound.push(`hush ${partition}`);
+        },
+        decided(event, partition) {
+          decided.push({ event, partition, commits: commits.length });
+          sound.push(`${event.kind} ${event.status}`);
+        },
+      },
       delivery: { wake: () => void wakes.push(commits.length), direct: (rows) => void direct.push(...rows) },
       encode: (event) => JSON.stringify({ event_id: event.event_id }),
     },
@@ -147,6 +174,8 @@ export async function startRig(options: { dir?: string; plan?: SitePlan; clock?:
     commits,
     wakes,
     hushed,
+    decided,
+    sound,
     hold: undefined,
     refuse: false,
     open: (zone, open) =>

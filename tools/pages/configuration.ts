@@ -37,6 +37,7 @@ export function configurationPage(): string {
   );
   const zoneTypes = valuesOf(root, 'type', 'entry_exit_1');
   const detections = valuesOf(root, 'detections', 'person');
+  const kinds = valuesOf(root, 'kind', 'entry_delay_started');
   return `# The configuration file
 
 Made from the schema in \`src/config/\` by \`npm run generate\`; do not edit. A file to start from is
@@ -59,6 +60,10 @@ ${wrapped(zoneTypes)}
 ## Detections
 
 ${wrapped(detections)}
+
+## Event kinds
+
+${wrapped(kinds)}
 `;
 }
 
@@ -78,6 +83,9 @@ function rowsOf(prefix: string, node: Node): Row[] {
     });
   }
   if (node.items?.properties !== undefined) return rowsOf(`${prefix}[]`, node.items);
+  // A section, or a word in its place.
+  const [section, more] = node.anyOf?.filter(({ properties }) => properties !== undefined) ?? [];
+  if (section !== undefined && more === undefined && !isSecret(node)) return rowsOf(prefix, section);
   const { additionalProperties: values } = node;
   if (typeof values === 'object' && values.properties !== undefined) return rowsOf(`${prefix}.NUMBER`, values);
   return [];
@@ -117,8 +125,10 @@ function listOf({ items, maxItems }: Node): string {
   return `list${named ? ` of ${formOf(items)}` : ''}${most}`;
 }
 
-const nameOfList = (values: readonly unknown[]) =>
-  values.includes('entry_exit_1') ? '[zone type](#zone-types)' : '[detections](#detections)';
+function nameOfList(values: readonly unknown[]): string {
+  if (values.includes('entry_exit_1')) return '[zone type](#zone-types)';
+  return values.includes('entry_delay_started') ? '[event kind](#event-kinds)' : '[detections](#detections)';
+}
 
 const isSecret = (node: Node): boolean => node.anyOf?.some((one) => one.properties?.credential !== undefined) === true;
 

@@ -6,7 +6,15 @@ import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
 import { settingsKey } from '#lib/settings-key.ts';
 import { sleep, withDeadline } from '#lib/wait.ts';
-import type { ClockQuality, DeviceId, PartitionId, PlaybackShown } from '#site/model/index.ts';
+import type {
+  ClockQuality,
+  DeviceId,
+  PartitionId,
+  PartitionState,
+  PlaybackShown,
+  SelfTestResult,
+  SiteEvent,
+} from '#site/model/index.ts';
 import { createPreparedCache } from './cache.ts';
 import { createPlayers } from './drivers/child.ts';
 import { type CancelTarget, type PlayAnswer, type PlayRequest, readRow } from './engine/index.ts';
@@ -16,8 +24,10 @@ import { audioMetrics } from './metrics.ts';
 import { createPlayer } from './player.ts';
 import type { AudioPorts, SpeakerCondition } from './ports.ts';
 import { createProbes } from './probes.ts';
+import { createTriggers } from './rules/index.ts';
 import { createRuns } from './runs.ts';
 import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, laneOf, type Speaker } from './speakers.ts';
+import { createWaits, isBegun, isEnded } from './waits.ts';
 
 /** Messages on the speakers of a site. */
 export interface Audio extends Part {
@@ -31,6 +41,10 @@ export interface Audio extends Part {
   cancel(target: CancelTarget, alarms: boolean): readonly string[];
   /** A partition was disarmed, or its alarm silenced: the sound of its burglary ends within 300 ms (safety 9). */
   hush(partition: PartitionId): void;
+  /** Something was decided that everybody may know: rules may play. Never throws. */
+  decided(event: SiteEvent, partition: PartitionState | undefined): void;
+  /** Plays the test tone on every speaker; rejects with `audio_refused` while an alarm is active. */
+  selfTest(by: string, signal: AbortSignal): Promise<readonly SelfTestResult[]>;
   clockJumped(byMs: number): void;
   /** The newest last. */
   playbacks(): readonly PlaybackShown[];
@@ -46,7 +60,6 @@ const driverFolder = 'speakers';
 /** Of a stop: what sounds is silent by then, and on disk. */
 const closeMs = endsByItselfMs + 400;
 const flushMs = 200;
-const waitingCap = 256;
 
 export function createAudio(options: {
   readonly plan: AudioPlan;
@@ -70,8 +83,7 @@ export function createAudio(options: {
   const players = createPlayers();
   const places = { folder: join(dir, driverFolder), players };
   const speakers = new Map<DeviceId, Speaker>();
-  /** Who waits for the beginning of a playback; bounded, and each by its own deadline. */
-  const waiting = new Map<string, Set<() => void>>();
+  const waits = createWaits((id) => player.playbacks().find(({ playback_id }) => playback_id === id));
 
   const cache = createPreparedCache({
     maxBytes: plan.audio.memory,
@@ -104,10 +116,24 @@ export function createAudio(options: {
     speaker: (id) => speakers.get(id),
     onChanged(playback) {
       options.onChanged(playback);
-      for (const wake of waiting.get(playback.playback_id) ?? []) wake();
+      triggers.heed(playback);
+      waits.changed(playback);
     },
     onHealth: probes.heed,
     ...{ clock, quality, metrics, log },
+  });
+
+  const triggers = createTriggers({
+    plan: () => plan,
+    library: () => opened,
+    play: player.play,
+    ended: (id, ms, signal) => waits.until(id, isEnded, ms, signal),
+    alarmActive: () => ports.alarmActive?.() === true || player.playbacks().some(soundsAlarm),
+    nextRuns: (clockPlan, after) => ports.nextRuns?.(clockPlan, after) ?? [],
+    onTested: (results, by) => ports.onTested?.(results, by),
+    stamp: () => ({ mono: clock.monotonic(), wall: clock.wall(), boot: clock.bootId, clock: quality() }),
+    stop: stop.signal,
+    ...{ log, metrics: options.metrics },
   });
 
   function opensJournal(): Journal {
@@ -170,10 +196,12 @@ export function createAudio(options: {
         log.error({ err: error }, wrong);
       }
       probes.follow(speakers);
+      triggers.start();
       void pinAlarms();
     },
 
     async stop() {
+      await triggers.stop();
       await withDeadline(closeMs, new AbortController().signal, () => player.close(), 'ending what sounds').catch(() =>
         log.warn('what sounds did not end in time'),
       );
@@ -192,6 +220,7 @@ export function createAudio(options: {
       makeSpeakers();
       player.replan(enginePlan(plan));
       probes.follow(speakers);
+      triggers.replanned();
       void pinAlarms();
     },
 
@@ -212,30 +241,17 @@ export function createAudio(options: {
 
     play: (request) => player.play(request),
     cancel: (target, alarms) => player.cancel(target, alarms),
-    hush: (partition) => player.hush(partition),
+    hush(partition) {
+      player.hush(partition);
+      triggers.hushed(partition);
+    },
+    decided: triggers.decided,
+    selfTest: triggers.run,
     clockJumped: (byMs) => player.give({ kind: 'clock_jumped', byMs }),
     playbacks: () => player.playbacks(),
     speakers: conditions,
 
-    async begun(id, ms, signal) {
-      const now = () => player.playbacks().find(({ playback_id }) => playback_id === id);
-      if (now()?.status !== 'queued' || waiting.size >= waitingCap) return now();
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const wake = () => {
-        if (now()?.status !== 'queued') resolve();
-      };
-      const others = waiting.get(id) ?? new Set();
-      waiting.set(id, others.add(wake));
-      const over = new AbortController();
-      try {
-        await Promise.race([promise, sleep(ms, AbortSignal.any([signal, over.signal]))]);
-      } finally {
-        over.abort();
-        others.delete(wake);
-        if (others.size === 0) waiting.delete(id);
-      }
-      return now();
-    },
+    begun: (id, ms, signal) => waits.until(id, isBegun, ms, signal),
 
     health(): Health {
       const all = conditions();
@@ -246,6 +262,7 @@ export function createAudio(options: {
         ...(journal?.failing === true ? ['playbacks cannot be written down; they sound all the same'] : []),
         ...away.map(({ id, detail = 'it does not answer' }) => `speaker ${id}: ${detail}`),
         ...(opened?.problems ?? []),
+        ...triggers.problems(),
       ];
       if (reasons.length === 0) return { state: 'ok', facts };
       return { state: 'degraded', reason: reasons.join('; ').slice(0, 500), facts };
@@ -260,3 +277,5 @@ export function createAudio(options: {
     }
   }
 }
+
+const soundsAlarm = (playback: PlaybackShown): boolean => playback.category === 'alarm' && !isEnded(playback);

@@ -190,6 +190,12 @@ export type SpeakerEntry = z.output<typeof speakerOptions>;
 export type SpeakerOptions = Omit<SpeakerEntry, 'password'> & { readonly password?: Secret };
 
 /** The `audio:` section: bounds of what is heard on the speakers. */
+const selfTest = z.strictObject({
+  day: z.int().min(1).max(26).default(1).describe('Day of the month; on a Saturday or Sunday it is the Monday after.'),
+  at: localTime.default('11:00').describe("Time of day on the site's own clocks, in quotes."),
+  volume: z.int().min(1).max(100).default(20).describe('Percent.'),
+});
+
 export const audioOptions = z.strictObject({
   via_cloud: z
     .boolean()
@@ -212,6 +218,10 @@ export const audioOptions = z.strictObject({
   probe: duration({ min: '10s', max: '1h' })
     .prefault('5m')
     .describe('How often each speaker is asked, without a sound, whether it is there.'),
+  self_test: z
+    .union([z.literal('off'), selfTest], 'must be off, or keys with values')
+    .prefault({})
+    .describe('Once a month each speaker plays a quiet test tone; or off.'),
   memory: size()
     .refine((bytes) => bytes >= 4_000_000, 'must be at least 4MB')
     .default(64_000_000)

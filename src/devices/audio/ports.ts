@@ -1,8 +1,9 @@
-import type { DeviceId, PartitionId } from '#site/model/index.ts';
+import type { DeviceId, PartitionId, SelfTestResult } from '#site/model/index.ts';
 import type { SpeakerLogin, Trust } from './drivers/network.ts';
 import type { JournalPort } from './journal.ts';
 import type { SpeakerOptions } from './options.ts';
 import type { SpeakerCondition } from './probes.ts';
+import type { NextRuns } from './rules/index.ts';
 
 export type { JournalPort, JournalRow } from './journal.ts';
 export type { SpeakerCondition } from './probes.ts';
@@ -24,4 +25,9 @@ export interface AudioPorts {
   /** Asked anew whenever the speakers change, for all of them: those of one device have one account. */
   readonly access?: (speakers: readonly SpeakerOptions[]) => ReadonlyMap<DeviceId, SpeakerAccess>;
   readonly onSpeaker: (speaker: DeviceId, condition: SpeakerCondition) => void;
+  /** Whether an alarm of the site goes on: no speaker is tested then. */
+  readonly alarmActive?: () => boolean;
+  /** When rules by the clock and the test of each month come next; without it they never do. */
+  readonly nextRuns?: NextRuns;
+  readonly onTested?: (results: readonly SelfTestResult[], by: string) => void;
 }

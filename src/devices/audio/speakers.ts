@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { weekdays } from '#site/model/index.ts';
+import { type Holiday, weekdays } from '#site/model/index.ts';
 import type { SoundFormat, SpeakerDriver } from './driver.ts';
 import { createAlsaDriver } from './drivers/alsa.ts';
 import { createCaptureDriver } from './drivers/capture.ts';
@@ -13,6 +13,7 @@ import { createPulseDriver } from './drivers/pulse.ts';
 import { type EnginePlan, engineLimits, type QuietHours, type SpeakerPlan } from './engine/index.ts';
 import type { AudioOptions, SpeakerOptions } from './options.ts';
 import type { SpeakerAccess } from './ports.ts';
+import type { RuleOptions } from './rules/options.ts';
 
 /** What messages are played on, and within which bounds. */
 export interface AudioPlan {
@@ -21,6 +22,10 @@ export interface AudioPlan {
   readonly timezone: string;
   /** Which device a camera or channel is: what has the same name has one speaker. */
   readonly devices?: Readonly<Record<string, string>>;
+  /** What plays by itself; none where it is left out. */
+  readonly rules?: readonly RuleOptions[];
+  /** For rules by the clock. */
+  readonly holidays?: readonly Holiday[];
 }
 
 export interface DriverPlaces {

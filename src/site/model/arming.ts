@@ -39,6 +39,19 @@ export function modeOf(word: ArmingWord): ArmMode | null {
   return null;
 }
 
+/** How a partition is armed, for what depends on it. What is unknown or stale is never disarmed (safety 2). */
+export function armedAs({
+  state,
+  mode,
+  stale,
+}: Pick<PartitionState, 'state' | 'mode' | 'stale'>): ArmMode | 'disarmed' | 'arming' | 'unknown' {
+  if (state === 'unknown' || (stale && (state === 'disarmed' || state === 'arming'))) return 'unknown';
+  if (state === 'arming') return 'arming';
+  if (mode !== null) return mode;
+  // Pending without a mode is a panel that was armed before it was first heard; triggered without one, a 24-hour alarm of a partition that is disarmed.
+  return state === 'pending' ? 'unknown' : 'disarmed';
+}
+
 /** Whether `said` would end the protection or the alarm that is known. */
 export const isCalmer = (known: ArmingWord, said: ArmingWord): boolean =>
   said !== known && known !== 'unknown' && (known === 'triggered' || (said === 'disarmed' && known !== 'disarmed'));

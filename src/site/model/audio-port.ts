@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { type DeviceId, deviceId } from './ids.ts';
-import { type AudioMessageShown, audioCategories, type PlaybackShown, playDefaults } from './playback.ts';
+import {
+  type AudioMessageShown,
+  audioCategories,
+  type PlaybackReason,
+  type PlaybackShown,
+  playDefaults,
+} from './playback.ts';
 
 /** What is to be played (S-171, S-173). */
 export const playWish = z.strictObject({
@@ -34,6 +40,14 @@ export type SpeakerShown = z.output<typeof speakerShown>;
 
 /** The largest sound file that is taken. */
 export const soundFileBytes = 10_000_000;
+
+/** What the test tone came to on one speaker. */
+export interface SelfTestResult {
+  readonly device_id: DeviceId;
+  /** Null where it was not tried to the end: quiet hours, or something above it. */
+  readonly ok: boolean | null;
+  readonly reason?: PlaybackReason;
+}
 
 export interface ImportWish {
   readonly sound: AsyncIterable<Uint8Array>;
@@ -74,6 +88,8 @@ export interface AudioPort {
   play(wish: unknown, by: string, signal: AbortSignal): Promise<PlaybackShown>;
   /** `alarms`: whoever asks may end alarms, too. Resolves with what it meant; what had ended stays as it was. */
   cancel(target: CancelWish, alarms: boolean, by: string): Promise<readonly PlaybackShown[]>;
+  /** Plays the test tone, not loud, on every speaker; rejects with `audio_refused` while an alarm is active. Takes up to some minutes. */
+  selfTest(by: string, signal: AbortSignal): Promise<readonly SelfTestResult[]>;
   import(wish: ImportWish, by: string, signal: AbortSignal): Promise<AudioMessageShown>;
   remove(key: string, by: string): Promise<void>;
 }

@@ -4,6 +4,7 @@ export * from './audit.ts';
 export * from './command.ts';
 export { errorShown, resultShown } from './command-shown.ts';
 export * from './event.ts';
+export * from './event-kinds.ts';
 export * from './ids.ts';
 export type * from './loss.ts';
 export * from './panic.ts';

@@ -12,6 +12,26 @@ export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as con
 export const weekday = z.enum(weekdays);
 export type Weekday = z.infer<typeof weekday>;
 
+/** Days of the week as people write them: `mon`, `mon-fri`, or `daily`. */
+export const dayRange = z
+  .string()
+  .regex(
+    new RegExp(`^(daily|(${weekdays.join('|')})(-(${weekdays.join('|')}))?)$`),
+    'must be a day such as mon, days such as mon-fri, or daily',
+  );
+
+/** The days that some ranges name, in the order of the week. */
+export const daysOf = (ranges: readonly string[]): readonly Weekday[] =>
+  weekdays.filter((day) => ranges.some((range) => daysOfOne(range).includes(day)));
+
+/** "fri-mon" goes over the end of the week. */
+function daysOfOne(range: string): readonly Weekday[] {
+  if (range === 'daily') return weekdays;
+  const [first = -1, last = first] = range.split('-').map((day) => (weekdays as readonly string[]).indexOf(day));
+  const length = ((last - first + 7) % 7) + 1;
+  return Array.from({ length }, (_, index) => weekdays[(first + index) % 7]).filter((day) => day !== undefined);
+}
+
 /** A time of day on the site's own clock. */
 export const localTime = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as 22:00');
 export type LocalTime = z.infer<typeof localTime>;

@@ -156,7 +156,7 @@ export async function startSyncRig(
         },
         panels: { send: () => undefined },
         capture: { capture: () => undefined },
-        sound: { hush: () => undefined },
+        sound: { hush: () => undefined, decided: () => undefined },
         delivery: { wake: () => undefined, direct: () => undefined },
         encode: (event) => JSON.stringify({ event_id: event.event_id }),
       },

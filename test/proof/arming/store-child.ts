@@ -26,7 +26,7 @@ const controller = createController({
   bridgeId: '3a0e2f5c-8f57-4c0e-9b0a-2d6b2f1f6a11',
   store,
   ports: {
-    sound: { hush: () => undefined },
+    sound: { hush: () => undefined, decided: () => undefined },
     publish: {
       state: () => undefined,
       event: (event) => {

@@ -15,12 +15,18 @@ export interface QuietHours {
 export function quietCap(hours: readonly QuietHours[], at: Stamp, timezone: string): number | undefined {
   // By a clock that cannot be trusted nobody knows the hour; what was asked for is played.
   if (hours.length === 0 || at.clock === 'doubtful') return undefined;
-  const { day, minute } = localTime(at.wall, timezone);
-  const caps = hours.filter((one) => isWithin(one, day, minute)).map(({ cap }) => cap ?? 0);
+  const now = localTime(at.wall, timezone);
+  const caps = hours.filter((one) => holds(one, now)).map(({ cap }) => cap ?? 0);
   return caps.length === 0 ? undefined : Math.min(...caps);
 }
 
-function isWithin({ days, from, to }: QuietHours, day: number, minute: number): boolean {
+type Hours = Omit<QuietHours, 'cap'>;
+
+/** Whether the clocks of the site are within these hours. */
+export const isWithin = (hours: Hours, wall: number, timezone: string): boolean =>
+  holds(hours, localTime(wall, timezone));
+
+function holds({ days, from, to }: Hours, { day, minute }: ReturnType<typeof localTime>): boolean {
   if (from < to) return days.includes(day) && minute >= from && minute < to;
   const yesterday = (day + 6) % 7;
   return (days.includes(day) && minute >= from) || (days.includes(yesterday) && minute < to);

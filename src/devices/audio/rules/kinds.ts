@@ -1,0 +1,19 @@
+import { lifeSafetyKinds, type SiteEvent } from '#site/model/index.ts';
+import type { AlarmMark } from '../engine/index.ts';
+
+/** Alarms that a disarm does not end, and that cost no life. */
+const technical: readonly string[] = ['water', 'technical'];
+
+/** What the sound of an event belongs to. A burglary of no partition has none: no disarm could end its sound. */
+export function alarmOf({ class: of, kind, status, partition, event_id, data }: SiteEvent): AlarmMark | undefined {
+  if (of !== 'alarm' || status !== 'active' || technical.includes(kind)) return undefined;
+  const id = data.incident_id ?? event_id;
+  if (isLifeSafety(kind)) return { cause: kind === 'fire' ? 'fire' : 'life_safety', id };
+  return partition === undefined ? undefined : { cause: 'burglary', id, partition };
+}
+
+/** An alarm of a person or a detector, also one without a partition. */
+export const isBurglary = ({ class: of, kind, status }: SiteEvent): boolean =>
+  of === 'alarm' && status === 'active' && !technical.includes(kind) && !isLifeSafety(kind);
+
+const isLifeSafety = (kind: string): boolean => (lifeSafetyKinds as readonly string[]).includes(kind);

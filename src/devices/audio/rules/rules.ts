@@ -1,0 +1,122 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { BoundedMap } from '#lib/bounded.ts';
+import { nameUuid } from '#lib/uuid.ts';
+import type { PartitionId, PartitionState, SiteEvent, Stamp } from '#site/model/index.ts';
+import { type PlayAnswer, type PlayRequest, raised } from '../engine/index.ts';
+import type { Library, Message } from '../library/index.ts';
+import type { AudioPlan } from '../speakers.ts';
+import { evaluate, isOfBurglary, type RulePlay } from './evaluate.ts';
+import type { RuleMetrics } from './metrics.ts';
+
+export interface Rules {
+  /** Something was decided that everybody may know. Never throws. */
+  decided(event: SiteEvent, partition: PartitionState | undefined): void;
+  /** The burglary of a partition was ended or silenced: the next one sounds at once. */
+  hushed(partition: PartitionId): void;
+  /** The time of a rule by the clock has come. Never throws. */
+  due(rule: string): void;
+  /** For people: rules that can play nothing. */
+  problems(): readonly string[];
+}
+
+/** Rules times partitions; the oldest gives way. */
+const playedCap = 1_024;
+
+/** Plays what the rules of the configuration say. */
+export function createRules(options: {
+  readonly plan: () => AudioPlan;
+  /** Undefined before it is read. */
+  readonly library: () => Library | undefined;
+  readonly play: (request: PlayRequest) => PlayAnswer;
+  readonly stamp: () => Stamp;
+  readonly metrics: RuleMetrics;
+  readonly log: Logger;
+}): Rules {
+  const { plan, library, play, stamp, metrics, log } = options;
+  const played = new BoundedMap<string, number>(playedCap);
+
+  function ask(rule: string, id: string, asked: RulePlay): boolean {
+    const answer = play({ id, ...asked, requestedBy: `rule:${rule}` });
+    if (answer.outcome !== 'refused') {
+      metrics.rule('played');
+      return true;
+    }
+    metrics.rule('refused');
+    log.warn({ rule, reason: answer.reason }, 'a rule could not play its message');
+    return false;
+  }
+
+  /** What is wrong with a rule must not end the daemon that guards the site. */
+  function safely(rule: string | undefined, work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      log.error({ err: error, rule }, 'a rule failed; please report this');
+    }
+  }
+
+  return {
+    decided(event, partition) {
+      const { rules = [], speakers, timezone } = plan();
+      if (rules.length === 0) return;
+      safely(undefined, () => {
+        const at = stamp();
+        const used = speakers.filter(({ enabled }) => enabled);
+        const message = (key: string) => messageOf(library(), key);
+        for (const verdict of evaluate(
+          rules,
+          { event, partition, at },
+          { timezone, speakers: used, message, played },
+        )) {
+          const { rule, outcome } = verdict;
+          if (outcome !== 'play') {
+            metrics.rule(outcome);
+            if (outcome !== 'cooling')
+              log.warn({ rule, event: event.kind, outcome }, 'a rule could not play its message');
+          } else if (ask(rule, nameUuid(event.event_id, rule), verdict.play)) played.set(verdict.coolKey, at.mono);
+        }
+      });
+    },
+
+    hushed(partition) {
+      for (const [key] of [...played.entries()]) if (isOfBurglary(key, partition)) played.delete(key);
+    },
+
+    due(id) {
+      const { rules = [], speakers } = plan();
+      const rule = rules.find((one) => one.id === id);
+      if (rule === undefined) return;
+      safely(id, () => {
+        const found = messageOf(library(), rule.play.message);
+        if (found === undefined) {
+          metrics.rule('unknown_message');
+          return log.warn({ rule: id }, 'a rule could not play its message: there is none of this key');
+        }
+        const { category, ...message } = found;
+        const { volume, repeat, speakers: named, category: wanted } = rule.play;
+        const used = speakers.filter((one) => one.enabled && named?.includes(one.id) !== false).map((one) => one.id);
+        if (used.length === 0) return metrics.rule('no_speaker');
+        ask(id, randomUUID(), { message, category: raised(category, wanted), volume, repeat, speakers: used });
+      });
+    },
+
+    problems() {
+      const known = library();
+      if (known === undefined) return [];
+      return (plan().rules ?? [])
+        .filter(({ play: { message } }) => messageOf(known, message) === undefined)
+        .map(
+          ({ id, play: { message } }) => `rule ${id}: there is no message "${message}"; import it, or correct the rule`,
+        );
+    },
+  };
+}
+
+/** By its key, or by the id of the service it stands for. */
+function messageOf(library: Library | undefined, name: string) {
+  const found = library?.find(name) ?? library?.list().find(({ audio_message_id: id }) => id === name);
+  return found && ref(found, name);
+}
+
+const ref = ({ key, name, sha256, category }: Message, id: string) => ({ id, key, name, sha256, category });
