@@ -1,15 +1,5 @@
 import type { ConfigDocument } from './document.ts';
-import {
-  at,
-  duplicateIds,
-  type Entry,
-  idsAmong,
-  idsOf,
-  items,
-  unknownNames,
-  views,
-  zoneNumbersOf,
-} from './entries.ts';
+import { at, duplicateIds, type Entry, idsAmong, idsOf, items, unknownNames, views, zoneNumbersOf } from './entries.ts';
 import type { Problem } from './problem.ts';
 
 /** Speakers name partitions and zones of the site. */

@@ -19,6 +19,7 @@ export const audioWants = ({ store, audio }: Settings): unknown => [store.dir, a
 export const audioPlan = ({ speakers, audio, site, cameras, nvrs, rules, holidays }: Settings): AudioPlan => ({
   ...{ speakers, audio, rules },
   timezone: site.timezone,
+  ...(site.language !== undefined && { language: site.language }),
   devices: Object.fromEntries([
     ...cameras.map(({ id, url }) => [id, new URL(url).hostname]),
     // Each channel may have a speaker of its own behind its recorder.

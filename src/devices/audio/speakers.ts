@@ -22,6 +22,8 @@ export interface AudioPlan {
   readonly timezone: string;
   /** Which device a camera or channel is: what has the same name has one speaker. */
   readonly devices?: Readonly<Record<string, string>>;
+  /** That of the site, such as de-DE. */
+  readonly language?: string;
   /** What plays by itself; none where it is left out. */
   readonly rules?: readonly RuleOptions[];
   /** For rules by the clock. */

@@ -4,7 +4,7 @@ import { BoundedMap } from '#lib/bounded.ts';
 import { nameUuid } from '#lib/uuid.ts';
 import type { PartitionId, PartitionState, SiteEvent, Stamp } from '#site/model/index.ts';
 import { type PlayAnswer, type PlayRequest, raised } from '../engine/index.ts';
-import type { Library, Message } from '../library/index.ts';
+import { type Library, type Message, otherLanguages } from '../library/index.ts';
 import type { AudioPlan } from '../speakers.ts';
 import { evaluate, isOfBurglary, type RulePlay } from './evaluate.ts';
 import type { RuleMetrics } from './metrics.ts';
@@ -58,12 +58,12 @@ export function createRules(options: {
 
   return {
     decided(event, partition) {
-      const { rules = [], speakers, timezone } = plan();
+      const { rules = [], speakers, timezone, language } = plan();
       if (rules.length === 0) return;
       safely(undefined, () => {
         const at = stamp();
         const used = speakers.filter(({ enabled }) => enabled);
-        const message = (key: string) => messageOf(library(), key);
+        const message = (key: string) => messageOf(library(), key, language);
         for (const verdict of evaluate(
           rules,
           { event, partition, at },
@@ -84,11 +84,11 @@ export function createRules(options: {
     },
 
     due(id) {
-      const { rules = [], speakers } = plan();
+      const { rules = [], speakers, language } = plan();
       const rule = rules.find((one) => one.id === id);
       if (rule === undefined) return;
       safely(id, () => {
-        const found = messageOf(library(), rule.play.message);
+        const found = messageOf(library(), rule.play.message, language);
         if (found === undefined) {
           metrics.rule('unknown_message');
           return log.warn({ rule: id }, 'a rule could not play its message: there is none of this key');
@@ -104,8 +104,9 @@ export function createRules(options: {
     problems() {
       const known = library();
       if (known === undefined) return [];
-      return (plan().rules ?? [])
-        .filter(({ play: { message } }) => messageOf(known, message) === undefined)
+      const { rules = [], language } = plan();
+      return rules
+        .filter(({ play: { message } }) => messageOf(known, message, language) === undefined)
         .map(
           ({ id, play: { message } }) => `rule ${id}: there is no message "${message}"; import it, or correct the rule`,
         );
@@ -113,10 +114,13 @@ export function createRules(options: {
   };
 }
 
-/** By its key, or by the id of the service it stands for. */
-function messageOf(library: Library | undefined, name: string) {
-  const found = library?.find(name) ?? library?.list().find(({ audio_message_id: id }) => id === name);
-  return found && ref(found, name);
+/** By the id of the service it stands for, or by its key; what is not there in that language, in that of the site, or in English. */
+function messageOf(library: Library | undefined, name: string, language = '') {
+  for (const one of [name, ...otherLanguages(name, language)]) {
+    const found = library?.list().find(({ audio_message_id: id }) => id === one) ?? library?.find(one);
+    if (found !== undefined) return ref(found, name);
+  }
+  return undefined;
 }
 
 const ref = ({ key, name, sha256, category }: Message, id: string) => ({ id, key, name, sha256, category });
