@@ -256,6 +256,7 @@ const noAudio: AudioPort = {
   playbacks: () => [],
   play: noMessage,
   cancel: async () => [],
+  selfTest: async () => [],
   import: noMessage,
   remove: noMessage,
 };
