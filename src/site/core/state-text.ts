@@ -12,7 +12,6 @@ interface Token {
 interface Written {
   readonly member: unknown;
   readonly tokens: readonly Token[];
-  readonly known: ReadonlyMap<object, Token>;
 }
 
 interface Piece {
@@ -31,74 +30,75 @@ const oneOf = 16;
  * to decide. `head` stands before the text. Holds one state as text.
  */
 export function stateWriter(): (state: SiteState, head?: string) => readonly string[] {
-  let written = new Map<string, Written>();
+  /** Of values that are objects, as long as a state holds them. */
+  const known = new WeakMap<object, Token>();
+  const written = new Map<string, Written>();
   /** By the first text of each. */
-  let pieces = new Map<string, Piece>();
+  let pieces: ReadonlyMap<string, Piece> = new Map();
+
+  function writeMember(name: string, member: unknown): Token[] {
+    const label = `${JSON.stringify(name)}:`;
+    if (typeof member !== 'object' || member === null) return [tokenOf(label, JSON.stringify(member))];
+    const isList = Array.isArray(member);
+    const tokens = [punctuation(label + (isList ? '[' : '{'))];
+    const write = (key: string, value: unknown) => {
+      const comma = tokens.length === 1 ? '' : ',';
+      tokens.push(writeValue(isList ? comma : `${comma}${JSON.stringify(key)}:`, value));
+    };
+    if (isList) for (const value of member) write('', value);
+    else for (const [key, value] of Object.entries(member)) if (value !== undefined) write(key, value);
+    tokens.push(punctuation(isList ? ']' : '}'));
+    return tokens;
+  }
+
+  function writeValue(start: string, value: unknown): Token {
+    if (typeof value !== 'object' || value === null) return tokenOf(start, JSON.stringify(value));
+    const old = known.get(value);
+    if (old?.start === start) return old;
+    const token = tokenOf(start, old?.value ?? JSON.stringify(value));
+    known.set(value, token);
+    return token;
+  }
+
   return (state, head = '') => {
-    const now = new Map<string, Written>();
+    const tokens = [punctuation(`${head}{"version":1,"state":{`)];
     for (const [name, member] of Object.entries(state)) {
-      const before = written.get(name);
-      if (before !== undefined && before.member === member) now.set(name, before);
-      else if (member !== undefined) now.set(name, writeMember(name, member, before));
+      if (member === undefined) continue;
+      if (written.get(name)?.member !== member) written.set(name, { member, tokens: writeMember(name, member) });
+      if (tokens.length > 1) tokens.push(comma);
+      for (const token of written.get(name)?.tokens ?? []) tokens.push(token);
     }
-    written = now;
-    const made = inPieces(textOf(`${head}{"version":1,"state":{`, [...now.values()]), pieces);
+    tokens.push(punctuation('}}'));
+    const made = inPieces(tokens, pieces);
     pieces = new Map(made.map((piece) => [piece.texts[0] ?? '', piece]));
     return made.map(({ text }) => text);
   };
-}
-
-function* textOf(head: string, members: readonly Written[]): Iterable<Token> {
-  yield punctuation(head);
-  for (const [index, { tokens }] of members.entries()) {
-    if (index > 0) yield comma;
-    yield* tokens;
-  }
-  yield punctuation('}}');
-}
-
-function writeMember(name: string, member: unknown, before: Written | undefined): Written {
-  const label = `${JSON.stringify(name)}:`;
-  if (typeof member !== 'object' || member === null)
-    return { member, tokens: [tokenOf(label, JSON.stringify(member))], known: new Map() };
-  const known = new Map<object, Token>();
-  const isList = Array.isArray(member);
-  const tokens = Object.entries(member)
-    .filter(([, value]) => isList || value !== undefined)
-    .map(([key, value], index) => {
-      const start = `${index === 0 ? '' : ','}${isList ? '' : `${JSON.stringify(key)}:`}`;
-      if (typeof value !== 'object' || value === null) return tokenOf(start, JSON.stringify(value));
-      const old = before?.known.get(value);
-      const token = old?.start === start ? old : tokenOf(start, old?.value ?? JSON.stringify(value));
-      known.set(value, token);
-      return token;
-    });
-  const [open, close] = isList ? '[]' : '{}';
-  return { member, tokens: [punctuation(`${label}${open}`), ...tokens, punctuation(`${close}`)], known };
 }
 
 /**
  * Where a piece ends is told by what a token says, not by its place: when the first of a list goes and another one comes at its end, all pieces
  * between stay the same.
  */
-function inPieces(tokens: Iterable<Token>, before: ReadonlyMap<string, Piece>): readonly Piece[] {
+function inPieces(tokens: readonly Token[], before: ReadonlyMap<string, Piece>): readonly Piece[] {
   const pieces: Piece[] = [];
-  let texts: string[] = [];
+  let from = 0;
   let length = 0;
-  function cut(): void {
-    const old = before.get(texts[0] ?? '');
-    const isSame = old?.texts.length === texts.length && texts.every((text, index) => text === old.texts[index]);
-    pieces.push(isSame ? old : { texts, text: texts.join('') });
-    texts = [];
+  for (const [index, { text, ends }] of tokens.entries()) {
+    length += text.length;
+    if (!ends && length <= longest && index < tokens.length - 1) continue;
+    pieces.push(pieceOf(tokens, from, index + 1, before.get(tokens[from]?.text ?? '')));
+    from = index + 1;
     length = 0;
   }
-  for (const { text, ends } of tokens) {
-    texts.push(text);
-    length += text.length;
-    if (ends || length > longest) cut();
-  }
-  if (texts.length > 0) cut();
   return pieces;
+}
+
+/** The one before where it says the same. */
+function pieceOf(tokens: readonly Token[], from: number, to: number, before: Piece | undefined): Piece {
+  if (before?.texts.length === to - from && before.texts.every((text, index) => tokens[from + index]?.text === text))
+    return before;
+  const texts = tokens.slice(from, to).map(({ text }) => text);
+  return { texts, text: texts.join('') };
 }
 
 function tokenOf(start: string, value: string): Token {

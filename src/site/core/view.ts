@@ -264,7 +264,8 @@ function changedKeys(
   after: Readonly<Record<string, object>>,
 ): readonly string[] {
   if (before === after) return [];
-  const keys = Object.keys(after).filter((key) => own(before, key) !== after[key]);
-  for (const key of Object.keys(before)) if (own(after, key) === undefined) keys.push(key);
+  const keys: string[] = [];
+  for (const key in after) if (own(before, key) !== after[key]) keys.push(key);
+  for (const key in before) if (own(after, key) === undefined) keys.push(key);
   return keys;
 }
