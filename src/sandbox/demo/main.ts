@@ -1,7 +1,8 @@
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { orUsage } from '../usage.ts';
 import type { Plant } from './line.ts';
-import { code, type Stage, setStage } from './stage.ts';
+import { code, heardFolder, type Stage, setStage } from './stage.ts';
 import { playStory } from './story.ts';
 
 const usage = `The main job as a story, on embedded parts; the site stays up after it.
@@ -22,7 +23,9 @@ function tell(text: string, verified?: string): void {
 
 function whereToLook(stage: Stage): string {
   const port = new URL(stage.mqttUrl).port;
-  const filters = ['status', 'partition/#', 'zone/#', 'event/#', 'outbox'].map((path) => `-t '${stage.root}/${path}'`);
+  const filters = ['status', 'partition/#', 'zone/#', 'event/#', 'outbox', 'audio/#'].map(
+    (path) => `-t '${stage.root}/${path}'`,
+  );
   return `
 Where to look while it runs:
   the LAN      mosquitto_sub -h 127.0.0.1 -p ${port} -v ${filters.join(' ')}
@@ -30,6 +33,8 @@ Where to look while it runs:
   the cameras  shop, inside the shop, and yard, at the loading gate of the warehouse; both are simulated
                npm run siteward -- camera list --socket ${stage.folder}/control.sock
                npm run siteward -- camera events shop --socket ${stage.folder}/control.sock
+  the speaker  ${join(stage.folder, heardFolder)}      (a wav file for each sound; listen to it)
+               npm run siteward -- audio play alarm.siren --socket ${stage.folder}/control.sock
   siteward     npm run siteward -- status --socket ${stage.folder}/control.sock
                npm run siteward -- events --socket ${stage.folder}/control.sock
   as Anna      npm run siteward -- arm p1 --socket ${stage.folder}/control.sock

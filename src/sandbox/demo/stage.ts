@@ -28,6 +28,8 @@ export interface Stage {
 
 const cameraPassword = 'demo-camera-password';
 export const code = '2580';
+/** What the speaker of the shop has played lies here, below the folder of the demo. */
+export const heardFolder = join('state', 'speakers', 'shop-speaker');
 const main = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
 const simulator = (name: string) => join(import.meta.dirname, '..', name, 'main.ts');
 
@@ -139,6 +141,7 @@ cameras:
   - { id: shop, url: "${of.shopUrl}", username: siteward, password: { env: CAMERA_PASSWORD }, name: Shop camera, zone: "21", zone_type: video_person_interior, partition: p1 }
   - { id: yard, url: "${of.yardUrl}", username: siteward, password: { env: CAMERA_PASSWORD }, name: Yard camera, partition: p2 }
 users: [ { id: anna, name: Anna, code: { env: DEMO_CODE } } ]
+speakers: [ { id: shop-speaker, driver: capture, name: Shop speaker, partitions: [p1] } ]
 media: { snapshots: 2, interval: 500ms }
 `;
 }

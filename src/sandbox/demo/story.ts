@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { eventually } from './processes.ts';
 import type { CloudEvent } from './record.ts';
-import { code, type Stage } from './stage.ts';
+import { code, heardFolder, type Stage } from './stage.ts';
 
 /** Tells one step; `ok` is what was verified from the cloud's side or on the LAN. */
 export type Tell = (text: string, verified?: string) => void;
@@ -58,7 +60,16 @@ export async function playStory(stage: Stage, tell: Tell): Promise<void> {
   );
   check(alarm.upload_snapshot_count > 0, 'the alarm announces pictures');
   await picturesArrive(stage, alarm);
+  const siren = await keypad.play('alarm.siren');
   tell('The pictures follow the alarm.', `all ${pictures(alarm.upload_snapshot_count)} it announced are in the cloud`);
+
+  await keypad.heard(siren);
+  const { file, seconds, loudest } = heard(stage);
+  check(seconds > 2.7 && loudest > 0.2, 'the siren was heard in full');
+  tell(
+    'A guard has a siren played on the speaker of the shop, which writes down what would be heard.',
+    `${seconds.toFixed(1)} s of sound in ${file}`,
+  );
 
   camera.send('person off');
   sensors.send('close front_door');
@@ -119,6 +130,22 @@ function cloudHas(stage: Stage, what: string, matches: (event: CloudEvent) => bo
   return eventually(`${what} in the cloud`, async () => (await stage.cloud.events()).find(matches), {
     timeoutMs: patienceMs,
   });
+}
+
+/** The newest file of the speaker: 16 bits behind a head of 44 bytes. */
+function heard({ folder }: Stage): { file: string; seconds: number; loudest: number } {
+  const path = join(folder, heardFolder);
+  const name = readdirSync(path)
+    .filter((one) => one.endsWith('.wav'))
+    .sort()
+    .at(-1);
+  if (name === undefined) throw new Error(`no sound lies in ${path}`);
+  const file = join(path, name);
+  const bytes = readFileSync(file);
+  let loudest = 0;
+  for (let at = 44; at + 1 < bytes.length; at += 2)
+    loudest = Math.max(loudest, Math.abs(bytes.readInt16LE(at)) / 32_768);
+  return { file, loudest, seconds: (bytes.length - 44) / bytes.readUInt32LE(28) };
 }
 
 /** Every announced picture of the event lies in the cloud, each once, none empty. */
