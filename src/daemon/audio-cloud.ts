@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { type AudioCatalogue, createAudioCatalogue, type KnownSpeaker } from '#cloud/sync/index.ts';
+import { type AudioCatalogue, audioClient, createAudioCatalogue, type KnownSpeaker } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import type { CloudMessage } from '#devices/audio/index.ts';
 import { SitewardError } from '#errors.ts';
@@ -11,9 +11,6 @@ import type { Note } from './audit-wiring.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 import { type House, running } from './house.ts';
-
-/** Largest list of messages that is read, bytes: some thousand, of which 500 are taken. */
-const answerCap = 1_000_000;
 
 export const catalogueWants = ({ cloud, store, site }: Settings): unknown => [cloud, store.dir, site.id];
 
@@ -27,12 +24,7 @@ export function audioCatalogue(
   const address = section?.ext_base_url;
   if (section?.api_key === undefined || address === undefined) return undefined;
   const log = surroundings.log('audio');
-  // Whether and when something is asked again is decided here: a message that is late is worse than none.
-  const cloud = cloudClient(section, {
-    ...{ clock, quality, log },
-    retry: { tries: 1 },
-    http: { connections: 3, answerCap },
-  });
+  const cloud = cloudClient(section, { clock, quality, log, ...audioClient });
   const memory = running(house, 'store').memory('audio');
   const catalogue = createAudioCatalogue({
     ...{ manage: cloud.manage, address, siteId: site.id, memory, clock, log, metrics },

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { writeWav } from '#devices/audio/wav.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
 import { keyPair } from '../cloud/support.ts';
 import { eventually } from '../cloud/sync/audio-rig.ts';
@@ -171,5 +172,32 @@ describe('messages of the service at a daemon', () => {
     await expect(site.port.play({ audio_message_id: 'msg-intruder' }, 'local', signal)).rejects.toMatchObject({
       code: 'audio_unknown',
     });
+  });
+});
+
+describe('a message in several languages', () => {
+  it('is heard in the language that was asked for, that of the site, or English', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
+    const site = audioSite(dir, { language: 'de-DE' });
+    onTestFinished(async () => {
+      await site.slots.stop();
+      rmSync(dir, { recursive: true, force: true });
+    });
+    await site.start('speakers: [ { id: hall, driver: "null" } ]\n');
+    const tone = (hertz: number) =>
+      writeWav({
+        ...{ rate: 48_000, channels: 1 },
+        samples: Int16Array.from({ length: 24_000 }, (_, at) => Math.round(Math.sin((at * hertz) / 7_639) * 20_000)),
+      });
+    for (const [key, hertz] of Object.entries({ 'hint.de': 500, 'hint.en': 600, 'only.en': 700 }))
+      await site.house.audio?.library.import({ source: [tone(hertz)], fields: { name: key, key } }, signal);
+    const heard = async (id: string) =>
+      (await site.port.play({ audio_message_id: id, volume: 1 }, 'local', signal)).name;
+    expect(await heard('hint.en')).toBe('hint.en');
+    expect(await heard('hint')).toBe('hint.de');
+    expect(await heard('hint.fr')).toBe('hint.de');
+    expect(await heard('only')).toBe('only.en');
+    expect(await heard('only.de')).toBe('only.en');
+    await expect(heard('nothing')).rejects.toMatchObject({ code: 'audio_unknown' });
   });
 });

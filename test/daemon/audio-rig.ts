@@ -28,7 +28,8 @@ export interface AudioSite {
 export const place = (
   dir: string,
   siteId = '4711',
-) => `site: { id: "${siteId}", external_id: sound, timezone: Europe/Berlin, security_type: 3 }
+  language = 'en-US',
+) => `site: { id: "${siteId}", language: ${language}, external_id: sound, timezone: Europe/Berlin, security_type: 3 }
 bridge: { external_id: b }
 store: { dir: ${dir} }
 partitions: [ { id: p1, name: Home, exit_delay: 0s, entry_delay: 0s }, { id: p2, name: Barn, exit_delay: 0s } ]
@@ -36,7 +37,10 @@ users: [ { id: anna, name: Anna, code: { env: AUDIO_CODE }, duress_code: { env: 
 `;
 export const codes = { AUDIO_CODE: '2580', AUDIO_DURESS: '2581' };
 
-export function audioSite(dir: string, { siteId, log = quiet }: { siteId?: string; log?: Logger } = {}): AudioSite {
+export function audioSite(
+  dir: string,
+  { siteId, language, log = quiet }: { siteId?: string; language?: string; log?: Logger } = {},
+): AudioSite {
   Object.assign(process.env, codes);
   const house: House = {};
   const clock = systemClock();
@@ -49,7 +53,7 @@ export function audioSite(dir: string, { siteId, log = quiet }: { siteId?: strin
   const read = (yaml: string) => {
     mkdirSync(dir, { recursive: true });
     const file = join(dir, 'siteward.yaml');
-    writeFileSync(file, `${place(dir, siteId)}${yaml}`);
+    writeFileSync(file, `${place(dir, siteId, language)}${yaml}`);
     current = loadConfig(file).settings;
     return current;
   };

@@ -11,8 +11,14 @@ import { createCatalogueKeeper } from './audio-kept.ts';
 import { type ListedMessage, listedMessages } from './audio-messages.ts';
 import { type CloudPlays, createCloudPlays } from './audio-play.ts';
 
+/**
+ * What its client is made with. Whether and when something is asked again is decided here: a message that is late is worse than
+ * none. The largest list that is read has some thousand messages.
+ */
+export const audioClient = { retry: { tries: 1 }, http: { connections: 3, answerCap: 1_000_000 } } as const;
+
 export interface AudioCatalogueOptions {
-  /** Without retries of its own, on connections of its own. */
+  /** Of a client of its own, made with `audioClient`. */
   readonly manage: Pick<CloudClient['manage'], 'listAudioMessages' | 'playAudioMessage'>;
   /** Address of the interface. */
   readonly address: string;

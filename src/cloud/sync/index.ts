@@ -1,5 +1,10 @@
 export { type ArmingSync, type ArmingSyncOptions, createArmingSync, type SyncPort } from './arming-sync.ts';
-export { type AudioCatalogue, type AudioCatalogueOptions, createAudioCatalogue } from './audio-catalogue.ts';
+export {
+  type AudioCatalogue,
+  type AudioCatalogueOptions,
+  audioClient,
+  createAudioCatalogue,
+} from './audio-catalogue.ts';
 export type { KnownSpeaker } from './audio-play.ts';
 export type { ArmingSyncShown } from './shown.ts';
 export {

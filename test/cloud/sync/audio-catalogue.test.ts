@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { audioMessageShown } from '#site/model/index.ts';
+import type { Memory } from '#site/store/index.ts';
 import { json, scripted } from '../support.ts';
-import { type AudioRig, apiKey, audioRig, eventually } from './audio-rig.ts';
+import { type AudioRig, apiKey, audioRig, eventually, memoryOf } from './audio-rig.ts';
 
 const message = (id: unknown, more: object = {}) => ({
   ...{ audio_message_id: id, name: 'Gate', description: 'Close the gate.', duration_seconds: 4.5 },
@@ -86,7 +87,7 @@ describe('the audio messages of the service', () => {
     await known(rig);
     for (let n = 0; n < 100; n += 1) rig.lineUp();
     rig.retryNow();
-    await rig.end();
+    await new Promise((resolve) => setTimeout(resolve, 300));
     expect(server.seen).toHaveLength(1);
   });
 
@@ -113,6 +114,31 @@ describe('the audio messages of the service', () => {
     say((response) => json(response, 503, {}));
     const next = await again();
     expect(await known(next)).toEqual(read);
+  });
+
+  it('that were not written to the end leave those of before', async () => {
+    const { rig, server, say } = await started(good);
+    await known(rig);
+    await eventually(() => rig.kept.has('catalogue'), 'the list on disk');
+    await rig.end();
+    const { kept } = rig;
+    for (const messages of [[message('msg-2')], [message('msg-3')]]) {
+      say((response) => json(response, 200, listOf(messages)));
+      const memory = memoryOf(kept);
+      const set: Memory['set'] = async (key, value) => {
+        if (key === 'catalogue') throw new Error('the power is gone');
+        await memory.set(key, value);
+      };
+      const cut = audioRig(server.url, { memory: { ...memory, set } });
+      await cut.start(new AbortController().signal);
+      await reads(cut, 'read', 1);
+      await cut.end();
+    }
+    say((response) => json(response, 503, {}));
+    const next = audioRig(server.url, { kept });
+    onTestFinished(() => next.end());
+    await next.start(new AbortController().signal);
+    expect(await known(next)).toMatchObject([{ audio_message_id: 'msg-1' }]);
   });
 
   it('of another site, and what is damaged or half written, are none', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { SitewardError } from '#errors.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
 import { playbackShown } from '#site/model/index.ts';
-import { json, scripted } from '../support.ts';
+import { json, lineTo, scripted } from '../support.ts';
 import { type AudioRig, apiKey, audioRig, eventually } from './audio-rig.ts';
 
 const { signal } = new AbortController();
@@ -141,12 +141,19 @@ describe('a message that only the service holds', () => {
     });
   });
 
-  it('without a service is not played, now or later', async () => {
-    const server = await scripted((_, response) => json(response, 200, {}));
-    const rig = await started({}, server.url);
-    await server.close();
-    await expect(rig.play(wish(), signal)).rejects.toMatchObject({ code: 'audio_unavailable' });
-    expect(await rig.metric('siteward_audio_cloud_plays_total')).toContain('outcome="refused"} 1');
+  it('without a way to the service is not played, now or when there is one again', async () => {
+    const line = await lineTo(sandbox.url);
+    onTestFinished(() => line.close());
+    const rig = await started({}, line.url);
+    await eventually(() => rig.messages() !== undefined, 'the messages of the service');
+    await line.cut('refuses');
+    const before = calls().length;
+    const refused = rig.play(wish(), signal).catch((error: unknown) => error);
+    // Whoever tried again would find somebody from then on.
+    await Promise.race([refused, new Promise((resolve) => setTimeout(resolve, 1_000))]);
+    await line.mend();
+    expect(await refused).toMatchObject({ code: 'audio_unavailable' });
+    expect(calls()).toHaveLength(before);
   });
 
   it('is asked for no more than ten times at once', async () => {

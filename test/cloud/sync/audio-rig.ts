@@ -1,7 +1,12 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createCloudClient } from '#cloud/client/index.ts';
-import { type AudioCatalogue, type AudioCatalogueOptions, createAudioCatalogue } from '#cloud/sync/index.ts';
+import {
+  type AudioCatalogue,
+  type AudioCatalogueOptions,
+  audioClient,
+  createAudioCatalogue,
+} from '#cloud/sync/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import type { Memory } from '#site/store/index.ts';
@@ -39,8 +44,7 @@ export function audioRig(
   const metrics = new Registry();
   const cloud = createCloudClient({
     ...{ baseUrl: url, authUrl: url, extBaseUrl: url, clientId: 'bridge-1', keys: { current: { pem } } },
-    ...{ apiKey: new Secret(key), clock, log, retry: { tries: 1 } },
-    http: { connections: 3, answerCap: 1_000_000 },
+    ...{ apiKey: new Secret(key), clock, log, ...audioClient },
   });
   const catalogue = createAudioCatalogue({
     ...{ manage: cloud.manage, address: url, siteId: '101', memory: memoryOf(kept), clock, log, metrics },

@@ -74,7 +74,8 @@ it('no message frightens or is missed beside another: words are as loud as each 
 
 it('what is too loud at its peaks is turned down around them, not cut off, to its end', async () => {
   const { samples } = (await makeTones())[0] ?? { samples: new Int16Array(0) };
-  const quiet = samples.map((sample, at) => (at % 24_000 < 480 ? sample : Math.round(sample / 20)));
+  // Ends in the midst of a sound.
+  const quiet = samples.slice(0, 100_000).map((sample, at) => (at % 24_000 < 480 ? sample : Math.round(sample / 20)));
   const made = await evened(quiet, -16);
   expect(await loudness(made)).toBeCloseTo(-16, 0);
   expect(decibels(peakOf(made))).toBeLessThan(-0.99);
@@ -84,7 +85,7 @@ it('what is too loud at its peaks is turned down around them, not cut off, to it
     expect(run).toBeLessThan(4);
   }
   expect(made.length).toBe(quiet.length);
-  expect(decibels(rmsOf(made.subarray(-4_800)))).toBeGreaterThan(-40);
+  expect(decibels(rmsOf(made.subarray(-100)))).toBeGreaterThan(-40);
 });
 
 it('they stand in the library beside the tones', async () => {
