@@ -28,6 +28,7 @@ export function audioCatalogue(
   const memory = running(house, 'store').memory('audio');
   const catalogue = createAudioCatalogue({
     ...{ manage: cloud.manage, address, siteId: site.id, memory, clock, log, metrics },
+    onChanged: () => house.lan?.messagesChanged(),
   });
   return {
     ...catalogue,

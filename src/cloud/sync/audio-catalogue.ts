@@ -24,6 +24,8 @@ export interface AudioCatalogueOptions {
   readonly address: string;
   readonly siteId: string;
   readonly memory: Memory;
+  /** The messages are others now. */
+  readonly onChanged?: () => void;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -93,6 +95,7 @@ export function createAudioCatalogue(options: AudioCatalogueOptions): AudioCatal
   async function run(): Promise<void> {
     await plays.load();
     messages = await keeper.load();
+    if (messages !== undefined) options.onChanged?.();
     for (;;) {
       const waitMs = dueMono - clock.monotonic();
       if (waitMs > 0) await wakeups.wait(waitMs, signal);
@@ -138,12 +141,14 @@ export function createAudioCatalogue(options: AudioCatalogueOptions): AudioCatal
   }
 
   function take({ messages: found, leftOut }: ReturnType<typeof listedMessages>): void {
-    const isNews = messages?.length !== found.length || failure !== undefined;
+    const isNews = JSON.stringify(messages) !== JSON.stringify(found);
+    const isMended = failure !== undefined;
     messages = found;
+    if (isNews) options.onChanged?.();
     failure = undefined;
     reads.inc({ outcome: 'read' });
     const facts = { messages: found.length, ...(leftOut > 0 && { left_out: leftOut }) };
-    log[isNews ? 'info' : 'debug'](facts, 'the audio messages of the service were read');
+    log[isNews || isMended ? 'info' : 'debug'](facts, 'the audio messages of the service were read');
   }
 
   function failed(error: unknown): number {

@@ -82,6 +82,25 @@ describe('the audio messages of the service', () => {
     await reads(other.rig, 'read', 2);
   });
 
+  it('are told of when they are others, and known from before a restart, not each hour', async () => {
+    const told: (number | undefined)[] = [];
+    const { rig, say, server } = await started(good, { onChanged: () => told.push(rig.messages()?.length) });
+    await eventually(() => told.length === 1, 'the news');
+    await readAgain(rig, 'read');
+    expect(told).toEqual([1]);
+    say((response) => json(response, 200, listOf([message('msg-1', { name: 'Door' })])));
+    await readAgain(rig, 'read');
+    expect(told).toEqual([1, 1]);
+    await rig.end();
+    say((response) => json(response, 503, {}));
+    const again: string[] = [];
+    const next = audioRig(server.url, { kept: rig.kept, onChanged: () => again.push('told') });
+    onTestFinished(() => next.end());
+    await next.start(new AbortController().signal);
+    await reads(next, 'failed', 1);
+    expect(again).toEqual(['told']);
+  });
+
   it('are not read more than once a minute, however often the line comes back', async () => {
     const { rig, server } = await started(good, { calmMs: 60_000 });
     await known(rig);
