@@ -1,4 +1,4 @@
-import { never } from '#lib/wait.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 import {
   type DriverFailure,
   type PlayContext,
@@ -44,6 +44,8 @@ export interface HttpOptions {
   readonly clock?: PaceClock;
 }
 
+/** At a start: those who know the account start a moment later. */
+const readyMs = 3000;
 /** How long it lasts is all that is asked of the sound of a trigger. */
 const untold: SoundFormat = { encoding: 's16le', rate: 8000, channels: 1 };
 
@@ -158,6 +160,7 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
 
     ...(options.stop !== undefined && {
       async release() {
+        await withDeadline(readyMs, never(), async (until) => login.ready?.(until), 'the account of the device');
         const by = caller();
         await silence(by).finally(by.close);
       },

@@ -187,4 +187,23 @@ describe('driver http, triggered', () => {
     stop.abort(new Error('stop'));
     await expect(played).rejects.toMatchObject({ failure: 'unsupported' });
   });
+
+  it('silences what was left there, once its account is known', async () => {
+    const url = await start(well);
+    const ready = Promise.withResolvers<void>();
+    let isKnown = false;
+    const credentials = () => {
+      if (!isKnown) throw new Error('nobody knows the account yet');
+      return undefined;
+    };
+    const { release } = createHttpDriver({
+      ...{ play: { kind: 'trigger', method: 'GET', url }, stop: { method: 'GET', url: `${url}/stop` } },
+      ...{ auth: 'digest', login: { credentials, ready: () => ready.promise } },
+    });
+    const released = release?.();
+    isKnown = true;
+    ready.resolve();
+    await released;
+    expect(lines()).toEqual(['GET /stop']);
+  });
 });
