@@ -5,14 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { PlaybackShown } from '#site/model/index.ts';
+import { quiet } from '../cloud/support.ts';
 import { startBackchannelServer } from '../devices/audio/drivers/backchannel-server.ts';
 import { type Habit, startHttpDevice, well } from '../devices/audio/drivers/http-device.ts';
 import { cameraModel, startCamera } from '../devices/onvif/scripted-camera.ts';
-import { until } from '../lan/mqtt/harness.ts';
+import { memoryLog, until } from '../lan/mqtt/harness.ts';
 import { type AudioSite, audioSite } from './audio-rig.ts';
 
 const user = { username: 'siteward', password: 'correct horse' };
 const account = 'username: siteward, password: { env: SPEAKER_PASSWORD }';
+const challenge = 'Digest realm="horn", nonce="n1", qop="auth", algorithm=MD5';
 const { signal } = new AbortController();
 
 function folder(): string {
@@ -21,9 +23,12 @@ function folder(): string {
   return dir;
 }
 
-async function started(yaml: string, { dir = folder(), password = user.password } = {}): Promise<AudioSite> {
+async function started(
+  yaml: string,
+  { dir = folder(), password = user.password, log = quiet } = {},
+): Promise<AudioSite> {
   process.env.SPEAKER_PASSWORD = password;
-  const site = audioSite(dir);
+  const site = audioSite(dir, { log });
   onTestFinished(() => site.slots.stop());
   await site.start(yaml);
   return site;
@@ -87,6 +92,24 @@ speakers: [ { id: gate, driver: onvif, camera: yard } ]\n`,
     expect(site.port.speakers()).toMatchObject([{ up: true, detail: expect.stringContaining('alaw') }]);
   });
 
+  it('are sent sounds by HTTP, with the account of the camera', async () => {
+    const device = await startHttpDevice((request, response) => {
+      const isProven = /^Digest username="siteward"/.test(request.headers.authorization ?? '');
+      if (isProven) response.end();
+      else response.writeHead(401, { 'www-authenticate': challenge }).end();
+    });
+    onTestFinished(() => device.stop());
+    const camera = await startCamera(cameraModel().script);
+    onTestFinished(() => camera.close());
+    const site = await started(
+      `cameras: [ { id: yard, url: "${camera.url}", ${account} } ]
+speakers: [ { id: gate, driver: http, camera: yard, push: { url: "${device.url}/play" } } ]\n`,
+    );
+    expect(await ended(site, await play(site))).toMatchObject({ status: 'completed' });
+    // 1 s at 8 kHz, and nothing of it in the question for the challenge.
+    expect(device.seen.map(({ body }) => body.length)).toEqual([0, 8_000]);
+  });
+
   it.each([
     ['onvif', 'frozen', 'timeout'],
     ['onvif', 'killed', 'connection_lost'],
@@ -114,7 +137,6 @@ supervision: { cameras: { report_after: 0s } }\n`;
 });
 
 describe('the account of a speaker', () => {
-  const challenge = 'Digest realm="horn", nonce="n1", qop="auth", algorithm=MD5';
   const never: Habit = (_, response) => void response.writeHead(401, { 'www-authenticate': challenge }).end();
 
   it('is tried twice in all with a wrong password: by all speakers there, and over restarts', async () => {
@@ -126,7 +148,8 @@ describe('the account of a speaker', () => {
     const yaml = `speakers:\n${one('horn')}${one('bell')}supervision: { cameras: { report_after: 0s } }\n`;
     const dir = folder();
     const password = 'wrong horse';
-    const site = await started(yaml, { dir, password });
+    const { log, lines } = memoryLog();
+    const site = await started(yaml, { dir, password, log });
     const end = await ended(site, await play(site));
     expect(end.devices).toMatchObject([{ reason: 'auth' }, { reason: 'auth' }]);
     await until(() => site.house.controller?.view().troubles.length === 2, 'the troubles');
@@ -135,8 +158,9 @@ describe('the account of a speaker', () => {
     expect(site.slots.health().find(({ name }) => name === 'audio')?.reason).toMatch(
       /speaker bell: .*[Cc]orrect (them|username and password)/,
     );
-    const told = JSON.stringify([site.port.playbacks(), site.port.speakers(), site.slots.health()]);
-    expect(told).not.toContain(password);
+    const told = [site.port.playbacks(), site.port.speakers(), site.slots.health(), await site.slots.metrics(), lines];
+    expect(lines.join()).toContain('a speaker did not play');
+    expect(JSON.stringify(told)).not.toContain(password);
     await site.slots.stop();
 
     const next = await started(yaml, { dir, password });
