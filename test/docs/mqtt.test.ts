@@ -68,6 +68,8 @@ test('the published schemas accept every example and refuse a command that is wr
   for (const [info, name] of [
     [/^json in\/verification$/, 'in_verification'],
     [/^json verification\//, 'verification'],
+    [/^json play$/, 'cmd_play'],
+    [/^json audio\/playback\//, 'audio_playback'],
   ] as const) {
     const found = shown.find((block) => info.test(block.info));
     expect(fits(name, JSON.parse(found?.text ?? '')), ajv.errorsText()).toBe(true);

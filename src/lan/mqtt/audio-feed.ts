@@ -31,6 +31,9 @@ const endedCap = 64;
 /** siteward itself takes 64 KiB in one packet, with its topic; what is behind is found by its key all the same. */
 const listBytes = 60_000;
 
+/** An id that is no level of a topic would show elsewhere, or end the connection. */
+const topicLevel = /^[A-Za-z0-9_-]{1,64}$/;
+
 interface Entry {
   readonly seq: number;
   readonly payload: string;
@@ -53,6 +56,7 @@ export function createAudioFeed(options: AudioFeedOptions): AudioFeed {
     const { playback_id: id, seq } = playback;
     const known = entries.get(id);
     if (known !== undefined && known.seq >= seq) return;
+    if (!topicLevel.test(id)) return;
     const ended = hasEnded(playback);
     entries.delete(id);
     if (ended && (agoMs < 0 || agoMs >= shownMs)) return;

@@ -71,13 +71,16 @@ export interface LanMqtt extends Part {
 
 const infoEveryMs = 5 * 60_000;
 const outboxEveryMs = 10_000;
+/** Of messages nobody tells that they are others now, as those of the service. */
+const audioEveryMs = 30_000;
 const certificateEveryMs = 6 * 3_600_000;
 /** How long after each connect what was retained before may come. */
 const sweepMs = 3000;
 const imageLeavesMs = 5000;
-const ghostFilters = ['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'].concat(
-  ['audio/+', 'audio/playback/+'],
-);
+const ghostFilters = [
+  ...['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'],
+  ...['audio/+', 'audio/playback/+'],
+];
 /** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
 const earlyCap = 64;
 
@@ -312,7 +315,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       running ??= Promise.all([
         connection.run(stopping.signal),
         every(infoEveryMs, feed.info),
-        every(infoEveryMs, audio.review),
+        every(audioEveryMs, audio.review),
         every(outboxEveryMs, publishOutbox),
         every(auditEveryMs, auditFeed),
         every(certificateEveryMs, connection.reviewCertificate),

@@ -113,6 +113,12 @@ describe('what is heard on a site, as topics', () => {
     expect(ids(next)).toEqual([]);
   });
 
+  it('puts no id into a topic that is none of its levels', () => {
+    const { sound, ids, state } = feeding();
+    for (const id of ['a/b', '+', '#', '', 'x'.repeat(65)]) sound.set(id, 'playing');
+    expect([ids(), state()]).toEqual([[], 'idle']);
+  });
+
   it('forgets what nobody will tell the end of', () => {
     const { feed, sound, ids } = feeding();
     sound.set('playback-1', 'queued');
