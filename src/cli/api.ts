@@ -2,9 +2,9 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { describe, SitewardError } from '#errors.ts';
 import type { Operation } from '#lib/contract/operation.ts';
 import { type Access, openAccess } from './api-access.ts';
-import { agreed, isDestructive } from './api-consent.ts';
 import { bodyMembers, bodyOf, kebab, operations, pathNames, queryOf, queryOptions, takesSecret } from './api-input.ts';
 import { failedItems, isForeign, shown } from './api-output.ts';
+import { agreed } from './consent.ts';
 import { type ExitCode, exitCodes, exitOfError } from './exit-codes.ts';
 import { printable, table } from './table.ts';
 
@@ -165,3 +165,8 @@ function seconds(text: string): number {
   if (value > 0 && value <= 86_400) return value;
   throw new InvalidArgumentError('It must be 1 to 86400.');
 }
+
+/** Beside DELETE: what takes away a thing, or access to it, for good. */
+const takingAway: ReadonlySet<string> = new Set(['deleteDevices', 'disconnectDealer', 'unlinkSite']);
+
+const isDestructive = ({ id, method }: Operation): boolean => method === 'DELETE' || takingAway.has(id);

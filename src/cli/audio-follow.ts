@@ -1,8 +1,7 @@
 import { sleep } from '#lib/wait.ts';
 import { type PlaybackShown, playbackShown, type SpeakerPlayback } from '#site/model/index.ts';
 import { hasEnded } from './audio-words.ts';
-import { answered, type Control } from './control.ts';
-import { patience } from './outbox-pages.ts';
+import { answered, type Control, patience } from './control.ts';
 
 const askEveryMs = 200;
 

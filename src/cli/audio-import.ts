@@ -3,9 +3,9 @@ import { basename, extname } from 'node:path';
 import { type AudioCategory, audioMessageShown, soundFileBytes } from '#site/model/index.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { withFile } from './named-file.ts';
 import { formatBytes, printable } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
-import { withFile } from './user-file.ts';
 
 export interface ImportOptions {
   readonly name?: string;

@@ -1,8 +1,7 @@
 import { messageList } from '#lan/http/index.ts';
 import type { AudioMessageShown } from '#site/model/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 import { table } from './table.ts';
 
 /** `siteward audio list`. The library is that of the running daemon: nobody else reads or changes it. */

@@ -3,9 +3,8 @@ import { isCode } from '#errors.ts';
 import { type PlaybackShown, playbackShown, type SpeakerPlayback } from '#site/model/index.ts';
 import { follow, playbackOf } from './audio-follow.ts';
 import { adviceOf, hasEnded, outcomeOf } from './audio-words.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 import { counted, printable } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
 

@@ -1,6 +1,5 @@
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 
 /** `siteward audio remove KEY`. */
 export async function remove(key: string, options: { json: boolean; socket: string }): Promise<ExitCode> {

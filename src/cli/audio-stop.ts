@@ -2,9 +2,8 @@ import { playbackList } from '#lan/http/index.ts';
 import type { AudioCategory, DeviceId, PlaybackShown } from '#site/model/index.ts';
 import { follow } from './audio-follow.ts';
 import { hasEnded } from './audio-words.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 import { printable } from './table.ts';
 
 export interface StopOptions {

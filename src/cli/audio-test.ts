@@ -3,9 +3,8 @@ import { speakerList } from '#lan/http/index.ts';
 import type { SpeakerShown } from '#site/model/index.ts';
 import { linesOf, playAndWait } from './audio-play.ts';
 import { adviceOf } from './audio-words.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 import { untilStopped } from './until-stopped.ts';
 
 const testTone = 'test.tone1k';

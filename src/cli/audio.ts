@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { audioCategories, deviceId, playDefaults } from '#site/model/index.ts';
-import { wrong } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 interface Shared {
   readonly socket: () => Option;

@@ -6,7 +6,7 @@ import { type Exported, headerLine, headLine, type Link, readExport } from './au
 import { auditorSession } from './auditor.ts';
 import { answered, type Control, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { unusable, withFile } from './user-file.ts';
+import { unusable, withFile } from './named-file.ts';
 
 export interface ExportOptions {
   readonly file: string;

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { z } from 'zod';
 import { sha256 } from '#lib/digest.ts';
-import { fileFailure, unusable, withFile } from './user-file.ts';
+import { fileFailure, unusable, withFile } from './named-file.ts';
 
 export interface Link {
   readonly n: number;

@@ -1,35 +1,22 @@
-import { existsSync } from 'node:fs';
-import { chown, mkdir, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { addEntry, type Members, shownEntry, writeSecretFile } from '#config/index.ts';
-import { type Inspected, inspectDevice, isOwnSerial } from '#devices/onvif/index.ts';
-import { isCode, SitewardError } from '#errors.ts';
-import { systemClock } from '#lib/clock.ts';
-import type { Secret } from '#lib/secret.ts';
+import { addEntry, type Members, shownEntry } from '#config/index.ts';
+import type { Inspected } from '#devices/onvif/index.ts';
 import { deviceAddress, hostAndPort } from './camera-address.ts';
 import {
-  freeSecretFile,
-  mustBeGood,
-  openSiteFile,
-  placesOf,
-  type SiteFile,
-  secretOwner,
-  writeSiteFile,
-  zoneOwners,
-} from './camera-config.ts';
-import { cameraPassword, type PasswordOptions } from './camera-password.ts';
-import { camerasOrWhy, howToReload, reloadDaemon } from './camera-reload.ts';
-import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { printable, table } from './table.ts';
-import { withFile } from './user-file.ts';
-
-export interface ChangeOptions extends PasswordOptions {
-  readonly config: string;
-  readonly socket: string;
-  readonly dryRun: boolean;
-  readonly reload: boolean;
-  readonly json: boolean;
-}
+  type ChangeOptions,
+  fingerprintOf,
+  finish,
+  foundText,
+  keep,
+  look,
+  refuseAddress,
+  refused,
+  refuseSame,
+  shownFound,
+} from './camera-change.ts';
+import { freeSecretFile, placesOf, zoneOwners } from './camera-config.ts';
+import { cameraPassword } from './camera-password.ts';
+import type { ExitCode } from './exit-codes.ts';
+import { openSiteFile, type SiteFile } from './site-file.ts';
 
 export interface AddOptions extends ChangeOptions {
   readonly id: string;
@@ -39,10 +26,6 @@ export interface AddOptions extends ChangeOptions {
   readonly partition?: string;
   readonly nvr: boolean;
 }
-
-/** Clock, information, services and profiles of a slow camera. */
-const inspectMs = 45_000;
-const progressMs = 5000;
 
 /** `siteward camera add ADDRESS`. */
 export async function add(address: string, options: AddOptions): Promise<ExitCode> {
@@ -93,24 +76,6 @@ function refuseTaken({ settings, file }: SiteFile, url: string, { id, zone }: Ad
     throw refused(`the zone ${zone} is taken by ${owner}; each number stands once on the whole site`);
 }
 
-export function refuseAddress(id: string | undefined, url: string): void {
-  if (id !== undefined) throw refused(`${id} is at ${hostAndPort(url)} already; "siteward camera list" shows it`);
-}
-
-/** Tells two ways to one device apart from two devices; what cheap ones all say tells nothing. */
-export async function refuseSame({ serial, model }: Inspected, socket: string, but?: string): Promise<void> {
-  if (!isOwnSerial(serial)) return;
-  const cameras = await camerasOrWhy(socket);
-  if (typeof cameras === 'string') return;
-  const same = cameras.find(
-    ({ id, identity }) => identity?.serial === serial && identity.model === model && id !== but,
-  );
-  if (same !== undefined)
-    throw refused(
-      `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address. If it has another one now: siteward camera replace ${same.id} ADDRESS`,
-    );
-}
-
 /** By token; by place where two have one token. */
 function channelsOf(id: string, { sources }: Inspected): readonly Members[] {
   if (sources.length === 0) throw refused('this device names no pictures; add it without --nvr');
@@ -121,121 +86,5 @@ function channelsOf(id: string, { sources }: Inspected): readonly Members[] {
   }));
 }
 
-export const refused = (message: string) => new SitewardError('camera_refused', message);
-
-/** Asks the device what it is, and says so: it may take a while. */
-export async function look(about: {
-  url: string;
-  username?: string | undefined;
-  password: Secret | undefined;
-}): Promise<Inspected> {
-  const place = printable(hostAndPort(about.url));
-  console.error(`asking ${place} what it is`);
-  const seconds = inspectMs / 1000;
-  const waiting = `${place} has not told all of it yet; siteward waits ${seconds} s at most, Ctrl-C ends it`;
-  const progress = setInterval(() => console.error(waiting), progressMs);
-  try {
-    return await inspectDevice({ ...about, clock: systemClock(), signal: AbortSignal.timeout(inspectMs) });
-  } catch (error) {
-    if (isCode(error, 'camera_unreachable')) console.error(unreached);
-    if (isCode(error, 'camera_auth')) console.error(notLetIn);
-    throw error;
-  } finally {
-    clearInterval(progress);
-  }
-}
-
-const unreached =
-  'Check power, cable, address and port; "siteward camera test ADDRESS" tries the usual ports and says what to do';
-const notLetIn =
-  'Many cameras lock the account after a few more tries: be sure of the password before the next one; "siteward camera test ADDRESS --user NAME" says what else it may be';
-
-/** Only a certificate that nobody vouches for must be named. */
-export const fingerprintOf = ({ certificate }: Inspected): { readonly tls_fingerprint?: string } =>
-  certificate === undefined || certificate.vouched ? {} : { tls_fingerprint: certificate.fingerprint };
-
 const withoutGaps = (entry: Members): Members =>
   Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));
-
-/** The secret first: the file never names one that is not there. What is not written leaves none behind. */
-export async function keep(change: {
-  readonly site: SiteFile;
-  readonly text: string;
-  readonly password: Secret | undefined;
-  readonly secretFile: string | undefined;
-  readonly options: Pick<ChangeOptions, 'dryRun'>;
-}): Promise<void> {
-  const { site, text, password, secretFile, options } = change;
-  mustBeGood(site, text);
-  if (options.dryRun) return;
-  if (password === undefined || secretFile === undefined) return writeSiteFile(site, text);
-  const owner = await secretOwner(site);
-  const wasThere = existsSync(secretFile);
-  await withFile(secretFile, async () => {
-    const made = await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
-    // Whoever may read the secret must be let into the folder as well.
-    if (made !== undefined) await chown(made, owner.uid, owner.gid);
-    await writeSecretFile(secretFile, password.reveal(), owner);
-  });
-  try {
-    await writeSiteFile(site, text);
-  } catch (error) {
-    if (!wasThere) await rm(secretFile, { force: true });
-    throw error;
-  }
-}
-
-/** Says what is to be done, or has the daemon take the change. */
-export async function finish(
-  { file, settings }: SiteFile,
-  { dryRun, reload, json, socket }: Pick<ChangeOptions, 'dryRun' | 'reload' | 'json' | 'socket'>,
-  done: string,
-  as: Parameters<typeof reloadDaemon>[0]['as'],
-): Promise<ExitCode> {
-  const say = (text: string) => (json ? undefined : console.log(printable(text)));
-  if (dryRun) say(`nothing was written to ${file}`);
-  else if (reload) {
-    await reloadDaemon({ stateDir: settings.store.dir, socket, as });
-    say(`${done}, and siteward has taken it`);
-  } else {
-    say(done);
-    say(howToReload);
-  }
-  return exitCodes.ok;
-}
-
-export function foundText(found: Inspected): string {
-  const { manufacturer, model, firmware, serial, clockOffsetS, certificate, profiles, events, authenticated, sources } =
-    found;
-  const clock = clockOffsetS === undefined ? 'not told' : Math.abs(clockOffsetS) < 2 ? 'right' : ahead(clockOffsetS);
-  const rows = [
-    ['device', `${manufacturer} ${model}`],
-    ['firmware', firmware],
-    ['serial number', serial],
-    ['clock', clock],
-    ['password', authenticated ? 'accepted' : 'not asked for: anybody in this network may use this device'],
-    ['events', events ? 'yes' : 'it names no service for them'],
-    ['profiles', `${profiles.length}`],
-    ...(sources.length > 1
-      ? [['channels', sources.map(({ token, resolution = '' }) => `${token} ${resolution}`.trim()).join(', ')]]
-      : []),
-    ...(certificate === undefined
-      ? []
-      : [['certificate', `${certificate.fingerprint}${certificate.vouched ? '' : ', made by itself'}`]]),
-  ];
-  return table(rows);
-}
-
-/** Above this, events and tokens suffer. */
-const wrongClockS = 30;
-function ahead(seconds: number): string {
-  const text = `${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead' : 'behind'}`;
-  return Math.abs(seconds) > wrongClockS ? `${text}; set it, best by NTP` : text;
-}
-
-export const shownFound = ({ certificate, clockOffsetS, profiles, ...found }: Inspected) => ({
-  ...found,
-  ...(clockOffsetS !== undefined && { clock_offset_s: clockOffsetS }),
-  ...(certificate !== undefined && { certificate }),
-  profiles: profiles.length,
-});

@@ -1,7 +1,8 @@
 import type { CameraEntry } from '#lan/http/index.ts';
-import { openSiteFile, placesOf } from './camera-config.ts';
+import { placesOf } from './camera-config.ts';
 import { camerasOrWhy } from './camera-reload.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { openSiteFile } from './site-file.ts';
 import { formatSpan, table } from './table.ts';
 
 /** `siteward camera list`. Without a daemon it shows what the configuration says, and that nobody watches. */

@@ -3,9 +3,9 @@ import { resolve } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
 import { hiddenTerminal } from './ask-code.ts';
+import { withFile } from './named-file.ts';
 import { pipedLines } from './piped-code.ts';
 import { printable } from './table.ts';
-import { withFile } from './user-file.ts';
 
 export interface PasswordOptions {
   readonly user?: string;

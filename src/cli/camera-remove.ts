@@ -1,18 +1,10 @@
 import { parseConfig, removeEntry } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
-import { agreed } from './api-consent.ts';
-import { finish, refused } from './camera-add.ts';
-import {
-  mustFind,
-  openSiteFile,
-  type Place,
-  type SiteFile,
-  secretFolder,
-  writeSiteFile,
-  writtenEntry,
-} from './camera-config.ts';
-import { removeSecret } from './camera-replace.ts';
+import { finish, refused, removeSecret } from './camera-change.ts';
+import { mustFind, type Place, writtenEntry } from './camera-config.ts';
+import { agreed } from './consent.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { openSiteFile, type SiteFile, secretFolder, writeSiteFile } from './site-file.ts';
 
 export interface RemoveOptions {
   readonly config: string;

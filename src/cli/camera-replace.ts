@@ -1,8 +1,8 @@
-import { rm } from 'node:fs/promises';
-import { changeEntry, type Members, removeSecretLeftovers } from '#config/index.ts';
+import { changeEntry, type Members } from '#config/index.ts';
 import { deviceName, type Inspected } from '#devices/onvif/index.ts';
 import { certificateAnswer } from '#lan/http/index.ts';
 import { sleep } from '#lib/wait.ts';
+import { deviceAddress, hostAndPort } from './camera-address.ts';
 import {
   type ChangeOptions,
   fingerprintOf,
@@ -12,25 +12,16 @@ import {
   look,
   refuseAddress,
   refuseSame,
+  removeSecret,
   shownFound,
-} from './camera-add.ts';
-import { deviceAddress, hostAndPort } from './camera-address.ts';
-import {
-  freeSecretFile,
-  mustFind,
-  openSiteFile,
-  type Place,
-  placesOf,
-  type SiteFile,
-  secretFiles,
-  secretFolder,
-  writtenEntry,
-} from './camera-config.ts';
+} from './camera-change.ts';
+import { freeSecretFile, mustFind, type Place, placesOf, writtenEntry } from './camera-config.ts';
 import { mayTry } from './camera-held.ts';
 import { cameraPassword } from './camera-password.ts';
 import { camerasOf } from './camera-reload.ts';
 import { answered, openControl } from './control.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { openSiteFile, type SiteFile, secretFolder } from './site-file.ts';
 import { printable } from './table.ts';
 
 export interface ReplaceOptions extends ChangeOptions {
@@ -140,14 +131,4 @@ function tellChannels({ settings }: SiteFile, { index }: Place, { sources }: Ins
     console.error(
       `siteward: ${ids(placed)} will be doubted if the new device names its sources otherwise than the old one ("siteward camera list" shows it); name these channels by "source" then`,
     );
-}
-
-/** A secret of ours that nothing refers to any more. */
-export async function removeSecret(password: unknown, text: string, folder: string): Promise<string | undefined> {
-  if (typeof password !== 'object' || password === null || !('file' in password)) return undefined;
-  const { file } = password;
-  if (typeof file !== 'string' || !file.startsWith(`${folder}/`) || secretFiles(text).includes(file)) return undefined;
-  await rm(file, { force: true });
-  await removeSecretLeftovers(folder).catch(() => undefined);
-  return file;
 }

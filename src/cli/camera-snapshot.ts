@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { unusable, withFile } from './user-file.ts';
+import { unusable, withFile } from './named-file.ts';
 
 /** Longer than the camera may take (10 s) and who asks it (11 s). */
 const patienceMs = 15_000;

@@ -1,11 +1,12 @@
 import { changeEntry } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { certificateAnswer, trustedAnswer } from '#lan/http/index.ts';
-import { agreed } from './api-consent.ts';
-import { finish, refused } from './camera-add.ts';
-import { openSiteFile, placesOf, writeSiteFile } from './camera-config.ts';
+import { finish, refused } from './camera-change.ts';
+import { placesOf } from './camera-config.ts';
+import { agreed } from './consent.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { openSiteFile, writeSiteFile } from './site-file.ts';
 import { printable } from './table.ts';
 
 export interface TrustOptions {

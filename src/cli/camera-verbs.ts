@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { zoneTypes } from '#site/model/index.ts';
 import type { CameraVerbs } from './camera.ts';
-import { wrong } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 const defaultConfig = '/etc/siteward/siteward.yaml';
 

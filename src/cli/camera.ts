@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { addManaged } from './camera-verbs.ts';
-import { wrong } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 /** What each verb of `siteward camera` is hung in with; what they do lies in camera-VERB.ts, loaded when it is called. */
 export interface CameraVerbs {

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { exitCodes } from './exit-codes.ts';
+import { wrong } from './usage.ts';
 
 /** A verb that takes a code: asked for on the terminal, or read from standard input, and never an argument. */
 export const takesCode = (verb: Command, said = 'read the code from standard input instead of asking'): Command =>
@@ -13,9 +13,4 @@ export const takesCode = (verb: Command, said = 'read the code from standard inp
 export function refuseTypedCode(command: Command, options: { readonly code?: unknown }, most = 1): void {
   if (command.args.length > most || options.code !== undefined)
     wrong(command, 'a code is no argument, where others can read it: it is asked for, or read with --code-stdin');
-}
-
-/** Ends with one sentence and the exit code of wrong usage. */
-export function wrong(command: Command, message: string): never {
-  return command.error(`siteward: ${message}`, { exitCode: exitCodes.usage });
 }

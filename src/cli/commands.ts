@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { armModes, partitionId, zoneNumber } from '#site/model/index.ts';
-import { refuseTypedCode, takesCode, wrong } from './code-option.ts';
+import { refuseTypedCode, takesCode } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 interface Shared {
   readonly socket: () => Option;

@@ -13,6 +13,9 @@ import {
 const deadlineMs = 10_000;
 const bodyCapBytes = 8 * 1024 * 1024;
 
+/** Of a verb for one answer: longer than the daemon takes for what it answers at once. */
+export const patience = (): AbortSignal => AbortSignal.timeout(15_000);
+
 export interface Control extends AsyncDisposable {
   readonly client: Client<typeof controlOperations>;
 }

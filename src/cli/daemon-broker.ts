@@ -5,7 +5,7 @@ import { connect as secureConnect } from 'node:tls';
 import { SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
 import { answered, openControl } from './control.ts';
-import { withFile } from './user-file.ts';
+import { withFile } from './named-file.ts';
 
 const deadlineMs = 5000;
 

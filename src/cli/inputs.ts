@@ -1,7 +1,7 @@
 import { inputsPage } from '#lan/http/index.ts';
 import { answered, type Control, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { intoFile } from './outbox-export.ts';
+import { intoFile } from './named-file.ts';
 
 /** The recorded input log of the running daemon, oldest line first. */
 export async function* recordedLines(control: Control): AsyncGenerator<string> {

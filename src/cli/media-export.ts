@@ -3,12 +3,11 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { type MediaFile, mediaExport } from '#lan/http/index.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { fileName, offset } from './media-names.ts';
-import { patience } from './outbox-pages.ts';
+import { withFile } from './named-file.ts';
 import { formatBytes, table } from './table.ts';
-import { withFile } from './user-file.ts';
 
 interface Taken {
   readonly item: MediaFile;

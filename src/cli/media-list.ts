@@ -1,8 +1,7 @@
 import { type MediaEntry, mediaList } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { offset } from './media-names.ts';
-import { patience } from './outbox-pages.ts';
 import { formatBytes, table } from './table.ts';
 
 export interface ListOptions {

@@ -1,8 +1,7 @@
 import { type MediaDetail, mediaDetail } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { offset } from './media-names.ts';
-import { patience } from './outbox-pages.ts';
 import { formatBytes, printable, table } from './table.ts';
 
 /** `siteward media show SEQ`. */

@@ -9,8 +9,8 @@ import { authorityFiles } from '#lib/certificates.ts';
 import { type Owner, writeDurably } from '#lib/durable-file.ts';
 import type { Secret } from '#lib/secret.ts';
 import { resolveSecret, secretRef, secretSources } from '#lib/secret-ref.ts';
-import type { SiteFile } from './camera-config.ts';
-import { withFile } from './user-file.ts';
+import { withFile } from './named-file.ts';
+import type { SiteFile } from './site-file.ts';
 
 /** The name of siteward's own account. */
 export const ownAccount = 'siteward';

@@ -18,7 +18,6 @@ import {
 import { ensureAuthority, ensureServer, isServerDue, namesOfMachine, serverFiles } from '#lib/certificates.ts';
 import { slugOf } from '../daemon/broker.ts';
 import { panelTopics, profileFolders } from '../daemon/folders.ts';
-import { mustBeGood, openSiteFile, type SiteFile, secretFolder, secretOwner, writeSiteFile } from './camera-config.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import {
   accountsOf,
@@ -34,8 +33,9 @@ import {
   textOf,
   writeChanged,
 } from './mqtt-files.ts';
+import { withFile } from './named-file.ts';
+import { mustBeGood, openSiteFile, type SiteFile, secretFolder, secretOwner, writeSiteFile } from './site-file.ts';
 import { table } from './table.ts';
-import { withFile } from './user-file.ts';
 
 export interface ProvisionOptions {
   readonly config: string;

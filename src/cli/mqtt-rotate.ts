@@ -2,7 +2,6 @@ import { join, resolve } from 'node:path';
 import { writeSecretFile } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { passwordHash, passwordsIn } from '#lan/mqtt/index.ts';
-import { openSiteFile, secretFolder, secretOwner } from './camera-config.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import {
   accountsOf,
@@ -15,7 +14,8 @@ import {
   textOf,
   writeChanged,
 } from './mqtt-files.ts';
-import { withFile } from './user-file.ts';
+import { withFile } from './named-file.ts';
+import { openSiteFile, secretFolder, secretOwner } from './site-file.ts';
 
 export interface RotateOptions {
   readonly config: string;

@@ -2,9 +2,9 @@ import { X509Certificate } from 'node:crypto';
 import { resolve } from 'node:path';
 import { passwordsIn } from '#lan/mqtt/index.ts';
 import { namesOf, serverFiles } from '#lib/certificates.ts';
-import { openSiteFile } from './camera-config.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { accountsOf, filesIn, ownAccount, siteAuthority, textOf } from './mqtt-files.ts';
+import { openSiteFile } from './site-file.ts';
 import { table } from './table.ts';
 
 export interface ShowOptions {

@@ -1,10 +1,10 @@
 import { describe, SitewardError } from '#errors.ts';
 import { droppedAnswer, maxSeqs, retriedAnswer } from '#lan/http/index.ts';
-import { agreed } from './api-consent.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { agreed } from './consent.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import type { Chosen } from './outbox.ts';
-import { allParked, patience } from './outbox-pages.ts';
+import { allParked } from './outbox-pages.ts';
 
 /** `siteward outbox retry`. */
 export async function retry(options: Chosen & { json: boolean }): Promise<ExitCode> {

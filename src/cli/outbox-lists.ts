@@ -1,8 +1,8 @@
 import { gapList, type ParkedDetail, parkedDetail } from '#lan/http/index.ts';
 import type { SiteEvent } from '#site/model/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { parkedPages, patience, type WaitingFilter, waitingPages } from './outbox-pages.ts';
+import { parkedPages, type WaitingFilter, waitingPages } from './outbox-pages.ts';
 import { printable, table } from './table.ts';
 
 interface Listing {

@@ -1,5 +1,5 @@
 import { type ParkedEntry, parkedList, type WaitingEntry, waitingList } from '#lan/http/index.ts';
-import { answered, type Control } from './control.ts';
+import { answered, type Control, patience } from './control.ts';
 
 /** As many as the daemon gives at once. */
 const pageSize = 200;
@@ -47,5 +47,3 @@ export async function* waitingPages(
     after = next;
   }
 }
-
-export const patience = (): AbortSignal => AbortSignal.timeout(15_000);

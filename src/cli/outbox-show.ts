@@ -1,7 +1,6 @@
 import { type OutboxDocument, outboxDocument } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { patience } from './outbox-pages.ts';
 import { formatBytes, formatSpan, printable, table } from './table.ts';
 
 /** `siteward outbox show`: the outbox on a page, with what to do about it; or the document with `--json`. */

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { lanes } from '#site/model/index.ts';
-import { wrong } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 /** Which parked events: their numbers, or all there are when the command begins. */
 export interface Chosen {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import type { Message } from '#devices/panels/index.ts';
-import { fileFailure } from './user-file.ts';
+import { fileFailure } from './named-file.ts';
 
 /** One recorded message; `dir` and `means` stand in hand-made recordings. */
 const recorded = z.object({

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import { wrong } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 const defaultConfig = '/etc/siteward/siteward.yaml';
 

@@ -4,8 +4,8 @@ import { type ReplayItem, replay } from '#site/replay.ts';
 import { openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { recordedLines } from './inputs.ts';
+import { fileFailure, unusable } from './named-file.ts';
 import { damageOf, replayLines } from './replay-text.ts';
-import { fileFailure, unusable } from './user-file.ts';
 
 export interface ReplayOptions {
   /** Undefined with `recorded`. */

@@ -1,6 +1,6 @@
 import { type SecurityTypeBody, securityTypeAnswer } from '#lan/http/index.ts';
-import { agreed } from './api-consent.ts';
 import { askCode } from './ask-code.ts';
+import { agreed } from './consent.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { pipedCode } from './piped-code.ts';

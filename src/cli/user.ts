@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { siteMoment, userId, userName, userRoles, type WeekWindow, weekWindow, windowDays } from '#site/model/index.ts';
-import { refuseTypedCode, takesCode, wrong } from './code-option.ts';
+import { refuseTypedCode, takesCode } from './code-option.ts';
+import { wrong } from './usage.ts';
 
 /** The verbs of `siteward user`; each is loaded when it is called. */
 export function addUser(

@@ -1,3 +1,4 @@
+import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
 import { SitewardError } from '#errors.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -28,5 +29,38 @@ export async function withFile<T>(path: string, work: () => Promise<T>): Promise
     return await work();
   } catch (error) {
     throw fileFailure(path, error);
+  }
+}
+
+/**
+ * A file that is there is replaced as a whole or, without `force`, not touched; a device or a link never is. What failed
+ * half-way leaves nothing. Throws `file_unusable`, and what `fill` does.
+ */
+export async function intoFile(
+  out: string,
+  force: boolean,
+  fill: (file: FileHandle) => Promise<number>,
+): Promise<number> {
+  const there = await lstat(out).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) {
+    throw unusable(`${out} is no regular file; name a file, or leave --out away to write to standard output`);
+  }
+  const path = force ? `${out}.${process.pid}.part` : out;
+  const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw fileFailure(path, error);
+    throw unusable(`${path} is there already; name another file, or replace it with --force`);
+  });
+  try {
+    const count = await fill(file);
+    await withFile(out, async () => {
+      await file.sync();
+      await file.close();
+      if (force) await rename(path, out);
+    });
+    return count;
+  } catch (error) {
+    await file.close().catch(() => undefined);
+    await rm(path, { force: true });
+    throw fileFailure(out, error);
   }
 }
