@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { z } from 'zod';
 import { type CloudClient, cloudTime, type Tolerant } from '#cloud/client/index.ts';
 import type { Playback } from '#cloud/contract/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
@@ -58,16 +59,19 @@ const deadlineMs = 5_000;
 const noteMs = 500;
 const atOnce = 4;
 const remembered = 100;
-/** Ids on disk; they fit into one value of the memory. */
-const keptIds = 40;
+/** What is kept on disk; it fits into one value of the memory. */
+const keptPlays = 30;
 const key = 'plays';
+const kept = z.array(z.strictObject({ id: z.string(), at: z.number(), accepted: z.boolean() }));
+/** When the service was asked, wall clock milliseconds, and whether it has said that it plays. */
+type Kept = z.output<typeof kept>[number];
 
 export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
   const { manage, memory, stopping, clock, log } = options;
   const results = new BoundedMap<string, Promise<PlaybackShown>>(remembered);
   const limit = rateLimit({ clock, burst: 10, perSecond: 1, cap: 1 });
-  let sent: readonly string[] = [];
-  let before: ReadonlySet<string> = new Set();
+  let sent: readonly Kept[] = [];
+  let before: ReadonlyMap<string, Kept> = new Map();
   let loaded: Promise<void> = Promise.resolve();
   let underWay = 0;
   const plays = new Counter({
@@ -78,14 +82,14 @@ export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
   });
 
   async function load(): Promise<void> {
-    const ids = idsIn(await memory.get(key).catch(() => undefined));
-    before = new Set(ids);
-    sent = [...ids, ...sent];
+    const plays = playsIn(await memory.get(key).catch(() => undefined));
+    before = new Map(plays.map((play) => [play.id, play]));
+    sent = [...plays, ...sent];
   }
 
   /** On disk before it is asked for: what a crash cuts short is not asked for again. */
-  async function note(ids: readonly string[]): Promise<void> {
-    sent = ids.slice(-keptIds);
+  async function note(plays: readonly Kept[]): Promise<void> {
+    sent = plays.slice(-keptPlays);
     const write = () => memory.set(key, JSON.stringify(sent));
     await withDeadline(noteMs, stopping, write).catch((error: unknown) => {
       if (!stopping.aborted) log.warn({ reason: describe(error) }, 'what the service is to play cannot be noted');
@@ -97,8 +101,12 @@ export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
     const askedAt = clock.wall();
     await withDeadline(noteMs, stopping, () => loaded).catch(() => stopping.throwIfAborted());
     // Asked for before siteward ended.
-    if (before.has(id)) return failed(request, 'interrupted', askedAt);
-    await note([...sent, id]);
+    const earlier = before.get(id);
+    if (earlier?.accepted === true) return accepted(request, {}, earlier.at);
+    if (earlier !== undefined) return failed(request, 'interrupted', earlier.at);
+    const asked: Kept = { id, at: askedAt, accepted: false };
+    const others = () => sent.filter((play) => play.id !== id);
+    await note([...others(), asked]);
     try {
       const { value } = await manage.playAudioMessage({
         params: { site_id: options.siteId, audio_message_id: message.audio_message_id },
@@ -107,6 +115,7 @@ export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
         deadlineMs,
       });
       plays.inc({ outcome: 'accepted' });
+      void note([...others(), { ...asked, accepted: true }]);
       return accepted(request, value.data ?? {}, askedAt);
     } catch (error) {
       if (stopping.aborted) throw error;
@@ -118,7 +127,7 @@ export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
       }
       plays.inc({ outcome: 'refused' });
       log.warn(facts, 'the service does not play a message');
-      await note(sent.filter((other) => other !== id));
+      await note(others());
       throw unavailable(message, error);
     }
   }
@@ -148,10 +157,9 @@ export function createCloudPlays(options: CloudPlaysOptions): CloudPlays {
   };
 }
 
-function idsIn(text: string | undefined): string[] {
+function playsIn(text = '[]'): Kept[] {
   try {
-    const ids: unknown = JSON.parse(text ?? '[]');
-    return Array.isArray(ids) ? ids.filter((id) => typeof id === 'string').slice(-keptIds) : [];
+    return kept.parse(JSON.parse(text));
   } catch {
     return [];
   }

@@ -114,6 +114,38 @@ describe('a message that only the service holds', () => {
     expect(posts()).toBe(1);
   });
 
+  it('that the service plays is known to be so after a restart, and a kept list that is damaged is none', async () => {
+    const rig = await started();
+    const request = wish();
+    const first = await rig.play(request, signal);
+    await eventually(() => rig.kept.get('plays')?.includes('true'), 'the note on disk');
+    await rig.end();
+    const before = calls().length;
+    const next = await started({ kept: rig.kept });
+    expect(await next.play(request, signal)).toMatchObject({ status: 'playing', created_at: first.created_at });
+    expect(calls()).toHaveLength(before);
+    for (const damage of ['{', '[1]', '{"id":"x"}']) {
+      const other = await started({ kept: new Map([['plays', damage]]) });
+      expect(await other.play(wish(), signal)).toMatchObject({ status: 'playing' });
+    }
+  });
+
+  it('keeps no more on disk than the memory takes', async () => {
+    const server = await scripted((seen, response) =>
+      json(response, 200, seen.method === 'GET' ? { data: { audio_messages: [] } } : { data: { status: 'playing' } }),
+    );
+    onTestFinished(() => server.close());
+    const kept = new Map<string, string>();
+    for (let run = 0; run < 5; run += 1) {
+      const rig = await started({ kept }, server.url);
+      for (let n = 0; n < 10; n += 1) await rig.play(wish({ playback_id: `${run}${n}`.padEnd(64, 'x') }), signal);
+      await eventually(() => !kept.get('plays')?.includes('false'), 'the notes');
+      await rig.end();
+      expect(rig.lines.join('')).not.toContain('cannot be noted');
+    }
+    expect(JSON.parse(kept.get('plays') ?? '')).toHaveLength(30);
+  });
+
   it.each([
     [401, 'cloud_unauthorized'],
     [404, 'cloud_not_found'],
