@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { loadConfig, type Settings } from '#config/index.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
-import { systemClock } from '#lib/clock.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import type { AudioPort } from '#site/model/index.ts';
 import { audioPort } from '../../src/daemon/audio-port.ts';
 import { noteIn } from '../../src/daemon/audit-wiring.ts';
@@ -39,11 +39,15 @@ export const codes = { AUDIO_CODE: '2580', AUDIO_DURESS: '2581' };
 
 export function audioSite(
   dir: string,
-  { siteId, language, log = quiet }: { siteId?: string; language?: string; log?: Logger } = {},
+  {
+    siteId,
+    language,
+    log = quiet,
+    clock = systemClock(),
+  }: { siteId?: string; language?: string; log?: Logger; clock?: Clock } = {},
 ): AudioSite {
   Object.assign(process.env, codes);
   const house: House = {};
-  const clock = systemClock();
   const quality = watchClock({ clock, log: quiet, isSynchronised: () => true });
   let current: Settings | undefined;
   const settings = () => {

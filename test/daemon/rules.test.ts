@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Command, CommandResult, PlaybackShown, Signal } from '#site/model/index.ts';
 import { measureWav } from '../harness/sound.ts';
 import { until } from '../lan/mqtt/harness.ts';
@@ -24,9 +25,9 @@ speakers:
 const siren = 'play: { message: alarm.siren, repeat: 5 }';
 const intrusion = `rules: [ { id: intrusion, on: { kind: burglary_perimeter, armed: [away] }, ${siren} } ]\n`;
 
-async function started(yaml: string): Promise<AudioSite & { readonly dir: string }> {
+async function started(yaml: string, clock?: Clock): Promise<AudioSite & { readonly dir: string }> {
   const dir = mkdtempSync(join(tmpdir(), 'siteward-rules-'));
-  const site = audioSite(dir);
+  const site = audioSite(dir, clock === undefined ? {} : { clock });
   onTestFinished(async () => {
     await site.slots.stop();
     rmSync(dir, { recursive: true, force: true });
@@ -262,5 +263,60 @@ describe('the test of the speakers', () => {
     await open(site, '7');
     await expect(site.port.selfTest('local', signal)).rejects.toMatchObject({ code: 'audio_refused' });
     expect(site.port.playbacks()).toEqual([]);
+  });
+});
+
+describe('by the clock', () => {
+  /** Tuesday, 1 December 2026, 11:00 in Berlin. */
+  const eleven = Date.UTC(2026, 11, 1, 10);
+  const inMs = (ms: number): Clock => {
+    const offset = eleven - ms - Date.now();
+    return { ...systemClock(), wall: () => Date.now() + offset };
+  };
+  const times = `schedules:
+  - { id: closing, days: [daily], at: "11:00", announce: { message: "We close" } }
+  - { id: night, days: [daily], at: "11:04", arm: { partitions: [p1] } }
+rules:
+  - { id: now, at: "11:00", days: [tue], play: { message: announcement.chime, speakers: [gate] } }
+  - { id: other, at: "11:00", days: [wed], play: { message: announcement.chime } }
+  - { id: words, on: { kind: announcement }, play: { message: announcement.chime, speakers: [barn] } }
+  - { id: soon, on: { kind: auto_arm_warning }, play: { message: announcement.chime, speakers: [barn] } }
+`;
+
+  it('plays at its time, tests the speakers on the first working day, and says what schedules announce', async () => {
+    const clock = inMs(8_000);
+    const site = await started(times, clock);
+    expect(site.port.playbacks()).toEqual([]);
+    // As at each start: what lies before it is over.
+    await site.house.controller?.tick();
+    const done = await ended(site, 'now');
+    expect(done).toMatchObject({ status: 'completed', devices: [{ device_id: 'gate' }] });
+    expect(Date.parse(done.created_at)).toBeGreaterThanOrEqual(eleven);
+    expect(byRule(site, 'other')).toEqual([]);
+    await site.house.controller?.tick();
+    expect(await ended(site, 'words')).toMatchObject({ status: 'completed' });
+    expect(await ended(site, 'soon')).toMatchObject({ status: 'completed' });
+    await until(
+      async () => (await site.slots.metrics()).includes('siteward_audio_self_test_ok{speaker="gate"} 1'),
+      'the test of the month',
+    );
+    const tests = site.port.playbacks().filter(({ requested_by }) => requested_by === 'schedule:self_test');
+    expect(tests).toMatchObject([
+      { category: 'test', volume: 20, devices: [{ device_id: 'gate' }, { device_id: 'barn' }] },
+    ]);
+    const entries = (await site.house.store?.audit({ limit: 20 })) ?? [];
+    expect(entries.find(({ action }) => action === 'audio_self_test')).toMatchObject({
+      ...{ source: 'schedule', actor_ref: 'self_test', after: '2 tested, failed: none' },
+    });
+  });
+
+  it('makes up nothing that was missed, nor tests while an alarm goes on', async () => {
+    const late = await started(times, inMs(-500));
+    const early = await started(times, inMs(8_000));
+    await open(early, '7');
+    await ended(early, 'now');
+    for (const { port } of [late, early])
+      expect(port.playbacks().filter(({ requested_by }) => requested_by === 'schedule:self_test')).toEqual([]);
+    expect(late.port.playbacks()).toEqual([]);
   });
 });

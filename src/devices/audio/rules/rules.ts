@@ -22,6 +22,7 @@ export interface Rules {
 
 /** Rules times partitions; the oldest gives way. */
 const playedCap = 1_024;
+const saidCap = 256;
 
 /** Plays what the rules of the configuration say. */
 export function createRules(options: {
@@ -35,16 +36,25 @@ export function createRules(options: {
 }): Rules {
   const { plan, library, play, stamp, metrics, log } = options;
   const played = new BoundedMap<string, number>(playedCap);
+  /** Why a rule could not play, until it can: said once, not with each event of a flood. */
+  const said = new BoundedMap<string, string>(saidCap);
 
   function ask(rule: string, id: string, asked: RulePlay): boolean {
     const answer = play({ id, ...asked, requestedBy: `rule:${rule}` });
-    if (answer.outcome !== 'refused') {
-      metrics.rule('played');
-      return true;
+    if (answer.outcome === 'refused') {
+      failed(rule, 'refused', answer.reason);
+      return false;
     }
-    metrics.rule('refused');
-    log.warn({ rule, reason: answer.reason }, 'a rule could not play its message');
-    return false;
+    metrics.rule('played');
+    said.delete(rule);
+    return true;
+  }
+
+  function failed(rule: string, outcome: 'refused' | 'unknown_message' | 'no_speaker', reason: string = outcome): void {
+    metrics.rule(outcome);
+    if (said.get(rule) === reason) return;
+    said.set(rule, reason);
+    log.warn({ rule, reason }, 'a rule could not play its message');
   }
 
   /** What is wrong with a rule must not end the daemon that guards the site. */
@@ -64,17 +74,15 @@ export function createRules(options: {
         const at = stamp();
         const used = speakers.filter(({ enabled }) => enabled);
         const message = (key: string) => messageOf(library(), key, language);
-        for (const verdict of evaluate(
-          rules,
-          { event, partition, at },
-          { timezone, speakers: used, message, played },
-        )) {
+        const around = { timezone, speakers: used, message, played };
+        for (const verdict of evaluate(rules, { event, partition, at }, around)) {
           const { rule, outcome } = verdict;
-          if (outcome !== 'play') {
-            metrics.rule(outcome);
-            if (outcome !== 'cooling')
-              log.warn({ rule, event: event.kind, outcome }, 'a rule could not play its message');
-          } else if (ask(rule, nameUuid(event.event_id, rule), verdict.play)) played.set(verdict.coolKey, at.mono);
+          if (outcome === 'cooling') metrics.rule(outcome);
+          else if (outcome !== 'play') failed(rule, outcome);
+          else
+            safely(rule, () => {
+              if (ask(rule, nameUuid(event.event_id, rule), verdict.play)) played.set(verdict.coolKey, at.mono);
+            });
         }
       });
     },
@@ -89,14 +97,11 @@ export function createRules(options: {
       if (rule === undefined) return;
       safely(id, () => {
         const found = messageOf(library(), rule.play.message, language);
-        if (found === undefined) {
-          metrics.rule('unknown_message');
-          return log.warn({ rule: id }, 'a rule could not play its message: there is none of this key');
-        }
+        if (found === undefined) return failed(id, 'unknown_message');
         const { category, ...message } = found;
         const { volume, repeat, speakers: named, category: wanted } = rule.play;
         const used = speakers.filter((one) => one.enabled && named?.includes(one.id) !== false).map((one) => one.id);
-        if (used.length === 0) return metrics.rule('no_speaker');
+        if (used.length === 0) return failed(id, 'no_speaker');
         ask(id, randomUUID(), { message, category: raised(category, wanted), volume, repeat, speakers: used });
       });
     },
