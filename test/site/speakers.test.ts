@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import { ruleOptions } from '#devices/audio/rules/options.ts';
-import { type Decision, decide, type Input, visibleDecision } from '#site/core/index.ts';
+import { type Decision, decide, type Input, initialState, visibleDecision } from '#site/core/index.ts';
 import { numberEvents } from '#site/events.ts';
 import { eventClasses, type SiteEvent, type SitePlan, silentKinds } from '#site/model/index.ts';
 import { evaluate } from '../../src/devices/audio/rules/evaluate.ts';
 import { tellSpeakers } from '../../src/site/speakers.ts';
 import { anyCall, anyCommand, anyStep, play, type Step, story } from './core/stories.ts';
-import { house, panelHouse, partition, zone } from './core/world.ts';
+import { house, panelHouse, partition, stamp, zone } from './core/world.ts';
 import { type Rig, startRig } from './rig.ts';
 
 let rigs: Rig[] = [];
@@ -127,6 +127,13 @@ const longStory = (plan: SitePlan) =>
   fc
     .tuple(story(plan), fc.array(fc.oneof({ weight: 3, arbitrary: anyStep(plan) }, anyVerb, anyCall)))
     .map(([first, more]) => [...first, ...more]);
+
+it('what a start finds is told to nobody who plays, though it is an event', () => {
+  const input: Input = { kind: 'started', sameBoot: true, storeLost: true, at: stamp(0) };
+  const decision = decide(engine, initialState(engine, stamp(0), { storeLost: true }), input);
+  expect(decision.effects.filter(({ kind }) => kind === 'event')).toHaveLength(1);
+  expect(calls(input, decision, { seq: 1, hidden: 0 })).toEqual([]);
+});
 
 describe.each([
   ['engine', engine],
