@@ -2,14 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { connectAsync } from 'mqtt';
 import { eventually } from './processes.ts';
 
+/** How a message has ended, and why on its speakers. */
+export interface Ended {
+  readonly status: string;
+  readonly reasons: readonly string[];
+}
+
+interface Playback {
+  readonly playback_id: string;
+  readonly requested_by: string;
+  readonly status: string;
+  readonly devices: readonly { readonly reason?: string }[];
+}
+
 /** A keypad on the LAN: arms and disarms over MQTT and sees what any client may see. */
 export interface Keypad {
   arm(partition: string): Promise<void>;
   disarm(partition: string, code: string): Promise<void>;
-  /** Plays a message on all speakers; resolves with its id when it sounds. */
-  play(message: string): Promise<string>;
-  /** Resolves when every speaker has played it to the end. */
-  heard(playback: string): Promise<void>;
+  /** Resolves with the id of a message that sounds and was asked for by this. */
+  sounds(requestedBy: string): Promise<string>;
+  /** Resolves with how a message has ended. */
+  ended(playback: string): Promise<Ended>;
   /** Resolves when the retained state of a partition is this word. */
   shows(partition: string, word: string): Promise<void>;
   /** Resolves when the retained state of a zone is this word. */
@@ -53,7 +66,7 @@ export async function connectKeypad(options: { url: string; root: string }): Pro
   ].map((path) => `${root}/${path}`);
   await client.subscribeAsync(filters, { qos: 1 });
 
-  async function command(verb: 'arm' | 'disarm' | 'play', body: Record<string, unknown>): Promise<string> {
+  async function command(verb: 'arm' | 'disarm', body: Record<string, unknown>): Promise<void> {
     const id = randomUUID();
     const reply_to = `${root}/reply/keypad-demo/${id}`;
     const payload = JSON.stringify({ id, issued_at: new Date().toISOString(), reply_to, ...body });
@@ -62,24 +75,27 @@ export async function connectKeypad(options: { url: string; root: string }): Pro
     if (reply.outcome !== 'done' && reply.outcome !== 'already') {
       throw new Error(`${verb} was ${reply.outcome}: ${JSON.stringify(reply.error ?? 'no reason given')}`);
     }
-    return id;
   }
 
+  const playbacks = () =>
+    [...retained].flatMap(([path, text]) =>
+      path.startsWith('audio/playback/') && text !== '' ? [JSON.parse(text) as Playback] : [],
+    );
+
   return {
-    async arm(partition) {
-      await command('arm', { partition, mode: 'away' });
-    },
-    async disarm(partition, code) {
-      await command('disarm', { partition, code });
-    },
-    play: (message) => command('play', { audio_message_id: message }),
-    async heard(playback) {
-      await eventually(`the end of message ${playback}`, () => {
-        const { status } = JSON.parse(retained.get(`audio/playback/${playback}`) ?? '{}') as { status?: string };
-        if (status === 'failed' || status === 'cancelled') throw new Error(`the message has ${status}`);
-        return status === 'completed' ? true : undefined;
-      });
-    },
+    arm: (partition) => command('arm', { partition, mode: 'away' }),
+    disarm: (partition, code) => command('disarm', { partition, code }),
+    sounds: (requestedBy) =>
+      eventually(
+        `a message of ${requestedBy}`,
+        () => playbacks().find((one) => one.requested_by === requestedBy && one.status === 'playing')?.playback_id,
+      ),
+    ended: (id) =>
+      eventually(`the end of message ${id}`, () => {
+        const { status = 'queued', devices = [] } = playbacks().find((one) => one.playback_id === id) ?? {};
+        if (status === 'queued' || status === 'playing') return undefined;
+        return { status, reasons: devices.flatMap(({ reason }) => reason ?? []) };
+      }),
     async shows(partition, word) {
       await eventually(`${partition} ${word}`, () =>
         retained.get(`partition/${partition}/state`) === word ? true : undefined,

@@ -142,6 +142,7 @@ cameras:
   - { id: yard, url: "${of.yardUrl}", username: siteward, password: { env: CAMERA_PASSWORD }, name: Yard camera, partition: p2 }
 users: [ { id: anna, name: Anna, code: { env: DEMO_CODE } } ]
 speakers: [ { id: shop-speaker, driver: capture, name: Shop speaker, partitions: [p1] } ]
+rules: [ { id: intruder, on: { class: alarm, kinds: [burglary_entry_exit] }, play: { message: alarm.siren, repeat: 5 } } ]
 media: { snapshots: 2, interval: 500ms }
 `;
 }
