@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { basename, extname } from 'node:path';
 import { type AudioCategory, audioMessageShown, soundFileBytes } from '#site/model/index.ts';
+import { changeMs } from './audio-library.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { withFile } from './named-file.ts';
@@ -18,8 +19,6 @@ export interface ImportOptions {
   readonly socket: string;
 }
 
-/** Longer than the daemon takes. */
-const patienceMs = 130_000;
 const tellEveryMs = 5_000;
 
 /** `siteward audio import FILE`: the file is read here, and judged by the daemon. */
@@ -38,7 +37,7 @@ export async function importMessage(file: string, options: ImportOptions): Promi
   };
   const { signal } = stopped;
   using _telling = progress(`${printable(file)} (${formatBytes(sound.length)})`);
-  const call = { query, body: sound, signal, deadlineMs: patienceMs };
+  const call = { query, body: sound, signal, deadlineMs: changeMs };
   const answer = answered(await control.client.importMessage(call));
   const message = audioMessageShown.parse(answer.json);
   const seconds = message.duration_seconds.toFixed(1);

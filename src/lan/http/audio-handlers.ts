@@ -9,8 +9,8 @@ import type { CancelBody } from './audio-schemas.ts';
 const playMs = 8_000;
 /** As the room of the speakers names who may open the socket. */
 const by = 'local';
-/** Four files may wait for each other, and ffmpeg has 20 s for one. */
-const importMs = 120_000;
+/** Four changes of the library wait for each other, and ffmpeg has 20 s for a file. */
+const changeMs = 120_000;
 
 /** Who asked goes with everything that sounds, changes or ends. */
 export function audioHandlers(
@@ -23,11 +23,11 @@ export function audioHandlers(
       const { file_name: fileName, replace, ...fields } = query;
       const wish = { sound, fields, replace: replace === 'true', ...(fileName !== undefined && { fileName }) };
       return json(
-        await withDeadline(importMs, signal, (timely) => port.import(wish, by, timely), 'importing a message'),
+        await withDeadline(changeMs, signal, (timely) => port.import(wish, by, timely), 'importing a message'),
       );
     },
     async removeMessage({ params: { key }, signal }) {
-      await withDeadline(deadlineMs, signal, () => port.remove(key, by), 'removing a message');
+      await withDeadline(changeMs, signal, () => port.remove(key, by), 'removing a message');
       return json({ removed: key });
     },
     listSpeakers: () => json({ items: port.speakers() }),
