@@ -50,6 +50,7 @@ export function createAudioFeed(options: AudioFeedOptions): AudioFeed {
   let timer: NodeJS.Timeout | undefined;
 
   /** `agoMs`: how long ago it has ended. */
+  let isReviewed = false;
   let isStopped = false;
 
   function take(playback: PlaybackShown, agoMs: number): void {
@@ -110,7 +111,12 @@ export function createAudioFeed(options: AudioFeedOptions): AudioFeed {
       const ids = new Set(now.map(({ playback_id: id }) => id));
       // Nobody will tell of its end any more.
       for (const [id, { until }] of entries) if (until === undefined && !ids.has(id)) entries.delete(id);
-      for (const playback of now.toReversed()) take(playback, endedAgoMs(playback, clock.wall()));
+      for (const playback of now.toReversed()) {
+        // The end of those is told; by the wall clock, which may be set, only what came before this run is judged.
+        const isNews = !hasEnded(playback) || entries.has(playback.playback_id) || !isReviewed;
+        if (isNews) take(playback, endedAgoMs(playback, clock.wall()));
+      }
+      isReviewed = true;
       changed();
     },
     stop() {

@@ -4,8 +4,9 @@ import mqtt from 'mqtt';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type PlaybackShown, playbackShown } from '#site/model/index.ts';
 import type { Reply } from '../../../src/lan/mqtt/schemas.ts';
+import { siteward } from '../../cli/run-cli.ts';
 import { heardFiles } from '../../daemon/audio-rig.ts';
-import { startSite } from '../../harness/site.ts';
+import { code, startSite } from '../../harness/site.ts';
 import { measureWav } from '../../harness/sound.ts';
 import { mosquittoPath, until } from './harness.ts';
 
@@ -102,5 +103,49 @@ for (const broker of ['embedded', 'mosquitto'] as const) {
         await until(() => texts(`audio/playback/${id}`).at(-1) === '', 'its topic is cleared', 75_000);
       expect(await late()).toEqual([false, false]);
     }, 150_000);
+
+    it('end by a code where they are an alarm, show what is imported, and never sound too late', async () => {
+      const { site, seen, texts, playback, finals, ask, heard } = await started(broker);
+      const run = (...args: string[]) => siteward(['audio', ...args, '--socket', site.socket]);
+      const tone = await ask('play', { audio_message_id: 'test.tone1k', volume: 100 });
+      await until(() => playback(tone.id)?.status === 'completed', 'the end');
+      const [file = ''] = heard();
+      expect((await run('import', file, '--name', 'Gate closed')).code).toBe(0);
+      await until(() => texts('audio/messages').at(-1)?.includes('"gate-closed"'), 'the message');
+      const closed = await ask('play', { audio_message_id: 'gate-closed' });
+      await until(() => playback(closed.id)?.status === 'completed', 'it was heard');
+
+      const of = async (verb: string, about: object) => {
+        const { outcome, error } = finals((await ask(verb, about)).id)[0] ?? {};
+        return [outcome, error?.code];
+      };
+      const at = (ms: number) => ({
+        audio_message_id: 'alarm.siren',
+        issued_at: new Date(Date.now() + ms).toISOString(),
+      });
+      expect(await of('play', at(-300_000))).toEqual(['expired', 'EXPIRED']);
+      expect(await of('play', at(300_000))).toEqual(['refused', 'FUTURE']);
+
+      const sounding = run('play', 'alarm.siren', '--repeat', '5');
+      const siren = await until(
+        () =>
+          seen
+            .filter(([topic, text]) => topic.startsWith('audio/playback/') && text !== '')
+            .map(([, text]) => JSON.parse(text) as PlaybackShown)
+            .find(({ requested_by: by, status }) => by === 'local' && status === 'playing'),
+        'the siren',
+      );
+      const cancel = { playback_id: siren.playback_id };
+      expect(await of('cancel', cancel)).toEqual(['refused', 'CODE_REQUIRED']);
+      expect(await of('cancel', { ...cancel, code: '0001' })).toEqual(['refused', 'BAD_CODE']);
+      expect(await of('cancel', { playback_id: 'all' })).toEqual(['already', undefined]);
+      expect(playback(siren.playback_id)?.status).toBe('playing');
+      expect(await of('cancel', { ...cancel, code })).toEqual(['done', undefined]);
+      await until(() => playback(siren.playback_id)?.status === 'cancelled', 'silence');
+      expect(await of('cancel', cancel)).toEqual(['already', undefined]);
+      expect((await sounding).code).toBe(1);
+      expect(JSON.stringify(seen)).not.toContain(code);
+      expect(heard()).toHaveLength(3);
+    }, 60_000);
   });
 }

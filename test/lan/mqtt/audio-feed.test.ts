@@ -113,6 +113,28 @@ describe('what is heard on a site, as topics', () => {
     expect(ids(next)).toEqual([]);
   });
 
+  it('shows nothing twice where the clock was set back by less than it was shown', () => {
+    const { feed, sound, clock, pass, ids } = feeding();
+    feed.review();
+    sound.set('playback-1', 'completed');
+    pass(65_000);
+    expect(ids()).toEqual([]);
+    clock.step(-40_000);
+    feed.review();
+    expect(ids()).toEqual([]);
+  });
+
+  it('learns an end that was not told', () => {
+    const { feed, sound, ids } = feeding();
+    feed.review();
+    sound.set('playback-1', 'playing');
+    sound.onChanged = () => undefined;
+    sound.set('playback-1', 'completed');
+    feed.review();
+    expect(JSON.parse(new Map(feed.topics()).get('audio/playback/playback-1') ?? '').status).toBe('completed');
+    expect(ids()).toEqual(['playback-1']);
+  });
+
   it('puts no id into a topic that is none of its levels', () => {
     const { sound, ids, state } = feeding();
     for (const id of ['a/b', '+', '#', '', 'x'.repeat(65)]) sound.set(id, 'playing');
