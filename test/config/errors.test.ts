@@ -387,12 +387,24 @@ describe('rules over several sections', () => {
       'rules[0].on.zones[0]: is a silent hold-up, which never makes a sound',
     ],
     [
+      'a rule for holidays where there are none',
+      `${minimal}${gate}rules: [ { id: a, at: "08:00", days: [daily], holidays: only, ${siren} } ]`,
+      'rules[0].holidays: never runs: there are no holidays',
+    ],
+    [
       'a rule where nothing can play',
       `${minimal}rules: [ { id: a, ${fire}, ${siren} } ]`,
       'rules: has no effect: there are no speakers',
     ],
   ])('%s', (_name, text, expected) => {
     expect(problems(text).join('\n')).toContain(expected);
+  });
+
+  test('a rule by the clock is what holidays may be for', () => {
+    const christmas = 'holidays: [ { name: Christmas, from: 2026-12-24 } ]\n';
+    expect(problems(`${minimal}${christmas}`).join()).toContain('holidays: has no effect');
+    const byClock = `rules: [ { id: a, at: "08:00", days: [daily], ${siren} } ]`;
+    expect(problems(`${minimal}${christmas}${gate}${byClock}`)).toEqual([]);
   });
 
   test('they are checked also when other parts of the file are wrong', () => {

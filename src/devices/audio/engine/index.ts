@@ -1,6 +1,6 @@
 export { engineLimits } from './limits.ts';
 export { isWithin, type QuietHours } from './quiet.ts';
-export { isAlarm, raised, waitsMs } from './rank.ts';
+export { raised, waitsMs } from './rank.ts';
 export { readRow } from './row.ts';
 export { playbacksShown, shown } from './shown.ts';
 export { emptyEngine, step } from './step.ts';

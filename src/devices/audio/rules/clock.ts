@@ -47,7 +47,8 @@ export function createRuleClock(options: {
         next = plan === undefined || plan.slots.length === 0 ? [] : nextRuns(plan, now.wall);
       }
       const inMs = next[0] === undefined ? Number.POSITIVE_INFINITY : next[0].at - now.wall;
-      await wake.wait(Math.min(inMs, lookMs), signal).catch(() => undefined);
+      const isIdle = followed === undefined || followed.slots.length === 0;
+      await wake.wait(isIdle ? inMs : Math.min(inMs, lookMs), signal).catch(() => undefined);
     }
   }
 
