@@ -159,7 +159,7 @@ describe('a speaker that does not play', () => {
       await over(on, id);
     }
     await until(() => on.told.some(({ id, up }) => id === 'broken' && up === false), 'the trouble');
-    on.play('four', { speakers: ['broken'] });
+    on.play('four', { speakers: ['broken'], key: 'announcement.chime' });
     expect(on.reasons('four')).toEqual(['unhealthy']);
     expect(on.audio.speakers().map(({ id, up }) => [id, up])).toContainEqual(['broken', false]);
     expect(on.audio.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('speaker broken') });
