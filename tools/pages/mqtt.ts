@@ -78,7 +78,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
     'The partition is not in the state or sequence that `expected` names, or the schedule does not arm soon (`field: schedule`).',
   EXPIRED: 'The command came too late, or is so old that it may be a repeat of one whose answer is no longer kept.',
   FORBIDDEN:
-    'No contact of the service is bound to who answers a verification, or the command names another one (`verification.contacts`).',
+    'No contact of the service is bound to who answers a verification, or the command names another one (`verification.contacts`). Of `query`: the role of the client reads none of the topics that say this.',
   FUTURE: '`issued_at` lies more than 30 s in the future. Set the clock of the client.',
   ID_CONFLICT: 'This `id` was used for another command. Make a new one.',
   INTERNAL: 'siteward made a mistake; its log says more.',

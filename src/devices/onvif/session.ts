@@ -354,7 +354,7 @@ export class CameraSession {
     // The core forgets what a camera sees while it is away; all of it is told anew.
     if (!this.up) this.#intake.reset();
     if (code === 'internal') log.error({ err: error }, 'camera session failed; it begins again');
-    log.debug({ code, reason, waitMs }, 'camera session waits');
+    log.debug({ error_code: code, reason, waitMs }, 'camera session waits');
     await this.#wake.wait(waitMs, signal);
   }
 

@@ -5,10 +5,11 @@ import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { type AnswerResult, type CommandResult, isoTime, resultShown } from '#site/model/index.ts';
+import { accessOf } from './acl.ts';
 import { givenAnswer, verifyReply } from './answering.ts';
 import { createPanics } from './panics.ts';
 import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
-import { answer } from './query.ts';
+import { answer, type MayRead } from './query.ts';
 import { createRequests, isRequest, type Request } from './requests.ts';
 import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
@@ -120,22 +121,34 @@ export function createCommands(options: CommandsOptions): Commands {
 
   function refuse(target: Target | undefined, verb: string, error: NonNullable<Reply['error']>): void {
     counted.inc({ verb, result: error.code });
-    log.debug({ verb, code: error.code, field: error.field }, 'MQTT command refused');
+    // Not `code`: that is what people type, and is blanked.
+    log.debug({ verb, reply_code: error.code, field: error.field }, 'MQTT command refused');
     if (target !== undefined) send(target, { outcome: 'refused', error, final: true });
   }
 
-  async function execute(
-    parsed: ParsedCommand,
-    target: Target,
-    {
-      client,
-      isProven,
-      role,
-    }: { readonly client: string; readonly isProven: boolean; readonly role: Role | undefined },
-  ): Promise<void> {
+  /** As the site judges other commands: a clock in doubt makes none of them late. */
+  const isExpired = ({ expiresAt }: ParsedCommand) =>
+    expiresAt !== undefined && site.view().clock !== 'doubtful' && clock.wall() > expiresAt;
+
+  /** Where the broker does not tell who asks, everybody may read all: only what its own lists allow comes that far. */
+  function readerOf(sender: CommandSender | undefined): MayRead {
+    if (sender === undefined) return () => true;
+    if (sender.role === undefined) return () => false;
+    const { mayReceive } = accessOf(root, sender.role, sender.client);
+    return (topic) => mayReceive(`${root}/${topic}`);
+  }
+
+  async function execute(parsed: ParsedCommand, target: Target, sender: CommandSender | undefined): Promise<void> {
+    const isProven = sender?.proven === true;
+    const client = clientOf(sender);
+    const role = sender?.role;
+    if (asking.includes(parsed.verb) && isExpired(parsed)) {
+      counted.inc({ verb: parsed.verb, result: 'EXPIRED' });
+      return send(target, { outcome: 'expired', error: { code: 'EXPIRED' }, final: true });
+    }
     if (parsed.verb === 'query') {
-      const data = await answer(parsed.body, site, options.facts());
-      if (data === undefined) return refuse(target, 'query', { code: 'NOT_CONFIGURED' });
+      const data = await answer(parsed.body, site, options.facts(), readerOf(sender));
+      if (typeof data === 'string') return refuse(target, 'query', { code: data });
       counted.inc({ verb: 'query', result: 'done' });
       return send(target, { outcome: 'done', data: { ...data }, final: true });
     }
@@ -259,11 +272,7 @@ export function createCommands(options: CommandsOptions): Commands {
       if (parsed.kind === 'refused') return refuse(target, verb, parsed.refusal);
       if (target === undefined) return;
       if (address.bad) return refuse(target, verb, { code: 'BAD_REPLY_TOPIC' });
-      const isProven = message.sender?.proven === true;
-      const client = clientOf(message.sender);
-      enqueue({ client: turn, verb, coded }, target, () =>
-        execute(parsed.command, target, { client, isProven, role: message.sender?.role }),
-      );
+      enqueue({ client: turn, verb, coded }, target, () => execute(parsed.command, target, message.sender));
     },
   };
 }

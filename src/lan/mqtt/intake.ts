@@ -54,7 +54,7 @@ export function createIntake(options: IntakeOptions): { take(message: CommandMes
   }
 
   function refuse(message: CommandMessage, envelope: Envelope, { code, field }: Refusal): void {
-    log.warn({ code, field }, 'a request to verify an alarm was refused');
+    log.warn({ reply_code: code, field }, 'a request to verify an alarm was refused');
     reply(message, envelope, { outcome: 'refused', error: { code, ...(field === undefined ? {} : { field }) } });
   }
 

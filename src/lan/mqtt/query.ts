@@ -1,4 +1,4 @@
-import type { SiteEvent } from '#site/model/index.ts';
+import { eventClasses, type SiteEvent } from '#site/model/index.ts';
 import { isHeard, messagesNow } from './audio-feed.ts';
 import type { QueryBody } from './schemas.ts';
 import { isSilent } from './silent.ts';
@@ -13,18 +13,36 @@ import {
   visibleZones,
   zoneDetailOf,
 } from './state.ts';
+import { topicTable } from './table.ts';
 
 /** Room for the reply's other members within its cap. */
 const dataBytes = limits.reply_bytes - 700;
 
 export type Answer = Readonly<Record<string, unknown>>;
 
-/** Answers a query from the view; undefined for what this site does not have. Never changes anything. */
+/** Whether the client may read a topic below the root. */
+export type MayRead = (topic: string) => boolean;
+
+/** The topics that say the same live: who may read none of them is told nothing here either. */
+const topicsOf: Readonly<Record<QueryBody['what'], readonly string[]>> = {
+  partitions: [topicTable.partitionDetail.topic],
+  zones: [topicTable.zoneDetail.topic],
+  troubles: [topicTable.trouble.topic],
+  info: [topicTable.info.topic],
+  history: eventClasses.map(eventTopic),
+  verifications: [topicTable.verification.topic],
+  audio: [topicTable.audioMessages.topic],
+};
+const mostEvents = 200;
+
+/** Answers a query from the view, or says why not. Never changes anything. */
 export async function answer(
   body: Pick<QueryBody, 'what' | 'limit'>,
   site: SitePort,
   facts: Facts,
-): Promise<Answer | undefined> {
+  mayRead: MayRead,
+): Promise<Answer | 'FORBIDDEN' | 'NOT_CONFIGURED'> {
+  if (!topicsOf[body.what].some(mayRead)) return 'FORBIDDEN';
   const view = site.view();
   const limit = body.limit ?? 200;
   switch (body.what) {
@@ -44,15 +62,17 @@ export async function answer(
     case 'info':
       return { info: infoOf(view, facts) };
     case 'history': {
-      const events = await site.events(body.limit ?? 20);
-      return page('events', events.filter(isNotSilent), limit);
+      const wanted = body.limit ?? 20;
+      const isShown = (event: SiteEvent) => !isSilent(event) && mayRead(eventTopic(event.class));
+      const newest = (await site.events(wanted)).filter(isShown);
+      // Among the last ones were some that are not for this client: it gets as many as it asked for all the same.
+      const shown = newest.length < wanted ? (await site.events(mostEvents)).filter(isShown) : newest;
+      return page('events', shown.slice(0, wanted), limit);
     }
     case 'verifications':
       return page('verifications', site.verifications.list(), limit);
     case 'audio':
-      return hasSpeakers(view.plan) ? sound(site, limit) : undefined;
-    default:
-      return undefined;
+      return hasSpeakers(view.plan) ? sound(site, limit) : 'NOT_CONFIGURED';
   }
 }
 
@@ -70,7 +90,9 @@ function sound({ audio }: SitePort, limit: number): Answer {
   };
 }
 
-const isNotSilent = (event: SiteEvent) => !isSilent(event);
+function eventTopic(of: SiteEvent['class']): string {
+  return topicTable.event.topic.replace('{class}', of);
+}
 
 /** As many items as the caller wants and the reply can hold; `truncated` tells that there were more. */
 function page(name: string, items: readonly unknown[], limit: number, most = dataBytes): Answer {
