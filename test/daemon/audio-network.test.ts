@@ -124,6 +124,26 @@ speakers: [ { id: gate, driver: http, camera: yard, push: { url: "${device.url}/
     expect(await ended(site, id)).toMatchObject({ status: 'failed', devices: [{ reason }] });
   });
 
+  it('are silenced by a disarm, also those that play by themselves (safety 9)', async () => {
+    const device = await startHttpDevice(well);
+    onTestFinished(() => device.stop());
+    const site = await started(
+      `speakers: [ { id: bell, driver: http, trigger: { url: "${device.url}/play" }, stop: { url: "${device.url}/stop" } } ]\n`,
+    );
+    const siren = site.house.audio?.library.find('alarm.siren');
+    if (siren === undefined) throw new Error('there is no siren');
+    const { key, name, sha256, category } = siren;
+    site.house.audio?.play({
+      ...{ id: 'b1', category, volume: 70, repeat: 5, requestedBy: 'rule:night' },
+      message: { id: key, key, name, sha256 },
+      alarm: { cause: 'burglary', id: 'i1', partition: 'p1' },
+    });
+    await until(() => known(site, 'b1')?.status === 'playing', 'the sound');
+    site.house.audio?.hush('p1');
+    expect(await ended(site, 'b1')).toMatchObject({ status: 'cancelled', devices: [{ reason: 'disarmed' }] });
+    expect(device.seen.map(({ line }) => line)).toEqual(['GET /play', 'GET /stop']);
+  });
+
   it('have failed where nothing is there, and are a trouble of the site', async () => {
     const yaml = `speakers:
   - { id: gate, driver: onvif, url: "rtsp://127.0.0.1:1/a" }
