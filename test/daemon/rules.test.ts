@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -125,6 +125,28 @@ describe('a rule on a burglary', () => {
     await until(() => byRule(site, 'intrusion').length === 2, 'both sounds');
     const speakers = byRule(site, 'intrusion').map(({ devices }) => devices.map(({ device_id }) => device_id));
     expect(speakers).toEqual([['gate', 'barn'], ['gate']]);
+  });
+});
+
+describe('a start', () => {
+  it('plays nothing of what was, nor of what a panel tells anew; the next intrusion is heard', async () => {
+    const site = await started(intrusion);
+    await command(site, 'arm');
+    await open(site, '1');
+    await sounding(site, 'intrusion');
+    await site.slots.stop();
+    const before = heardFiles(site.dir, 'gate').length;
+
+    const next = audioSite(site.dir);
+    onTestFinished(() => next.slots.stop());
+    await next.start(`${zones}${intrusion}`);
+    await signals(next, { kind: 'link', source, layer: 'bridge', up: true });
+    await signals(next, { kind: 'zone', source, zone: '1', open: true, replay: true });
+    await signals(next, { kind: 'zone', source, zone: '1', open: false, replay: true });
+    expect(byRule(next, 'intrusion').map(({ status }) => status)).toEqual(['failed']);
+    expect(heardFiles(site.dir, 'gate')).toHaveLength(before);
+    await open(next, '1');
+    await sounding(next, 'intrusion');
   });
 });
 
@@ -256,6 +278,37 @@ describe('the test of the speakers', () => {
       'speaker yard did not play its test tone: device_error',
     );
     expect(await site.slots.metrics()).toContain('siteward_audio_self_test_ok{speaker="yard"} 0');
+  });
+
+  it('counts until the speaker plays something to its end, whatever that is', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-rules-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    const well = join(dir, 'well');
+    // A sound card has some of the sound still to play when it has it all.
+    const site = await started('');
+    await site.reload(
+      `${zones}  - { id: yard, driver: command, command: [sh, -c, "test -e ${well} && cat >${dir}/heard && sleep 0.3"], probe: ["true"] }\n`,
+    );
+    const about = () => site.slots.health().find(({ name }) => name === 'audio')?.reason ?? '';
+    expect(await site.port.selfTest('local', signal)).toMatchObject([{ ok: true }, { ok: true }, { ok: false }]);
+    expect(about()).toContain('speaker yard did not play its test tone');
+    writeFileSync(well, '');
+    await site.port.play({ audio_message_id: 'alarm.siren', target_devices: ['yard'] }, 'local', signal);
+    await until(() => !about().includes('test tone'), 'the word of the siren');
+    expect(await site.slots.metrics()).toContain('siteward_audio_self_test_ok{speaker="yard"} 1');
+  });
+
+  it('leaves out a speaker in its quiet hours, which is no failure', async () => {
+    const site = await started('');
+    const quiet = 'quiet_hours: [ { from: "00:00", to: "12:00" }, { from: "12:00", to: "00:00" } ]';
+    await site.reload(`${zones}  - { id: night, driver: capture, ${quiet} }\n`);
+    expect(await site.port.selfTest('local', signal)).toEqual([
+      { device_id: 'gate', ok: true },
+      { device_id: 'barn', ok: true },
+      { device_id: 'night', ok: null, reason: 'quiet_hours' },
+    ]);
+    expect(site.slots.health().find(({ name }) => name === 'audio')).toMatchObject({ state: 'ok' });
+    expect(await site.slots.metrics()).not.toContain('siteward_audio_self_test_ok{speaker="night"}');
   });
 
   it('is refused while an alarm goes on', async () => {
