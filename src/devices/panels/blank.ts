@@ -6,20 +6,28 @@ const secretName = /token|passw|pwd|secret|kennwort/i;
 const codeName = /code|pin|key|kennzahl|eingabe|entered/i;
 /** Name, sign and value within a text that is no JSON, such as a template of Home Assistant. */
 const member = /(?<![\w-])([\w-]+)(\\*["']?\s*[:=]\s*\\*["']?)(?![\\"'\s{[])([^\\"',;}\s]+)/g;
-/** What people type on a keypad. Longer rows are times and serial numbers; a Contact ID by that name is no code of anybody. */
-const typed = /(?<!\d)(?!(?<=CID_)[136]\d{3}(?!\d))\d{4,12}(?!\d)/g;
+/**
+ * What people type on a keypad, in the digits of any script. Longer rows are times and serial numbers; a Contact ID by that name is no
+ * code of anybody.
+ */
+const typed = /(?<!\p{N})(?!(?<=CID_)[136]\d{3}(?!\p{N}))\p{N}{4,12}(?!\p{N})/gu;
+/** The same digit by digit, as keys are told: `2 5 8 0`, `2-5-8-0`. */
+const spelled = /(?<!\p{N})\p{N}(?:[^\p{N}\p{L}]{1,4}\p{N}(?!\p{N})){3,}/gu;
 const blank = '***';
 /** The same in a message of a profile whose codes do not travel: dates and long identifiers stay. `1:4711` may be a user and a code. */
-const word = /[\w.:-]+/g;
+const word = /[\w\p{N}.:-]+/gu;
 const harmless =
   /^(0x)?[\da-f]{9,}$|^\d{4}-\d\d-\d\d([T_]\d\d:\d\d(:\d\d(\.\d+)?)?Z?)?$|^\d\d?[.-]\d\d?[.-](19|20)\d\d$/i;
-const code = /(?<!\d)\d{4,8}(?!\d)/g;
+const code = /(?<!\p{N})\p{N}{4,8}(?!\p{N})/gu;
 const depthCap = 16;
+
+/** Text without what could be a code, wherever it came from. */
+export const withoutDigits = (text: string): string => text.replace(spelled, blank).replace(typed, blank);
 
 /**
  * The text of a payload as it may be shown and recorded: without codes and session tokens. `compiled` is the profile that
  * reads it; what no profile knows, and what belongs to one whose codes travel in messages, also loses every row of 4 to
- * 12 digits, and any other one those in texts that could be typed. Undefined when the payload is no text, or larger than 64 KiB.
+ * 12 digits, and any other one those in texts that could be typed; digits one by one are such a row. Undefined when the payload is no text, or larger than 64 KiB.
  */
 export function blanked(compiled: Compiled | undefined, topic: string, payload: Uint8Array): string | undefined {
   const decoded = decode(payload);
@@ -30,7 +38,7 @@ export function blanked(compiled: Compiled | undefined, topic: string, payload: 
   const json = parseJson(decoded.text);
   if (typeof json !== 'object' || json === null) {
     // A payload that is nothing but such digits is a code under every profile.
-    return cleanText(decoded.text, anyDigits || /^"?\d{4,12}"?$/.test(decoded.text));
+    return cleanText(decoded.text, anyDigits || /^"?\p{N}{4,12}"?$/u.test(decoded.text));
   }
   try {
     const given = JSON.stringify(json);
@@ -46,7 +54,7 @@ export function blanked(compiled: Compiled | undefined, topic: string, payload: 
 
 function cleaned(value: unknown, anyDigits: boolean, depth: number): unknown {
   if (depth > depthCap) return blank;
-  if (Array.isArray(value)) return value.map((item) => cleaned(item, anyDigits, depth + 1));
+  if (Array.isArray(value)) return withoutKeys(value).map((item) => cleaned(item, anyDigits, depth + 1));
   if (isRecord(value)) {
     const members = Object.entries(value).map(([name, member]) => [
       name,
@@ -58,6 +66,20 @@ function cleaned(value: unknown, anyDigits: boolean, depth: number): unknown {
   return anyDigits && typeof value === 'number' && /^\d{4,8}$/.test(String(value)) ? blank : value;
 }
 
+/** Four and more single digits in a row are keys that were pressed. */
+function withoutKeys(list: readonly unknown[]): readonly unknown[] {
+  const runs: unknown[][] = [];
+  for (const item of list) {
+    const last = runs.at(-1);
+    if (last !== undefined && isKey(item) && isKey(last[0])) last.push(item);
+    else runs.push([item]);
+  }
+  return runs.flatMap((run) => (run.length < 4 ? run : [blank]));
+}
+
+const isKey = (item: unknown) =>
+  (typeof item === 'string' || typeof item === 'number') && /^\s*\p{N}\s*$/u.test(String(item));
+
 /** A text may hold JSON of its own. */
 function cleanString(text: string, anyDigits: boolean, depth: number): string {
   const inner = /^\s*[{[]/.test(text) ? parseJson(text) : undefined;
@@ -67,9 +89,11 @@ function cleanString(text: string, anyDigits: boolean, depth: number): string {
 }
 
 function cleanText(text: string, anyDigits: boolean): string {
-  const named = text.replace(member, (all, name: string, sign: string, value: string) =>
-    hides(name, value) ? `${name}${sign}${blank}` : all,
-  );
+  const named = text
+    .replace(member, (all, name: string, sign: string, value: string) =>
+      hides(name, value) ? `${name}${sign}${blank}` : all,
+    )
+    .replace(spelled, blank);
   if (anyDigits) return named.replace(typed, blank);
   return named.replace(word, (one) => (harmless.test(one) ? one : one.replace(code, blank)));
 }

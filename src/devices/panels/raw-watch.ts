@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { type DeviceId, isoTime } from '#site/model/index.ts';
-import { blanked } from './blank.ts';
+import { blanked, withoutDigits } from './blank.ts';
 import type { BuiltPanel } from './load.ts';
 import type { Message } from './reading.ts';
 
@@ -54,10 +54,8 @@ export function createRawWatch(options: {
       // Before any work: a flood must cost nothing but the count.
       const raw = limit.take(id) && payload.byteLength <= rawBytes ? blanked(compiled, topic, payload) : undefined;
       if (raw === undefined) dropped.inc({ panel: id });
-      else publish(id, { at: isoTime(clock.wall()), topic: blankTopic(topic), raw, retain });
+      // A bridge may carry what is typed in its topic.
+      else publish(id, { at: isoTime(clock.wall()), topic: withoutDigits(topic), raw, retain });
     },
   };
 }
-
-/** A bridge may carry what is typed in its topic. */
-const blankTopic = (topic: string): string => topic.replaceAll(/(?<!\d)\d{4,12}(?!\d)/g, '***');

@@ -56,6 +56,11 @@ describe('a payload for people', () => {
     ['p1-4711', 'p1-***'],
     ['1.4711', '1.***'],
     ['2026-03-03T4711', '***-03-03T***'],
+    ['keys 2 5 8 0 #', 'keys *** #'],
+    ['2-5-8-0', '***'],
+    ['typed ２５８０', 'typed ***'],
+    ['{"typed":["2","5","8","0","#"]}', '{"typed":["***","#"]}'],
+    ['{"typed":[2,5,8,0]}', '{"typed":["***"]}'],
     ['{"action":"1:4711"}', '{"action":"1:***"}'],
     // What is shown to the letter.
     ['{"code":"BA","code_arm_required":false}', '{"code":"BA","code_arm_required":false}'],
@@ -65,6 +70,8 @@ describe('a payload for people', () => {
     ],
     ['{"ieee":"0x00158d0001234567"}', '{"ieee":"0x00158d0001234567"}'],
     ['192.168.100.1', '192.168.100.1'],
+    ['1 2 3', '1 2 3'],
+    ['{"open":[1,2,3],"more":["12","13","14","15"]}', '{"open":[1,2,3],"more":["12","13","14","15"]}'],
   ])('with code mode none %s is shown as %s', (given, shown) => {
     for (const mode of ['none', 'in-bridge']) {
       expect(blanked(withMode(mode), /^[{]/.test(given) ? 'x/json' : 'x/text', bytes(given))).toBe(shown);
@@ -110,6 +117,8 @@ describe('a payload for people', () => {
       'pin '.repeat(15_000),
       `pin${' '.repeat(60_000)}`,
       'a='.repeat(30_000),
+      '1 '.repeat(30_000),
+      '1    2 '.repeat(8000),
     ];
     for (const text of long) expect(blanked(withMode('none'), 'x/text', bytes(text))).toBeDefined();
   });
@@ -130,5 +139,58 @@ describe('a payload for people', () => {
         expect(shown).not.toContain(text);
       }),
     );
+  });
+
+  describe('in any spelling', () => {
+    const scripts = ['0123456789', '０１２３４５６７８９', '٠١٢٣٤٥٦٧٨٩', '०१२३४५६७८९', '𝟎𝟏𝟐𝟑𝟒𝟓𝟔𝟕𝟖𝟗', '⓪①②③④⑤⑥⑦⑧⑨'].map(
+      (all) => [...all],
+    );
+    const profiles = [undefined, withMode('none'), withMode('in-bridge'), withMode('keys'), withMode('in-payload')];
+    const text = fc.record({
+      script: fc.constantFrom(...scripts),
+      sign: fc.constantFrom('', ' ', '-', '.', ':', ', ', ' - ', '/', '_', '\u200b', '\ufe0f\u20e3', "', '", '\n'),
+      wrap: fc.constantFrom<(keys: readonly string[], sign: string) => unknown>(
+        (keys, sign) => keys.join(sign),
+        (keys, sign) => `Anna typed ${keys.join(sign)} at the door`,
+        (keys, sign) => ({ text: `#${keys.join(sign)}*`, ok: true }),
+        (keys, sign) => ({ a: [{ b: ['x', keys.join(sign)] }] }),
+        (keys) => ({ typed: keys }),
+        (keys) => ['A', ...keys, '#'],
+        (keys) => ({ typed: keys.map((key) => (/[0-9]/.test(key) ? Number(key) : key)) }),
+        (keys) => ({ inner: JSON.stringify({ typed: keys }) }),
+      ),
+      compiled: fc.constantFrom(...profiles),
+      topic: fc.constantFrom('x/text', 'x/json', 'x/other'),
+    });
+    const said = (
+      digits: readonly number[],
+      { script, sign, wrap, compiled, topic }: typeof text extends fc.Arbitrary<infer T> ? T : never,
+    ) => {
+      const value = wrap(
+        digits.map((digit) => script[digit] ?? ''),
+        sign,
+      );
+      const given = typeof value === 'string' ? value : JSON.stringify(value);
+      return { given, shown: blanked(compiled, topic, bytes(given)) };
+    };
+    const digits = (minLength: number, maxLength: number) => fc.array(fc.nat(9), { minLength, maxLength });
+
+    it('loses a code', () => {
+      fc.assert(
+        fc.property(digits(4, 8), text, (code, how) => {
+          expect(said(code, how).shown).not.toMatch(/\p{N}/u);
+        }),
+        { numRuns: 2000 },
+      );
+    });
+
+    it('keeps what is shorter, to the letter', () => {
+      fc.assert(
+        fc.property(digits(1, 3), text, (few, how) => {
+          const { given, shown } = said(few, how);
+          expect(shown).toBe(given.trim());
+        }),
+      );
+    });
   });
 });

@@ -42,8 +42,12 @@ test('codes and tokens are masked in payload and topic', () => {
   raw.watch('qol', 10);
   say('{"usercode":"4827","session_token":"abc","text":"arm 482712"}');
   say('4827', 'alarm/4827/set');
-  expect(JSON.stringify(frames)).not.toMatch(/4827|abc/);
-  expect(frames.map(({ topic }) => topic)).toEqual(['qolsys/qolsys_panel/event', 'alarm/***/set']);
+  say('2 5 8 0', 'alarm/2-5-8-0/set');
+  say('{"keys":["２","５","８","０"],"typed":[2,5,8,0]}', 'alarm/２５８０/12');
+  expect(JSON.stringify(frames)).not.toMatch(/4827|abc|2\D*5\D*8|２/);
+  expect(frames.map(({ topic }) => topic)).toEqual([
+    ...['qolsys/qolsys_panel/event', 'alarm/***/set', 'alarm/***/set', 'alarm/***/12'],
+  ]);
 });
 
 test('more than 20 messages a second, what is too long and what is no text are counted and gone', async () => {
