@@ -33,7 +33,10 @@ export interface StateFeed {
   stop(): void;
 }
 
-/** Zones touch the lists in a partition's detail; those may lag so much, a partition's own change never does. */
+/**
+ * Zones touch the lists in a partition's detail; those may lag so much, and what else changes in a zone than its word. A partition's own
+ * change never does.
+ */
 const detailLagMs = 200;
 
 export interface StateFeedOptions {
@@ -51,7 +54,7 @@ export interface StateFeedOptions {
 export function createStateFeed(options: StateFeedOptions): StateFeed {
   const { root, publisher, facts, clock, copies, others = () => [] } = options;
   const gate = zoneGate({ clock });
-  const lagging = new Set<string>();
+  const lagging = { partitions: new Set<string>(), zones: new Set<string>() };
   let { view } = options;
   /** Names of the others that were set last. */
   let known: readonly string[] = [];
@@ -80,10 +83,12 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
     for (const number of numbers) {
       const plan = view.plan.zones.find((zone) => zone.number === number);
       if (plan === undefined || !isVisible(plan)) continue;
-      for (const partition of plan.partitions) lagging.add(partition);
+      for (const partition of plan.partitions) lagging.partitions.add(partition);
       const state = view.zones.find((zone) => zone.number === number);
       const step = gate.offer(number, zoneWord(state?.open));
-      if (step !== undefined) sendZone(step.zone, step.words);
+      if (step === undefined) continue;
+      if (step.words.length === 0) lagging.zones.add(number);
+      else sendZone(step.zone, step.words);
     }
     armGate();
     lagTimer ??= setTimeout(catchUp, detailLagMs);
@@ -91,8 +96,10 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
 
   function catchUp(): void {
     lagTimer = undefined;
-    changePartitions((plan) => lagging.has(plan.id));
-    lagging.clear();
+    changePartitions((plan) => lagging.partitions.has(plan.id));
+    for (const number of lagging.zones) sendZone(number, []);
+    lagging.partitions.clear();
+    lagging.zones.clear();
   }
 
   function changePartitions(which: (plan: PartitionPlan) => boolean, force = false): void {

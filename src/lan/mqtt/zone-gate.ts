@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts';
  * held back is sent as the shortest story with the same meaning (ON again means OFF, ON; a short opening means ON, OFF).
  */
 export interface ZoneGate {
-  /** The zone has changed in some way; `word` is its state now. Returns what to send at once. */
+  /** The zone has changed in some way; `word` is its state now. Returns what to send at once. A word that is the same is free. */
   offer(zone: string, word: string): Step | undefined;
   /** What was held back and may leave now. */
   due(): Step[];
@@ -48,7 +48,8 @@ export function zoneGate({ clock }: { readonly clock: Clock }): ZoneGate {
   return {
     offer(zone, word) {
       const entry = entryOf(zone);
-      if (entry.held === undefined && entry.tokens >= 1) return spend(zone, entry, word === entry.last ? [] : [word]);
+      if (entry.held === undefined && word === entry.last) return { zone, words: [] };
+      if (entry.held === undefined && entry.tokens >= 1) return spend(zone, entry, [word]);
       const opened = entry.held?.opened === true || (word === 'ON' && (entry.held?.word ?? entry.last) !== 'ON');
       entry.held = { word, opened };
       return undefined;

@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Publisher } from '#lan/mqtt/publisher.ts';
+import { fakeSite } from '#lan/mqtt/site-port.fake.ts';
 import { createStateFeed } from '#lan/mqtt/state-feed.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import type { SiteView } from '#site/model/index.ts';
@@ -24,4 +25,37 @@ test('a change of the cloud link does not set the heartbeat back to when the sit
   const feed = createStateFeed({ root: 'r', publisher, facts, view, copies: () => [], clock });
   feed.cloud();
   expect(JSON.parse(told.at(-1) ?? '{}').links).toMatchObject({ at: '2026-05-01T12:00:00.000Z', cloud: 'offline' });
+});
+
+test('an opening right after changes of a link leaves at once, and what hangs on the link once, a little later', () => {
+  vi.useFakeTimers();
+  try {
+    const site = fakeSite();
+    const told: string[] = [];
+    const publisher = {
+      state: (topic: string, payload: string) => void told.push(`${topic} ${payload}`),
+      topics: () => [],
+    } as unknown as Publisher;
+    const facts = () => ({ version: '1', bootId: 'b', cloudUp: false, verifications: [] });
+    const feed = createStateFeed({
+      root: 'r',
+      publisher,
+      facts,
+      view: site.view(),
+      copies: () => [],
+      clock: manualClock(),
+    });
+    feed.refresh(site.view());
+    site.onChange = feed.change;
+    told.length = 0;
+    for (const up of [false, true, false, true, false]) site.setLink('panel', 'main', up);
+    site.setZone('1', { open: true });
+    expect(told).toContain('r/zone/1/state ON');
+    const availability = () => told.filter((line) => line.startsWith('r/zone/2/availability'));
+    vi.advanceTimersByTime(200);
+    expect(availability()).toEqual(['r/zone/2/availability offline']);
+    feed.stop();
+  } finally {
+    vi.useRealTimers();
+  }
 });

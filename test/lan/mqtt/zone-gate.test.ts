@@ -35,6 +35,14 @@ describe('the gate before a zone', () => {
     expect(play([[0, 'ON'], [100, 'OFF']]).sent).toEqual([{ at: 0, word: 'ON' }, { at: 100, word: 'OFF' }]); // biome-ignore format: one story a line
   });
 
+  it('takes nothing for what is no new word', () => {
+    const links = Array.from({ length: 9 }, () => [1, 'OFF'] as const);
+    expect(play([...links, [0, 'ON'], [0, 'OFF']]).sent).toEqual([
+      { at: 9, word: 'ON' },
+      { at: 9, word: 'OFF' },
+    ]);
+  });
+
   it('tells that a held-back zone opened though it has closed again', () => {
     const { words } = play(['ON', 'OFF', 'ON', 'OFF', 'ON', 'OFF'].map((word) => [1, word] as const));
     expect(words).toEqual(['ON', 'OFF', 'ON', 'OFF', 'ON', 'OFF']);
