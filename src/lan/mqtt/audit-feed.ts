@@ -18,8 +18,8 @@ export const auditEveryMs = 1000;
 const pageSize = 100;
 
 /**
- * New lines of the audit log, from the start of this on. What is written while nobody can be told is told with the next connection:
- * it waits in the log and nowhere else.
+ * New lines of the audit log, from the start of this on. What the broker has not acknowledged is told with the next connection: it
+ * waits in the log and nowhere else, and may be told twice.
  */
 export function createAuditFeed(options: {
   readonly root: string;
@@ -34,11 +34,11 @@ export function createAuditFeed(options: {
     if (place !== undefined && !isConnected()) return;
     const page = await read(place, pageSize);
     if (page === undefined || (place !== undefined && !isConnected())) return;
-    for (const { place: here, line } of page.lines) {
-      const payload = JSON.stringify(line);
-      if (!publisher.send({ topic: `${root}/log/audit`, payload, qos: 1, retain: false })) return;
-      place = here;
-    }
-    place = page.place;
+    const topic = `${root}/log/audit`;
+    const sent = page.lines.map(({ line }) =>
+      publisher.deliver({ topic, payload: JSON.stringify(line), qos: 1, retain: false }),
+    );
+    const lost = (await Promise.all(sent)).indexOf(false);
+    place = lost === -1 ? page.place : (page.lines[lost - 1]?.place ?? place);
   };
 }

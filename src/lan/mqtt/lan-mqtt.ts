@@ -173,11 +173,17 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   /** At most so long a picture keeps its place among those that may wait in memory. */
   async function publishImage(camera: string, jpeg: Uint8Array): Promise<boolean> {
     const topic = `${root}/camera/${camera}/image`;
-    if (!publisher.send({ topic, payload: Buffer.from(jpeg), qos: 0, retain: false })) return false;
+    const left = publisher.deliver({ topic, payload: Buffer.from(jpeg), qos: 0, retain: false });
     const gaveUp = new AbortController();
-    await Promise.race([publisher.drained(), sleep(imageLeavesMs, gaveUp.signal).catch(() => undefined)]);
+    const inTime = await Promise.race([
+      left,
+      sleep(imageLeavesMs, gaveUp.signal).then(
+        () => true,
+        () => true,
+      ),
+    ]);
     gaveUp.abort();
-    return true;
+    return inTime;
   }
 
   /** What live clients were told last, by topic: bounded by the verifications that are open. */

@@ -28,6 +28,8 @@ export interface Publisher {
   retract(topic: string): void;
   /** False when it was dropped: not connected, or 1,000 messages wait already. */
   send(message: Message): boolean;
+  /** The same, and whether the broker has it (QoS 1) or it was written (QoS 0): false when it was dropped or lost. */
+  deliver(message: Message): Promise<boolean>;
   /** Retained topics set so far. */
   topics(): readonly string[];
   has(topic: string): boolean;
@@ -36,7 +38,7 @@ export interface Publisher {
   /** Begins a connection: all state, then `last` at the very end. */
   open(session: Session, last: readonly Message[]): void;
   close(): void;
-  /** Resolves when everything accepted so far has left or the connection is gone. */
+  /** Resolves when nothing is on its way any more or the connection is gone. */
   drained(): Promise<void>;
   /** Sends the messages that wait, then this one in place of all state that is left and of what was to come last. */
   leave(message: Message): void;
@@ -76,6 +78,8 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
   let session: Session | undefined;
   let inflight = 0;
   const waiters: (() => void)[] = [];
+  /** Bounded by the queue and what is on its way. */
+  const awaited = new Map<Message, (told: boolean) => void>();
   const countable = () => queue.filter(({ uncounted }) => uncounted !== true);
 
   function next(): Message | undefined {
@@ -92,19 +96,36 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     while (session !== undefined && inflight < inflightCap) {
       const message = next();
       if (message === undefined) break;
-      void deliver(session, message);
+      void publish(session, message);
     }
     if (inflight > 0 && session !== undefined) return;
     for (const wake of waiters.splice(0)) wake();
   }
 
-  async function deliver(over: Session, message: Message): Promise<void> {
+  function settle(message: Message, told: boolean): void {
+    awaited.get(message)?.(told);
+    awaited.delete(message);
+  }
+
+  function send(message: Message): boolean {
+    if (session === undefined || queue.length >= queueCap) {
+      if (message.uncounted !== true) dropped.inc({ reason: session === undefined ? 'not_connected' : 'queue_full' });
+      return false;
+    }
+    queue.push(message);
+    pump();
+    return true;
+  }
+
+  async function publish(over: Session, message: Message): Promise<void> {
     inflight += 1;
     const { topic, payload, qos, retain, properties } = message;
     try {
       await over.publish(topic, payload, { qos, retain, ...(properties === undefined ? {} : { properties }) });
       if (message.uncounted !== true) sent.inc({ kind: retain ? 'state' : 'message' });
+      settle(message, true);
     } catch {
+      settle(message, false);
       // The connection is going away: state is sent anew with the next one, a message is lost and counted.
       if (!retain && message.uncounted !== true) dropped.inc({ reason: 'connection_lost' });
     }
@@ -128,15 +149,12 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
       dirty.set(topic, { payload: '', qos: 1 });
       pump();
     },
-    send(message) {
-      if (session === undefined || queue.length >= queueCap) {
-        if (message.uncounted !== true) dropped.inc({ reason: session === undefined ? 'not_connected' : 'queue_full' });
-        return false;
-      }
-      queue.push(message);
-      pump();
-      return true;
-    },
+    send,
+    deliver: (message) =>
+      new Promise((resolve) => {
+        awaited.set(message, resolve);
+        if (!send(message)) settle(message, false);
+      }),
     topics: () => [...wanted.keys()],
     has: (topic) => wanted.has(topic),
     again(which) {
@@ -160,6 +178,7 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
       tail = [];
       dirty.clear();
       inflight = 0;
+      for (const message of awaited.keys()) settle(message, false);
       pump();
     },
     leave(message) {

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import { afterEach, describe, expect, it } from 'vitest';
-import { type AuditLine, auditLine } from '../../../src/lan/mqtt/audit-feed.ts';
+import { Registry } from 'prom-client';
+import { afterEach, describe, expect, it, test } from 'vitest';
+import { type AuditLine, auditLine, createAuditFeed } from '../../../src/lan/mqtt/audit-feed.ts';
+import { createPublisher, type Session } from '../../../src/lan/mqtt/publisher.ts';
 import { planted, type Rig, root as siteRoot, startRig } from '../../system-input/rig.ts';
 import { bench, brokers } from './bench.ts';
 import { root, until, watch } from './harness.ts';
@@ -48,6 +50,42 @@ describe.each(brokers)('the audit log on %s', (_name, startBroker, missing) => {
       expect([[1, 2, 3], [2, 3], [3]]).toContainEqual(seqs(watcher));
     });
   });
+});
+
+test('a line that went down with its connection is told with the next one', async () => {
+  const audit = Array.from({ length: 120 }, (_, index) => line(index + 1));
+  const publisher = createPublisher({ metrics: new Registry() });
+  const heard: number[] = [];
+  const feed = createAuditFeed({
+    ...{ root, publisher, isConnected: () => true },
+    read: async (after, limit) => {
+      const lines = audit.slice(after ?? 0, after === undefined ? 0 : after + limit);
+      return {
+        lines: lines.map((one, i) => ({ place: (after ?? 0) + i + 1, line: one })),
+        place: (after ?? 0) + lines.length,
+      };
+    },
+  });
+  await feed();
+  const seqOf = (payload: string | Buffer) => JSON.parse(payload.toString()).seq as number;
+  // A broker that acknowledges the first ten only, and goes.
+  const failing: Session = {
+    protocol: 4,
+    publish: (_, payload) => {
+      if (seqOf(payload) > 10) return new Promise(() => undefined);
+      heard.push(seqOf(payload));
+      return Promise.resolve();
+    },
+  };
+  publisher.open(failing, []);
+  const first = feed();
+  await until(() => heard.length === 10, 'the first ten');
+  publisher.close();
+  await first;
+  publisher.open({ protocol: 4, publish: async (_, payload) => void heard.push(seqOf(payload)) }, []);
+  await feed();
+  await feed();
+  expect(heard).toEqual(audit.map(({ seq }) => seq));
 });
 
 describe.each(['embedded', 'mosquitto'] as const)('the audit log of a site with %s', (broker) => {

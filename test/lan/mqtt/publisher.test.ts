@@ -28,3 +28,24 @@ it('says goodbye last, also while the birth is still being told, whose last word
   expect(sent.slice(-2)).toEqual(['event alarm', 'status offline']);
   expect(sent).not.toContain('status online');
 });
+
+it('tells what came of a message by itself, whatever else is on its way', async () => {
+  const publisher = createPublisher({ metrics: new Registry() });
+  const message = (topic: string): Message => ({ topic, payload: 'x', qos: 0, retain: false });
+  expect(await publisher.deliver(message('early'))).toBe(false);
+  const session: Session = {
+    protocol: 4,
+    publish: async (topic) => {
+      if (topic === 'refused') throw new Error('not authorised');
+      if (topic !== 'image') await new Promise(() => undefined);
+    },
+  };
+  publisher.open(session, []);
+  publisher.send(message('event'));
+  publisher.state('zone/1', 'ON');
+  expect(await publisher.deliver(message('image'))).toBe(true);
+  expect(await publisher.deliver(message('refused'))).toBe(false);
+  const lost = Array.from({ length: 100 }, () => publisher.deliver(message('event')));
+  publisher.close();
+  expect(new Set(await Promise.all(lost))).toEqual(new Set([false]));
+});
