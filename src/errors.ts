@@ -3,6 +3,15 @@
  * Callers switch on `code`, never on message text. Keep the list sorted.
  */
 export const errorCodes = {
+  access_busy: 'Too many passwords wait to be checked. Nothing was tried; ask again in a moment.',
+  access_denied: 'Whoever asks is known, but may not do this; the message says why.',
+  access_needed: 'This takes an account or an API key, or the one that was given does not count.',
+  access_refused: 'A change of accounts or API keys is not taken; the message says why.',
+  access_unknown: 'There is no account, session or API key of this id.',
+  access_unusable:
+    'The file of accounts and API keys cannot be used, so that nobody comes in over the network. The message says what is wrong and what to do.',
+  access_wait:
+    'Too many wrong passwords or claim codes. The message says how long to wait; nobody is locked out for good.',
   audio_gone: 'The sound of a message is gone from the disk, or damaged. Import it again.',
   audio_invalid:
     'The sound file, or what is said of it, is not taken; the field is in the facts, the message says what is wrong and what to do.',

@@ -24,6 +24,11 @@ const { usage, refused, notFound, unreachable, unauthorized, configuration } = e
 
 /** What an error means for whoever runs a verb, whichever verb it is; all others are failures. */
 const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
+  access_denied: refused,
+  access_needed: refused,
+  access_refused: refused,
+  access_unknown: notFound,
+  access_wait: refused,
   audio_gone: notFound,
   audio_invalid: refused,
   audio_refused: refused,
