@@ -257,6 +257,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             senderOf: (topic: string, payload: Uint8Array) => house.broker?.senderOf(topic, payload),
           }),
           homeAssistant: homeAssistantOf(next),
+          retainImages: next.mqtt.retain_images,
           memory: running(house, 'store').memory('mqtt'),
           clock,
           log: part('mqtt'),

@@ -1,6 +1,6 @@
 import type { IPublishPacket } from 'mqtt';
 import type { Logger } from 'pino';
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Part } from '#lib/health.ts';
@@ -20,6 +20,7 @@ import { type CommandMessage, type CommandSender, createCommands, unknownClient 
 import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
+import { createImageFeed } from './image-feed.ts';
 import { createIntake } from './intake.ts';
 import { createLeftovers } from './leftovers.ts';
 import { asksHelp } from './panics.ts';
@@ -46,6 +47,8 @@ export interface LanMqttOptions {
   /** Who published a command; only the embedded broker can tell. */
   readonly senderOf?: (topic: string, payload: Uint8Array) => CommandSender | undefined;
   readonly homeAssistant?: HaOptions | undefined;
+  /** The last picture of each camera stays at the broker. */
+  readonly retainImages?: boolean;
   /** What this room remembers over a restart. */
   readonly memory?: HaMemory;
   readonly clock: Clock;
@@ -76,12 +79,11 @@ const audioEveryMs = 30_000;
 const certificateEveryMs = 6 * 3_600_000;
 /** How long after each connect what was retained before may come. */
 const sweepMs = 3000;
-const imageLeavesMs = 5000;
 const ghostFilters = [
   ...['link/panel/+', 'link/nvr/+', 'partition/+/+', 'zone/+/+', 'camera/+/+', 'verification/+'],
   ...['audio/+', 'audio/playback/+'],
 ];
-/** Retained commands that arrive between the subscription and the birth wait for it; more are ignored. */
+/** Commands that arrive between the subscription and the birth wait for it; more are counted and gone. */
 const earlyCap = 64;
 
 export function createLanMqtt(options: LanMqttOptions): LanMqtt {
@@ -102,6 +104,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   });
   const publisher = createPublisher({ metrics });
   const leftovers = createLeftovers(publisher);
+  const images = createImageFeed({ root, publisher, isRetained: options.retainImages === true, plan });
   /** Replies to calls for help that came before the birth. */
   let unborn: Message[] | undefined;
   /** The broker hides from siteward that what comes live is retained as well. */
@@ -148,7 +151,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
       else if (unborn.length < earlyCap) unborn.push(reply);
     },
     clear: (verb) => refuseRetained(`cmd/${verb}`, isVerb(verb) ? verb : 'unknown'),
-    publishImage,
+    publishImage: images.publish,
     refused: feed.repeat,
     clock,
     log,
@@ -168,22 +171,6 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     if (!leftovers.clear(`${root}/${topic}`)) return;
     log.warn({ verb }, 'retained MQTT command refused and cleared');
     site.retainedRefused(verb);
-  }
-
-  /** At most so long a picture keeps its place among those that may wait in memory. */
-  async function publishImage(camera: string, jpeg: Uint8Array): Promise<boolean> {
-    const topic = `${root}/camera/${camera}/image`;
-    const left = publisher.deliver({ topic, payload: Buffer.from(jpeg), qos: 0, retain: false });
-    const gaveUp = new AbortController();
-    const inTime = await Promise.race([
-      left,
-      sleep(imageLeavesMs, gaveUp.signal).then(
-        () => true,
-        () => true,
-      ),
-    ]);
-    gaveUp.abort();
-    return inTime;
   }
 
   /** What live clients were told last, by topic: bounded by the verifications that are open. */
@@ -221,6 +208,17 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     log,
   });
   gaugeConnected(metrics, isConnected);
+  const earlyDropped = new Counter({
+    name: 'siteward_mqtt_early_dropped_total',
+    help: 'Commands from MQTT that came before siteward had told its state, and found no room to wait.',
+    registers: [metrics],
+  });
+
+  function usePlan(view: SiteView): void {
+    if (plan !== view.plan) images.change(view.plan);
+    plan = view.plan;
+    homeAssistant.change(plan);
+  }
 
   /** Commands first, so that none is missed; `online` last, so that nobody reads yesterday's state as today's. */
   async function birth(session: LiveSession): Promise<void> {
@@ -231,8 +229,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     await session.subscribe([`${root}/cmd/#`, `${root}/in/verification`]);
     await homeAssistant.open(session);
     const view = site.view();
-    plan = view.plan;
-    homeAssistant.change(plan);
+    usePlan(view);
     audio.review();
     feed.refresh(view);
     publisher.open(session, [status('online')]);
@@ -258,13 +255,14 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     const { topic, payload, retain } = packet;
     if (homeAssistant.heard(packet)) return;
     if (!isForSite(topic)) {
-      if (retain && payload.length > 0 && !publisher.has(topic)) publisher.retract(topic);
+      if (retain && payload.length > 0 && !publisher.has(topic) && !images.mayStay(topic)) publisher.retract(topic);
       return;
     }
     const isHelp = asksHelp(root, packet);
     const message = received(packet, isHelp);
     if (early === undefined || isHelp) take(topic, message);
     else if (early.length < earlyCap) early.push({ topic, message });
+    else earlyDropped.inc();
   }
 
   /** With what may stay of it at the broker to be cleared: a command at once, a call for help when it is on disk. */
@@ -336,8 +334,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     },
     health: connection.health,
     publishState(view, changes) {
-      plan = view.plan;
-      homeAssistant.change(plan);
+      usePlan(view);
       feed.change(view, changes);
     },
     publishEvent(event) {

@@ -59,6 +59,12 @@ export const mqttOptions = z
       .default([])
       .refine((list) => new Set(list.map((client) => client.id)).size === list.length, 'must not name a client twice')
       .describe('Clients of the embedded broker, and of mosquitto by "siteward mqtt provision"'),
+    retain_images: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether the last picture of each camera stays at the broker, for whoever comes later; false clears what is there',
+      ),
     home_assistant: z
       .strictObject({
         prefix: z

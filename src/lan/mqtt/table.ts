@@ -92,10 +92,10 @@ export const topicTable = {
   outbox: { topic: 'outbox', payload: { json: schemas.outbox }, ...state, qos: 0, read: fullState },
   cameraAvailability: { topic: 'camera/{id}/availability', payload: availability, ...state, read: watchers },
   cameraMeta: { topic: 'camera/{id}/meta', payload: { json: schemas.cameraMeta }, ...state, read: fullState },
-  /** Not retained: who comes later need not see it (safety 11). */
+  /** Not retained unless the site wants it: who comes later need not see it (safety 11). */
   cameraImage: {
     topic: 'camera/{id}/image',
-    payload: { text: 'a JPEG of at most 512 KiB' },
+    payload: { text: 'a JPEG of at most 512 KiB; retained with `mqtt.retain_images`' },
     ...live,
     qos: 0,
     read: [...fullState, 'guard'],

@@ -10,6 +10,7 @@ describe('the mqtt part of the configuration', () => {
       listen: '127.0.0.1:1883',
       clients: [],
       names: [],
+      retain_images: false,
       tls: true,
     });
   });
