@@ -6,7 +6,7 @@ import { type Audio, type AudioPlan, createAudio, type NextRuns, type SpeakerCon
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { nextRuns } from '#site/core/index.ts';
-import type { DeviceId, PartitionState, PlaybackShown } from '#site/model/index.ts';
+import { alarming, type DeviceId, type PartitionState, type PlaybackShown } from '#site/model/index.ts';
 import type { SoundPort } from '#site/ports.ts';
 import { noteIn } from './audit-wiring.ts';
 import type { ClockQualityWatch } from './clock-quality.ts';
@@ -88,8 +88,7 @@ export function siteAudio(
   });
 }
 
-const isAlarming = ({ state, alarm }: PartitionState): boolean =>
-  state === 'triggered' || state === 'pending' || alarm !== undefined;
+const isAlarming = ({ state, alarm }: PartitionState): boolean => alarming(state) || alarm !== undefined;
 
 const wordOf = (ok: boolean | null): string => (ok === null ? 'left out' : ok ? 'ok' : 'failed');
 

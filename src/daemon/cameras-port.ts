@@ -3,7 +3,7 @@ import type { CameraStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import { type CameraPlan, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
+import { type CameraPlan, isArmed, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running, viewOf } from './house.ts';
 
@@ -159,10 +159,10 @@ export function isSilent(view: SiteView, id: string): boolean {
 export function noPicture(view: SiteView, { id, pictures, partitions }: CameraPlan): string | undefined {
   if (pictures === 'always') return undefined;
   const isAlarm = partitions.some((partition) => partitionShown(view, partition).alarm !== null);
-  const isArmed = view.partitions.some(
-    ({ id: partition, state, stale }) => partitions.includes(partition) && state.startsWith('armed_') && !stale,
+  const isOn = view.partitions.some(
+    ({ id: partition, state, stale }) => partitions.includes(partition) && isArmed(state) && !stale,
   );
-  if (isAlarm || (pictures === 'armed' && isArmed)) return undefined;
+  if (isAlarm || (pictures === 'armed' && isOn)) return undefined;
   const when = pictures === 'armed' ? 'while armed or with an alarm' : 'with an alarm';
   return `"pictures: ${pictures}" of ${id} allows pictures only ${when}. To aim it, use its own page; with "pictures: always" siteward may take some at any time`;
 }

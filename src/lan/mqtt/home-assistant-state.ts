@@ -1,4 +1,4 @@
-import type { PartitionPlan, SiteEvent, SiteView } from '#site/model/index.ts';
+import { isArmed, type PartitionPlan, type SiteEvent, type SiteView } from '#site/model/index.ts';
 import type { HaAttributes, HaWord } from './home-assistant-schemas.ts';
 import type { PartitionDetail } from './schemas.ts';
 import { detailOf, type TopicState } from './state.ts';
@@ -33,7 +33,7 @@ export function partitionCopies(view: SiteView, plan: PartitionPlan): TopicState
 export function haWord({ state, bypassed = [], shut_zones: shut = [] }: PartitionDetail): HaWord {
   if (state === 'unknown') return 'None';
   const isPartly = bypassed.length > 0 || shut.length > 0;
-  return isPartly && state.startsWith('armed_') ? 'armed_custom_bypass' : state;
+  return isPartly && isArmed(state) ? 'armed_custom_bypass' : state;
 }
 
 function attributesOf(detail: PartitionDetail): HaAttributes {

@@ -1,5 +1,4 @@
-import type { ArmingWord, PartitionState } from '#site/model/index.ts';
-import { isArmed } from './transition.ts';
+import { type ArmingWord, isArmed, type PartitionState } from '#site/model/index.ts';
 
 /** One word for a whole site, from its partitions as shown: never armed while one of them is not. */
 export function siteWord(partitions: readonly PartitionState[]): ArmingWord {

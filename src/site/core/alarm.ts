@@ -1,11 +1,4 @@
-import {
-  type ArmingWord,
-  type DeviceId,
-  isoTime,
-  type PartitionId,
-  type ZoneNumber,
-  type ZonePlan,
-} from '#site/model/index.ts';
+import { type DeviceId, isoTime, type PartitionId, type ZoneNumber, type ZonePlan } from '#site/model/index.ts';
 import { inCancelWindow, noteTold, takeWaiting, wait, waits } from './abort.ts';
 import { cancel } from './alarm-end.ts';
 import { confirm } from './confirmation.ts';
@@ -291,9 +284,6 @@ function concerns(work: Work, { partition, zone, camera }: Alarm, seenBy: Device
     ({ source, partitions }) => source.kind === 'camera' && source.id === seenBy && partitions.includes(partition),
   );
 }
-
-/** Words of a partition in which an alarm is running or about to. */
-export const alarming = (state: ArmingWord): boolean => state === 'pending' || state === 'triggered';
 
 /** The name of a zone's device, as the source of its events. */
 export const sourceOf = (zone: ZonePlan): string => deviceName(zone.source);

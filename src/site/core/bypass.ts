@@ -1,13 +1,20 @@
-import type { Command, PartitionId, PartitionPlan, ZoneNumber, ZonePlan } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
+import {
+  alarming,
+  type Command,
+  isSet,
+  type PartitionId,
+  type PartitionPlan,
+  type ZoneNumber,
+  type ZonePlan,
+} from '#site/model/index.ts';
 import { bypassEvent } from './bypass-event.ts';
 import { checkExpected, mayChange, mayDo, mayServe, refuse } from './gate.ts';
 import { askPanel } from './panel-bypass.ts';
 import { atRest } from './ready.ts';
 import { after, clearTimer, isRunning, setTimer } from './timers.ts';
-import { decidedByPanel, isSet } from './transition.ts';
 import type { BypassState, Done, Failure } from './types.ts';
 import {
+  decidedByPanel,
   own,
   partitionOf,
   partitionPlan,

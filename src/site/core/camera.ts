@@ -1,11 +1,12 @@
-import type {
-  DetectionClass,
-  DeviceId,
-  DeviceRef,
-  Signal,
-  TroubleKind,
-  ZonePlan,
-  ZoneType,
+import {
+  type DetectionClass,
+  type DeviceId,
+  type DeviceRef,
+  isSet,
+  type Signal,
+  type TroubleKind,
+  type ZonePlan,
+  type ZoneType,
 } from '#site/model/index.ts';
 import { raise, soundAgain } from './alarm.ts';
 import { calmSoon } from './calm.ts';
@@ -15,7 +16,6 @@ import { deviceName, localEvent } from './events.ts';
 import { isAfterReturn, isSteady } from './link.ts';
 import { conditionChanged, conditionPulsed, holds } from './supervision.ts';
 import { isRunning, now } from './timers.ts';
-import { isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
 import { troubleKey } from './trouble.ts';
 import { own, setZones, type Work, without, zoneOf } from './work.ts';

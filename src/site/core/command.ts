@@ -1,4 +1,12 @@
-import type { ArmMode, Command, CommandResult, PartitionPlan, Undone, ZoneNumber } from '#site/model/index.ts';
+import {
+  type ArmMode,
+  type Command,
+  type CommandResult,
+  isArmed,
+  type PartitionPlan,
+  type Undone,
+  type ZoneNumber,
+} from '#site/model/index.ts';
 import { auditAnswer } from './audit.ts';
 import { bypassCommand } from './bypass.ts';
 import { bypassEvent } from './bypass-event.ts';
@@ -14,7 +22,6 @@ import { postponeArming } from './postponing.ts';
 import { leaveOut } from './ready.ts';
 import { silenceCommand } from './silence.ts';
 import { after, setTimer } from './timers.ts';
-import { isArmed } from './transition.ts';
 import type { Done, Failure, InFlight } from './types.ts';
 import { seenTo } from './unarmed.ts';
 import { testCommand } from './walk-test.ts';

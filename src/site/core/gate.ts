@@ -1,15 +1,15 @@
 import {
+  alarming,
   type Command,
+  isArmed,
   type PartitionId,
   type PartitionPlan,
   type PartitionState,
   roles,
   type UserRight,
 } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
 import { countCommand, lockMs, rateLockLeft } from './rate.ts';
 import { shown } from './shown.ts';
-import { isArmed } from './transition.ts';
 import type { Failure } from './types.ts';
 import { own, partitionOf, periodOf, type Work, without } from './work.ts';
 import { covers } from './zones.ts';

@@ -1,11 +1,10 @@
-import type { PartitionPlan, Waited, ZonePlan, ZoneState } from '#site/model/index.ts';
+import { isSet, type PartitionPlan, type Waited, type ZonePlan, type ZoneState } from '#site/model/index.ts';
 import { sourceOf } from './alarm.ts';
 import { keySwitchActor } from './codes.ts';
 import { troubleEvent } from './events.ts';
 import { isSteady } from './link.ts';
 import { arm, disarm } from './partition.ts';
 import { leaveOut } from './ready.ts';
-import { isSet } from './transition.ts';
 import { settling } from './trip.ts';
 import { enginePlan, partitionOf, periodOf, type Work } from './work.ts';
 

@@ -1,5 +1,4 @@
-import type { Command, PartitionId, PartitionPlan } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
+import { alarming, type Command, type PartitionId, type PartitionPlan } from '#site/model/index.ts';
 import { localEvent, place } from './events.ts';
 import { checkExpected, refuse } from './gate.ts';
 import type { Done, Failure } from './types.ts';

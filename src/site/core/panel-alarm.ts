@@ -1,9 +1,9 @@
-import type { PartitionId, Reported, Signal, ZonePlan } from '#site/model/index.ts';
+import { isSet, type PartitionId, type Reported, type Signal, type ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
 import { isPastAlarm, noteSaid } from './panel.ts';
 import { isToldAgain, silentKey } from './reports.ts';
-import { isSet, type Transition, transition } from './transition.ts';
+import { type Transition, transition } from './transition.ts';
 import { own, partitionOf, partitionPlan, setPartition, type Work, zonePlan } from './work.ts';
 import { zoneSignal } from './zone.ts';
 import { behaviour, staysKind } from './zones.ts';

@@ -1,10 +1,9 @@
-import type { Command, CommandResult, PartitionPlan, ZonePlan } from '#site/model/index.ts';
+import { type Command, type CommandResult, isSet, type PartitionPlan, type ZonePlan } from '#site/model/index.ts';
 import { bypassEvent } from './bypass-event.ts';
 import { answer, askedOf, settleZone } from './flight.ts';
 import { isPerson, refuse } from './gate.ts';
 import { deviceUp } from './link.ts';
 import { after, setTimer } from './timers.ts';
-import { isSet } from './transition.ts';
 import type { Done, Failure, InFlight } from './types.ts';
 import { own, partitionOf, type Work } from './work.ts';
 

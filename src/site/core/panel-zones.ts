@@ -9,7 +9,7 @@ import type {
 } from '#site/model/index.ts';
 import { isForGood } from './alarm.ts';
 import { zoneKey } from './reports.ts';
-import { runningLifeAlarm } from './transition.ts';
+import { runningLifeAlarm } from './running.ts';
 import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, independent, lifeKinds, watches } from './zones.ts';
 

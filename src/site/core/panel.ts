@@ -9,8 +9,8 @@ import type {
   Signal,
   ZonePlan,
 } from '#site/model/index.ts';
-import { isCalmer, modeOf } from '#site/model/index.ts';
-import { alarming, isForGood, raise, sourceOf } from './alarm.ts';
+import { alarming, isArmed, isCalmer, modeOf } from '#site/model/index.ts';
+import { isForGood, raise, sourceOf } from './alarm.ts';
 import { cancel, cancelBurglary, restore } from './alarm-end.ts';
 import { armingCode } from './codes.ts';
 import { doubt, isDoubtful, isRetold, noteCalledOff, noteRetold } from './doubt.ts';
@@ -38,7 +38,8 @@ import {
 } from './panel-zones.ts';
 import { entryEvent, independentAlarm } from './partition.ts';
 import { armingKey, isToldAgain } from './reports.ts';
-import { isArmed, lifeSince, type Transition, transition } from './transition.ts';
+import { lifeSince } from './running.ts';
+import { type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
@@ -237,7 +238,7 @@ function reaches(target: 'disarmed' | ArmMode, state: ArmingWord, before: Partit
 function modeAfter(before: PartitionState, state: ArmingWord): ArmMode | null {
   if (isArmed(state)) return modeOf(state);
   if (state === 'disarmed' || state === 'unknown') return null;
-  if (state === 'pending' || state === 'triggered') return before.mode;
+  if (alarming(state)) return before.mode;
   const target = before.request?.target;
   return target === undefined || target === 'disarmed' ? null : target;
 }

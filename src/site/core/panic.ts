@@ -2,7 +2,7 @@ import type { CommandResult, PanicCall, PanicKind, PartitionId } from '#site/mod
 import { raise } from './alarm.ts';
 import { audit } from './audit.ts';
 import { reportCut, showIndependent } from './partition.ts';
-import { runningLifeAlarm } from './transition.ts';
+import { runningLifeAlarm } from './running.ts';
 import type { Evidence, SiteState } from './types.ts';
 import { change, own, partitionOf, periodOf, setPartition, setPeriod, type Work } from './work.ts';
 import type { ZoneGroup } from './zones.ts';

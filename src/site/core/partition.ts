@@ -1,21 +1,24 @@
-import type {
-  ArmingSource,
-  ArmMode,
-  Command,
-  PartitionId,
-  PartitionPlan,
-  PartitionState,
-  ZoneNumber,
-  ZonePlan,
+import {
+  type ArmingSource,
+  type ArmMode,
+  alarming,
+  armedWord,
+  type Command,
+  isArmed,
+  type PartitionId,
+  type PartitionPlan,
+  type PartitionState,
+  type ZoneNumber,
+  type ZonePlan,
 } from '#site/model/index.ts';
-import { armedWord } from '#site/model/index.ts';
-import { alarming, incidentOf, raise, soundAgain, sourceOf, takeBack } from './alarm.ts';
+import { incidentOf, raise, soundAgain, sourceOf, takeBack } from './alarm.ts';
 import { noteEntryZone } from './confirmation.ts';
 import { coded, emit, place } from './events.ts';
 import { modeAfterExit } from './exit.ts';
 import { onePicture } from './media.ts';
+import { isSame, lifeSince } from './running.ts';
 import { after, setTimer } from './timers.ts';
-import { isArmed, isSame, lifeSince, type Transition, transition } from './transition.ts';
+import { type Transition, transition } from './transition.ts';
 import type { CalledHelp, Evidence } from './types.ts';
 import { endTest } from './walk-test.ts';
 import {

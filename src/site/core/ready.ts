@@ -1,9 +1,8 @@
 import type { ArmMode, DeviceRef, PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import { deviceUp } from './link.ts';
 import { holds } from './supervision.ts';
-import { decidedByPanel } from './transition.ts';
 import { troubleKey } from './trouble.ts';
-import { own, periodOf, type Work } from './work.ts';
+import { decidedByPanel, own, periodOf, type Work } from './work.ts';
 import { behaviour, watches } from './zones.ts';
 
 /** Whether the engine would arm the partition in this mode without leaving a zone out. */

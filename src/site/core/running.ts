@@ -1,6 +1,6 @@
-import type { PartitionState } from '#site/model/index.ts';
-import { decidedByPanel, isSame } from './transition.ts';
-import { enginePlan, own, partitionOf, periodOf, type Work } from './work.ts';
+import type { PartitionId, PartitionState, ZoneNumber, ZonePlan } from '#site/model/index.ts';
+import type { CalledHelp } from './types.ts';
+import { decidedByPanel, enginePlan, own, partitionOf, periodOf, type Work } from './work.ts';
 import { behaviour, lifeKinds } from './zones.ts';
 
 export type RunningAlarm = NonNullable<PartitionState['alarm']>;
@@ -51,8 +51,8 @@ function burglary(work: Work, id: string): RunningAlarm[] {
 const calls = (work: Work, id: string): readonly RunningAlarm[] =>
   enginePlan(work, id) === undefined ? [] : (periodOf(work.state, id).called ?? []);
 
-/** As `runningLifeAlarm` has it: many panels never tell an end. */
-const isInSight = (work: Work, id: string, { number, source }: Work['plan']['zones'][number]): boolean =>
+/** Not one whose panel may never tell an end of it. */
+const isInSight = (work: Work, id: string, { number, source }: ZonePlan): boolean =>
   !decidedByPanel(work, id, source) || own(periodOf(work.state, id).inSight ?? {}, number) !== undefined;
 
 /** What is no danger to life ends with the alarm of its partition. */
@@ -60,3 +60,34 @@ function goesOn(work: Work, id: string, number: string): boolean {
   const { state, memory } = partitionOf(work, id);
   return state === 'triggered' && memory.includes(number) && periodOf(work.state, id).over?.includes(number) !== true;
 }
+
+/** A fire goes on whatever becomes of the arming, and of another detector that tripped with it (safety 1). */
+export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['alarm'] {
+  for (const zone of work.plan.zones) {
+    if (!zone.partitions.includes(id) || behaviour(zone).group !== 'life') continue;
+    const state = own(work.state.zones, zone.number);
+    if (state?.alarm !== true || !isInSight(work, id, zone)) continue;
+    return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
+  }
+  return calledLife(work, id);
+}
+
+/** The last call by fire or for a doctor. */
+const calledLife = (work: Work, id: PartitionId): CalledHelp | undefined =>
+  periodOf(work.state, id).called?.findLast(({ kind }) => lifeKinds.has(kind));
+
+/** When the life-safety alarm that runs in a partition began; undefined while there is none. A call is another one, with a time of its own. */
+export function lifeSince(work: Work, id: PartitionId): number | undefined {
+  const { alarm } = partitionOf(work, id);
+  if (alarm === undefined || !lifeKinds.has(alarm.kind)) return undefined;
+  const isCall = periodOf(work.state, id).called?.some((one) => isSame(one, alarm)) === true;
+  return isCall ? undefined : alarm.since;
+}
+
+interface Named {
+  readonly kind: string;
+  readonly zone?: ZoneNumber;
+}
+
+/** Whether two names are of one alarm. */
+export const isSame = (one: Named, other: Named): boolean => one.kind === other.kind && one.zone === other.zone;

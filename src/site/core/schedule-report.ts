@@ -1,15 +1,15 @@
-import type {
-  Command,
-  CommandResult,
-  EventDraft,
-  PartitionId,
-  ScheduleId,
-  ScheduleNote,
-  ZoneNumber,
+import {
+  alarming,
+  type Command,
+  type CommandResult,
+  type EventDraft,
+  isSet,
+  type PartitionId,
+  type ScheduleId,
+  type ScheduleNote,
+  type ZoneNumber,
 } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
 import { coded, emit, localEvent, place } from './events.ts';
-import { isSet } from './transition.ts';
 import { noteUnarmed } from './unarmed.ts';
 import { own, type Work } from './work.ts';
 

@@ -1,12 +1,13 @@
-import type {
-  ArmMode,
-  Command,
-  Deadline,
-  PartitionId,
-  ScheduleAction,
-  ScheduledArm,
-  SchedulePlan,
-  SchedulesPlan,
+import {
+  type ArmMode,
+  type Command,
+  type Deadline,
+  isSet,
+  type PartitionId,
+  type ScheduleAction,
+  type ScheduledArm,
+  type SchedulePlan,
+  type SchedulesPlan,
 } from '#site/model/index.ts';
 import { command } from './command.ts';
 import { emit } from './events.ts';
@@ -26,7 +27,6 @@ import {
 } from './schedule/index.ts';
 import { clientOf, failToArm, isArmedNow, notRun, scheduleEvent } from './schedule-report.ts';
 import { now, since } from './timers.ts';
-import { isSet } from './transition.ts';
 import { forgetUnplanned, runsAgain } from './unarmed.ts';
 import { own, partitionOf, partitionPlan, type Work, zonePlan } from './work.ts';
 

@@ -1,5 +1,4 @@
-import type { PartitionState } from '#site/model/index.ts';
-import { alarming } from './alarm.ts';
+import { alarming, type PartitionState } from '#site/model/index.ts';
 import { lifeKinds } from './zones.ts';
 
 /** A fire shows as triggered as long as it lasts, and since it began; the arming beneath it is untouched (alarm-domain 3). */

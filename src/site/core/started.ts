@@ -1,4 +1,4 @@
-import { bridgeItself, type Deadline, type PartitionId, type PartitionPlan } from '#site/model/index.ts';
+import { bridgeItself, type Deadline, isSet, type PartitionId, type PartitionPlan } from '#site/model/index.ts';
 import { abortEnded } from './alarm.ts';
 import { bypassEnded, bypassMs } from './bypass.ts';
 import { calmMs } from './calm.ts';
@@ -13,7 +13,6 @@ import { noteStart } from './schedules.ts';
 import { endOrphans, longestWatchMs, watchLeftMs, watchTimerEnded } from './supervision.ts';
 import { releaseSwinger, swingerReleaseMs } from './swinger.ts';
 import { after, left, runTimer } from './timers.ts';
-import { isSet } from './transition.ts';
 import { calmed, settled } from './trip.ts';
 import type { TimerState } from './types.ts';
 import { endTest, testMinutes } from './walk-test.ts';

@@ -1,12 +1,13 @@
-import type {
-  ArmingSource,
-  ArmingWord,
-  ArmMode,
-  PartitionId,
-  PartitionState,
-  ZoneNumber,
-  ZonePlan,
-  ZoneState,
+import {
+  type ArmingSource,
+  type ArmingWord,
+  type ArmMode,
+  isArmed,
+  isSet,
+  type PartitionId,
+  type PartitionState,
+  type ZoneNumber,
+  type ZoneState,
 } from '#site/model/index.ts';
 import { audit, standing } from './audit.ts';
 import { endBypasses } from './bypass.ts';
@@ -14,14 +15,14 @@ import { endConfirmation } from './confirmation.ts';
 import { endCrossings } from './crossing.ts';
 import { armingEvent } from './events.ts';
 import { endRunaways } from './runaway.ts';
+import { runningLifeAlarm } from './running.ts';
 import { endSwingers } from './swinger.ts';
 import { clearTimer, isRunning, now } from './timers.ts';
 import { settleStoreLoss } from './trouble.ts';
-import type { CalledHelp } from './types.ts';
 import { seenTo } from './unarmed.ts';
 import { endTest } from './walk-test.ts';
-import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
-import { behaviour, lifeKinds } from './zones.ts';
+import { decidedByPanel, own, partitionOf, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
+import { behaviour } from './zones.ts';
 
 export interface Transition {
   readonly state: ArmingWord;
@@ -87,12 +88,6 @@ export function transition(work: Work, id: PartitionId, to: Transition): void {
   if (isArmed(to.state) || to.state === 'arming' || to.state === 'disarmed') seenTo(work, id);
   if (before.state === 'unknown') settleStoreLoss(work);
 }
-
-export const isArmed = (state: ArmingWord): boolean => state.startsWith('armed_');
-
-/** Armed, on the way to it, or in what follows from it. */
-export const isSet = (state: ArmingWord): boolean =>
-  isArmed(state) || state === 'arming' || state === 'pending' || state === 'triggered';
 
 /** Begins and ends arming periods: memory and counters start anew, bypasses end with the disarm. */
 function followPeriod(work: Work, before: PartitionState, to: Transition): void {
@@ -163,49 +158,3 @@ function stillInAlarm(work: Work, id: PartitionId): readonly ZoneNumber[] | unde
   });
   return over.length === 0 ? undefined : over.map(({ number }) => number);
 }
-
-/** Whether what a zone reports is for the partition's panel to judge, and not for siteward. */
-export function decidedByPanel(
-  work: Work,
-  id: PartitionId,
-  source: { readonly kind: string; readonly id: string },
-): boolean {
-  const plan = partitionPlan(work, id);
-  return plan?.authority === 'panel' && source.kind === 'panel' && plan.panel === source.id;
-}
-
-/** A fire goes on whatever becomes of the arming, and of another detector that tripped with it (safety 1). */
-export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['alarm'] {
-  for (const zone of work.plan.zones) {
-    if (!zone.partitions.includes(id) || behaviour(zone).group !== 'life') continue;
-    const state = own(work.state.zones, zone.number);
-    if (state?.alarm !== true || isOutOfSight(work, id, zone)) continue;
-    return { zone: zone.number, kind: behaviour(zone).alarm, since: lifeSince(work, id) ?? state.at };
-  }
-  return calledLife(work, id);
-}
-
-/** The last call by fire or for a doctor. */
-const calledLife = (work: Work, id: PartitionId): CalledHelp | undefined =>
-  periodOf(work.state, id).called?.findLast(({ kind }) => lifeKinds.has(kind));
-
-/** Its panel may never tell an end of it. */
-function isOutOfSight(work: Work, id: PartitionId, { number, source }: ZonePlan): boolean {
-  return decidedByPanel(work, id, source) && own(periodOf(work.state, id).inSight ?? {}, number) === undefined;
-}
-
-/** When the life-safety alarm that runs in a partition began; undefined while there is none. A call is another one, with a time of its own. */
-export function lifeSince(work: Work, id: PartitionId): number | undefined {
-  const { alarm } = partitionOf(work, id);
-  if (alarm === undefined || !lifeKinds.has(alarm.kind)) return undefined;
-  const isCall = periodOf(work.state, id).called?.some((one) => isSame(one, alarm)) === true;
-  return isCall ? undefined : alarm.since;
-}
-
-interface Named {
-  readonly kind: string;
-  readonly zone?: ZoneNumber;
-}
-
-/** Whether two names are of one alarm. */
-export const isSame = (one: Named, other: Named): boolean => one.kind === other.kind && one.zone === other.zone;

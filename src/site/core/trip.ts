@@ -1,5 +1,5 @@
-import type { PartitionId, ZoneNumber, ZonePlan } from '#site/model/index.ts';
-import { alarming, raise, sourceOf } from './alarm.ts';
+import { alarming, type PartitionId, type ZoneNumber, type ZonePlan } from '#site/model/index.ts';
+import { raise, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { isLeftOut } from './bypass.ts';
 import { calmSoon } from './calm.ts';
@@ -7,11 +7,12 @@ import { cross } from './crossing.ts';
 import { troubleEvent } from './events.ts';
 import { exitTrip } from './exit.ts';
 import { burglaryAlarm, exitEnded, independentAlarm, noteEntered, startEntry } from './partition.ts';
+import { runningLifeAlarm } from './running.ts';
 import { isShut, shutTrip } from './swinger.ts';
 import { clearTimer, left, setTimer } from './timers.ts';
-import { decidedByPanel, runningLifeAlarm } from './transition.ts';
 import { isTested, isTestedAll, noteWalked } from './walk-test.ts';
 import {
+  decidedByPanel,
   enginePlan,
   own,
   partitionOf,

@@ -1,6 +1,5 @@
 import type { ZonePlan } from '#site/model/index.ts';
-import { decidedByPanel } from './transition.ts';
-import { own, setZones, type Work } from './work.ts';
+import { decidedByPanel, own, setZones, type Work } from './work.ts';
 import { behaviour, type ZoneGroup } from './zones.ts';
 
 /** Groups of which an opening alone is no more than that. */

@@ -102,3 +102,13 @@ export function setZones(work: Work, zones: readonly ZoneState[]): void {
   const changed = Object.fromEntries(zones.map((zone) => [zone.number, zone]));
   work.state = { ...work.state, zones: { ...work.state.zones, ...changed } };
 }
+
+/** Whether what a zone reports is for the partition's panel to judge, and not for siteward. */
+export function decidedByPanel(
+  work: Work,
+  id: PartitionId,
+  source: { readonly kind: string; readonly id: string },
+): boolean {
+  const plan = partitionPlan(work, id);
+  return plan?.authority === 'panel' && source.kind === 'panel' && plan.panel === source.id;
+}

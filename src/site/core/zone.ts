@@ -1,4 +1,4 @@
-import type { PartitionId, Signal, ZonePlan, ZoneState } from '#site/model/index.ts';
+import { isArmed, isSet, type PartitionId, type Signal, type ZonePlan, type ZoneState } from '#site/model/index.ts';
 import { raise, soundAgain, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
@@ -11,11 +11,10 @@ import { bypassTold } from './panel-bypass.ts';
 import { independentAlarm } from './partition.ts';
 import { isToldAgain, tamperKey, zoneKey } from './reports.ts';
 import { conditionChanged } from './supervision.ts';
-import { decidedByPanel, isArmed, isSet } from './transition.ts';
 import { closed, trip } from './trip.ts';
 import { openForgotten } from './unrestored.ts';
 import { isTestedAll } from './walk-test.ts';
-import { own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
+import { decidedByPanel, own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { judged } from './zone-doubt.ts';
 import { behaviour } from './zones.ts';
 

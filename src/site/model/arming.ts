@@ -39,6 +39,14 @@ export function modeOf(word: ArmingWord): ArmMode | null {
   return null;
 }
 
+export const isArmed = (word: ArmingWord): boolean => word.startsWith('armed_');
+
+/** Words of a partition in which an alarm is running or about to. */
+export const alarming = (word: ArmingWord): boolean => word === 'pending' || word === 'triggered';
+
+/** Armed, on the way to it, or in what follows from it. */
+export const isSet = (word: ArmingWord): boolean => isArmed(word) || word === 'arming' || alarming(word);
+
 /** How a partition is armed, for what depends on it. What is unknown or stale is never disarmed (safety 2). */
 export function armedAs({
   state,

@@ -1,4 +1,4 @@
-import { armingWords } from './arming.ts';
+import { armingWords, isArmed } from './arming.ts';
 import type { SiteEvent } from './event.ts';
 import { detectionClasses, troubleKinds } from './signal.ts';
 
@@ -66,7 +66,7 @@ const others = [
 ] as const;
 
 /** Of all words of a partition these alone are told by an event of their own. */
-const armingKinds = armingWords.filter((word) => word === 'disarmed' || word.startsWith('armed_'));
+const armingKinds = armingWords.filter((word) => word === 'disarmed' || isArmed(word));
 
 /** What `kind` of a public event may be that is told at its time; those of silent events stand in none of these lists. */
 export const eventKinds: readonly string[] = [
