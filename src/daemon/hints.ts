@@ -1,7 +1,7 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
-import { zoneTable } from '#site/core/index.ts';
+import { forGood, zoneTable } from '#site/core/index.ts';
 import { isoTime, type SiteView, type VerificationDocument, type ZoneType } from '#site/model/index.ts';
 import type { StorageLevel, StorageState } from '#site/store/index.ts';
 
@@ -66,7 +66,7 @@ const partitionDoubt =
 /** What ends each level that holds: of an alarm that is for its panel to judge, the word of the partition. */
 function zoneDoubt(held: readonly string[], { type, isOfPanel }: { type: ZoneType; isOfPanel: boolean }): string {
   const { group } = zoneTable[type];
-  const isForGood = group === 'life' || group === 'holdup';
+  const isForGood = forGood(group);
   const isAlarm = held.includes('alarm');
   const advice = [
     held.includes('open') || (isAlarm && !isForGood && !isOfPanel) ? ['Open and close it, or walk past it, once.'] : [],

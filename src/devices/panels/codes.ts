@@ -73,7 +73,6 @@ const roleOfType: Partial<Readonly<Record<ZoneType, Role>>> = {
 const settled: ReadonlySet<ZoneType> = new Set<ZoneType>([
   ...(['24h_burglary', 'tamper_24h', 'no_alarm_response', 'key_switch_momentary', 'key_switch_maintained'] as const),
 ]);
-const dangers: ReadonlySet<ZoneType> = new Set(dangerTypes);
 
 /**
  * The danger a detector tells by its type where the site has no zone for it, one for another danger, or one of burglary, which alone
@@ -87,7 +86,7 @@ export function dangerApart(
   if (role === undefined || zone === undefined) return role;
   // Who makes a silent hold-up of a button for help has a reason: it may show to nobody (safety 4).
   const isHoldUp = zone.type === 'panic_silent' && role === 'medical';
-  return settled.has(zone.type) || isHoldUp || (dangers.has(zone.type) && fits(role, zone)) ? undefined : role;
+  return settled.has(zone.type) || isHoldUp || (dangerTypes.has(zone.type) && fits(role, zone)) ? undefined : role;
 }
 
 /** Types of life safety whose opening is their alarm where nothing else tells it; a silent button's is by itself. */

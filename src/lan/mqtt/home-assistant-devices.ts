@@ -3,6 +3,7 @@ import {
   armModes,
   type CameraPlan,
   dangerTypes,
+  isVisibleZone,
   type PartitionPlan,
   type SitePlan,
   type ZonePlan,
@@ -65,7 +66,7 @@ export function isDeviceOf(slug: string, id: string): boolean {
 
 export function haDevices(plan: SitePlan, about: HaAbout): HaDevice[] {
   // Silent hold-up changes nothing visible (safety 4).
-  const zones = plan.zones.filter((zone) => zone.type !== 'panic_silent');
+  const zones = plan.zones.filter(isVisibleZone);
   const site = [
     ...siteEntries(about),
     ...plan.cameras.flatMap((camera) => cameraEntries(camera, about)),

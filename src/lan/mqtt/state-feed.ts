@@ -1,12 +1,11 @@
 import type { Clock } from '#lib/clock.ts';
-import type { Changes, PartitionPlan, SiteView } from '#site/model/index.ts';
+import { type Changes, isVisibleZone, type PartitionPlan, type SiteView } from '#site/model/index.ts';
 import type { Publisher } from './publisher.ts';
 import {
   allTopics,
   cameraTopics,
   type Facts,
   infoTopic,
-  isVisible,
   linkTopics,
   partitionTopics,
   type TopicState,
@@ -82,7 +81,7 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
   function changeZones(numbers: ReadonlySet<string>): void {
     for (const number of numbers) {
       const plan = view.plan.zones.find((zone) => zone.number === number);
-      if (plan === undefined || !isVisible(plan)) continue;
+      if (plan === undefined || !isVisibleZone(plan)) continue;
       for (const partition of plan.partitions) lagging.partitions.add(partition);
       const state = view.zones.find((zone) => zone.number === number);
       const step = gate.offer(number, zoneWord(state?.open));

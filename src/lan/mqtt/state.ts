@@ -8,7 +8,7 @@ import type {
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
-import { isoTime, partitionShown } from '#site/model/index.ts';
+import { isoTime, isVisibleZone, partitionShown } from '#site/model/index.ts';
 import type { Info, PartitionDetail, TroubleItem, ZoneDetail } from './schemas.ts';
 
 /** From the site's view to topics and payloads. Pure; topics are below the root; every payload fits the table. */
@@ -62,8 +62,7 @@ export const hasSpeakers = ({ speakers = [] }: SitePlan): boolean => speakers.le
 export const verificationTopics = ({ verifications = [] }: Facts): TopicState[] =>
   verifications.map((one) => [`verification/${one.verification_id}`, JSON.stringify(one)]);
 
-export const visibleZones = (view: SiteView): readonly ZonePlan[] => view.plan.zones.filter(isVisible);
-export const isVisible = ({ type }: ZonePlan): boolean => type !== 'panic_silent';
+export const visibleZones = (view: SiteView): readonly ZonePlan[] => view.plan.zones.filter(isVisibleZone);
 
 export function linkTopics(view: SiteView, facts: Facts): TopicState[] {
   const nvrs = view.links.filter((link) => link.source.kind === 'nvr').map((link) => link.source.id);

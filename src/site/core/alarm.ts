@@ -9,7 +9,7 @@ import { countTrip } from './swinger.ts';
 import { since } from './timers.ts';
 import type { AbandonedAlarm, Evidence } from './types.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, exemptKinds, staysKind } from './zones.ts';
+import { behaviour, exemptKinds, forGood, staysKind } from './zones.ts';
 
 export interface Alarm {
   readonly kind: string;
@@ -168,7 +168,7 @@ export function takeBack(work: Work, id: PartitionId, source: string, actor: str
 /** Life safety ends with its cause, and a call for help is not taken back by a disarm, which may be forced (safety 1). */
 export function isForGood(work: Work, number: string | undefined): boolean {
   const zone = number === undefined ? undefined : zonePlan(work.plan, number);
-  return zone !== undefined && ['life', 'holdup'].includes(behaviour(zone).group);
+  return zone !== undefined && forGood(behaviour(zone).group);
 }
 
 function aborted(work: Work, id: PartitionId, number: string, source: string, actor: string | undefined): void {

@@ -3,7 +3,7 @@ import { incidentOf, sourceOf } from './alarm.ts';
 import { emit, place } from './events.ts';
 import { onePicture } from './media.ts';
 import { own, partitionOf, periodOf, setPartition, type Work } from './work.ts';
-import { behaviour, lifeKinds } from './zones.ts';
+import { behaviour, lastingKinds } from './zones.ts';
 
 /**
  * Another detector within an alarm that a panel has begun: the station was called by the start, and this tells where it
@@ -37,7 +37,7 @@ export function openedInAlarm(work: Work, zone: ZonePlan): void {
   for (const id of zone.partitions) {
     const { state, alarm, memory, incident } = partitionOf(work, id);
     if (state !== 'triggered' || incident === undefined || memory.includes(zone.number)) continue;
-    const isFire = alarm !== undefined && lifeKinds.has(alarm.kind);
+    const isFire = alarm !== undefined && lastingKinds.has(alarm.kind);
     if (isFire && periodOf(work.state, id).burglary === undefined) continue;
     setPartition(work, id, { memory: [...memory, zone.number] });
     furtherZone(work, id, zone, {});

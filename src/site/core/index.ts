@@ -28,4 +28,4 @@ export { givenWay, manyTogether } from './supervision.ts';
 export type * from './types.ts';
 export { changesBetween, Picture, siteView } from './view.ts';
 export { type Seen, visibleDecision, visibleInput, visibleState } from './visible.ts';
-export { zoneTable } from './zones.ts';
+export { forGood, zoneTable } from './zones.ts';

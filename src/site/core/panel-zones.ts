@@ -11,7 +11,7 @@ import { isForGood } from './alarm.ts';
 import { zoneKey } from './reports.ts';
 import { runningLifeAlarm } from './running.ts';
 import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour, independent, lifeKinds, watches } from './zones.ts';
+import { behaviour, independent, lastingKinds, watches } from './zones.ts';
 
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
@@ -135,7 +135,7 @@ export function isToldBurglary(work: Work, plan: PartitionPlan, reported: ZonePl
   const { alarm, memory } = partitionOf(work, plan.id);
   const number = periodOf(work.state, plan.id).burglary?.zone;
   const zone = number === undefined ? undefined : zonePlan(work.plan, number);
-  if (zone === undefined || alarm === undefined || !lifeKinds.has(alarm.kind)) return false;
+  if (zone === undefined || alarm === undefined || !lastingKinds.has(alarm.kind)) return false;
   const isIts = reported === undefined || reported.number === number;
   const isRunning = isInAlarm(work, zone.number) && !isOver(work, plan, zone.number);
   return isIts && isRunning && !independent(behaviour(zone).group) && memory.includes(zone.number);

@@ -43,7 +43,7 @@ import { type Transition, transition } from './transition.ts';
 import { endAlarm } from './trip.ts';
 import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
 import { alarmsDoubted } from './zone-doubt.ts';
-import { behaviour, independent, lifeKinds, staysKind } from './zones.ts';
+import { behaviour, independent, lastingKinds, staysKind } from './zones.ts';
 
 type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
@@ -361,7 +361,7 @@ function forgetExpected(work: Work, zone: ZonePlan): boolean {
 function name(work: Work, id: PartitionId, zone: ZonePlan): void {
   const { alarm, state, memory } = partitionOf(work, id);
   const { alarm: kind, group } = behaviour(zone);
-  const isFire = alarm !== undefined && lifeKinds.has(alarm.kind);
+  const isFire = alarm !== undefined && lastingKinds.has(alarm.kind);
   if (isFire && !independent(group)) return;
   const isFirst = group === 'life' && alarm !== undefined && !isFire;
   if (state === 'triggered' && alarm?.zone !== undefined && !isFirst) return;

@@ -3,7 +3,7 @@ import { deviceUp } from './link.ts';
 import { holds } from './supervision.ts';
 import { troubleKey } from './trouble.ts';
 import { decidedByPanel, own, periodOf, type Work } from './work.ts';
-import { behaviour, watches } from './zones.ts';
+import { behaviour, forGood, watches } from './zones.ts';
 
 /** Whether the engine would arm the partition in this mode without leaving a zone out. */
 export const isReady = (work: Work, id: PartitionId, mode: ArmMode): boolean => notReady(work, id, mode).length === 0;
@@ -30,7 +30,7 @@ export function atRest(work: Work, zone: ZonePlan): boolean {
   if (isDevice && zone.input === undefined) return link === true && !isBlind(work, zone.source);
   if (link === false) return false;
   const { group } = behaviour(zone);
-  return state.open === false || group === 'life' || group === 'holdup';
+  return state.open === false || forGood(group);
 }
 
 const isBlind = (work: Work, source: DeviceRef): boolean =>

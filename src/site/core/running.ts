@@ -1,7 +1,7 @@
 import type { PartitionId, PartitionState, ZoneNumber, ZonePlan } from '#site/model/index.ts';
 import type { CalledHelp } from './types.ts';
 import { decidedByPanel, enginePlan, own, partitionOf, periodOf, type Work } from './work.ts';
-import { behaviour, lifeKinds } from './zones.ts';
+import { behaviour, lastingKinds } from './zones.ts';
 
 export type RunningAlarm = NonNullable<PartitionState['alarm']>;
 
@@ -30,12 +30,12 @@ export function runningAlarms(work: Work): Readonly<Record<string, readonly Runn
   return Object.fromEntries(entries);
 }
 
-const rank = ({ kind }: RunningAlarm): number => (lifeKinds.has(kind) ? 0 : 1);
+const rank = ({ kind }: RunningAlarm): number => (lastingKinds.has(kind) ? 0 : 1);
 
 /** The one the state of the partition is about; what began an entry delay is none yet. */
 function shown(work: Work, id: string): RunningAlarm[] {
   const { alarm, state, at } = partitionOf(work, id);
-  if (alarm === undefined || (state === 'pending' && !lifeKinds.has(alarm.kind))) return [];
+  if (alarm === undefined || (state === 'pending' && !lastingKinds.has(alarm.kind))) return [];
   return [{ ...alarm, since: alarm.since ?? at }];
 }
 
@@ -43,7 +43,7 @@ function shown(work: Work, id: string): RunningAlarm[] {
 function burglary(work: Work, id: string): RunningAlarm[] {
   const { alarm, state, at } = partitionOf(work, id);
   const { burglary: told } = periodOf(work.state, id);
-  if (state !== 'triggered' || told === undefined || alarm === undefined || !lifeKinds.has(alarm.kind)) return [];
+  if (state !== 'triggered' || told === undefined || alarm === undefined || !lastingKinds.has(alarm.kind)) return [];
   return [{ ...told, since: at }];
 }
 
@@ -74,12 +74,12 @@ export function runningLifeAlarm(work: Work, id: PartitionId): PartitionState['a
 
 /** The last call by fire or for a doctor. */
 const calledLife = (work: Work, id: PartitionId): CalledHelp | undefined =>
-  periodOf(work.state, id).called?.findLast(({ kind }) => lifeKinds.has(kind));
+  periodOf(work.state, id).called?.findLast(({ kind }) => lastingKinds.has(kind));
 
 /** When the life-safety alarm that runs in a partition began; undefined while there is none. A call is another one, with a time of its own. */
 export function lifeSince(work: Work, id: PartitionId): number | undefined {
   const { alarm } = partitionOf(work, id);
-  if (alarm === undefined || !lifeKinds.has(alarm.kind)) return undefined;
+  if (alarm === undefined || !lastingKinds.has(alarm.kind)) return undefined;
   const isCall = periodOf(work.state, id).called?.some((one) => isSame(one, alarm)) === true;
   return isCall ? undefined : alarm.since;
 }

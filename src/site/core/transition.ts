@@ -22,7 +22,7 @@ import { settleStoreLoss } from './trouble.ts';
 import { seenTo } from './unarmed.ts';
 import { endTest } from './walk-test.ts';
 import { decidedByPanel, own, partitionOf, periodOf, setPartition, setPeriod, setZones, type Work } from './work.ts';
-import { behaviour } from './zones.ts';
+import { behaviour, forGood } from './zones.ts';
 
 export interface Transition {
   readonly state: ArmingWord;
@@ -153,7 +153,7 @@ function clearAlarms(work: Work, id: PartitionId): void {
 function stillInAlarm(work: Work, id: PartitionId): readonly ZoneNumber[] | undefined {
   const over = work.plan.zones.filter((zone) => {
     const { number, partitions, source } = zone;
-    if (!partitions.includes(id) || ['life', 'holdup'].includes(behaviour(zone).group)) return false;
+    if (!partitions.includes(id) || forGood(behaviour(zone).group)) return false;
     return own(work.state.zones, number)?.alarm === true && decidedByPanel(work, id, source);
   });
   return over.length === 0 ? undefined : over.map(({ number }) => number);

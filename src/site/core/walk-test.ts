@@ -4,7 +4,7 @@ import { checkExpected, mayChange, refuse } from './gate.ts';
 import { after, clearTimer, isRunning, now, setTimer, since } from './timers.ts';
 import type { Done, Failure, TestState } from './types.ts';
 import { partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
-import { behaviour } from './zones.ts';
+import { behaviour, forGood } from './zones.ts';
 
 /** A walk test is always timed; minutes. */
 export const testMinutes = { default: 60, most: 240 } as const;
@@ -15,7 +15,7 @@ const answeredCap = 64;
 /** Zones a walk test is about. Life safety, hold-up and key switches are never in it: they act as always (safety 1). */
 function isTestable(zone: ZonePlan): boolean {
   const { group } = behaviour(zone);
-  return group !== 'life' && group !== 'holdup' && group !== 'key';
+  return !forGood(group) && group !== 'key';
 }
 
 /** The walk test of a partition while it runs; its timer is the mark. */

@@ -1,7 +1,7 @@
 import type { PartitionPlan, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
 import type { LevelDoubt, SiteState, ZoneDoubts, ZoneLevel } from './types.ts';
 import { change, own, setZones, type Work, without, zonePlan } from './work.ts';
-import { behaviour, independent } from './zones.ts';
+import { behaviour, forGood, independent } from './zones.ts';
 
 type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
@@ -118,7 +118,7 @@ export function alarmsDoubted({ plan, state }: Work, { id, panel }: PartitionPla
       zone.source.kind === 'panel' &&
       zone.source.id === panel &&
       zone.partitions.includes(id) &&
-      !['life', 'holdup'].includes(behaviour(zone).group) &&
+      !forGood(behaviour(zone).group) &&
       isEndDoubted(state, zone, 'alarm'),
   );
 }

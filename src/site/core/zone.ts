@@ -16,7 +16,7 @@ import { openForgotten } from './unrestored.ts';
 import { isTestedAll } from './walk-test.ts';
 import { decidedByPanel, own, partitionPlan, setZones, type Work, zoneOf, zonePlan } from './work.ts';
 import { judged } from './zone-doubt.ts';
-import { behaviour } from './zones.ts';
+import { behaviour, forGood } from './zones.ts';
 
 export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
 
@@ -77,7 +77,7 @@ const isMirrored = (work: Work, { partitions, source }: ZonePlan): boolean =>
 function openingAsAlarm(work: Work, plan: ZonePlan, { alarm: _, ...said }: ZoneSignal): ZoneSignal {
   const { group, silent } = behaviour(plan);
   // Siteward's own judgement of a zone, and that of a silent button, begins with its opening anyway.
-  if (said.open === undefined || !['life', 'holdup'].includes(group) || silent || !isMirrored(work, plan)) return said;
+  if (said.open === undefined || !forGood(group) || silent || !isMirrored(work, plan)) return said;
   const bypassed = said.bypassed ?? zoneOf(work.state, plan.number)?.bypassed;
   return said.open && bypassed === true ? said : { ...said, alarm: said.open };
 }

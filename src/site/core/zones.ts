@@ -1,4 +1,11 @@
-import type { ArmingWord, ArmMode, ZonePlan, ZoneType } from '#site/model/index.ts';
+import {
+  type ArmingWord,
+  type ArmMode,
+  lifeSafetyKinds,
+  silentKinds,
+  type ZonePlan,
+  type ZoneType,
+} from '#site/model/index.ts';
 
 /**
  * How a zone behaves. `life`, `holdup`, `always` never depend on arming (safety 1); the others are burglary zones that
@@ -61,24 +68,22 @@ export const zoneTable: Readonly<Record<ZoneType, ZoneBehaviour>> = {
 export const behaviour = (plan: ZonePlan): ZoneBehaviour => zoneTable[plan.type];
 
 /** Alarm kinds that are exempt from every cap (safety 1 and 8). */
-export const exemptKinds: ReadonlySet<string> = new Set(
-  [...Object.values(zoneTable).filter(({ group }) => group === 'life' || group === 'holdup')]
-    .map(({ alarm }) => alarm)
-    .filter((kind) => kind !== 'water')
-    .concat('duress'),
-);
+export const exemptKinds: ReadonlySet<string> = new Set([...lifeSafetyKinds, ...silentKinds]);
 
 /** Alarms of life safety zones: they show on a partition as long as their cause lasts, whatever its arming. */
-export const lifeKinds: ReadonlySet<string> = new Set(
+export const lastingKinds: ReadonlySet<string> = new Set(
   Object.values(zoneTable)
     .filter(({ group }) => group === 'life')
     .map(({ alarm }) => alarm),
 );
 
 /** Alarms that no opening takes back: life safety ends with its cause, a call for help may be ended under force (safety 1). */
-export const staysKind = (kind: string): boolean => lifeKinds.has(kind) || exemptKinds.has(kind);
+export const staysKind = (kind: string): boolean => lastingKinds.has(kind) || exemptKinds.has(kind);
 
-export const independent = (group: ZoneGroup): boolean => group === 'life' || group === 'holdup' || group === 'always';
+/** Ends with its cause, or by whoever was called, and not with a disarm. */
+export const forGood = (group: ZoneGroup): boolean => group === 'life' || group === 'holdup';
+
+export const independent = (group: ZoneGroup): boolean => forGood(group) || group === 'always';
 
 const partial: ReadonlySet<ArmMode> = new Set(['home', 'night']);
 

@@ -57,11 +57,12 @@ export interface PartitionShown {
   readonly arm_wait?: z.infer<typeof armWaitShown>;
 }
 
-const isSilent = ({ type }: ZonePlan): boolean => type === 'panic_silent';
+/** Nobody on the site may see what a button of silent hold-up does. */
+export const isVisibleZone = ({ type }: ZonePlan): boolean => type !== 'panic_silent';
 
 /** Zones of silent hold-up. */
 export const silentZones = ({ plan }: Pick<SiteView, 'plan'>): ReadonlySet<ZoneNumber> =>
-  new Set(plan.zones.filter(isSilent).map((zone) => zone.number));
+  new Set(plan.zones.filter((zone) => !isVisibleZone(zone)).map((zone) => zone.number));
 
 export function partitionShown(view: SiteView, id: PartitionId): PartitionShown {
   const state = view.partitions.find((partition) => partition.id === id);

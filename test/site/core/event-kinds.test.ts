@@ -2,7 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { zoneTable } from '#site/core/index.ts';
+import { forGood, zoneTable } from '#site/core/index.ts';
+import { exemptKinds } from '#site/core/zones.ts';
 import { eventKinds, panelAlarms, silentKinds } from '#site/model/index.ts';
 import { anyCall, anyStep, play, story } from './stories.ts';
 import { house, panelHouse, partition } from './world.ts';
@@ -27,6 +28,11 @@ it('the list of event kinds names all that the sources do, and no silent one (sa
   expect(named.size).toBeGreaterThan(25);
   expect([...named].filter((kind) => !eventKinds.includes(kind) && !silent.includes(kind))).toEqual([]);
   expect(eventKinds.filter((kind) => silent.includes(kind))).toEqual([]);
+});
+
+it('safety 1 and 8: no cap holds back the alarm of a zone that lasts whatever the arming, but for water', () => {
+  const lasting = Object.values(zoneTable).filter(({ group, alarm }) => forGood(group) && alarm !== 'water');
+  expect(exemptKinds).toEqual(new Set([...lasting.map(({ alarm }) => alarm), 'duress']));
 });
 
 it.each([
