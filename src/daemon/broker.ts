@@ -34,7 +34,7 @@ export function embeddedBroker(
       password === undefined ? [] : [{ id, role, password, panels: topics.get(id) }],
     ),
     discovery: mqtt.home_assistant?.prefix,
-    tls: mqtt.tls && !isLoopback(host) ? () => ownCertificate(settings) : undefined,
+    tls: mqtt.tls && !isLoopback(host) ? (signal) => ownCertificate(settings, signal) : undefined,
     log,
     metrics,
   });
@@ -49,10 +49,10 @@ export function bridgeTopics(settings: Settings, profiles: readonly string[]): R
 }
 
 /** Made by the authority of the site, which is made where there is none. Throws `certificate_failed`, and what the system throws. */
-async function ownCertificate({ site, mqtt, store }: Settings): Promise<TlsMaterial> {
+async function ownCertificate({ site, mqtt, store }: Settings, stopping: AbortSignal): Promise<TlsMaterial> {
   const dir = join(store.dir, 'tls');
   const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  const signal = AbortSignal.timeout(60_000);
+  const signal = AbortSignal.any([stopping, AbortSignal.timeout(60_000)]);
   const [authority, server] = [authorityFiles(dir), serverFiles(dir)];
   await mkdir(dir, { recursive: true, mode: 0o750 });
   await ensureAuthority(authority, { name: `siteward ${slugOf(site.external_id)}`, owner, signal });

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { publicOperationsFor } from '#cloud/contract/index.ts';
 import type { Settings } from '#config/index.ts';
 import { type ErrorCode, isCode } from '#errors.ts';
-import type { DispatchOutcome, DispatchRequest } from '#lan/mqtt/index.ts';
+import type { DispatchOutcome, DispatchRequest, SitePort } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import type { Note } from './audit-wiring.ts';
@@ -26,17 +26,20 @@ export function dispatcher(options: {
   readonly quality: ClockQualityWatch;
   readonly log: Logger;
   readonly note: Note;
-}): ((request: DispatchRequest) => Promise<DispatchOutcome>) | undefined {
+}): NonNullable<SitePort['dispatch']> | undefined {
   const { cloud, site } = options.settings();
   if (cloud?.api_key === undefined) return undefined;
   if (publicOperationsFor(cloud.dialect).dispatchResponder === undefined) return undefined;
-  return async (request) => {
-    const outcome = await ask(request);
+  return async (request, signal) => {
+    const outcome = await ask(request, signal);
     void options.note(auditNotes.dispatch(request.kind, request.client, outcome.kind));
     return outcome;
   };
 
-  async function ask({ kind, partition, eventId, note }: DispatchRequest): Promise<DispatchOutcome> {
+  async function ask(
+    { kind, partition, eventId, note }: DispatchRequest,
+    signal: AbortSignal,
+  ): Promise<DispatchOutcome> {
     if (cloud === undefined) return { kind: 'refused' };
     const about = [
       kind,
@@ -51,7 +54,7 @@ export function dispatcher(options: {
           reason: note === undefined ? about : `${about}: ${note}`,
           responder: kind === 'guard' ? 'guard' : 'responder',
         },
-        signal: AbortSignal.timeout(longestMs),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(longestMs)]),
         deadlineMs,
       });
       const dispatchId = value.data?.dispatch_id;

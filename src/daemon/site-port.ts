@@ -4,7 +4,6 @@ import { SitewardError } from '#errors.ts';
 import type { SitePort } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
-import { never } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { audioPort } from './audio-port.ts';
 import { newAuditLines } from './audit-port.ts';
@@ -34,7 +33,7 @@ export function sitePort(options: {
   return {
     view: () => viewOf(house),
     ...callsPort(house, wall),
-    snapshot: (camera, client) => takePicture({ house, wall, note }, camera, { signal: never(), client }),
+    snapshot: (camera, client, signal) => takePicture({ house, wall, note }, camera, { signal, client }),
     /** As the configuration says now. */
     get dispatch() {
       return dispatcher({ ...options, note });

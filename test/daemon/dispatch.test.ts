@@ -44,11 +44,12 @@ function ask(change: { url?: string; token?: string; paths?: boolean; keyless?: 
   });
   return { dispatch, notes };
 }
+const signal = new AbortController().signal;
 const request: DispatchRequest = { id: 'c1', kind: 'guard', client: 'tablet', partition: 'p1', note: 'gate open' };
 
 it('asks the service, and the audit log has who asked and what came of it', async () => {
   const { dispatch, notes } = ask();
-  expect(await dispatch?.(request)).toMatchObject({
+  expect(await dispatch?.(request, signal)).toMatchObject({
     kind: 'requested',
     dispatchId: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
@@ -65,7 +66,7 @@ it('asks the service, and the audit log has who asked and what came of it', asyn
     ],
   ]);
   expect(JSON.stringify(notes)).not.toContain('gate');
-  expect(await dispatch?.({ ...request, kind: 'police' })).toMatchObject({ kind: 'requested' });
+  expect(await dispatch?.({ ...request, kind: 'police' }, signal)).toMatchObject({ kind: 'requested' });
 });
 
 it('is not there where the service is not said to take it, or no key is', () => {
@@ -74,9 +75,20 @@ it('is not there where the service is not said to take it, or no key is', () => 
 });
 
 it('says what did not leave, what was refused, and where nobody knows', async () => {
-  expect(await ask({ url: 'http://127.0.0.1:9' }).dispatch?.(request)).toEqual({ kind: 'offline' });
-  expect(await ask({ token: 'nobody' }).dispatch?.(request)).toEqual({ kind: 'refused' });
+  expect(await ask({ url: 'http://127.0.0.1:9' }).dispatch?.(request, signal)).toEqual({ kind: 'offline' });
+  expect(await ask({ token: 'nobody' }).dispatch?.(request, signal)).toEqual({ kind: 'refused' });
   const path = `/v1/sites/${cloud.sites()[0]?.site_id}/dispatch`;
   cloud.plant({ path, method: 'POST', mode: 'reset', when: 'after', count: 1 });
-  expect(await ask().dispatch?.(request)).toEqual({ kind: 'unknown' });
+  expect(await ask().dispatch?.(request, signal)).toEqual({ kind: 'unknown' });
 }, 60_000);
+
+it('does not go on when the part that asked stops, and says that nobody knows', async () => {
+  const path = `/v1/sites/${cloud.sites()[0]?.site_id}/dispatch`;
+  cloud.plant({ path, method: 'POST', mode: 'hang', when: 'after', count: 1 });
+  const stopping = new AbortController();
+  const { dispatch, notes } = ask();
+  const asked = dispatch?.(request, stopping.signal);
+  stopping.abort();
+  expect(await asked).toEqual({ kind: 'unknown' });
+  expect(notes).toMatchObject([{ outcome: 'unknown' }]);
+});

@@ -126,6 +126,7 @@ function doorsOf(house: House, clock: ManualClock): Site['doors'] {
     publish: (topic, text) => replies.get(topic)?.(text),
     publishImage: async () => true,
     clear: () => undefined,
+    signal: new AbortController().signal,
     refused: () => undefined,
   });
   const mqtt =

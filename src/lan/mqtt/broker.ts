@@ -23,7 +23,7 @@ export interface BrokerOptions {
   readonly listen: { readonly host: string; readonly port: number };
   readonly users?: readonly BrokerUser[];
   /** With it the broker speaks TLS alone. Asked for anew twice a day, so that a certificate is replaced without a cut. */
-  readonly tls?: (() => Promise<TlsMaterial>) | undefined;
+  readonly tls?: ((signal: AbortSignal) => Promise<TlsMaterial>) | undefined;
   readonly renewEveryMs?: number;
   /** The prefix of Home Assistant's discovery topics, where it is configured. */
   readonly discovery?: string | undefined;
@@ -102,7 +102,7 @@ export function createBroker(options: BrokerOptions): Broker {
       guard(socket, (reason) => counters.refused.inc({ reason }));
       serve(broker, socket);
     };
-    const next = await makeServer(options.tls, take);
+    const next = await makeServer(options.tls, take, stopping.signal);
     // Also those that never come to speak TLS.
     next.on('connection', (socket: Socket) => {
       sockets.add(socket);
@@ -132,8 +132,9 @@ export function createBroker(options: BrokerOptions): Broker {
       await sleep(options.renewEveryMs ?? renewEveryMs, stopping.signal).catch(() => undefined);
       if (stopping.signal.aborted || !(server instanceof TlsServer)) continue;
       try {
-        server.setSecureContext({ ...(await tls()), minVersion: 'TLSv1.2' });
+        server.setSecureContext({ ...(await tls(stopping.signal)), minVersion: 'TLSv1.2' });
       } catch (error) {
+        if (stopping.signal.aborted) return;
         log.warn({ reason: describe(error) }, 'the certificate of the embedded MQTT broker was not renewed');
       }
     }
@@ -199,10 +200,14 @@ export function createBroker(options: BrokerOptions): Broker {
   };
 }
 
-async function makeServer(tls: BrokerOptions['tls'], take: (socket: Socket) => void): Promise<Server> {
+async function makeServer(
+  tls: BrokerOptions['tls'],
+  take: (socket: Socket) => void,
+  signal: AbortSignal,
+): Promise<Server> {
   const sockets = { noDelay: true, highWaterMark: bufferBytes };
   if (tls === undefined) return createServer(sockets, take);
-  const secure = { ...(await tls()), minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const;
+  const secure = { ...(await tls(signal)), minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const;
   return createTlsServer({ ...sockets, ...secure }, take);
 }
 

@@ -49,6 +49,8 @@ export interface CommandsOptions {
   readonly clear: (verb: string) => void;
   /** A command ended without its effect: show the state again (rule C9). */
   readonly refused: (partition: string) => void;
+  /** Aborts when this part stops. */
+  readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -227,6 +229,7 @@ export function createCommands(options: CommandsOptions): Commands {
   const requests = createRequests({
     site,
     publishImage: options.publishImage,
+    signal: options.signal,
     onFault: (verb, reason) => log.error({ verb, reason }, 'MQTT command failed inside'),
   });
   const targetOf = (envelope: Envelope, { sender, correlationData, answer }: CommandMessage): Target => {

@@ -153,6 +153,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     clear: (verb) => refuseRetained(`cmd/${verb}`, isVerb(verb) ? verb : 'unknown'),
     publishImage: images.publish,
     refused: feed.repeat,
+    signal: stopping.signal,
     clock,
     log,
     metrics,

@@ -17,6 +17,8 @@ export interface RequestsOptions {
   readonly site: Pick<SitePort, 'snapshot' | 'dispatch' | 'watchPanel' | 'audio' | 'view'>;
   /** Resolves when the picture has left, or was dropped: false where there is no connection. */
   readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
+  /** Aborts when nobody waits for an answer any more. */
+  readonly signal: AbortSignal;
   readonly onFault: (verb: string, reason: string) => void;
 }
 
@@ -42,7 +44,7 @@ export function createRequests(options: RequestsOptions): Requests {
     const { camera, deliver = 'image_topic' } = body;
     if (deliver !== 'image_topic') return refused('NOT_CONFIGURED', 'deliver');
     try {
-      const jpeg = await site.snapshot(camera, client);
+      const jpeg = await site.snapshot(camera, client, options.signal);
       if (jpeg.byteLength > imageBytes) return { outcome: 'failed', error: { code: 'TOO_LARGE' } };
       if (!(await options.publishImage(camera, jpeg))) return failed('BUSY');
       const facts = readJpeg(jpeg);
@@ -64,7 +66,7 @@ export function createRequests(options: RequestsOptions): Requests {
       ...(eventId !== undefined && { eventId }),
       ...(note !== undefined && { note }),
     };
-    return dispatched(await site.dispatch({ id: body.id, kind, client, ...more }));
+    return dispatched(await site.dispatch({ id: body.id, kind, client, ...more }, options.signal));
   }
 
   async function act(client: string, request: Request, check: CodeCheck): Promise<Final> {

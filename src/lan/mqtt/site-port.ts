@@ -39,9 +39,9 @@ export interface SitePort {
    * A picture as the camera gives it. Throws `camera_unknown`, `camera_refused` where none may be taken now (safety 11), and what else
    * the camera's room throws.
    */
-  snapshot(camera: string, client: string): Promise<Uint8Array>;
+  snapshot(camera: string, client: string, signal: AbortSignal): Promise<Uint8Array>;
   /** Asks the service to send somebody, now or not at all. Undefined where the service takes no such request. */
-  readonly dispatch?: ((request: DispatchRequest) => Promise<DispatchOutcome>) | undefined;
+  readonly dispatch?: ((request: DispatchRequest, signal: AbortSignal) => Promise<DispatchOutcome>) | undefined;
   /** Finds the user of a code. The code is not kept by either side. */
   checkCode(code: string | undefined): Promise<CodeCheck>;
   /** The newest events first, at most `limit`. */

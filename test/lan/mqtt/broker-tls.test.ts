@@ -101,6 +101,25 @@ describe('the embedded broker with TLS', () => {
     await keypad.client.endAsync(true);
   });
 
+  it('ends while its certificate is being made anew', async () => {
+    const asked = Promise.withResolvers<void>();
+    let times = 0;
+    broker = createBroker({
+      ...{ slug, users, log: memoryLog().log, metrics: new Registry(), renewEveryMs: 1 },
+      listen: { host: '0.0.0.0', port: 0 },
+      tls: (until) => {
+        times += 1;
+        if (times === 1) return material();
+        asked.resolve();
+        return new Promise((_, reject) => until.addEventListener('abort', () => reject(until.reason)));
+      },
+    });
+    await broker.start(signal);
+    await asked.promise;
+    await broker.stop();
+    expect(times).toBe(2);
+  });
+
   it('ends while somebody holds a connection that never speaks', async () => {
     const { port } = await start();
     const silent = tcp(port(), '127.0.0.1');

@@ -96,6 +96,25 @@ for (const [name, startBroker, missing] of brokers) {
       for (const { id } of bodies.slice(0, 4)) expect(await on.final(watcher, id)).toMatchObject({ outcome: 'done' });
     });
 
+    it('gives up what is asked of a camera and of the service when it stops', async () => {
+      const given: AbortSignal[] = [];
+      const endless = (signal: AbortSignal) => {
+        given.push(signal);
+        return new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      };
+      const slow = {
+        snapshot: (_camera: string, _client: string, signal: AbortSignal) => endless(signal),
+        dispatch: (_request: DispatchRequest, signal: AbortSignal) => endless(signal),
+      };
+      await on.start({ site: Object.assign(Object.create(on.site) as typeof on.site, slow) });
+      const watcher = await on.observe();
+      await on.send(watcher, 'snapshot', asked({ camera: 'yard' }));
+      await on.send(watcher, 'dispatch', asked({ kind: 'guard' }));
+      await until(() => given.length === 2, 'both');
+      await on.stop();
+      expect(given.map(({ aborted }) => aborted)).toEqual([true, true]);
+    });
+
     it('has no sound yet, and says so', async () => {
       await on.start();
       const watcher = await on.observe();
