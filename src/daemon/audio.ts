@@ -119,9 +119,9 @@ async function tellLink(house: House, id: DeviceId, { up, detail }: SpeakerCondi
 
 function logEnd(log: Logger, { playback_id, audio_message_id, status, requested_by, devices }: PlaybackShown): void {
   if (status === 'queued' || status === 'playing') return;
-  const failed = devices.flatMap(({ device_id, reason }) => (reason === undefined ? [] : `${device_id}: ${reason}`));
+  const reasons = devices.flatMap(({ device_id, reason }) => (reason === undefined ? [] : `${device_id}: ${reason}`));
   const about = { playback: playback_id, message: audio_message_id, by: requested_by, status };
-  log[status === 'failed' ? 'warn' : 'info']({ ...about, ...(failed.length > 0 && { failed }) }, 'a message has ended');
+  log[status === 'failed' ? 'warn' : 'info']({ ...about, ...(reasons.length > 0 && { reasons }) }, 'a message has ended');
 }
 
 /** They lie beside the bundle; in development there are none, only the tones made in code. */

@@ -271,6 +271,8 @@ function earlierZones(work: Work, { partition, zone, silent }: Alarm): readonly 
   const others = (period?.alarmed ?? []).filter((number) => number !== zone?.number);
   return others
     .flatMap((number) => zonePlan(work.plan, number) ?? [])
+    // Even that somebody opened a silent button is nobody's to see (safety 4).
+    .filter((plan) => !behaviour(plan).silent)
     .slice(-earlierCap)
     .reverse();
 }

@@ -51,3 +51,12 @@ it('an alarm of an arming period that is over is not named as earlier, though it
   site.open('13');
   expect(typesOf(site.events()[0]?.evidence)).not.toContain('earlier_alarm');
 });
+
+it('a silent button that was opened is named in no later alarm', () => {
+  const site = armed();
+  site.open('12', false, { tamper: true });
+  site.open('2');
+  site.open('3');
+  expect(site.events(site.log).some(({ zone }) => zone === '12')).toBe(true);
+  expect(JSON.stringify(site.events(site.log).filter(({ zone }) => zone !== '12'))).not.toContain('"12"');
+});
