@@ -121,7 +121,10 @@ function logEnd(log: Logger, { playback_id, audio_message_id, status, requested_
   if (status === 'queued' || status === 'playing') return;
   const reasons = devices.flatMap(({ device_id, reason }) => (reason === undefined ? [] : `${device_id}: ${reason}`));
   const about = { playback: playback_id, message: audio_message_id, by: requested_by, status };
-  log[status === 'failed' ? 'warn' : 'info']({ ...about, ...(reasons.length > 0 && { reasons }) }, 'a message has ended');
+  log[status === 'failed' ? 'warn' : 'info'](
+    { ...about, ...(reasons.length > 0 && { reasons }) },
+    'a message has ended',
+  );
 }
 
 /** They lie beside the bundle; in development there are none, only the tones made in code. */

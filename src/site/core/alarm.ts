@@ -269,12 +269,9 @@ function evidenceFor(work: Work, alarm: Alarm): readonly Evidence[] {
 function earlierZones(work: Work, { partition, zone, silent }: Alarm): readonly ZonePlan[] {
   const period = partition === undefined || silent === true ? undefined : periodOf(work.state, partition);
   const others = (period?.alarmed ?? []).filter((number) => number !== zone?.number);
-  return others
-    .flatMap((number) => zonePlan(work.plan, number) ?? [])
-    // Even that somebody opened a silent button is nobody's to see (safety 4).
-    .filter((plan) => !behaviour(plan).silent)
-    .slice(-earlierCap)
-    .reverse();
+  // Even that somebody opened a silent button is nobody's to see (safety 4).
+  const plans = others.flatMap((number) => zonePlan(work.plan, number) ?? []).filter((plan) => !behaviour(plan).silent);
+  return plans.slice(-earlierCap).reverse();
 }
 
 function concerns(work: Work, { partition, zone, camera }: Alarm, seenBy: DeviceId): boolean {
