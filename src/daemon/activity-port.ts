@@ -4,9 +4,9 @@ import type { Settings } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import type { ActivityPort, CloudActivity } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { isoTime } from '#site/model/index.ts';
 import { type Auditors, seesAll } from './auditors.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 
 /** Shorter than whoever asks waits. */

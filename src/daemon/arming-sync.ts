@@ -6,10 +6,10 @@ import { SitewardError } from '#errors.ts';
 import type { StatusDocument } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { siteStatus } from '#site/core/index.ts';
 import type { SiteView } from '#site/model/index.ts';
 import type { Store } from '#site/store/index.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 
 /** The arming of the site kept in step with the cloud, both ways. */

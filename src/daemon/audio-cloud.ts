@@ -6,9 +6,9 @@ import type { CloudMessage } from '#devices/audio/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { PlaybackShown } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 import { type House, running } from './house.ts';
 

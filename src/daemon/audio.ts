@@ -5,11 +5,11 @@ import type { Settings } from '#config/index.ts';
 import { type Audio, type AudioPlan, createAudio, type NextRuns, type SpeakerCondition } from '#devices/audio/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { nextRuns } from '#site/core/index.ts';
 import { alarming, type DeviceId, type PartitionState, type PlaybackShown } from '#site/model/index.ts';
 import type { SoundPort } from '#site/ports.ts';
 import { noteIn } from './audit-wiring.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { type House, running } from './house.ts';
 import { speakerAccess } from './speaker-access.ts';
 

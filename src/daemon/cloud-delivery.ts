@@ -3,8 +3,8 @@ import type { Registry } from 'prom-client';
 import { createDelivery, type Delivery, type DeliveryOptions, mediaFilesOf } from '#cloud/delivery/index.ts';
 import type { Settings } from '#config/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { Signal } from '#site/model/index.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 import { cloudTrouble } from './cloud-trouble.ts';
 

@@ -4,7 +4,7 @@ import { type CloudClient, type CloudClientOptions, createCloudClient } from '#c
 import { type Settings, views } from '#config/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 
 /** The members of a cloud event that the configuration gives. Camera ids are ours: the place keeps its id. */
 export function identityOf(settings: Settings) {

@@ -5,8 +5,8 @@ import { type ErrorCode, isCode } from '#errors.ts';
 import type { DispatchOutcome, DispatchRequest, SitePort } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { Note } from './audit-wiring.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 
 /** For the answer of one try. */

@@ -3,9 +3,9 @@ import type { Registry } from 'prom-client';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
-import type { ClockQualityWatch } from './clock-quality.ts';
 import { cloudClient } from './cloud.ts';
 import { type House, running } from './house.ts';
 

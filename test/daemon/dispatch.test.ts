@@ -6,8 +6,8 @@ import type { DispatchRequest } from '#lan/mqtt/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { AuditDraft } from '#site/model/index.ts';
-import type { ClockQualityWatch } from '../../src/daemon/clock-quality.ts';
 import { dispatcher } from '../../src/daemon/dispatch.ts';
 import { keyPair } from '../cloud/support.ts';
 

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig, type Settings } from '#config/index.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
 import { systemClock } from '#lib/clock.ts';
-import { watchClock } from '../../src/daemon/clock-quality.ts';
+import { watchClock } from '#site/clock-quality.ts';
 import type { House } from '../../src/daemon/house.ts';
 import { outboxCount } from '../../src/daemon/outbox-count.ts';
 import { siteSlots } from '../../src/daemon/site.ts';

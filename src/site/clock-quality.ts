@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Clock } from '#lib/clock.ts';
 import { ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
-import type { ClockQuality, TrustedMoment } from '#site/model/index.ts';
+import type { ClockQuality, TrustedMoment } from './model/index.ts';
 
 /** No moment before this can be true: the source is younger. */
 const writtenAt = Date.UTC(2026, 10, 1);

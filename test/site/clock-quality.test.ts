@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
-import { watchClock } from '../../src/daemon/clock-quality.ts';
+import { watchClock } from '#site/clock-quality.ts';
 
 const quiet = pino({ level: 'silent' });
 
