@@ -146,8 +146,9 @@ describe('the session of a recorder', () => {
     const one = await site(recorderModel({ holdMs: 200 }), {}, { timing: { firstPullMs: 200, emptyPullMs: 200 } });
     await until(() => channel(one, 'third')?.stream !== undefined, 'what it knows');
     const before = one.camera.seen.length;
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    expect(one.camera.seen.slice(before).filter(({ operation }) => operation !== 'PullMessages')).toEqual([]);
+    const since = () => one.camera.seen.slice(before).map(({ operation }) => operation);
+    await until(() => since().filter((operation) => operation === 'PullMessages').length >= 3, 'three pulls');
+    expect(since().filter((operation) => operation !== 'PullMessages')).toEqual([]);
   });
 });
 

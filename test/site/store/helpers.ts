@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
@@ -43,6 +43,7 @@ export interface TestStoreOptions {
   clock?: ReturnType<typeof manualClock>;
   onRestored?: () => void;
   onForgotten?: (files: readonly string[]) => void;
+  log?: Logger;
 }
 
 /** Not started; stopped at the end of the test. */
