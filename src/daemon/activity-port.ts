@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { instant } from '#cloud/contract/index.ts';
+import { instant, isOfOffice } from '#cloud/contract/index.ts';
 import type { Settings } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import type { ActivityPort, CloudActivity } from '#lan/http/index.ts';
@@ -23,7 +23,7 @@ export function activityPort(options: {
   const { clock, quality, log, auditors } = options;
   return {
     async cloud({ session, limit, since, before }, signal) {
-      const shown = seesAll(auditors.whose(session)) ? () => true : isHarmless;
+      const shown = seesAll(auditors.whose(session)) ? () => true : isOfOffice;
       const { cloud: section, site } = options.settings();
       if (section === undefined) return without('there is no cloud in the configuration');
       const { dealer_id: dealerId, id: siteId } = site;
@@ -51,21 +51,6 @@ export function activityPort(options: {
     },
   };
 }
-
-/**
- * Kinds of entries that somebody in the office causes and no event, answer or arming of the site does. Any other may come of a
- * silent alarm, and an entry on something that nobody on the site saw tells of it whatever its words are, so those are for
- * auditors (safety 4 and 6). The service describes none of its kinds: these are the ones the sandbox writes.
- */
-const harmless: ReadonlySet<string> = new Set([
-  ...['site_created', 'site_updated', 'arming_settings', 'monitoring_bindings'],
-  ...['device_created', 'device_updated', 'device_deleted', 'nvr_created', 'nvr_updated'],
-  ...['contact_created', 'contact_updated', 'contact_deleted'],
-]);
-/** Also in these: a device may be called after its button. */
-const silentWords = /duress|silent|hold.?up|coerc|panic|verif|dispatch|disregard/i;
-const isHarmless = ({ type, description }: CloudActivity['items'][number]): boolean =>
-  harmless.has(type) && !silentWords.test(description);
 
 const without = (reason: string): CloudActivity => ({ state: 'none', reason, items: [] });
 

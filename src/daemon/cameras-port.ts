@@ -3,7 +3,8 @@ import type { CameraStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import { type CameraPlan, isArmed, isoTime, partitionShown, type SiteView, silentZones } from '#site/model/index.ts';
+import { noPicture } from '#site/core/index.ts';
+import { type CameraPlan, hasSilentZone, isoTime, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running, viewOf } from './house.ts';
 
@@ -53,7 +54,7 @@ export function camerasPort({
 
     events(id, after) {
       const device = deviceOf(id);
-      if (isSilent(viewOf(house), id))
+      if (hasSilentZone(viewOf(house), id))
         throw refused(`the messages of ${id} are not shown: a zone for silent calls hangs on it`);
       const found = running(house, 'cameras').recent(device, after);
       if (found === undefined) throw unknown(id);
@@ -142,31 +143,6 @@ const unknown = (id: string) =>
 
 const refused = (message: string) => new SitewardError('camera_refused', message);
 
-/** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */
-export function isSilent(view: SiteView, id: string): boolean {
-  const silent = silentZones(view);
-  const channels = view.plan.cameras.filter(({ nvr }) => nvr === id).map((one) => one.id);
-  const mine = [id, ...channels];
-  return view.plan.zones.some(
-    ({ number, source }) => silent.has(number) && source.kind !== 'panel' && mine.includes(source.id),
-  );
-}
-
-/**
- * Why no picture of a camera may be taken now, by its setting (safety 11); undefined where one may. Who is on this machine
- * has no more right to see people than the setting gives. A silent alarm gives none: it would show (safety 4).
- */
-export function noPicture(view: SiteView, { id, pictures, partitions }: CameraPlan): string | undefined {
-  if (pictures === 'always') return undefined;
-  const isAlarm = partitions.some((partition) => partitionShown(view, partition).alarm !== null);
-  const isOn = view.partitions.some(
-    ({ id: partition, state, stale }) => partitions.includes(partition) && isArmed(state) && !stale,
-  );
-  if (isAlarm || (pictures === 'armed' && isOn)) return undefined;
-  const when = pictures === 'armed' ? 'while armed or with an alarm' : 'with an alarm';
-  return `"pictures: ${pictures}" of ${id} allows pictures only ${when}. To aim it, use its own page; with "pictures: always" siteward may take some at any time`;
-}
-
 const timeOf = <K extends string>(key: K, wall: number | undefined): { [P in K]?: string } =>
   (wall === undefined ? {} : { [key]: isoTime(wall) }) as { [P in K]?: string };
 
@@ -198,7 +174,7 @@ function statusOf(status: CameraStatus | undefined, id: string, view: SiteView):
   if (status === undefined) return {};
   const { state, reason, manufacturer, model, firmware, serial, profiles, stream, warnings, hints = [] } = status;
   const up = view.links.find(({ source }) => source.kind !== 'panel' && source.id === id)?.up;
-  const isHidden = isSilent(view, id);
+  const isHidden = hasSilentZone(view, id);
   return {
     ...{ state, since: isoTime(status.since), reachable: state === 'connecting' ? null : status.reachable },
     ...{ authenticated: status.authenticated ?? null, events: up ?? null },
@@ -232,7 +208,7 @@ function channelOf(recorder: CameraStatus | undefined, { nvr, id }: Device, view
     ...{ state, events: up ?? null, reachable: recorder.state === 'connecting' ? null : recorder.reachable },
     authenticated: recorder.authenticated ?? null,
     ...given({ certificate_refused: recorder.certificateRefused }),
-    ...timeOf('last_event', isSilent(view, id) ? undefined : lastEventAt),
+    ...timeOf('last_event', hasSilentZone(view, id) ? undefined : lastEventAt),
     ...given({ source, mapping, reason, profiles, stream }),
   };
 }

@@ -5,7 +5,7 @@ import { type EventEntry, type LanPort, type StatusDocument, statusOf, zonesShow
 import type { Clock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
-import { isoTime } from '#site/model/index.ts';
+import { hasSilentZone, isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
 import { activityPort } from './activity-port.ts';
 import { armingSyncStatus } from './arming-sync.ts';
@@ -14,7 +14,7 @@ import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
 import { callForHelp } from './call-for-help.ts';
-import { camerasPort, isSilent, withReasons } from './cameras-port.ts';
+import { camerasPort, withReasons } from './cameras-port.ts';
 import { commandsPort } from './commands-port.ts';
 import { cameraHints, doubtHints, storageHints, verificationHints } from './hints.ts';
 import { type House, running, viewOf } from './house.ts';
@@ -100,7 +100,7 @@ export function lanPort(options: {
           ...storageHints(house.store?.storage(), options.clock.wall()),
           ...doubtHints(house.controller?.view()),
           ...panelHints(house),
-          ...cameraHints(house.cameras?.status() ?? [], options.clock.wall(), (id) => isSilent(viewOf(house), id)),
+          ...cameraHints(house.cameras?.status() ?? [], options.clock.wall(), (id) => hasSilentZone(viewOf(house), id)),
         ],
         config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
       });

@@ -8,7 +8,7 @@ import { fakeLanPort } from '#lan/http/port.fake.ts';
 import { fakeSite } from '#lan/mqtt/site-port.fake.ts';
 import type { Controller } from '#site/controller.ts';
 import type { AuditDraft, CameraPlan, SiteView, ZonePlan } from '#site/model/index.ts';
-import { camerasPort, noPicture } from '../../src/daemon/cameras-port.ts';
+import { camerasPort } from '../../src/daemon/cameras-port.ts';
 import { quiet } from '../cloud/support.ts';
 
 const yard: CameraPlan = { id: 'yard', name: 'Yard', zone: '21', partitions: ['p1'], pictures: 'alarm' };
@@ -155,9 +155,6 @@ test('nothing that moves with the messages of a camera is shown where they may b
   expect([events.status, await events.json()]).toMatchObject([409, { code: 'camera_refused' }]);
 });
 
-const alarm = { kind: 'burglary', zone: '21', at: 0 };
-const silentAlarm = { kind: 'hold_up', zone: '21', at: 0 };
-
 /** What the setting says, what the site is like, whether a picture may be taken. */
 test.each<[CameraPlan['pictures'], string, Partial<SiteView>, boolean]>([
   ['always', 'disarmed', partition('disarmed'), true],
@@ -205,15 +202,6 @@ test('a channel of a recorder that refuses the password says so, not that it is 
   });
   const { items } = (await (await ask('')).json()) as { items: readonly { readonly id: string }[] };
   expect(items.find(({ id }) => id === 'gate')).toMatchObject({ reachable: true, authenticated: false, events: false });
-});
-
-test('an alarm allows a picture; a silent one does not, as it would show', () => {
-  const running = (shown: object) => {
-    const before = partition('triggered').partitions?.[0];
-    return { partitions: [{ ...before, alarm: shown }] } as unknown as Partial<SiteView>;
-  };
-  expect(noPicture(viewWith(running(alarm)), yard)).toBeUndefined();
-  expect(noPicture(viewWith(running(silentAlarm), own('panic_silent')), yard)).toContain('only with an alarm');
 });
 
 test('nothing of it is served on the network', async () => {

@@ -1,11 +1,14 @@
-import type {
-  CameraPlan,
-  DeviceId,
-  MediaItem,
-  PartitionId,
-  PartitionState,
-  SitePlan,
-  ZonePlan,
+import {
+  type CameraPlan,
+  type DeviceId,
+  isArmed,
+  type MediaItem,
+  type PartitionId,
+  type PartitionState,
+  partitionShown,
+  type SitePlan,
+  type SiteView,
+  type ZonePlan,
 } from '#site/model/index.ts';
 
 /**
@@ -94,3 +97,18 @@ export const mayKeepPast = (
 ): boolean =>
   pictures === 'always' ||
   all.some(({ id, state, stale }) => partitions.includes(id) && (state !== 'disarmed' || stale));
+
+/**
+ * Why no picture of a camera may be taken now, by its setting (safety 11); undefined where one may. Who is on this machine
+ * has no more right to see people than the setting gives. A silent alarm gives none: it would show (safety 4).
+ */
+export function noPicture(view: SiteView, { id, pictures, partitions }: CameraPlan): string | undefined {
+  if (pictures === 'always') return undefined;
+  const isAlarm = partitions.some((partition) => partitionShown(view, partition).alarm !== null);
+  const isOn = view.partitions.some(
+    ({ id: partition, state, stale }) => partitions.includes(partition) && isArmed(state) && !stale,
+  );
+  if (isAlarm || (pictures === 'armed' && isOn)) return undefined;
+  const when = pictures === 'armed' ? 'while armed or with an alarm' : 'with an alarm';
+  return `"pictures: ${pictures}" of ${id} allows pictures only ${when}. To aim it, use its own page; with "pictures: always" siteward may take some at any time`;
+}

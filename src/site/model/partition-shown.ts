@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isoTime, type PartitionId, type ZoneNumber, zoneNumber } from './ids.ts';
+import { type DeviceId, isoTime, type PartitionId, type ZoneNumber, zoneNumber } from './ids.ts';
 import { scheduleId } from './schedule.ts';
 import type { SiteView } from './view.ts';
 import type { SitePlan, ZonePlan } from './zone.ts';
@@ -63,6 +63,15 @@ export const isVisibleZone = ({ type }: ZonePlan): boolean => type !== 'panic_si
 /** Zones of silent hold-up. */
 export const silentZones = ({ plan }: Pick<SiteView, 'plan'>): ReadonlySet<ZoneNumber> =>
   new Set(plan.zones.filter((zone) => !isVisibleZone(zone)).map((zone) => zone.number));
+
+/** Whether a silent hold-up may come from this device: then nothing is shown that moves with its messages (safety 4). */
+export function hasSilentZone({ plan }: Pick<SiteView, 'plan'>, id: DeviceId): boolean {
+  const channels = plan.cameras.filter(({ nvr }) => nvr === id).map((one) => one.id);
+  const mine = [id, ...channels];
+  return plan.zones.some(
+    (zone) => !isVisibleZone(zone) && zone.source.kind !== 'panel' && mine.includes(zone.source.id),
+  );
+}
 
 export function partitionShown(view: SiteView, id: PartitionId): PartitionShown {
   const state = view.partitions.find((partition) => partition.id === id);

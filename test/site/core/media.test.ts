@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { mayKeepPast, mediaPlan, onePicture } from '#site/core/media.ts';
-import type { CameraPlan } from '#site/model/index.ts';
-import { camera, house, zone } from './world.ts';
+import { siteView } from '#site/core/index.ts';
+import { mayKeepPast, mediaPlan, noPicture, onePicture } from '#site/core/media.ts';
+import type { ArmingWord, CameraPlan, Signal } from '#site/model/index.ts';
+import { camera, house, panelHouse, stamp, world, zone } from './world.ts';
 
 const of = (cameras: readonly CameraPlan[], media: Partial<ReturnType<typeof house>['media']> = {}) =>
   house({ cameras, media: { snapshots: 2, intervalMs: 1000, maxPerEvent: 8, ...media } });
@@ -80,3 +81,40 @@ it.each([
     expect(mayKeepPast(inside, [{ id: 'p1', state, stale: true }])).toBe(true);
   },
 );
+
+/** Zone 2 is a window, 12 a silent button. */
+const source = { kind: 'panel', id: 'main' } as const;
+const link = (up: boolean): Signal => ({ kind: 'link', source, layer: 'device', up });
+const isIn = (state: ArmingWord): Signal => ({ kind: 'partition', source, partition: 'p1', state, replay: false });
+const alarmOf = (number: string): Signal => ({ kind: 'zone', source, zone: number, alarm: true, replay: false });
+
+it.each<[string, Signal[], CameraPlan['pictures'][]]>([
+  ['disarmed', [isIn('disarmed')], ['always']],
+  ['armed', [isIn('armed_night')], ['armed', 'always']],
+  ['armed, but its panel is not heard', [isIn('armed_night'), link(false)], ['always']],
+  ['not known', [], ['always']],
+  ['an alarm', [isIn('armed_away'), alarmOf('2'), isIn('triggered')], ['alarm', 'armed', 'always']],
+  ['a silent call, which a picture would show', [isIn('disarmed'), alarmOf('12')], ['always']],
+])('safety 4 and 11: %s allows a picture asked for by hand with %j', (_, story, settings) => {
+  const site = world(panelHouse());
+  for (const signal of [link(true), ...story]) {
+    site.pass(1000);
+    site.signal(signal);
+  }
+  const view = siteView(site.plan, site.state, stamp(site.ms), { epoch: 1, seq: 1 });
+  const all = (['alarm', 'armed', 'always'] as const).filter(
+    (pictures) => noPicture(view, yard({ pictures })) === undefined,
+  );
+  expect(all).toEqual(settings);
+});
+
+it('safety 4: an alarm of a silent button allows none, wherever it stands', () => {
+  const site = world(panelHouse());
+  const view = siteView(site.plan, site.state, stamp(0), { epoch: 1, seq: 1 });
+  const inAlarm = (number: string) => ({
+    ...view,
+    partitions: view.partitions.map((one) => ({ ...one, alarm: { kind: 'panic', zone: number } })),
+  });
+  expect(noPicture(inAlarm('11'), yard())).toBeUndefined();
+  expect(noPicture(inAlarm('12'), yard())).toContain('only with an alarm');
+});
