@@ -24,6 +24,10 @@ export interface RotateOptions {
   readonly json: boolean;
 }
 
+/** The session of the panels at the broker is named after the password. */
+const gap =
+  'Give both commands as one, in this order, while the site is quiet: what a panel says between them is heard only where its bridge retains it. Then look at "siteward status".';
+
 /** `siteward mqtt rotate ID`: the old password counts no more once mosquitto, or the daemon, has read the new one. */
 export async function rotate(id: string, options: RotateOptions): Promise<ExitCode> {
   const site = openSiteFile(options.config);
@@ -69,6 +73,7 @@ export async function rotate(id: string, options: RotateOptions): Promise<ExitCo
     const mosquitto = isEmbedded ? [] : ['systemctl reload mosquitto'];
     const daemon = isOwn || isEmbedded ? ['systemctl reload siteward'] : [];
     console.log(`It counts, and the old one no more, with: ${[...mosquitto, ...daemon].join(' && ')}`);
+    if (isOwn) console.log(gap);
   }
   return exitCodes.ok;
 }

@@ -126,6 +126,7 @@ describe.skipIf(mosquittoPath === undefined)('siteward mqtt (needs mosquitto)', 
 
   it('gives siteward a new password in its own file and shows it to nobody', async () => {
     const { code, out } = await siteward(['mqtt', 'rotate', 'siteward', ...at()]);
+    expect(out).toMatch(/systemctl reload mosquitto && systemctl reload siteward\n.*as one, in this order/);
     expect(code).toBe(0);
     const own = read('secrets/mqtt-siteward').trim();
     expect(own).not.toBe(site.passwords.get('siteward'));
