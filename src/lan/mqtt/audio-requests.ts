@@ -2,6 +2,7 @@ import { SitewardError } from '#errors.ts';
 import { never } from '#lib/wait.ts';
 import { type CodeCheck, type PlaybackShown, type ReplyCode, roles } from '#site/model/index.ts';
 import { hasEnded } from './audio-feed.ts';
+import { unknownClient } from './commands.ts';
 import type { ParsedCommand } from './parse.ts';
 import { everyPlayback, type Final } from './schemas.ts';
 import type { SitePort } from './site-port.ts';
@@ -42,14 +43,15 @@ function begun(playback: PlaybackShown): Final {
 }
 
 /**
- * Ends one playback, or all. What siteward or somebody else plays as an alarm ends only for whoever gives a code that may disarm: brokers
- * do not all tell who asks, and a name alone must not end the sound of a fire.
+ * Ends one playback, or all. What siteward or somebody else plays as an alarm ends only for whoever gives a code that may disarm: a name
+ * alone must not end the sound of a fire. Where the broker does not tell who asks, nobody is known to be the one that asked for it.
  */
 export async function cancel(site: Site, client: string, body: Body<'cancel'>, check: CodeCheck): Promise<Final> {
   const { playback_id: id } = body;
   const by = `client:${client}`;
   const may = mayEndAlarms(check);
-  const mayEnd = ({ category, requested_by }: PlaybackShown) => may || category !== 'alarm' || requested_by === by;
+  const isOwn = ({ requested_by }: PlaybackShown) => client !== unknownClient && requested_by === by;
+  const mayEnd = (one: PlaybackShown) => may || one.category !== 'alarm' || isOwn(one);
   const open = site.audio.playbacks().filter((one) => !hasEnded(one));
   try {
     if (id === everyPlayback) {

@@ -180,7 +180,7 @@ for (const [name, startBroker, missing] of brokers) {
       await until(() => playback(watcher, body.id).at(-1) === 'cancelled', 'its topic');
     });
 
-    it('ends the sound of an alarm only for a code that may disarm, or for who asked for it', async () => {
+    it('ends the sound of an alarm only for a code that may disarm, whoever asked for it: nobody is known', async () => {
       const { watcher } = await started();
       const { sound } = on.site;
       const cancel = (playback_id: string, more = {}) => bare({ playback_id, ...more });
@@ -196,9 +196,10 @@ for (const [name, startBroker, missing] of brokers) {
       const own = wish({ priority: 'alarm' });
       await on.send(watcher, 'play', own);
       await on.final(watcher, own.id);
+      expect(await told(watcher, 'cancel', cancel(own.id))).toEqual(['refused', 'CODE_REQUIRED', 'code']);
       expect(await told(watcher, 'cancel', cancel('all'))).toEqual(['done', undefined, undefined]);
       const open = () => sound.port.playbacks().filter(({ status }) => status === 'playing');
-      expect(open().map(({ playback_id: id }) => id)).toEqual(['the-alarm']);
+      expect(open().map(({ playback_id: id }) => id)).toEqual([own.id, 'the-alarm']);
       expect(await told(watcher, 'cancel', cancel('all'))).toEqual(['already', undefined, undefined]);
       // Under duress as with any right code.
       expect(await told(watcher, 'cancel', cancel('the-alarm', { code: '4828' }))).toEqual([
@@ -211,10 +212,10 @@ for (const [name, startBroker, missing] of brokers) {
       expect(open()).toEqual([]);
       expect(sound.cancels.map(([target, alarms]) => [Object(target).playback, alarms])).toEqual([
         ...[
-          [own.id, false],
           ['a-greeting', false],
           ['the-alarm', true],
           ['the-second', true],
+          [own.id, true],
         ],
       ]);
     });

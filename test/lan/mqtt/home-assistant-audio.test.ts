@@ -68,7 +68,7 @@ for (const [name, startBroker, missing] of brokers) {
     it('plays once for two words at a time, and never ends the sound of an alarm', async () => {
       const { ha, forward } = await both();
       await until(() => ha.entities.has(id('audio_stop')), 'the group');
-      await ha.set(id('audio_msg'), 'Siren');
+      await ha.set(id('audio_msg'), 'Please leave');
       await ha.press(id('audio_play'), 'PRESS');
       await ha.press(id('audio_play'), 'PRESS');
       on.site.sound.set('the-alarm', 'playing', { category: 'alarm', requested_by: 'rule:night' });
