@@ -20,7 +20,8 @@ const rules: Readonly<Record<AudioCategory, CategoryRule>> = {
   test: { rank: 20, again: 'never', waitsMs: 60_000 },
 };
 
-const causeRanks = { fire: 300, life_safety: 200, burglary: rules.alarm.rank } as const;
+/** Whoever may ask for an alarm without a cause holds up no burglary. */
+const causeRanks = { fire: 300, life_safety: 200, burglary: 150 } as const;
 
 type Ranked = Pick<Playback | PlayRequest, 'category' | 'alarm'>;
 
@@ -32,7 +33,7 @@ export const isAlarm = (playback: Ranked): boolean => rankOf(playback) >= rules.
 /** Also on a speaker that fails again and again: an alarm may be heard all the same, and by a test it is known to be mended. */
 export const isTried = (playback: Ranked): boolean => isAlarm(playback) || playback.category === 'test';
 
-export const isLifeSafety = (playback: Ranked): boolean => rankOf(playback) > rules.alarm.rank;
+export const isLifeSafety = (playback: Ranked): boolean => rankOf(playback) >= causeRanks.life_safety;
 
 /** Alarms cut what is below them; everything else waits for its turn. */
 export const cuts = (one: Ranked, other: Ranked): boolean => isAlarm(one) && rankOf(one) > rankOf(other);

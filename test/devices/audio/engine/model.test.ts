@@ -27,6 +27,7 @@ import type { Core } from './model/world.ts';
  * | 20 | clocks that jump by an hour | model, life |
  * | C | what was cut begins anew once at most | model, queue |
  * | J | nothing sounds before it is on disk, but after 500 ms without a disk | model, queue |
+ * | Q | nothing is refused for want of a place while something lower waits | model, queue |
  * | S1 | no disarm ends life safety, and nothing but a stop or what is above it keeps an alarm from sounding | model, end |
  * | S9 | a disarm ends the sound of a burglary within 300 ms; an alarm sounds no longer than it may | model, end |
  *
@@ -68,6 +69,7 @@ const planted: readonly Case[] = [
   ['4', 'takes announcements for tests', defects.takesAnnouncementsForTests],
   ['5', 'takes alarms for announcements', defects.takesAlarmsForAnnouncements],
   ['5', 'takes fire for a burglary', defects.takesFireForBurglary],
+  ['5', 'takes a burglary for an alarm without a cause', defects.takesBurglaryForNoCause],
   ['5', 'kills nothing that does not stop', defects.letsStopsTakeTheirTime],
   ['6', 'says completed where one speaker was', defects.overclaims],
   ['7', 'forgets cancels', defects.forgetsCancels],
@@ -80,6 +82,7 @@ const planted: readonly Case[] = [
   ['19', 'keeps what has ended for ever', defects.keepsEverything],
   ['C', 'begins anew what was cut for ever', defects.forgetsCuts],
   ['J', 'does not wait for the disk', defects.waitsForNoDisk],
+  ['Q', 'lets alarms fill the queue before what is above them', defects.evictsNoAlarm],
   ['S1', 'silences life safety with a disarm', defects.hushesEverything],
   ['S9', 'lets an alarm sound for ever', defects.soundsForEver],
   ['S9', 'takes the longest time anew without a rest', defects.restsNever],

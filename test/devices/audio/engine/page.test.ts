@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { type AudioCategory, audioCategories, playbackReasons, playbackStates } from '#site/model/index.ts';
 import { engineLimits } from '../../../../src/devices/audio/engine/index.ts';
 import { endsByItselfMs } from '../../../../src/devices/audio/speakers.ts';
-import { fire, medical, planOf, Rig, request, speaker } from './rig.ts';
+import { burglary, fire, medical, planOf, Rig, request, speaker } from './rig.ts';
 
 const page = readFileSync(join(import.meta.dirname, '../../../../docs/audio.md'), 'utf8');
 const rows = page
@@ -25,6 +25,7 @@ it('docs/audio.md has the categories in the order in which they are played', () 
   const rig = new Rig(planOf([speaker('gate')], { queue: 100 }));
   const first = rig.plays(request('now', { alarm: { ...fire, id: 'now' } }));
   for (const category of [...audioCategories].reverse()) rig.play(request(category, { category }));
+  rig.play(request('a burglary', { alarm: burglary }));
   rig.play(request('other life safety', { alarm: medical }));
   rig.play(request('fire', { alarm: fire }));
   const played: string[] = [];

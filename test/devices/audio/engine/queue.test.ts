@@ -134,6 +134,15 @@ describe('a lane', () => {
     expect([rig.status('r15'), rig.status('r14')]).toEqual(['failed evicted', 'failed evicted']);
   });
 
+  it('keeps no burglary out with alarms without a cause, however many wait', () => {
+    const rig = new Rig();
+    rig.plays(request('now', { alarm: fire }));
+    for (let nth = 1; nth <= 16; nth += 1) rig.play(request(`a${nth}`, { category: 'alarm' }));
+    expect(rig.play(request('one more', { category: 'alarm' }))).toMatchObject({ reason: 'queue_full' });
+    expect(rig.play(request('break-in', { alarm: burglary }))).toMatchObject({ outcome: 'accepted' });
+    expect([rig.status('a16'), rig.status('a15')]).toEqual(['failed evicted', 'queued']);
+  });
+
   it('gives up what waited too long, by category', () => {
     const rig = new Rig(planOf([speaker('gate')], { longestAlarmMs: 600_000 }));
     rig.plays(request('now', { category: 'alarm' }), 400_000);
@@ -243,7 +252,8 @@ describe('an alarm', () => {
     { name: 'fire', above: { alarm: fire }, below: { alarm: burglary } },
     { name: 'other life safety', above: { alarm: medical }, below: { alarm: burglary } },
     { name: 'life safety', above: { alarm: medical }, below: { category: 'alarm' as const } },
-    { name: 'an alarm', above: { alarm: burglary }, below: { category: 'announcement' as const } },
+    { name: 'a burglary', above: { alarm: burglary }, below: { category: 'alarm' as const } },
+    { name: 'a burglary', above: { alarm: burglary }, below: { category: 'announcement' as const } },
     { name: 'an alarm', above: { category: 'alarm' as const }, below: { category: 'test' as const } },
   ])('$name cuts what is below it within its stop budget', ({ above, below }) => {
     const rig = new Rig();
@@ -273,6 +283,7 @@ describe('an alarm', () => {
   });
 
   it.each([
+    { below: { category: 'alarm' as const }, first: 'queued preempted', second: 'queued preempted' },
     { below: { alarm: burglary }, first: 'queued preempted', second: 'queued preempted' },
     { below: { category: 'announcement' as const }, first: 'queued preempted', second: 'cancelled preempted' },
     { below: { category: 'custom' as const }, first: 'queued preempted', second: 'cancelled preempted' },

@@ -7,7 +7,7 @@ import type {
   PlayRequest,
 } from '../../../../../src/devices/audio/engine/index.ts';
 import type { Heard } from './devices.ts';
-import { isEnd, keyOf, misshown, open, rank, waitMs } from './facts.ts';
+import { isEnd, isLifeSafety, keyOf, misshown, open, rank, waitMs } from './facts.ts';
 import { Spells } from './spells.ts';
 import type { Happening, Witness, World } from './world.ts';
 
@@ -137,7 +137,7 @@ export class Checker implements Witness {
     const facts = this.#runs.get(run);
     const row = this.#playback(facts?.playback ?? '');
     if (facts === undefined || row === undefined) return;
-    if (during.kind === 'hush' && this.#rank(row) > 3) this.#break('S1', 'a disarm ends life safety');
+    if (during.kind === 'hush' && isLifeSafety(this.#rank(row))) this.#break('S1', 'a disarm ends life safety');
     const lanes = [...this.#world.state.lanes.values()];
     if (lanes.find(({ sound }) => sound?.run === run)?.sound?.ending?.reason !== 'preempted') return;
     const above = [...open(this.#world.state)].some(
@@ -173,10 +173,11 @@ export class Checker implements Witness {
 
   stepped(input: Happening, done: EngineStep): void {
     if (input.kind === 'play' && done.answer?.outcome === 'accepted') this.#accepted(input.request);
+    if (input.kind === 'play' && done.answer?.outcome === 'refused') this.#refused(input.request, done.answer.reason);
     if (input.kind === 'cancel') {
       const { target } = input;
       if (typeof target === 'object' && 'playback' in target) this.#mustEnd(({ id }) => id === target.playback);
-      if (target === 'all') this.#mustEnd((playback) => input.alarms || this.#rank(playback) <= 3);
+      if (target === 'all') this.#mustEnd((playback) => input.alarms || !isLifeSafety(this.#rank(playback)));
     }
     if (input.kind === 'hush')
       this.#mustEnd(
@@ -205,6 +206,20 @@ export class Checker implements Witness {
     }
   }
 
+  /** What is lower gives way in a full queue. */
+  #refused({ category, alarm, speakers }: PlayRequest, reason: string): void {
+    if (reason !== 'queue_full') return;
+    const asked = rank({ category, ...(alarm !== undefined && { alarm }) });
+    const { plan, state } = this.#world;
+    const lanes = plan.speakers.filter(({ id }) => speakers?.includes(id) ?? true).map(({ lane }) => lane);
+    const sounds = [...state.lanes.values()].map(({ sound }) => `${sound?.playback} ${sound?.speaker}`);
+    for (const { playback, part } of open(state)) {
+      const waits = part.status === 'queued' && !sounds.includes(`${playback.id} ${part.speaker}`);
+      if (waits && lanes.includes(this.#laneOf(part.speaker) ?? '') && this.#rank(playback) < asked)
+        this.#break('Q', `${alarm?.cause ?? category} is refused while something lower waits`);
+    }
+  }
+
   #stopMs(speaker: string): number {
     return this.#world.plan.speakers.find(({ id }) => id === speaker)?.stopMs ?? 300;
   }
@@ -230,7 +245,7 @@ export class Checker implements Witness {
     if (row === undefined) return;
     this.#count(row, this.#runs.get(run)?.speaker ?? '');
     if (key === undefined) return;
-    this.#spells.begins(key, this.#rank(row) > 3, this.#now, this.#world.plan.limits.restMs);
+    this.#spells.begins(key, isLifeSafety(this.#rank(row)), this.#now, this.#world.plan.limits.restMs);
   }
 
   /** One that was cut begins anew once, or not at all; an alarm as long as it may wait. */

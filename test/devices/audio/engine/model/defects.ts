@@ -70,6 +70,20 @@ export const takesFireForBurglary = asks((request) =>
     ? { ...request, alarm: { cause: 'burglary', id: request.alarm.id, partition: 'p1' } }
     : request,
 );
+export const takesBurglaryForNoCause = asks(({ alarm, ...request }) =>
+  alarm?.cause === 'burglary'
+    ? { ...request, category: 'alarm' }
+    : { ...request, ...(alarm !== undefined && { alarm }) },
+);
+/** A queue full of alarms takes nothing, whatever it is. */
+export const evictsNoAlarm = does((done, _, before) => {
+  const isEvicted = (effect: EngineEffect) =>
+    effect.kind === 'journal' &&
+    effect.row.category === 'alarm' &&
+    effect.row.parts.some(({ reason }) => reason === 'evicted');
+  const answer = { outcome: 'refused', reason: 'queue_full' } as const;
+  return done.effects.some(isEvicted) ? { state: before, effects: [], answer } : done;
+});
 export const letsStopsTakeTheirTime = forgetsTimer('stop');
 export const overclaims = tells((effect) =>
   effect.kind === 'changed' && effect.playback.status === 'failed' && effect.playback.summary.completed > 0

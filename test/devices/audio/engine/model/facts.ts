@@ -15,8 +15,10 @@ const ranks: Readonly<Record<AudioCategory, number>> = {
 export function rank({ category, alarm }: Pick<Playback, 'category' | 'alarm'>): number {
   if (alarm?.cause === 'fire') return 5;
   if (alarm?.cause === 'life_safety') return 4;
-  return alarm === undefined ? ranks[category] : 3;
+  return alarm === undefined ? ranks[category] : 3.5;
 }
+
+export const isLifeSafety = (ranked: number): boolean => ranked >= 4;
 
 export const waitMs = ({ category }: Pick<Playback, 'category'>): number =>
   ({ alarm: 300_000, greeting: 15_000 })[category as string] ?? 60_000;
