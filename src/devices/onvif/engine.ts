@@ -93,7 +93,7 @@ export function createEngine(source: DeviceRef, entry: CameraOptions | NvrOption
   /** Best effort: with the next return of the device it is asked again. */
   async function learnMac(): Promise<void> {
     const mac = await reads.mac(lifetime.signal).catch(() => undefined);
-    if (mac !== undefined) made?.occupant.macRead(mac);
+    if (mac !== undefined) await made?.macRead(mac, lifetime.signal);
   }
 
   return {

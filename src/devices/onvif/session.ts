@@ -18,7 +18,8 @@ import { isRefused, OwnPoint } from './own-point.ts';
 import type { DeviceInformation, Reads } from './reads.ts';
 import type { Sense, SilentInputs } from './sense.ts';
 import { mild, otherwise, unlessStopped } from './session-failures.ts';
-import { type SessionMemory, sessionMemory } from './session-memory.ts';
+import { Learning } from './session-learning.ts';
+import { sessionMemory } from './session-memory.ts';
 import type { Pulled } from './subscription.ts';
 import type { Timing } from './timing.ts';
 import type { TopicRow } from './topic-row.ts';
@@ -69,10 +70,10 @@ export class CameraSession {
   readonly #intake: Intake;
   readonly #link: Link;
   readonly #news: DeviceNews;
-  readonly #memory: SessionMemory;
   readonly #occupant: Occupant;
   readonly #retry: Backoff;
   readonly #hold: HoldTime;
+  readonly #learning: Learning;
   readonly #warnings = createWarnings();
   readonly #vanishes = repeats(vanishes.times, vanishes.windowMs);
   readonly #wake = wakeup();
@@ -90,7 +91,6 @@ export class CameraSession {
     const wall = () => clock.wall();
     const memory = sessionMemory(options.memory, source.id, wall);
     this.#options = options;
-    this.#memory = memory;
     this.#point = new OwnPoint({ device, addresses, timing, clock, log, memory, created: () => events.created() });
     const { sense, silent, topics = [] } = options;
     this.#intake = new Intake({ sense, silent, topics, clock, log, timing, warnings: this.#warnings, events });
@@ -99,11 +99,12 @@ export class CameraSession {
     this.#occupant = createOccupant(source, device);
     this.#retry = backoff({ baseMs: timing.retryBaseMs, capMs: timing.retryCapMs });
     this.#hold = holdTime(timing, { configuredMs: options.pullMs, wall });
+    this.#learning = new Learning({ memory, device, point: this.#point, hold: this.#hold, occupant: this.#occupant });
   }
 
   /** Runs until the signal aborts, then closes the pull point (2 s at most). Never throws. */
   async run(signal: AbortSignal): Promise<void> {
-    await this.#remember(signal);
+    await this.#learning.recall(signal);
     while (!signal.aborted) {
       try {
         await this.#connect(signal);
@@ -161,26 +162,6 @@ export class CameraSession {
     return this.#link.up;
   }
 
-  /** Takes what earlier runs found out. */
-  async #remember(signal: AbortSignal): Promise<void> {
-    const { device } = this.#options;
-    await withDeadline(recallMs, signal, () => device.recall(), 'the memory').catch(() => undefined);
-    const learned = await this.#memory.learned(signal);
-    if (learned === undefined) return;
-    const { way, time, hold, device: known } = learned;
-    this.#occupant.use(known);
-    if (way !== undefined) this.#point.use(way);
-    if (time !== undefined) device.clock.use(time);
-    this.#hold.use(hold);
-  }
-
-  /** Which device it was, where the store answered too late; the rest has been found out anew by then. */
-  async #rememberDevice(signal: AbortSignal): Promise<void> {
-    if (this.#memory.isRead) return;
-    const learned = await this.#memory.learned(signal);
-    if (learned !== undefined) this.#occupant.use(learned.device);
-  }
-
   async #connect(signal: AbortSignal): Promise<void> {
     const { device, reads, clock } = this.#options;
     this.#link.enter('connecting');
@@ -191,7 +172,7 @@ export class CameraSession {
     this.#clockReadAt = clock.monotonic();
     const before = device.account.wasAccepted('events');
     const information = await reads.deviceInformation(signal).catch(otherwise(undefined, mild));
-    await this.#rememberDevice(signal);
+    await this.#learning.recallDevice(signal);
     if (information !== undefined) {
       this.#information = information;
       await this.#occupant.named(information, { before, wasAway: this.#away }, signal);
@@ -223,9 +204,9 @@ export class CameraSession {
       if (now - this.#clockReadAt >= clockEveryMs) {
         this.#clockReadAt = now;
         await device.readClock(signal).catch(unlessStopped(signal));
-        const wasRead = this.#memory.isRead;
-        await this.#rememberDevice(signal);
-        await this.#learn(signal);
+        const wasRead = this.#learning.isRead;
+        await this.#learning.recallDevice(signal);
+        await this.#learning.keep(signal);
         await this.#emit([...this.#news.clockRead(device.clock), ...(wasRead ? [] : this.#occupant.news())]);
       }
       if (now >= point.lease.renewAt && point.lease.renewable) {
@@ -283,36 +264,25 @@ export class CameraSession {
     if (this.#repairing) this.#options.events.online();
     this.#repairing = false;
     if (this.#point.pulls !== 1) return;
-    await this.#learn(signal);
+    await this.#learning.keep(signal);
     await this.#emit([...this.#news.clockRead(this.#options.device.clock), ...this.#occupant.news()]);
   }
 
   /** The device of this name, which answers now, is meant. Throws `camera_refused` where another one answers. */
   async trustDevice(name: string, signal: AbortSignal): Promise<void> {
-    this.#occupant.trust(name);
-    this.#memory.overrule();
-    if (!(await this.#learn(signal)))
+    if (!(await this.#learning.trust(name, signal)))
       this.#options.log.warn('the trusted device could not be remembered yet; it is tried again');
     await this.#emit(this.#occupant.news());
+  }
+
+  /** The device that answers has told its MAC, by which it is found again at another address. */
+  async macRead(mac: string, signal: AbortSignal): Promise<void> {
+    await this.#learning.macRead(mac, signal);
   }
 
   /** Who answers, and who belongs here. */
   get occupant(): Occupant {
     return this.#occupant;
-  }
-
-  async #learn(signal: AbortSignal): Promise<boolean> {
-    const time = this.#options.device.clock.source;
-    const hold = this.#hold.found;
-    const { way } = this.#point;
-    const device = this.#occupant.known;
-    const learned = {
-      ...(way !== undefined && { way }),
-      ...(time !== 'utc' && { time }),
-      ...(hold !== undefined && { hold }),
-      ...(device !== undefined && { device }),
-    };
-    return await this.#memory.keepLearned(learned, signal);
   }
 
   /** A connection that was cut while the camera held the request means that it cannot hold so long: once more, shorter. */
@@ -331,7 +301,7 @@ export class CameraSession {
       await sleep(timing.retryBaseMs, signal);
       const pulled = await this.#point.pull(shorterMs, signal);
       this.#hold.held(shorterMs, true);
-      await this.#learn(signal);
+      await this.#learning.keep(signal);
       return { ...pulled, wasCut: true };
     }
   }
@@ -386,8 +356,6 @@ export class CameraSession {
 }
 
 const leastHoldMs = 1000;
-/** More than the recall itself takes; the end of a session does not wait for it. */
-const recallMs = 10_000;
 /** Less than a part of the daemon has for its stop. */
 const endMs = 1800;
 /** So often within this time a pull point that worked is gone: nobody's reboots. */

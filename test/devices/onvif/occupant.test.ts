@@ -64,10 +64,7 @@ describe('the device that belongs to a place', () => {
 
   it('is known by its MAC, model and serial number, after a restart before it answers, too', async () => {
     const memory = new Map<string, string>();
-    const one = await site.yard({ before: withMac('00-11-22-AA-BB-CC', {}) }, login, {
-      memory,
-      timing: { clockEveryMs: 50 },
-    });
+    const one = await site.yard({ before: withMac('00-11-22-AA-BB-CC', {}) }, login, { memory });
     await until(() => memory.get('onvif/learned/yard')?.includes(known.mac) === true, 'the MAC');
     expect(one.status()?.identity).toEqual(known);
     await one.made.cameras.stop();
