@@ -8,6 +8,7 @@ import { cloudOperations } from '#cloud/contract/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { bindClient } from '#lib/contract/client.ts';
 import { Secret } from '#lib/secret.ts';
+import { tokenSource } from '../../src/cloud/client/token-source.ts';
 import { html, json, keyPair, quiet, type Scripted, scripted } from './support.ts';
 
 const current = keyPair();
@@ -225,6 +226,19 @@ describe('many callers', () => {
     const waiting = tokens.get(own.signal);
     own.abort(new Error('enough'));
     await expect(waiting).rejects.toThrow('enough');
+  });
+
+  it('may have given up before the request is on its way', async () => {
+    const own = new AbortController();
+    const tokens = tokenSource({
+      attempt() {
+        own.abort(new Error('enough'));
+        return new Promise(() => undefined);
+      },
+      refusal: (error) => error,
+      clock: manualClock(),
+    });
+    await expect(tokens.get(own.signal)).rejects.toThrow('enough');
   });
 });
 

@@ -2,6 +2,7 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Answer, WireFailure } from '#lib/contract/client.ts';
 import { Secret } from '#lib/secret.ts';
+import { unlessAborted } from '#lib/wait.ts';
 import { objectOf } from './json.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -255,16 +256,3 @@ const outdated: WireFailure = Object.freeze(failed('token_unreachable', 'outdate
 
 const isBearer = (type: unknown): boolean =>
   type === undefined || (typeof type === 'string' && type.toLowerCase() === 'bearer');
-
-async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    if (stop !== undefined) signal.removeEventListener('abort', stop);
-  }
-}
