@@ -55,6 +55,12 @@ const advice: Readonly<Record<FailureKind, string>> = {
   token_refused: 'the token server refused the client',
 };
 
+/** Failures before a byte of the request has left this machine: it cannot be their cause. */
+export const nothingSent: ReadonlySet<FailureKind> = new Set([
+  ...(['dns', 'refused', 'unreachable', 'tls', 'tls_time', 'tls_untrusted', 'tls_name'] as const),
+  ...(['token_unreachable', 'token_refused', 'forbidden_address'] as const),
+]);
+
 /** Turns what a request threw into a failure with its kind. The message names the host, never the path or a header. */
 export function failureOf(error: unknown, host: string): WireFailure {
   const code = codeOf(error);

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { nothingSent } from '#cloud/client/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { PendingRow } from '#site/store/index.ts';
@@ -11,7 +12,7 @@ import { numberIn, placeOf } from './place.ts';
 import type { Item, Queue } from './queue.ts';
 import type { Send } from './send.ts';
 import type { Settler } from './settler.ts';
-import { type LinkTrouble, nothingSent } from './status-table.ts';
+import type { LinkTrouble } from './status-table.ts';
 import {
   type Apart,
   afterPass,

@@ -152,12 +152,6 @@ export const statusTable: readonly StatusRow[] = [
   { name: 'anything else', when: {}, action: maybeDown('unreachable') },
 ];
 
-/** Failures before a byte of the event has left: it cannot be their cause. */
-export const nothingSent: ReadonlySet<FailureKind> = new Set([
-  ...(['dns', 'refused', 'unreachable', 'tls', 'tls_time', 'tls_untrusted', 'tls_name'] as const),
-  ...(['token_unreachable', 'token_refused', 'forbidden_address'] as const),
-]);
-
 /** The row that decides about an outcome. */
 export function rowFor(outcome: Outcome): StatusRow {
   const row = statusTable.find(({ when }) => fits(when, outcome));

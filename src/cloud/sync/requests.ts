@@ -1,4 +1,4 @@
-import { armingStateOf, type CloudClient, cloudTime, retryAfterMs } from '#cloud/client/index.ts';
+import { armingStateOf, type CloudClient, cloudTime, nothingSent, retryAfterMs } from '#cloud/client/index.ts';
 import { type ArmingStatusForm, armingStatusBody } from '#cloud/contract/index.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
 import { withDeadline } from '#lib/wait.ts';
@@ -91,22 +91,9 @@ const refusals: Readonly<Record<number, WriteFailed>> = {
   425: 'lost',
 };
 
-/** What surely happened before the request left this machine. */
-const unsent: ReadonlySet<WireFailure['failure']> = new Set([
-  'dns',
-  'refused',
-  'unreachable',
-  'tls',
-  'tls_name',
-  'tls_time',
-  'tls_untrusted',
-  'forbidden_address',
-  'token_unreachable',
-]);
-
 function writeFailure({ failure }: WireFailure): WriteFailed {
   if (failure === 'token_refused') return 'refused';
-  return unsent.has(failure) ? 'unsent' : 'lost';
+  return nothingSent.has(failure) ? 'unsent' : 'lost';
 }
 
 function readFailure({ failure, retryAfterMs: askedMs }: WireFailure): {

@@ -1,5 +1,6 @@
+import { nothingSent } from '#cloud/client/index.ts';
 import type { FailureKind } from '#lib/contract/client.ts';
-import { nothingSent, rowFor, type StatusRow } from '../../../src/cloud/delivery/status-table.ts';
+import { rowFor, type StatusRow } from '../../../src/cloud/delivery/status-table.ts';
 import { type Entry, entriesOf, type History, type Put } from './history.ts';
 import type { Try } from './tries.ts';
 
