@@ -1,8 +1,6 @@
-import { parseJson } from '#cloud/client/index.ts';
+import { isObject, type JsonObject, parseJson } from '#cloud/client/index.ts';
 import type { WireAnswer } from '#lib/contract/client.ts';
 import { printable, table } from './table.ts';
-
-type JsonRecord = Readonly<Record<string, unknown>>;
 
 /** The answer as text for standard output, and as JSON; undefined where it is none. */
 export function shown(answer: WireAnswer, json: boolean): { readonly text: string; readonly raw: unknown } {
@@ -24,16 +22,16 @@ const failure: ReadonlySet<unknown> = new Set([false, 0, 'false', '0']);
 
 /** How many items of a bulk answer failed, its results bare or wrapped (S-194). */
 export function failedItems(raw: unknown): number {
-  const places = [raw, isRecord(raw) ? raw.data : undefined];
-  const results = places.map((one) => (isRecord(one) ? one.results : one)).find((one) => Array.isArray(one)) ?? [];
-  return results.filter((one) => isRecord(one) && failure.has(one.is_successful)).length;
+  const places = [raw, isObject(raw) ? raw.data : undefined];
+  const results = places.map((one) => (isObject(one) ? one.results : one)).find((one) => Array.isArray(one)) ?? [];
+  return results.filter((one) => isObject(one) && failure.has(one.is_successful)).length;
 }
 
 const secretNames: ReadonlySet<string> = new Set(['access_token', 'refresh_token', 'client_secret']);
 
 /** A token is for the machine that asked for it, not for a screen or a log; also inside `data` (S-194). */
 function masked(value: unknown): unknown {
-  if (!isRecord(value)) return value;
+  if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, member]) => [
       name,
@@ -43,9 +41,9 @@ function masked(value: unknown): unknown {
 }
 
 function readable(raw: unknown): string {
-  const value = isRecord(raw) && Object.keys(raw).length === 1 && 'data' in raw ? raw.data : raw;
+  const value = isObject(raw) && Object.keys(raw).length === 1 && 'data' in raw ? raw.data : raw;
   if (Array.isArray(value)) return list(value);
-  if (!isRecord(value)) return cell(value);
+  if (!isObject(value)) return cell(value);
   const nested = Object.entries(value).filter(([, member]) => isListOfRecords(member));
   const plain = Object.entries(value).filter(([, member]) => !isListOfRecords(member));
   const parts = [
@@ -69,7 +67,5 @@ const cell = (value: unknown): string =>
     ? ''
     : printable(typeof value === 'object' ? JSON.stringify(value) : String(value));
 
-const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const isListOfRecords = (value: unknown): value is readonly JsonRecord[] =>
-  Array.isArray(value) && value.length > 0 && value.every(isRecord);
+const isListOfRecords = (value: unknown): value is readonly JsonObject[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isObject);

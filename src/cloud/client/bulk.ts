@@ -1,3 +1,4 @@
+import { isObject, type JsonObject, objectOf } from './json.ts';
 import type { Note } from './reading.ts';
 
 export interface BulkDone<In> {
@@ -35,8 +36,6 @@ export function bulkOutcome<In>(done: readonly BulkDone<In>[], failed: readonly 
   };
 }
 
-type Entry = Readonly<Record<string, unknown>>;
-
 /**
  * Matches the results of a bulk call with its items: by the id an entry echoes first, by position second (S-128).
  * `keys` are the members that may hold the item's id. An item without an entry has failed: nothing says it was done.
@@ -48,8 +47,8 @@ export function matchBulk<In>(
 ): { readonly done: readonly BulkDone<In>[]; readonly failed: readonly BulkFailed<In>[] } {
   const entries = entriesOf(raw, note);
   checkCounts(raw, entries, note);
-  const claimed = new Map<number, Entry>();
-  const keyless: [position: number, entry: Entry][] = [];
+  const claimed = new Map<number, JsonObject>();
+  const keyless: [position: number, entry: JsonObject][] = [];
   for (const [position, entry] of entries.entries()) {
     const key = keyOf(entry, keys);
     const index = key === undefined ? -1 : items.findIndex((item, i) => item.key === key && !claimed.has(i));
@@ -66,26 +65,26 @@ export function matchBulk<In>(
   for (const [index, { input }] of items.entries()) {
     const entry = claimed.get(index);
     if (entry === undefined) failed.push({ input, message: 'the answer says nothing about this item' });
-    else if (isSuccess(entry)) done.push({ input, res: recordOf(entry.res) });
+    else if (isSuccess(entry)) done.push({ input, res: membersOf(entry.res) });
     else failed.push({ input, ...statusOf(entry), message: textOf(entry) });
   }
   return { done, failed };
 }
 
-function entriesOf(raw: unknown, note: Note): readonly Entry[] {
-  const outer = recordOf(raw);
-  const found = [outer.results, recordOf(outer.data).results, raw, outer.data].find((one) => Array.isArray(one));
+function entriesOf(raw: unknown, note: Note): readonly JsonObject[] {
+  const outer = membersOf(raw);
+  const found = [outer.results, membersOf(outer.data).results, raw, outer.data].find((one) => Array.isArray(one));
   if (found === undefined) note('results', raw === undefined ? 'missing' : 'type');
   else if (found !== outer.results) note('results', 'wrapped');
   const list: readonly unknown[] = Array.isArray(found) ? found : [];
-  if (list.some((one) => !isRecord(one))) note('results[]', 'type');
+  if (list.some((one) => !isObject(one))) note('results[]', 'type');
   // A position counts in the list as it came.
-  return list.map(recordOf);
+  return list.map(membersOf);
 }
 
 /** Counts that disagree with the results: the results win (S-128). */
-function checkCounts(raw: unknown, entries: readonly Entry[], note: Note): void {
-  const outer = recordOf(raw);
+function checkCounts(raw: unknown, entries: readonly JsonObject[], note: Note): void {
+  const outer = membersOf(raw);
   const successes = entries.filter(isSuccess).length;
   if (outer.success_count !== undefined && outer.success_count !== successes) note('success_count', 'value');
   if (outer.failure_count !== undefined && outer.failure_count !== entries.length - successes)
@@ -96,16 +95,16 @@ const yes: ReadonlySet<unknown> = new Set([true, 1, '1', 'true']);
 const no: ReadonlySet<unknown> = new Set([false, 0, '0', 'false']);
 
 /** Without a clear word, a status or a message means failure, and a result success. */
-function isSuccess(entry: Entry): boolean {
+function isSuccess(entry: JsonObject): boolean {
   const { is_successful: said } = entry;
   const word = typeof said === 'string' ? said.toLowerCase() : said;
   if (no.has(word)) return false;
   if (yes.has(word)) return true;
-  return isRecord(entry.res) && entry.status_code === undefined && entry.error_message === undefined;
+  return isObject(entry.res) && entry.status_code === undefined && entry.error_message === undefined;
 }
 
-function keyOf(entry: Entry, keys: readonly string[]): string | undefined {
-  for (const place of [recordOf(entry.req), recordOf(entry.res)]) {
+function keyOf(entry: JsonObject, keys: readonly string[]): string | undefined {
+  for (const place of [membersOf(entry.req), membersOf(entry.res)]) {
     for (const name of keys) {
       const key = place[name];
       if (typeof key === 'string' || typeof key === 'number') return String(key);
@@ -115,17 +114,15 @@ function keyOf(entry: Entry, keys: readonly string[]): string | undefined {
   return typeof entry.req === 'string' || typeof entry.req === 'number' ? String(entry.req) : undefined;
 }
 
-function statusOf({ status_code }: Entry): { readonly status?: number } {
+function statusOf({ status_code }: JsonObject): { readonly status?: number } {
   const status = Number(status_code);
   return Number.isInteger(status) && status >= 100 && status <= 599 ? { status } : {};
 }
 
-const textOf = ({ error_message, message }: Entry): string =>
+const textOf = ({ error_message, message }: JsonObject): string =>
   [error_message, message]
     .find((text) => typeof text === 'string' && text !== '')
     ?.toString()
     .slice(0, 500) ?? 'the answer gives no reason';
 
-const isRecord = (value: unknown): value is Entry =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-const recordOf = (value: unknown): Entry => (isRecord(value) ? value : {});
+const membersOf = (value: unknown): JsonObject => objectOf(value) ?? {};

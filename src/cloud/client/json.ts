@@ -24,6 +24,10 @@ const keepDigits: Reviver = (_, value, { source }) =>
     ? source
     : value;
 
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** The members of a JSON object; undefined for any other value. */
-export const objectOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+export const objectOf = (value: unknown): JsonObject | undefined => (isObject(value) ? value : undefined);

@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import type { InterfaceChange } from './interface-watch.ts';
+import { isObject, type JsonObject } from './json.ts';
 import { keyNames, receiptNames } from './reading-types.ts';
 
 export type Note = (path: string, what: InterfaceChange['what']) => void;
 
 /** A value that could be used; undefined stands for a member to be left out. */
 type Found = { readonly value: unknown } | undefined;
-type JsonRecord = Readonly<Record<string, unknown>>;
 
 /**
  * Reads an answer by its schema, taking what can be used: ids as text, lists wrapped or bare, unknown words verbatim; a
  * member of a wrong type is left out and noted, not the record; an element without its own id is left out of its list.
  * Undefined when not even that is possible. `own` are ids the caller asked by: they fill in for missing ones.
  */
-export function readTolerantly(schema: z.ZodType, json: unknown, note: Note, own: JsonRecord = {}): Found {
+export function readTolerantly(schema: z.ZodType, json: unknown, note: Note, own: JsonObject = {}): Found {
   return look(schema, json, '', { note, own });
 }
 
 interface Reading {
   readonly note: Note;
-  readonly own: JsonRecord;
+  readonly own: JsonObject;
 }
 
 function look(schema: z.ZodType, value: unknown, path: string, reading: Reading): Found {
@@ -55,14 +55,14 @@ function lookAtObject(schema: z.ZodObject, given: unknown, path: string, reading
 }
 
 /** The record itself, one level inside or outside of `data` than described. */
-function unwrapped(value: unknown, names: readonly string[], note: () => void): JsonRecord | undefined {
-  if (!isRecord(value)) return undefined;
+function unwrapped(value: unknown, names: readonly string[], note: () => void): JsonObject | undefined {
+  if (!isObject(value)) return undefined;
   if (names.length === 1 && names[0] === 'data' && !Object.hasOwn(value, 'data')) {
     note();
     return { data: value };
   }
   const inside = value.data;
-  if (names.includes('data') || !isRecord(inside) || names.some((name) => Object.hasOwn(value, name))) return value;
+  if (names.includes('data') || !isObject(inside) || names.some((name) => Object.hasOwn(value, name))) return value;
   note();
   return inside;
 }
@@ -85,7 +85,7 @@ export const rowsOf = (raw: unknown): readonly unknown[] => (Array.isArray(raw) 
 
 /** `{ data: [...] }`, or the only list of an object (S-194). */
 function wrappedList(value: unknown, levels: number): readonly unknown[] | undefined {
-  if (!isRecord(value) || levels === 0) return undefined;
+  if (!isObject(value) || levels === 0) return undefined;
   if (Array.isArray(value.data)) return value.data;
   const lists = Object.values(value).filter((member) => Array.isArray(member));
   return lists.length === 1 ? lists[0] : wrappedList(value.data, levels - 1);
@@ -145,6 +145,3 @@ function booleanOf(value: unknown, path: string, note: Note): Found {
   note(path || 'body', 'type');
   return { value: value === 1 };
 }
-
-const isRecord = (value: unknown): value is JsonRecord =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

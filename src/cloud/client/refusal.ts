@@ -1,7 +1,7 @@
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
 import type { Operation } from '#lib/contract/operation.ts';
-import { parseJson } from './json.ts';
+import { isObject, objectOf, parseJson } from './json.ts';
 import { askedWaitMs, mayHaveActed } from './retry.ts';
 
 /** What an error body says, whatever its shape (S-195). */
@@ -18,12 +18,9 @@ const excerptBytes = 1024;
 export function problemOf(answer: WireAnswer): Problem {
   const excerpt = new TextDecoder().decode(answer.body.subarray(0, excerptBytes));
   const body = parseJson(new TextDecoder().decode(answer.body));
-  const inner = isRecord(body) && isRecord(body.error) ? body.error : undefined;
-  const places = [body, inner].filter(isRecord);
-  const fields = places.flatMap((place) => [
-    place.field,
-    ...listOf(place.errors).map((one) => isRecord(one) && one.field),
-  ]);
+  const inner = objectOf(objectOf(body)?.error);
+  const places = [body, inner].filter(isObject);
+  const fields = places.flatMap((place) => [place.field, ...listOf(place.errors).map((one) => objectOf(one)?.field)]);
   const names = ['message', 'error_description', 'detail', 'error', 'error_message'] as const;
   const message = names
     .flatMap((name) => places.map((place) => textOf(place[name])))
@@ -35,8 +32,6 @@ export function problemOf(answer: WireAnswer): Problem {
   };
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value.slice(0, 20) : []);
 
 function textOf(value: unknown): string | undefined {
