@@ -1,12 +1,11 @@
-import { bridgeItself, type Signal } from '#site/model/index.ts';
+import { bridgeTrouble, type Signal } from '#site/model/index.ts';
 
 /** Tells the core whether the broker can be reached, so that its loss becomes a trouble of the site. */
 export function brokerTrouble(
   emit: (signals: readonly Signal[]) => Promise<void>,
 ): (up: boolean, reason?: string) => void {
   return (up, reason) => {
-    const about = { kind: 'trouble', source: bridgeItself, trouble: 'broker_offline' } as const;
-    void emit([{ ...about, active: !up, replay: false, ...(reason !== undefined && { detail: reason }) }])
+    void emit([bridgeTrouble('broker_offline', !up, reason)])
       // Only a controller that is ending refuses.
       .catch(() => {});
   };
@@ -23,12 +22,14 @@ export function certificateTrouble(
   return (endsAt) => {
     // By a clock in doubt any certificate may be out of its time.
     if (!knowsTime()) return;
-    const about = { kind: 'trouble', source: bridgeItself, trouble: 'certificate_expires', replay: false } as const;
     const active = endsAt !== undefined && endsAt - wall() < warnBeforeMs;
-    const day = active ? new Date(endsAt).toISOString().slice(0, 10) : '';
-    const detail = `the certificate of the MQTT broker ends on ${day}; renew it ("siteward mqtt provision"), and restart the broker`;
-    void emit([{ ...about, active, ...(active && { detail }) }])
+    void emit([bridgeTrouble('certificate_expires', active, active ? expiry(endsAt) : undefined)])
       // Only a controller that is ending refuses.
       .catch(() => {});
   };
+}
+
+function expiry(endsAt: number): string {
+  const day = new Date(endsAt).toISOString().slice(0, 10);
+  return `the certificate of the MQTT broker ends on ${day}; renew it ("siteward mqtt provision"), and restart the broker`;
 }

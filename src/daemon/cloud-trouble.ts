@@ -1,5 +1,5 @@
 import type { OnLink } from '#cloud/delivery/index.ts';
-import { bridgeItself, type Signal } from '#site/model/index.ts';
+import { bridgeTrouble, type Signal } from '#site/model/index.ts';
 
 type Kind = NonNullable<Parameters<OnLink>[2]>;
 
@@ -12,8 +12,7 @@ const urgent: ReadonlySet<Kind> = new Set(['unauthorized', 'forbidden']);
  */
 export function cloudTrouble(emit: (signals: readonly Signal[]) => Promise<void>): OnLink {
   return (up, detail, kind = 'unreachable') => {
-    const about = { kind: 'trouble', source: bridgeItself, trouble: 'comm_fail' } as const;
-    void emit([{ ...about, active: !up, detail, replay: false, ...(!up && urgent.has(kind) && { urgent: true }) }])
+    void emit([{ ...bridgeTrouble('comm_fail', !up, detail), ...(!up && urgent.has(kind) && { urgent: true }) }])
       // Only a controller that is ending refuses.
       .catch(() => {});
   };

@@ -16,7 +16,7 @@ import {
   syncStep,
   syncTimings,
 } from '#site/core/index.ts';
-import { bridgeItself, type Command, type CommandResult, type Signal, type SiteView } from '#site/model/index.ts';
+import { bridgeTrouble, type Command, type CommandResult, type Signal, type SiteView } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
 import { createKeeper } from './kept.ts';
 import { localChanges } from './local-status.ts';
@@ -181,9 +181,7 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
   }
 
   function trouble(active: boolean, detail: string): void {
-    void site
-      .signals([{ kind: 'trouble', source: bridgeItself, trouble: 'arming_sync', active, detail, replay: false }])
-      .catch(() => {});
+    void site.signals([bridgeTrouble('arming_sync', active, detail)]).catch(() => {});
   }
 
   function siteChanged(view: SiteView): void {

@@ -3,7 +3,7 @@ import type { CloudClient } from '#cloud/client/index.ts';
 import { describe } from '#errors.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Wakeup, wakeup } from '#lib/wait.ts';
-import { bridgeItself, type SecurityType, type TroubleKind } from '#site/model/index.ts';
+import { bridgeTrouble, type SecurityType, type TroubleKind } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
 import type { SyncPort } from './arming-sync.ts';
 import type { Place } from './requests.ts';
@@ -139,7 +139,7 @@ export function createSiteSettings(options: SiteSettingsOptions): SiteSettings {
   async function trouble(kind: TroubleKind, active: boolean, detail: string): Promise<void> {
     if (told.get(kind) === active) return;
     told.set(kind, active);
-    await site.signals([{ kind: 'trouble', source: bridgeItself, trouble: kind, active, detail, replay: false }]);
+    await site.signals([bridgeTrouble(kind, active, detail)]);
   }
 
   return {

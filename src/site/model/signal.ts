@@ -1,5 +1,5 @@
 import type { ArmingWord } from './arming.ts';
-import type { DeviceRef, PartitionId, ZoneNumber } from './ids.ts';
+import { bridgeItself, type DeviceRef, type PartitionId, type ZoneNumber } from './ids.ts';
 
 /** What a camera saw, in the classes of the topic table. */
 export const detectionClasses = [
@@ -208,3 +208,13 @@ export type Signal =
       readonly zone?: ZoneNumber;
       readonly reason: PanelRefusal;
     };
+
+/** A condition of the bridge itself, as siteward finds it now. */
+export const bridgeTrouble = (
+  trouble: TroubleKind,
+  active: boolean,
+  detail?: string,
+): Extract<Signal, { kind: 'trouble' }> => ({
+  ...{ kind: 'trouble', source: bridgeItself, trouble, active, replay: false },
+  ...(detail !== undefined && { detail }),
+});
