@@ -308,8 +308,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   /** Says goodbye within a second where a connection stands. */
   async function leave(): Promise<void> {
     const gaveUp = new AbortController();
-    publisher.leave(status('offline'));
-    await Promise.race([publisher.drained(), sleep(1000, gaveUp.signal).catch(() => undefined)]);
+    await Promise.race([publisher.leave(status('offline')), sleep(1000, gaveUp.signal).catch(() => undefined)]);
     gaveUp.abort();
   }
 

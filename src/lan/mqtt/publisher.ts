@@ -40,8 +40,11 @@ export interface Publisher {
   close(): void;
   /** Resolves when nothing is on its way any more or the connection is gone. */
   drained(): Promise<void>;
-  /** Sends the messages that wait, then this one in place of all state that is left and of what was to come last. */
-  leave(message: Message): void;
+  /**
+   * Sends the messages that wait, then this one in place of all state that is left or still comes, and of what was to come last. Resolves
+   * when the broker has it, or the connection is gone.
+   */
+  leave(message: Message): Promise<boolean>;
 }
 
 /** As many unacknowledged publishes as a broker surely takes; the order on the wire is kept. */
@@ -77,6 +80,8 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
   let tail: Message[] = [];
   let session: Session | undefined;
   let inflight = 0;
+  /** Of state only what is remembered counts from here on. */
+  let isLeaving = false;
   const waiters: (() => void)[] = [];
   /** Bounded by the queue and what is on its way. */
   const awaited = new Map<Message, (told: boolean) => void>();
@@ -139,13 +144,13 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
       const known = wanted.get(topic);
       if (!force && known?.payload === payload) return;
       wanted.set(topic, { payload, qos });
-      if (session === undefined) return;
+      if (session === undefined || isLeaving) return;
       dirty.set(topic, { payload, qos });
       pump();
     },
     retract(topic) {
       wanted.delete(topic);
-      if (session === undefined) return;
+      if (session === undefined || isLeaving) return;
       dirty.set(topic, { payload: '', qos: 1 });
       pump();
     },
@@ -158,13 +163,14 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
     topics: () => [...wanted.keys()],
     has: (topic) => wanted.has(topic),
     again(which) {
-      if (session === undefined) return;
+      if (session === undefined || isLeaving) return;
       for (const [topic, value] of wanted) if (which(topic)) dirty.set(topic, value);
       pump();
     },
     open(next, last) {
       session = next;
       inflight = 0;
+      isLeaving = false;
       queue = [];
       dirty.clear();
       for (const [topic, value] of wanted) dirty.set(topic, value);
@@ -182,9 +188,13 @@ export function createPublisher({ metrics }: { readonly metrics: Registry }): Pu
       pump();
     },
     leave(message) {
+      if (session === undefined) return Promise.resolve(false);
+      isLeaving = true;
       dirty.clear();
       tail = [message];
+      const left = new Promise<boolean>((resolve) => awaited.set(message, resolve));
       pump();
+      return left;
     },
     drained() {
       const idle = session === undefined || (inflight === 0 && queue.length + dirty.size + tail.length === 0);

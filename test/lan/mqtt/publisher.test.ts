@@ -18,8 +18,7 @@ it('says goodbye last, also while the birth is still being told, whose last word
   for (let zone = 1; zone <= 100; zone += 1) publisher.state(`zone/${zone}`, 'OFF');
   publisher.open(session, [status('online')]);
   publisher.send({ topic: 'event', payload: 'alarm', qos: 1, retain: false });
-  publisher.leave(status('offline'));
-  const left = publisher.drained();
+  const left = publisher.leave(status('offline'));
   while (acknowledge.length > 0) {
     for (const done of acknowledge.splice(0)) done();
     await new Promise((resolve) => setImmediate(resolve));
@@ -48,4 +47,30 @@ it('tells what came of a message by itself, whatever else is on its way', async 
   const lost = Array.from({ length: 100 }, () => publisher.deliver(message('event')));
   publisher.close();
   expect(new Set(await Promise.all(lost))).toEqual(new Set([false]));
+});
+
+it('says goodbye however much state goes on to come', async () => {
+  const publisher = createPublisher({ metrics: new Registry() });
+  const sent: string[] = [];
+  const publish: Session['publish'] = async (topic, payload) => {
+    sent.push(`${topic} ${payload}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  publisher.open({ protocol: 4, publish }, []);
+  let round = 0;
+  const more = () => {
+    round += 1;
+    for (let zone = 1; zone <= 100; zone += 1) publisher.state(`zone/${zone}`, String(round));
+  };
+  more();
+  void publisher.leave(status('offline'));
+  for (let n = 0; n < 50; n += 1) {
+    more();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(sent.at(-1)).toBe('status offline');
+  // All of it is told with the next connection.
+  publisher.close();
+  publisher.open({ protocol: 4, publish }, []);
+  expect(sent.at(-1)).toBe(`zone/32 ${round}`);
 });
