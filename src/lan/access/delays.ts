@@ -25,6 +25,8 @@ export interface Delays {
   /** Milliseconds until this account may be tried from this address; 0 when now. */
   waitMs(account: string, address: string): number;
   begin(account: string, address: string): Try;
+  /** On the machine itself, or from where this account came in before. */
+  isTrusted(account: string, address: string): boolean;
   /** Entries that are held, all bounded. */
   readonly size: number;
 }
@@ -94,6 +96,10 @@ export function createDelays(clock: Clock): Delays {
           for (const one of undo) one();
         },
       };
+    },
+    isTrusted(account, address) {
+      const network = networkOf(address);
+      return isLoopback(network) || known.has(pairOf(account, network));
     },
     get size() {
       return addresses.size + accounts.size + known.size;

@@ -1,5 +1,9 @@
+export { type AccessOptions, createAccess } from './access.ts';
+export type { From } from './audit.ts';
+export type { ShownPerson } from './book.ts';
 export { type GuardRefusal, type GuardRules, guard, type RequestHead } from './guards.ts';
 export { type Credentials, credentialsOf, endedCookie, securityHeaders, sessionCookie } from './headers.ts';
+export type { ShownKey } from './keys.ts';
 export {
   type Caller,
   type Denial,
@@ -11,3 +15,6 @@ export {
   type Scope,
   scopes,
 } from './permissions.ts';
+export type { NewKey, NewPerson, Unfit } from './rules.ts';
+export type { Session } from './sessions.ts';
+export type { Access, By, Claim, Login, Opened, OwnPassword } from './types.ts';

@@ -8,6 +8,8 @@ import { unlessAborted } from '#lib/wait.ts';
 const cost: ScryptOptions = { N: 2 ** 15, r: 8, p: 1, maxmem: 64 * 1024 * 1024 };
 /** One at a time, since each takes so much memory; these may wait. */
 export const hashesWaiting = 8;
+/** Beside them, those who have been let in before, at the box or elsewhere: they go first, whoever floods the bridge. */
+export const hashesAhead = 4;
 
 const deriveKey = promisify<string, Uint8Array, number, ScryptOptions, Buffer>(scrypt);
 
@@ -22,23 +24,25 @@ export const keptPassword = z.strictObject({ salt: bytes(16), hash: bytes(32) })
 export type KeptPassword = z.infer<typeof keptPassword>;
 
 export interface PasswordHash {
-  /** Throws `access_busy`, or the signal's reason while it waits. */
+  /** For those who are in already. Throws `access_busy`, or the signal's reason while it waits. */
   make(password: string, signal: AbortSignal): Promise<KeptPassword>;
   /** The same work whether there is one to compare with or not. Throws as `make`. */
-  isRight(password: string, kept: KeptPassword | undefined, signal: AbortSignal): Promise<boolean>;
+  isRight(password: string, kept: KeptPassword | undefined, signal: AbortSignal, isAhead?: boolean): Promise<boolean>;
 }
 
 export function createPasswordHash(derive: Derive = scryptDerive): PasswordHash {
   let isRunning = false;
-  const waiting = new Set<() => void>();
+  const ahead = new Set<() => void>();
+  const others = new Set<() => void>();
 
-  async function turn(signal: AbortSignal): Promise<void> {
+  async function turn(signal: AbortSignal, isAhead: boolean): Promise<void> {
     signal.throwIfAborted();
     if (!isRunning) {
       isRunning = true;
       return;
     }
-    if (waiting.size >= hashesWaiting)
+    const [waiting, cap] = isAhead ? [ahead, hashesAhead] : [others, hashesWaiting];
+    if (waiting.size >= cap)
       throw new SitewardError('access_busy', 'too many passwords wait to be checked; ask again in a moment', {
         facts: { retryAfterMs: 1000 },
       });
@@ -57,6 +61,7 @@ export function createPasswordHash(derive: Derive = scryptDerive): PasswordHash 
   }
 
   function next(): void {
+    const waiting = ahead.size > 0 ? ahead : others;
     const [first] = waiting;
     if (first === undefined) {
       isRunning = false;
@@ -66,8 +71,8 @@ export function createPasswordHash(derive: Derive = scryptDerive): PasswordHash 
     first();
   }
 
-  async function derived(password: string, salt: Uint8Array, signal: AbortSignal): Promise<Buffer> {
-    await turn(signal);
+  async function derived(password: string, salt: Uint8Array, signal: AbortSignal, isAhead: boolean): Promise<Buffer> {
+    await turn(signal, isAhead);
     try {
       // What has begun cannot be called off: it is waited for, so that there is never a second one beside it.
       return await derive(canonical(password), salt);
@@ -79,19 +84,19 @@ export function createPasswordHash(derive: Derive = scryptDerive): PasswordHash 
   return {
     async make(password, signal) {
       const salt = randomBytes(16);
-      const hash = await derived(password, salt, signal);
+      const hash = await derived(password, salt, signal, true);
       return { salt: salt.toString('base64url'), hash: hash.toString('base64url') };
     },
-    async isRight(password, kept, signal) {
-      const { salt, hash } = kept ?? nobody;
-      const made = await derived(password, Buffer.from(salt, 'base64url'), signal);
+    async isRight(password, kept, signal, isAhead = false) {
+      const { salt, hash } = kept ?? passwordOfNobody;
+      const made = await derived(password, Buffer.from(salt, 'base64url'), signal, isAhead);
       return timingSafeEqual(made, Buffer.from(hash, 'base64url')) && kept !== undefined;
     },
   };
 }
 
 /** What a password of nobody is compared with. */
-const nobody = { salt: 'A'.repeat(22), hash: 'A'.repeat(43) } as const;
+export const passwordOfNobody: KeptPassword = { salt: 'A'.repeat(22), hash: 'A'.repeat(43) };
 
 /** The same letters typed on another keyboard are the same password. */
 export const canonical = (password: string): string => password.normalize('NFKC');

@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { isCommon } from '#lan/access/common-passwords.ts';
-import { createPasswordHash, type Derive, hashesWaiting, scryptDerive } from '#lan/access/password-hash.ts';
+import {
+  createPasswordHash,
+  type Derive,
+  hashesAhead,
+  hashesWaiting,
+  scryptDerive,
+} from '#lan/access/password-hash.ts';
 import { mustBePassword } from '#lan/access/password-rules.ts';
 import { never } from '#lib/wait.ts';
 
@@ -154,7 +160,7 @@ describe('the hash of a password', () => {
   it('is made one at a time; eight wait, and what comes beyond is told to come again', async () => {
     const slow = held();
     const hash = createPasswordHash(slow.derive);
-    const all = Array.from({ length: hashesWaiting + 4 }, () => hash.make('x', never()));
+    const all = Array.from({ length: hashesWaiting + 4 }, () => hash.isRight('x', undefined, never()));
     const beyond = await Promise.allSettled(all.slice(hashesWaiting + 1));
     for (const one of beyond) expect(one).toMatchObject({ status: 'rejected', reason: { code: 'access_busy' } });
     for (let n = 0; n <= hashesWaiting; n += 1) {
@@ -168,6 +174,24 @@ describe('the hash of a password', () => {
     await settle();
     slow.end();
     await again;
+  });
+
+  it('of those who were in before goes first, though everybody else waits', async () => {
+    const slow = held();
+    const hash = createPasswordHash(slow.derive);
+    const order: string[] = [];
+    const ask = (name: string, isAhead: boolean) =>
+      hash.isRight(name, undefined, never(), isAhead).then(() => order.push(name));
+    const all = [ask('running', false), ...Array.from({ length: hashesWaiting }, (_, n) => ask(`other ${n}`, false))];
+    all.push(...Array.from({ length: hashesAhead }, (_, n) => ask(`ahead ${n}`, true)));
+    await expect(ask('one more', true)).rejects.toMatchObject({ code: 'access_busy' });
+    for (let n = 0; n < all.length; n += 1) {
+      await settle();
+      slow.end();
+    }
+    await Promise.all(all);
+    expect(order.slice(0, 1 + hashesAhead)).toEqual(['running', 'ahead 0', 'ahead 1', 'ahead 2', 'ahead 3']);
+    expect(slow.most()).toBe(1);
   });
 
   it('that nobody waits for any more leaves the line, and the others go on', async () => {

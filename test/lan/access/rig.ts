@@ -15,13 +15,16 @@ export const folder = (): string => {
 
 export const text = (dir: string): string => readFileSync(join(dir, 'access.json'), 'utf8');
 
-/** As sure as scrypt for a test, without its time; counts its calls. */
-export function countingDerive(): Derive & { calls: number } {
+/** As sure as scrypt for a test, without its time; counts its calls. `meanwhile` is done once, during the next. */
+export function countingDerive(): Derive & { calls: number; meanwhile: (() => Promise<unknown>) | undefined } {
   const derive = async (password: string, salt: Uint8Array): Promise<Buffer> => {
     counting.calls += 1;
+    const { meanwhile } = counting;
+    counting.meanwhile = undefined;
+    await meanwhile?.();
     return createHash('sha256').update(password).update(salt).digest();
   };
-  const counting = Object.assign(derive, { calls: 0 });
+  const counting = Object.assign(derive, { calls: 0, meanwhile: undefined as (() => Promise<unknown>) | undefined });
   return counting;
 }
 
