@@ -7,7 +7,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { isoTime } from '#site/model/index.ts';
 import { type Auditors, seesAll } from './auditors.ts';
-import { cloudClient } from './cloud.ts';
+import { cloudClient, partnerPlace } from './cloud.ts';
 
 /** Shorter than whoever asks waits. */
 const askMs = 7000;
@@ -24,15 +24,12 @@ export function activityPort(options: {
   return {
     async cloud({ session, limit, since, before }, signal) {
       const shown = seesAll(auditors.whose(session)) ? () => true : isOfOffice;
-      const { cloud: section, site } = options.settings();
-      if (section === undefined) return without('there is no cloud in the configuration');
-      const { dealer_id: dealerId, id: siteId } = site;
-      if (section.partner === undefined || dealerId === undefined)
-        return without('it takes cloud.partner and site.dealer_id in the configuration');
-      const client = cloudClient(section, { clock, quality, log });
+      const way = partnerPlace(options.settings());
+      if (typeof way === 'string') return { state: 'none', reason: way, items: [] };
+      const client = cloudClient(way.section, { clock, quality, log });
       try {
         const { value } = await client.manage.listActivityLogs({
-          params: { dealerId, siteId },
+          params: way.place,
           query: {
             limit,
             ...(since !== undefined && { startDate: since }),
@@ -51,8 +48,6 @@ export function activityPort(options: {
     },
   };
 }
-
-const without = (reason: string): CloudActivity => ({ state: 'none', reason, items: [] });
 
 function itemOf(entry: {
   readonly activity_log_id?: string | undefined;

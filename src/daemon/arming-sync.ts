@@ -10,7 +10,7 @@ import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { siteStatus } from '#site/core/index.ts';
 import type { SiteView } from '#site/model/index.ts';
 import type { Store } from '#site/store/index.ts';
-import { cloudClient } from './cloud.ts';
+import { cloudClient, partnerPlace } from './cloud.ts';
 
 /** The arming of the site kept in step with the cloud, both ways. */
 export interface CloudArming extends Part {
@@ -63,7 +63,7 @@ const namesOf = (partitions: SiteView['partitions']): string => partitions.map((
  * Throws `config_invalid` where the dealer is missing, without whom no path to the site exists.
  */
 export function cloudArming(
-  { cloud: section, site, bridge }: Settings,
+  settings: Settings,
   options: {
     readonly site: SyncPort;
     readonly store: Pick<Store, 'memory'>;
@@ -74,44 +74,44 @@ export function cloudArming(
     readonly metrics: Registry;
   },
 ): CloudArming | undefined {
-  if (section?.partner === undefined) return undefined;
-  const { dealer_id: dealerId, id: siteId } = site;
-  if (dealerId === undefined) {
+  if (settings.cloud?.partner === undefined) return undefined;
+  const way = partnerPlace(settings);
+  if (typeof way === 'string') {
     throw new SitewardError(
       'config_invalid',
       'cloud.partner needs site.dealer_id; the arming stays on this box until then',
     );
   }
+  const { section, place } = way;
   const { clock, quality, log, metrics, idSpace, site: port } = options;
   // Its metrics of the interface are those of the delivery's client.
   const cloud = cloudClient(section, { clock, quality, log });
-  const place = { dealerId, siteId };
   const memory = options.store.memory('cloud-arming');
   const sync = createArmingSync({
     ...{ place, memory, clock, log, metrics, idSpace, site: port },
     api: cloud.api,
     form: section.dialect.arming_status_form,
-    speaks: bridge.role === 'primary',
+    speaks: settings.bridge.role === 'primary',
   });
-  const settings = createSiteSettings({ manage: cloud.manage, place, site: port, memory, log });
+  const siteSettings = createSiteSettings({ manage: cloud.manage, place, site: port, memory, log });
   return {
     name: 'arming',
     async start(signal) {
       await sync.start(signal);
-      await settings.start(signal);
+      await siteSettings.start(signal);
     },
     async stop() {
-      await Promise.all([sync.stop(), settings.stop()]);
+      await Promise.all([sync.stop(), siteSettings.stop()]);
       await cloud.close();
     },
     siteChanged: sync.siteChanged,
     retryNow() {
       sync.retryNow();
-      settings.retryNow();
+      siteSettings.retryNow();
     },
-    shown: () => ({ ...sync.shown(), settings: settings.shown() }),
+    shown: () => ({ ...sync.shown(), settings: siteSettings.shown() }),
     health(): Health {
-      const [one, other] = [sync.health(), settings.health()];
+      const [one, other] = [sync.health(), siteSettings.health()];
       const facts = { ...other.facts, ...one.facts };
       const wrong = [one, other].find(({ state }) => state !== 'ok');
       if (wrong === undefined) return { state: 'ok', facts };

@@ -6,7 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
-import { cloudClient } from './cloud.ts';
+import { cloudClient, partnerPlace } from './cloud.ts';
 import { type House, running } from './house.ts';
 
 interface Surroundings {
@@ -17,10 +17,13 @@ interface Surroundings {
 }
 
 /** What the parts below are made of. */
-export const verificationWants = ({ verification, store, cloud, site, mqtt }: Settings) => ({
-  verifications: [verification, store, unsendable(cloud, site), mqtt.broker, mqtt.clients],
-  answers: [cloud, site.id, site.dealer_id],
-});
+export const verificationWants = (settings: Settings) => {
+  const { verification, store, cloud, site, mqtt } = settings;
+  return {
+    verifications: [verification, store, unsendable(settings), mqtt.broker, mqtt.clients],
+    answers: [cloud, site.id, site.dealer_id],
+  };
+};
 
 /** Alarm verifications of the site. */
 export function siteVerifications(
@@ -33,7 +36,7 @@ export function siteVerifications(
     submit: (command, reply) => running(house, 'controller').submit(command, reply),
     checkCode: async (code) => running(house, 'codes').check(code),
     contacts: contactsOf(settings),
-    unsendable: unsendable(settings.cloud, settings.site),
+    unsendable: unsendable(settings),
     onChange() {
       house.lan?.verificationsChanged();
       house.answers?.wake();
@@ -47,17 +50,19 @@ export function siteVerifications(
 
 /** Sends the answers, over connections of its own; undefined where they cannot reach the service. */
 export function answerSender(
-  { cloud: section, site }: Settings,
+  settings: Settings,
   metrics: Registry,
   { house, clock, quality, log }: Surroundings,
 ): AnswerSender | undefined {
-  if (section?.partner === undefined || site.dealer_id === undefined) return undefined;
+  const way = partnerPlace(settings);
+  if (typeof way === 'string') return undefined;
+  const { section, place } = way;
   const cloud = cloudClient(section, { clock, quality, log: log('cloud') });
   const sender = createAnswerSender({
     api: cloud.api,
     tokens: cloud.partnerTokens,
     call: section.dialect.verification_call,
-    place: { dealerId: site.dealer_id, siteId: site.id },
+    place,
     answers: {
       outgoing: () => house.verifications?.outgoing() ?? [],
       settle: (sent, told) => house.verifications?.settle(sent, told),
@@ -85,10 +90,10 @@ export function verificationsPort(house: House): VerificationsPort {
   };
 }
 
-function unsendable(cloud: Settings['cloud'], site: Settings['site']): string | undefined {
-  if (cloud === undefined) return 'there is no cloud in the configuration';
-  if (cloud.partner === undefined) return 'cloud.partner is missing in the configuration';
-  return site.dealer_id === undefined ? 'site.dealer_id is missing in the configuration' : undefined;
+/** Why no answer can reach the service. */
+function unsendable(settings: Settings): string | undefined {
+  const way = partnerPlace(settings);
+  return typeof way === 'string' ? way : undefined;
 }
 
 /** A client answers without a code only where its name is proven and its role is that of a guard. */
