@@ -127,6 +127,14 @@ describe('a rule on a burglary', () => {
   });
 });
 
+it.each(['disarm', 'silence'] as const)('%s ends a siren that a rule plays where nothing is armed', async (verb) => {
+  const site = await started(`rules: [ { id: door, on: { kind: chime }, ${siren} } ]\n`);
+  await open(site, '1');
+  await sounding(site, 'door');
+  expect(await command(site, verb)).toMatchObject({ outcome: 'already' });
+  expect(await ended(site, 'door')).toMatchObject({ status: 'cancelled', devices: [{ reason: 'disarmed' }] });
+});
+
 describe('a start', () => {
   it('plays nothing of what was, nor of what a panel tells anew; the next intrusion is heard', async () => {
     const site = await started(intrusion);

@@ -188,7 +188,10 @@ function finish(work: Work, command: Command, outcome: Done & { readonly leftOut
 function one(work: Work, command: Command, plan: PartitionPlan): Step {
   const refusal = gate(work, command, plan) ?? overruled(work, command, plan.id);
   if (refusal !== undefined) return refusal;
+  const isDisarmed = command.verb === 'disarm' && isThere(work, command, plan);
   const step = plan.authority === 'panel' ? forPanel(work, command, plan) : forEngine(work, command, plan);
+  // What a rule plays there sounds also where nothing is armed (safety 9).
+  if (isDisarmed && (step === 'already' || step === 'done')) work.effects.push({ kind: 'silence', partition: plan.id });
   if (typeof step === 'string') noteGiven(work, command, plan.id);
   // Who disarms what is disarmed has seen that it was not armed.
   if (step === 'already' && (command.source === 'lan' || command.source === 'cli')) seenTo(work, plan.id);

@@ -39,16 +39,17 @@ function silence(work: Work, command: Command, plan: PartitionPlan): 'done' | 'a
   // Each that runs, not only the one its state names.
   if (own(runningAlarms(work), plan.id)?.some(({ kind }) => staysKind(kind)))
     return refuse('NOT_ALLOWED', { field: 'alarm' });
+  // Also where no alarm is known: a rule may play something there.
+  work.effects.push({ kind: 'silence', partition: plan.id });
   if (partition.state !== 'triggered' || periodOf(work.state, plan.id).silenced === true) return 'already';
   setPeriod(work, plan.id, { silenced: true });
   const { source, actor } = command;
   const by = actor === undefined ? {} : { actor };
   localEvent(work, { class: 'command', kind: 'silenced', ...place(work, { partition: plan.id }), source, ...by });
-  work.effects.push({ kind: 'silence', partition: plan.id });
   return 'done';
 }
 
-/** Partitions where the sound of a burglary ends with these effects, by a disarm or by `silence` (safety 9). */
+/** Partitions where the sound of a burglary ends with these effects, by a disarm or by `silence` (safety 9). By either also where nothing changes. */
 export const hushedBy = (effects: readonly Effect[]): readonly PartitionId[] =>
   effects.flatMap((effect) => {
     if (effect.kind === 'silence') return [effect.partition];

@@ -22,8 +22,25 @@ describe('silence', () => {
     ]);
     const audits = site.last.flatMap((effect) => (effect.kind === 'audit' ? [effect.entry] : []));
     expect(audits).toMatchObject([{ action: 'silence', outcome: 'done', actor_ref: 'anna' }]);
+  });
+
+  it('where nothing is to be silenced still ends what a rule plays there; a disarm of what is disarmed does, too', () => {
+    const site = burgled();
+    silence(site);
     expect(silence(site)).toMatchObject({ outcome: 'already' });
-    expect(silenced(site)).toEqual([]);
+    expect(silenced(site)).toEqual(['p1']);
+    const delayed = armed();
+    delayed.open('1');
+    expect(delayed.word()).toBe('pending');
+    expect(silence(delayed)).toMatchObject({ outcome: 'already' });
+    expect(silenced(delayed)).toEqual(['p1']);
+    delayed.disarm();
+    expect(silence(delayed)).toMatchObject({ outcome: 'already' });
+    expect(silenced(delayed)).toEqual(['p1']);
+    delayed.disarm();
+    expect(silenced(delayed)).toEqual(['p1']);
+    expect(delayed.command({ verb: 'disarm', code: 'bad' })).toMatchObject({ error: { code: 'BAD_CODE' } });
+    expect(silenced(delayed)).toEqual([]);
   });
 
   it('is over with the next alarm', () => {

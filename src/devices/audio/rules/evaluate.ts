@@ -9,7 +9,7 @@ import {
   weekdays,
 } from '#site/model/index.ts';
 import { type AlarmMark, isWithin, type MessageRef, raised, waitsMs } from '../engine/index.ts';
-import { alarmOf, isBurglary } from './kinds.ts';
+import { alarmOf, isBurglary, ofPartition } from './kinds.ts';
 import { coolDownDefaultMs, type RuleOptions } from './options.ts';
 
 /** An event as it was decided. */
@@ -97,7 +97,8 @@ function judge(rule: RuleOptions, occasion: Occasion, around: Surroundings): Ver
   const speakers = speakersOf(rule, event, around);
   if (speakers.length === 0) return { rule: id, outcome: 'no_speaker' };
   const { volume, repeat } = play;
-  const asked = { message, category, volume, repeat, speakers, ...(alarm !== undefined && { alarm }) };
+  const mark = alarm ?? (category === 'alarm' ? ofPartition(event) : undefined);
+  const asked = { message, category, volume, repeat, speakers, ...(mark !== undefined && { alarm: mark }) };
   return { rule: id, outcome: 'play', coolKey, play: asked };
 }
 

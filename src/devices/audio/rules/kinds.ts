@@ -12,6 +12,15 @@ export function alarmOf({ class: of, kind, status, partition, event_id, data }: 
   return partition === undefined ? undefined : { cause: 'burglary', id, partition };
 }
 
+/**
+ * What the sound of an event belongs to that is no such alarm, and is played as one all the same, such as the siren of an entry delay: to its
+ * partition, whose disarm ends it (safety 9).
+ */
+export function ofPartition({ kind, partition, event_id, data }: SiteEvent): AlarmMark | undefined {
+  if (partition === undefined || technical.includes(kind) || isLifeSafety(kind)) return undefined;
+  return { cause: 'burglary', id: data.incident_id ?? event_id, partition };
+}
+
 /** An alarm of a person or a detector, also one without a partition. */
 export const isBurglary = ({ class: of, kind, status }: SiteEvent): boolean =>
   of === 'alarm' && status === 'active' && !technical.includes(kind) && !isLifeSafety(kind);

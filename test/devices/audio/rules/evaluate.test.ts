@@ -166,6 +166,22 @@ describe('what a rule plays', () => {
     expect({ alarm: undefined, ...play }).toMatchObject(expected);
   });
 
+  it.each<[string, SiteEvent, object | undefined]>([
+    ['an entry delay', event('entry_delay_started', { class: 'system', partition: 'p1' }), { id: event('x').event_id }],
+    ['of its incident', event('person', { class: 'camera', partition: 'p1', incident: 'p1-7' }), { id: 'p1-7' }],
+    ['a chime', event('chime', { class: 'system', partition: 'p1' }), { id: event('x').event_id }],
+    ['an entry delay of no partition', event('entry_delay_started', { class: 'system' }), undefined],
+    ['water', event('water', { partition: 'p1' }), undefined],
+    ['the end of a fire', event('fire', { partition: 'p1', status: 'restored' }), undefined],
+  ])('as an alarm ends with the disarm of its partition, whatever it is about: %s', (_, of, mark) => {
+    const one = rule({ kind: of.kind, status: of.status });
+    const alarm = mark && { cause: 'burglary', partition: 'p1', ...mark };
+    expect({ alarm: undefined, ...plays(one, { event: of }) }).toMatchObject({ category: 'alarm', alarm });
+    // Less than an alarm belongs to nothing.
+    const quiet = rule({ kind: of.kind, status: of.status }, { play: { message: 'greeting.hello' } });
+    expect(plays(quiet, { event: of })?.alarm).toBeUndefined();
+  });
+
   it('has its category raised, never lowered', () => {
     const play = (message: string, category: string) =>
       plays(rule({ kind: 'chime' }, { play: { message, category } }), { event: event('chime', { class: 'system' }) })
