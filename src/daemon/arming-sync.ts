@@ -1,16 +1,13 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type ArmingSyncShown, createArmingSync, createSiteSettings, type SyncPort } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { StatusDocument } from '#lan/http/index.ts';
-import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
-import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { siteStatus } from '#site/core/index.ts';
 import type { SiteView } from '#site/model/index.ts';
-import type { Store } from '#site/store/index.ts';
 import { cloudClient, partnerPlace } from './cloud.ts';
+import { type House, running, type Surroundings, tellCore, viewOf } from './house.ts';
 
 /** The arming of the site kept in step with the cloud, both ways. */
 export interface CloudArming extends Part {
@@ -64,16 +61,12 @@ const namesOf = (partitions: SiteView['partitions']): string => partitions.map((
  */
 export function cloudArming(
   settings: Settings,
-  options: {
-    readonly site: SyncPort;
-    readonly store: Pick<Store, 'memory'>;
-    readonly idSpace: string;
-    readonly clock: Clock;
-    readonly quality: ClockQualityWatch;
-    readonly log: Logger;
-    readonly metrics: Registry;
-  },
+  metrics: Registry,
+  surroundings: Surroundings,
+  idSpace: string,
 ): CloudArming | undefined {
+  const { house, clock, quality } = surroundings;
+  const memory = running(house, 'store').memory('cloud-arming');
   if (settings.cloud?.partner === undefined) return undefined;
   const way = partnerPlace(settings);
   if (typeof way === 'string') {
@@ -83,10 +76,10 @@ export function cloudArming(
     );
   }
   const { section, place } = way;
-  const { clock, quality, log, metrics, idSpace, site: port } = options;
+  const log = surroundings.log('arming');
+  const port = siteOf(house);
   // Its metrics of the interface are those of the delivery's client.
   const cloud = cloudClient(section, { clock, quality, log });
-  const memory = options.store.memory('cloud-arming');
   const sync = createArmingSync({
     ...{ place, memory, clock, log, metrics, idSpace, site: port },
     api: cloud.api,
@@ -119,3 +112,10 @@ export function cloudArming(
     },
   };
 }
+
+const siteOf = (house: House): SyncPort => ({
+  view: () => viewOf(house),
+  submit: (command, reply) => running(house, 'controller').submit(command, reply),
+  tell: async (news) => running(house, 'controller').tell(news),
+  signals: tellCore(house),
+});

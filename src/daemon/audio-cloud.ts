@@ -1,16 +1,13 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type AudioCatalogue, audioClient, createAudioCatalogue, type KnownSpeaker } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import type { CloudMessage } from '#devices/audio/index.ts';
 import { SitewardError } from '#errors.ts';
-import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { PlaybackShown } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { cloudClient } from './cloud.ts';
-import { type House, running } from './house.ts';
+import { type House, running, type Surroundings } from './house.ts';
 
 export const catalogueWants = ({ cloud, store, site }: Settings): unknown => [cloud, store.dir, site.id];
 
@@ -18,7 +15,7 @@ export const catalogueWants = ({ cloud, store, site }: Settings): unknown => [cl
 export function audioCatalogue(
   { cloud: section, site }: Settings,
   metrics: Registry,
-  surroundings: { house: House; clock: Clock; quality: ClockQualityWatch; log: (part: string) => Logger },
+  surroundings: Surroundings,
 ): AudioCatalogue | undefined {
   const { house, clock, quality } = surroundings;
   const address = section?.ext_base_url;

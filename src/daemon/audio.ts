@@ -3,14 +3,12 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
 import { type Audio, type AudioPlan, createAudio, type NextRuns, type SpeakerCondition } from '#devices/audio/index.ts';
-import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { nextRuns } from '#site/core/index.ts';
 import { alarming, type DeviceId, type PartitionState, type PlaybackShown } from '#site/model/index.ts';
 import type { SoundPort } from '#site/ports.ts';
 import { noteIn } from './audit-wiring.ts';
-import { type House, running } from './house.ts';
+import { type House, running, type Surroundings } from './house.ts';
 import { speakerAccess } from './speaker-access.ts';
 
 /** A change of these begins anew; all else is taken while messages play. */
@@ -35,11 +33,7 @@ export const soundIn = (house: House): SoundPort => ({
 });
 
 /** Messages on the speakers of the site. */
-export function siteAudio(
-  settings: Settings,
-  metrics: Registry,
-  surroundings: { house: House; clock: Clock; quality: ClockQualityWatch; log: (part: string) => Logger },
-): Audio {
+export function siteAudio(settings: Settings, metrics: Registry, surroundings: Surroundings): Audio {
   const { house, clock, quality } = surroundings;
   const log = surroundings.log('audio');
   const note = noteIn(house);

@@ -1,24 +1,9 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { createDelivery, type Delivery, type DeliveryOptions, mediaFilesOf } from '#cloud/delivery/index.ts';
+import { createDelivery, type Delivery, mediaFilesOf } from '#cloud/delivery/index.ts';
 import type { Settings } from '#config/index.ts';
-import type { Clock } from '#lib/clock.ts';
-import type { ClockQualityWatch } from '#site/clock-quality.ts';
-import type { Signal } from '#site/model/index.ts';
 import { cloudClient } from './cloud.ts';
 import { cloudTrouble } from './cloud-trouble.ts';
-
-export interface CloudDeliveryOptions {
-  readonly store: DeliveryOptions['store'];
-  readonly spool: Parameters<typeof mediaFilesOf>[0];
-  readonly emit: (signals: readonly Signal[]) => Promise<void>;
-  /** Whether the cloud takes events; undefined when there is nobody left to know. */
-  readonly onUp: (up: boolean | undefined) => void;
-  readonly clock: Clock;
-  readonly quality: ClockQualityWatch;
-  readonly log: (part: string) => Logger;
-  readonly metrics: Registry;
-}
+import { type House, running, type Surroundings, tellCore } from './house.ts';
 
 /**
  * Delivery to the cloud of the configuration, with the trouble of the site that tells of a cloud which takes no events.
@@ -26,24 +11,25 @@ export interface CloudDeliveryOptions {
  */
 export function cloudDelivery(
   { cloud: section, media, supervision }: Settings,
-  options: CloudDeliveryOptions,
+  metrics: Registry,
+  { house, clock, quality, log }: Surroundings,
 ): Delivery | undefined {
-  const { store, spool, emit, onUp, clock, quality, log, metrics } = options;
-  const trouble = cloudTrouble(async (signals) => emit(signals));
+  const store = running(house, 'store');
+  const trouble = cloudTrouble(tellCore(house));
   if (section === undefined) {
     trouble(true, 'there is no cloud in the configuration');
     return undefined;
   }
   const cloud = cloudClient(section, { clock, quality, log: log('cloud'), metrics });
   const delivery = createDelivery({
-    ...{ store, cloud, files: mediaFilesOf(spool), clock, log: log('delivery'), metrics },
+    ...{ store, cloud, files: mediaFilesOf(spoolOf(house)), clock, log: log('delivery'), metrics },
     heartbeatMs: supervision.cloud.heartbeat,
     uploadResume: section.dialect.upload_resume,
     ...(media.upload_rate !== undefined && { uploadRate: media.upload_rate }),
     // A cloud on this machine (the sandbox) has its upload addresses here too.
     allowLoopbackHttp: section.base_url.startsWith('http:'),
     onLink(up, reason, kind) {
-      onUp(up);
+      lineIs(house, up);
       trouble(up, reason, kind);
     },
   });
@@ -52,7 +38,22 @@ export function cloudDelivery(
     async stop() {
       await delivery.stop();
       await cloud.close();
-      onUp(undefined);
+      lineIs(house, undefined);
     },
   };
+}
+
+const spoolOf = (house: House): Parameters<typeof mediaFilesOf>[0] => ({
+  path: (file) => running(house, 'media').path(file),
+  discard: (file) => running(house, 'media').discard(file),
+  keep: (file) => running(house, 'media').keep(file),
+});
+
+/** Whether the cloud takes events; undefined when there is nobody left to know. */
+function lineIs(house: House, up: boolean | undefined): void {
+  house.cloudUp = up;
+  house.lan?.setCloudLink(up === true);
+  if (up !== true) return;
+  house.answers?.retryNow();
+  house.catalogue?.lineUp();
 }

@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import type { Delivery } from '#cloud/delivery/index.ts';
 import type { AudioCatalogue } from '#cloud/sync/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
@@ -8,9 +9,11 @@ import type { Panels, RawWatch, Receiver } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
+import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { Controller } from '#site/controller.ts';
 import type { LossReport } from '#site/loss-report.ts';
-import type { SiteView } from '#site/model/index.ts';
+import type { Signal, SiteView } from '#site/model/index.ts';
 import type { Store } from '#site/store/index.ts';
 import type { Users } from '#site/users/index.ts';
 import type { Verifications } from '#site/verification/index.ts';
@@ -43,6 +46,15 @@ export interface House {
   heldCalls?: number;
 }
 
+/** What most parts are made of, beside their settings. */
+export interface Surroundings {
+  readonly house: House;
+  readonly clock: Clock;
+  readonly quality: ClockQualityWatch;
+  /** By the name of the part. */
+  readonly log: (part: string) => Logger;
+}
+
 /** How a part is missed. */
 const names = {
   store: 'the store is',
@@ -64,3 +76,7 @@ export function running<K extends keyof typeof names>(house: Pick<House, K>, nam
 }
 
 export const viewOf = (house: House): SiteView => running(house, 'controller').view();
+
+/** Tells the core what was found, through whichever controller runs then. Rejects while none does, and throws nothing at once. */
+export const tellCore = (house: House) => async (signals: readonly Signal[]) =>
+  running(house, 'controller').signals(signals);

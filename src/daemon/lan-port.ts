@@ -24,7 +24,6 @@ import type { OutboxCount } from './outbox-count.ts';
 import { outboxPort } from './outbox-port.ts';
 import { schedulesPort } from './schedules-port.ts';
 import { securityTypePort } from './security-type-port.ts';
-
 import type { PartReport } from './slots.ts';
 import { usersPort } from './users-port.ts';
 import { verificationsPort } from './verification.ts';
@@ -47,18 +46,13 @@ export function lanPort(options: {
   clock: Clock;
   log: Logger;
   uptimeMs: () => number;
-  /** The state directory. */
-  stateDir: () => string;
   config: () => { path: string; lastGood: boolean; error: string | undefined };
   /** The settings in force. */
   settings: () => Settings;
   quality: ClockQualityWatch;
-  /** Whether the configuration names a cloud. */
-  hasCloud: () => boolean;
-  /** IANA name of the site's zone. */
-  timezone: () => string;
 }): LanPort {
-  const { house, slots } = options;
+  const { house, slots, settings } = options;
+  const hasCloud = () => settings().cloud !== undefined;
   const note = noteIn(house);
   const auditors = createAuditors({
     ...{ check: checkWith(house), note, clock: options.clock },
@@ -83,7 +77,7 @@ export function lanPort(options: {
         parts: slots.health().map(({ name, ...health }) => ({ name, health })),
         view: withReasons(viewOf(house), house.cameras?.status() ?? []),
         links: [
-          cloudLink(options.hasCloud() ? (house.cloudUp ?? null) : undefined),
+          cloudLink(hasCloud() ? (house.cloudUp ?? null) : undefined),
           {
             kind: 'broker',
             id: 'mqtt',
@@ -92,9 +86,9 @@ export function lanPort(options: {
           },
         ],
         outbox: typeof counted === 'string' ? null : outboxStatus(counted),
-        armingSync: armingSyncStatus(viewOf(house), house.arming?.shown(), options.settings().site),
+        armingSync: armingSyncStatus(viewOf(house), house.arming?.shown(), settings().site),
         brokenPanels: brokenPanels(house),
-        reporting: reportingPanels(options.settings()),
+        reporting: reportingPanels(settings()),
         hints: [
           ...verificationHints(house.verifications?.list() ?? []),
           ...storageHints(house.store?.storage(), options.clock.wall()),
@@ -106,7 +100,7 @@ export function lanPort(options: {
       });
     },
 
-    zones: () => zonesShown(viewOf(house), reportingPanels(options.settings())),
+    zones: () => zonesShown(viewOf(house), reportingPanels(settings())),
 
     async events(query) {
       const store = running(house, 'store');
@@ -135,13 +129,18 @@ export function lanPort(options: {
 
     commands: commandsPort({ house }),
 
-    schedules: schedulesPort({ house, clock: options.clock, log: options.log, timezone: options.timezone }),
+    schedules: schedulesPort({
+      house,
+      clock: options.clock,
+      log: options.log,
+      timezone: () => settings().site.timezone,
+    }),
 
     verifications: verificationsPort(house),
     securityType: securityTypePort({ house, clock: options.clock }),
-    cameras: camerasPort({ house, settings: options.settings, wall: options.clock.wall, note }),
+    cameras: camerasPort({ house, settings, wall: options.clock.wall, note }),
     media: mediaPort({ house, clock: options.clock, note }),
-    audio: audioPort({ house, settings: options.settings, note }),
+    audio: audioPort({ house, settings, note }),
 
     outbox: outboxPort({
       house,
@@ -150,8 +149,8 @@ export function lanPort(options: {
       log: options.log,
       note,
       health: slots.health,
-      dir: options.stateDir,
-      hasCloud: options.hasCloud,
+      dir: () => settings().store.dir,
+      hasCloud,
     }),
   };
 }

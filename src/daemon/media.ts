@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
 import { createMedia, type Media } from '#devices/media/index.ts';
-import type { Clock } from '#lib/clock.ts';
 import { holdsAllRows } from './all-rows.ts';
-import { type House, running } from './house.ts';
+import { running, type Surroundings } from './house.ts';
 import { uploadedAt } from './media-port.ts';
 import { streamsOf } from './streams.ts';
 
@@ -15,11 +13,7 @@ export const mediaWants = ({ media, store }: Settings): unknown => [
 ];
 
 /** Pictures and clips of events, from the cameras to the cloud. */
-export function siteMedia(
-  { media, store }: Settings,
-  metrics: Registry,
-  { house, clock, log }: { house: House; clock: Clock; log: (part: string) => Logger },
-): Media {
+export function siteMedia({ media, store }: Settings, metrics: Registry, { house, clock, log }: Surroundings): Media {
   return createMedia({
     dir: join(store.dir, 'spool'),
     budgetBytes: media.budget,

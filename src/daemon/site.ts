@@ -28,7 +28,7 @@ import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
 import { fileDigests, profilePaths, withTraits } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
-import { type House, running } from './house.ts';
+import { type House, running, type Surroundings, tellCore } from './house.ts';
 import { mediaWants, siteMedia } from './media.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { rawWatch } from './raw-watch.ts';
@@ -58,7 +58,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const startedWall = clock.wall();
   const part = (name: string) => options.log.child({ part: name });
   const knowsTime = () => quality.current() !== 'doubtful';
-  const surroundings = { house, clock, quality, log: part };
+  const surroundings: Surroundings = { house, clock, quality, log: part };
   const planOf = (next: Settings) => withTraits(sitePlan(next), next, options.profiles);
   const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
 
@@ -190,25 +190,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'delivery',
       wants: ({ cloud, store, media, supervision }) => [cloud, store, media.upload_rate, supervision.cloud.heartbeat],
-      ...placed(house, 'delivery', (next, metrics) =>
-        cloudDelivery(next, {
-          store: running(house, 'store'),
-          spool: {
-            path: (file) => running(house, 'media').path(file),
-            discard: (file) => running(house, 'media').discard(file),
-            keep: (file) => running(house, 'media').keep(file),
-          },
-          emit,
-          onUp(up) {
-            house.cloudUp = up;
-            house.lan?.setCloudLink(up === true);
-            if (up !== true) return;
-            house.answers?.retryNow();
-            house.catalogue?.lineUp();
-          },
-          ...{ clock, quality, metrics, log: part },
-        }),
-      ),
+      ...placed(house, 'delivery', (next, metrics) => cloudDelivery(next, metrics, surroundings)),
     },
     {
       name: 'answers',
@@ -218,19 +200,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'arming',
       wants: ({ cloud, store, site, bridge }) => [cloud, store, site.id, site.dealer_id, bridge],
-      ...placed(house, 'arming', (next, metrics) =>
-        cloudArming(next, {
-          site: {
-            view: () => running(house, 'controller').view(),
-            submit: (command, reply) => running(house, 'controller').submit(command, reply),
-            tell: async (news) => running(house, 'controller').tell(news),
-            signals: async (signals) => emit(signals),
-          },
-          store: running(house, 'store'),
-          idSpace: bridgeIdOf(next),
-          ...{ clock, quality, metrics, log: part('arming') },
-        }),
-      ),
+      ...placed(house, 'arming', (next, metrics) => cloudArming(next, metrics, surroundings, bridgeIdOf(next))),
     },
     {
       name: 'audio-catalogue',
@@ -246,12 +216,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           slug: slugOf(next.site.external_id),
           site: sitePort({ house, count, clock, settings, quality, log: part('dispatch') }),
           version,
-          onLink: brokerTrouble(async (signals) => emit(signals)),
-          onCertificate: certificateTrouble(
-            async (signals) => emit(signals),
-            () => clock.wall(),
-            knowsTime,
-          ),
+          onLink: brokerTrouble(tellCore(house)),
+          onCertificate: certificateTrouble(tellCore(house), clock.wall, knowsTime),
           bootId: clock.bootId,
           ...(next.mqtt.broker === 'embedded' && {
             senderOf: (topic: string, payload: Uint8Array) => house.broker?.senderOf(topic, payload),

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type Settings, views } from '#config/index.ts';
 import {
@@ -8,10 +7,9 @@ import {
   type PictureSource,
   type Streams,
 } from '#devices/media/index.ts';
-import type { Clock } from '#lib/clock.ts';
 import { mayKeepPast } from '#site/core/index.ts';
 import type { DeviceId } from '#site/model/index.ts';
-import { type House, running } from './house.ts';
+import { type House, running, type Surroundings } from './house.ts';
 
 export const streamWants = (settings: Settings): unknown => [
   settings.media.processes,
@@ -20,11 +18,7 @@ export const streamWants = (settings: Settings): unknown => [
 ];
 
 /** Pictures and clips of the cameras. */
-export function siteStreams(
-  settings: Settings,
-  metrics: Registry,
-  { house, clock, log }: { house: House; clock: Clock; log: (part: string) => Logger },
-): Streams {
+export function siteStreams(settings: Settings, metrics: Registry, { house, clock, log }: Surroundings): Streams {
   const cameras = () => running(house, 'cameras');
   return createStreams({
     preRollMs: preRolls(settings),

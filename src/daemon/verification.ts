@@ -1,20 +1,10 @@
-import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
-import type { Clock } from '#lib/clock.ts';
-import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
 import { cloudClient, partnerPlace } from './cloud.ts';
-import { type House, running } from './house.ts';
-
-interface Surroundings {
-  readonly house: House;
-  readonly clock: Clock;
-  readonly quality: ClockQualityWatch;
-  readonly log: (part: string) => Logger;
-}
+import { type House, running, type Surroundings } from './house.ts';
 
 /** What the parts below are made of. */
 export const verificationWants = (settings: Settings) => {

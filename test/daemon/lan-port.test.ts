@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os';
 import { Registry } from 'prom-client';
 import { expect, it } from 'vitest';
 import type { Settings } from '#config/index.ts';
@@ -20,12 +19,9 @@ function portOf(house: House) {
     clock: manualClock(),
     log: quiet,
     uptimeMs: () => 0,
-    stateDir: tmpdir,
     config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
     settings: () => ({ site: { id: '101' }, panels: [] as Settings['panels'] }) as Settings,
     quality: {} as ClockQualityWatch,
-    hasCloud: () => false,
-    timezone: () => 'Europe/Berlin',
   });
 }
 

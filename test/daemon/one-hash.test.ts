@@ -103,8 +103,8 @@ const settings = {
 function doorsOf(house: House, clock: ManualClock): Site['doors'] {
   const count = outboxCount(house);
   const port = lanPort({
-    ...{ house, count, clock, log: quiet, settings: () => settings, timezone: () => 'UTC', hasCloud: () => false },
-    ...{ slots: { health: () => [], metrics: async () => '' }, uptimeMs: () => 0, stateDir: () => '' },
+    ...{ house, count, clock, log: quiet, settings: () => settings },
+    ...{ slots: { health: () => [], metrics: async () => '' }, uptimeMs: () => 0 },
     config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
     quality: {} as ClockQualityWatch,
   });
