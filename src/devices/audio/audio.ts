@@ -107,6 +107,7 @@ export function createAudio(options: {
     cache,
     report: (report) => player.give(report),
     onFailed: (speaker) => probes.hurry(speaker.options.id),
+    onSoundsOn: probes.soundsOn,
     ...{ clock, log },
   });
   const player = createPlayer({

@@ -29,10 +29,13 @@ export interface Sound {
 /** Of what a driver could not do. `message` is for people and holds no password and no address with one. */
 export class SpeakerError extends Error {
   readonly failure: DriverFailure;
+  /** It did not take the order to be silent, and may sound on. */
+  readonly soundsOn: boolean;
 
-  constructor(failure: DriverFailure, message: string, options?: ErrorOptions) {
+  constructor(failure: DriverFailure, message: string, options: ErrorOptions & { soundsOn?: boolean } = {}) {
     super(message, options);
     this.failure = failure;
+    this.soundsOn = options.soundsOn === true;
   }
 }
 
@@ -71,6 +74,9 @@ export interface SpeakerDriver {
    * SpeakerError, or with the reason of the signal; also when the sound was over sooner than it lasts.
    */
   play(sound: Sound, context: PlayContext): Promise<Played>;
-  /** Ends what a daemon before this one may have left there. Without it, nothing is left that can be ended. */
-  release?(): Promise<void>;
+  /**
+   * Orders silence once: of what a daemon before this one may have left there, or a stop that was not taken. Rejects with a SpeakerError, or
+   * with the reason of the signal. Without it, nothing is left that can be ended.
+   */
+  release?(signal: AbortSignal): Promise<void>;
 }

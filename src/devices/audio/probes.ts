@@ -20,6 +20,8 @@ export interface Probes {
   hurry(speaker: DeviceId): void;
   /** The player's word: so many failures in a row, or that it is well again. */
   heed(speaker: DeviceId, healthy: boolean): void;
+  /** Whether it may sound on although it was told to be silent. */
+  soundsOn(speaker: DeviceId, isSo: boolean): void;
   of(speaker: DeviceId): SpeakerCondition;
   stop(): Promise<void>;
 }
@@ -33,6 +35,7 @@ interface Follower {
   answered: boolean | null;
   detail: string | undefined;
   healthy: boolean;
+  soundsOn: boolean;
 }
 
 const probeMs = 10_000;
@@ -55,9 +58,10 @@ export function createProbes(options: {
   const ending = new Set<Promise<void>>();
 
   function judge(id: DeviceId, follower: Follower): void {
-    const { answered, healthy, detail, condition } = follower;
-    const up = answered === null ? null : answered && healthy;
-    const text = answered === true && !healthy ? 'it has failed again and again when it was to play' : detail;
+    const { answered, healthy, soundsOn, detail, condition } = follower;
+    const up = soundsOn ? false : answered === null ? null : answered && healthy;
+    const ill = answered === true && !healthy ? 'it has failed again and again when it was to play' : detail;
+    const text = soundsOn ? 'it did not take the order to be silent and may sound on' : ill;
     const changed = up !== condition.up;
     const since = changed ? wall() : condition.since;
     follower.condition = { up, since, ...(text !== undefined && { detail: text }) };
@@ -114,7 +118,7 @@ export function createProbes(options: {
       for (const [id, speaker] of speakers) {
         if (followers.has(id)) continue;
         const follower: Follower = {
-          ...{ speaker, stop: new AbortController(), wake: wakeup(), healthy: true },
+          ...{ speaker, stop: new AbortController(), wake: wakeup(), healthy: true, soundsOn: false },
           ...{ answered: null, detail: undefined, condition: { up: null, since: wall() } },
         };
         followers.set(id, follower);
@@ -127,6 +131,12 @@ export function createProbes(options: {
       const follower = followers.get(id);
       if (follower === undefined) return;
       follower.healthy = healthy;
+      judge(id, follower);
+    },
+    soundsOn(id, isSo) {
+      const follower = followers.get(id);
+      if (follower === undefined || follower.soundsOn === isSo) return;
+      follower.soundsOn = isSo;
       judge(id, follower);
     },
     of: (id) => followers.get(id)?.condition ?? { up: null, since: 0 },

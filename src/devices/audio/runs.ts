@@ -4,6 +4,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { PreparedCache } from './cache.ts';
 import { type DriverFailure, SpeakerError } from './driver.ts';
 import type { EngineEffect, EngineInput } from './engine/index.ts';
+import { createSilences } from './silences.ts';
 import { createSound, type MadeSound } from './sound.ts';
 import type { Speaker } from './speakers.ts';
 
@@ -35,6 +36,7 @@ interface Run {
   sound?: MadeSound;
   /** Ends what it does now. */
   end: AbortController;
+  started?: true;
   firstAt?: number;
   stopped?: true;
 }
@@ -45,10 +47,14 @@ export function createRuns(options: {
   readonly report: (report: Report) => void;
   /** Told when a speaker failed to play. */
   readonly onFailed: (speaker: Speaker) => void;
+  /** Told of one that was to be silent and may sound on, and when it is silent. */
+  readonly onSoundsOn: (speaker: string, isSo: boolean) => void;
   readonly clock: Clock;
   readonly log: Logger;
 }): Runs {
-  const { speaker: find, cache, report, onFailed, clock, log } = options;
+  const { speaker: find, cache, report, onFailed, onSoundsOn, clock, log } = options;
+  const over = new AbortController();
+  const silences = createSilences({ speaker: find, onSoundsOn, over: over.signal, clock, log });
   /** Those the engine knows; it has at most one of each kind in a lane. */
   const runs = new Map<number, Run>();
   const working = new Set<Promise<void>>();
@@ -85,10 +91,14 @@ export function createRuns(options: {
     const { speaker } = run;
     const isOurs = () => runs.get(number) === run;
     const playedMs = () => (run.firstAt === undefined ? 0 : Math.max(0, clock.monotonic() - run.firstAt));
+    let resume: Awaited<ReturnType<typeof silences.giveWay>>;
     try {
       const left = releasing.get(speaker.options.id);
       // Else it would end the new sound.
       if (left !== undefined) await left;
+      run.end.signal.throwIfAborted();
+      const way = silences.giveWay(speaker);
+      if (way !== undefined) resume = await way;
       const { samples, delivered } = await speaker.driver.play(sound, {
         signal: run.end.signal,
         onFirstSample() {
@@ -97,14 +107,18 @@ export function createRuns(options: {
           report({ kind: 'first_sample', run: number });
         },
       });
+      silences.isSilent(speaker);
       if (!isOurs()) return;
       runs.delete(number);
       report({ kind: 'ended', run: number, playedMs: (samples * 1000) / sound.format.rate, delivered });
     } catch (error) {
+      const soundsOn = error instanceof SpeakerError && error.soundsOn;
+      if (soundsOn) mayTell(number, run, wordsOf(error));
+      else if (run.end.signal.aborted && run.firstAt !== undefined) silences.isSilent(speaker);
       if (!isOurs()) return;
       if (run.stopped === true) {
         runs.delete(number);
-        return report({ kind: 'silent', run: number, playedMs: playedMs() });
+        return report({ kind: 'silent', run: number, playedMs: playedMs(), ...(soundsOn && { soundsOn }) });
       }
       const reason = reasonOf(error);
       log.warn({ speaker: speaker.options.id, reason, why: wordsOf(error) }, 'a speaker did not play');
@@ -112,7 +126,15 @@ export function createRuns(options: {
       if (reason !== 'busy') runs.delete(number);
       report({ kind: 'failed', run: number, playedMs: playedMs(), reason });
       onFailed(speaker);
+    } finally {
+      for (const telling of resume?.(run.firstAt !== undefined) ?? []) follow(telling);
     }
+  }
+
+  /** One that was given up may say so late: no order must end the sound that has its place by then. */
+  function mayTell(number: number, { speaker }: Run, why: string): void {
+    const isReplaced = [...runs].some(([n, one]) => n > number && one.started && one.speaker.lane === speaker.lane);
+    if (speaker.driver.release !== undefined && !isReplaced) follow(silences.insist(speaker, why));
   }
 
   return {
@@ -127,6 +149,7 @@ export function createRuns(options: {
       const run = runs.get(number);
       if (run?.sound === undefined) return report({ kind: 'failed', run: number, playedMs: 0, reason: 'device_error' });
       run.end = new AbortController();
+      run.started = true;
       follow(play(number, run, run.sound));
     },
     stop(number) {
@@ -147,12 +170,12 @@ export function createRuns(options: {
       run?.end.abort(new Error('the message is not needed'));
     },
     release(id) {
-      const { driver } = find(id) ?? {};
-      if (driver?.release === undefined) return;
-      const work = driver
-        .release()
+      const speaker = find(id);
+      if (speaker?.driver.release === undefined) return;
+      const work = speaker.driver
+        .release(over.signal)
         .catch((error: unknown) => {
-          log.warn({ speaker: id, why: wordsOf(error) }, 'a speaker may go on with what it played before the start');
+          if (!over.signal.aborted) follow(silences.insist(speaker, wordsOf(error)));
         })
         .finally(() => releasing.delete(id));
       releasing.set(id, work);
@@ -161,6 +184,7 @@ export function createRuns(options: {
     end() {
       for (const run of runs.values()) run.end.abort(new Error('siteward ends'));
       runs.clear();
+      over.abort(new Error('siteward ends'));
     },
     async idle() {
       await Promise.allSettled(working);

@@ -168,12 +168,13 @@ export function enginePlan(plan: AudioPlan): EnginePlan {
   };
 }
 
-function speakerPlan({ id, name = id, driver, quiet_hours }: SpeakerOptions, lane: string): SpeakerPlan {
+function speakerPlan({ id, name = id, driver, stop, quiet_hours }: SpeakerOptions, lane: string): SpeakerPlan {
   const isFar = driver === 'onvif' || driver === 'http';
   return {
     ...{ id, name, lane },
     startMs: isFar ? networkStartMs : localStartMs,
     stopMs: isFar ? networkStopMs : engineLimits.silenceMs,
+    ...(stop !== undefined && { byOrder: true }),
     quiet: quiet_hours.map(quietOf),
   };
 }

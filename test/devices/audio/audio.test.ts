@@ -10,6 +10,7 @@ import { systemClock } from '#lib/clock.ts';
 import type { PlaybackShown } from '#site/model/index.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
+import { none, startHttpDevice } from './drivers/http-device.ts';
 import { wavOf } from './library/fixtures.ts';
 import { speakerOf } from './speaker-of.ts';
 
@@ -63,6 +64,7 @@ async function rig(speakers: readonly object[], audioYaml: object = {}, dir = ne
         },
       },
       disarmed: () => [],
+      access: (all) => new Map(all.map(({ id }) => [id, { address: async () => '', login: none, trust: {} }])),
       onSpeaker: (id, condition) => void told.push({ id, ...condition }),
     },
     onChanged: (playback) => void shown.push(playback),
@@ -165,6 +167,55 @@ describe('a speaker that does not play', () => {
     expect(on.audio.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('speaker broken') });
     expect(await figure(on, 'siteward_audio_speaker_up{speaker="broken"}')).toBe('0');
     expect(await figure(on, 'siteward_audio_speaker_up{speaker="gate"}')).toBe('1');
+  });
+});
+
+describe('a speaker that does not take the order to be silent', () => {
+  async function bell(answers: { stop: number }) {
+    const device = await startHttpDevice(({ line }, response) => {
+      if (line !== 'GET /stop' || answers.stop !== 0)
+        response.writeHead(line === 'GET /stop' ? answers.stop : 200).end();
+    });
+    onTestFinished(() => device.stop());
+    const [trigger, stop] = ['play', 'stop'].map((path) => ({ url: `${device.url}/${path}` }));
+    const on = await rig([{ id: 'bell', driver: 'http', trigger, stop }]);
+    const stops = () => device.seen.filter(({ line }) => line === 'GET /stop').length;
+    const condition = () => on.audio.speakers()[0];
+    return { on, stops, condition };
+  }
+
+  it.each([
+    ['refuses', 500],
+    ['does not answer', 0],
+  ])('is told again until it does, and a trouble until then: it %s', async (_, status) => {
+    const answers = { stop: status };
+    const { on, stops, condition } = await bell(answers);
+    await until(() => condition()?.up === true, 'it is there');
+    on.play('one', { repeat: 60 });
+    await until(() => on.status('one') === 'playing', 'the sound');
+    on.audio.cancel({ playback: 'one' }, true);
+    await over(on, 'one');
+    expect([on.status('one'), on.reasons('one')]).toEqual(['failed', ['timeout']]);
+    await until(() => stops() > 1, 'it is told again');
+    expect(condition()).toMatchObject({ up: false, detail: expect.stringContaining('may sound on') });
+    expect(on.told.at(-1)).toMatchObject({ id: 'bell', up: false });
+    answers.stop = 200;
+    await until(() => condition()?.up === true, 'it is silent');
+    expect(on.told.at(-1)).toMatchObject({ id: 'bell', up: true });
+  });
+
+  it('is told no more once it plays something else, and is well when that has ended', async () => {
+    const { on, stops, condition } = await bell({ stop: 500 });
+    on.play('one', { repeat: 60 });
+    await until(() => on.status('one') === 'playing', 'the sound');
+    on.audio.cancel({ playback: 'one' }, true);
+    await until(() => stops() > 1, 'it is told again');
+    on.play('two', { repeat: 3 });
+    await until(() => on.status('two') === 'playing', 'another sound');
+    const before = stops();
+    await over(on, 'two');
+    expect([on.status('two'), stops()]).toEqual(['completed', before]);
+    await until(() => condition()?.up === true, 'it is well');
   });
 });
 

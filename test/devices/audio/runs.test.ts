@@ -18,9 +18,15 @@ function rig({ gone = false } = {}) {
   const ends: PromiseWithResolvers<Played>[] = [];
   let drivers = 1;
   const released = Promise.withResolvers<void>();
+  /** What comes of each order to be silent; the last one of all others. */
+  const orders: (() => Promise<void>)[] = [() => released.promise];
+  const ordered: AbortSignal[] = [];
   const driver: SpeakerDriver = {
     stopBudgetMs: 300,
-    release: () => released.promise,
+    release(signal) {
+      ordered.push(signal);
+      return (orders.length > 1 ? orders.shift() : orders[0])?.() ?? Promise.resolve();
+    },
     probe: async () => ({ detail: '', format, exclusive: true }),
     play(sound, { signal, onFirstSample }) {
       plays.push({ sound, signal, begin: onFirstSample });
@@ -37,6 +43,7 @@ function rig({ gone = false } = {}) {
     },
   };
   const failed: string[] = [];
+  const soundsOn: boolean[] = [];
   const runs = createRuns({
     speaker: (id) => (id === 'gate' ? speaker : undefined),
     cache: {
@@ -50,6 +57,7 @@ function rig({ gone = false } = {}) {
     },
     report: (report) => void reports.push(report),
     onFailed: ({ options }) => void failed.push(options.id),
+    onSoundsOn: (_, isSo) => void (soundsOn.at(-1) !== isSo && soundsOn.push(isSo)),
     clock: systemClock(),
     log: quiet,
   });
@@ -58,8 +66,39 @@ function rig({ gone = false } = {}) {
     runs.prepare({ kind: 'prepare', run, speaker, message, volume: 50, repeat: 2, gapMs: 500, urgent: true });
   const start = (run: number) => runs.start({ kind: 'start', run, speaker: 'gate', durable: true });
   const told = (kind: Report['kind']) => until(() => reports.find((one) => one.kind === kind), kind);
-  return { runs, reports, plays, ends, failed, prepare, start, told, released, drivers: () => drivers };
+  const begun = async (run: number) => {
+    prepare(run);
+    await until(() => reports.some((one) => one.kind === 'prepared' && one.run === run), 'prepared');
+    start(run);
+    await until(() => plays.length === run, 'the order to play');
+    plays[run - 1]?.begin();
+  };
+  /** It is to stop, and its device does not take the order. */
+  const soundOn = (run: number) => {
+    runs.stop(run);
+    ends[run - 1]?.reject(new SpeakerError('timeout', 'it does not answer to the stop', { soundsOn: true }));
+  };
+  return {
+    ...{
+      runs,
+      reports,
+      plays,
+      ends,
+      failed,
+      soundsOn,
+      orders,
+      ordered,
+      prepare,
+      start,
+      begun,
+      soundOn,
+      told,
+      released,
+    },
+    drivers: () => drivers,
+  };
 }
+const refuse = () => Promise.reject(new SpeakerError('device_error', 'the device answered 500'));
 
 it('a message is made ready with its repeats, its gap and the silence of its speaker', async () => {
   const on = rig();
@@ -150,4 +189,64 @@ it('what was left on a speaker is ended before it plays, and one that does not a
     else on.released.reject(new SpeakerError('timeout', 'it does not answer'));
     await until(() => on.plays.length === 1, 'the sound');
   }
+});
+
+it('a stop that was not taken is ordered again until it is, and until then the speaker may sound on', async () => {
+  const on = rig();
+  on.orders.splice(0, 1, refuse, async () => undefined);
+  await on.begun(1);
+  on.soundOn(1);
+  expect(await on.told('silent')).toMatchObject({ run: 1, soundsOn: true });
+  expect(on.soundsOn).toEqual([true]);
+  await on.runs.idle();
+  expect(on.ordered).toHaveLength(2);
+  expect(on.soundsOn).toEqual([true, false]);
+});
+
+it('no order to be silent ends the sound that took its place, and one that did not begin took none', async () => {
+  const on = rig();
+  await on.begun(1);
+  on.soundOn(1);
+  await until(() => on.ordered.length === 1, 'the order');
+  await on.begun(2);
+  expect(on.ordered[0]?.aborted).toBe(true);
+  on.ends[1]?.resolve({ samples: 1_300, delivered: 'accepted' });
+  await until(() => on.soundsOn.at(-1) === false, 'another sound was heard to its end');
+  await on.runs.idle();
+  expect(on.ordered).toHaveLength(1);
+
+  await on.begun(3);
+  on.soundOn(3);
+  await until(() => on.ordered.length === 2, 'the order');
+  on.orders.splice(0, 1, async () => undefined);
+  on.prepare(4);
+  await until(() => on.reports.at(-1)?.kind === 'prepared', 'the next');
+  on.start(4);
+  await until(() => on.plays.length === 4, 'it is to play');
+  on.ends[3]?.reject(new SpeakerError('refused', 'not now'));
+  await until(() => on.soundsOn.at(-1) === false, 'it is ordered again');
+  expect(on.ordered).toHaveLength(3);
+});
+
+it('one that was given up, and says late that it may sound on, ends no sound after it', async () => {
+  const on = rig();
+  await on.begun(1);
+  on.runs.stop(1);
+  on.runs.kill(1);
+  await on.begun(2);
+  on.soundOn(1);
+  on.ends[1]?.resolve({ samples: 1_300, delivered: 'accepted' });
+  await on.runs.idle();
+  expect(on.ordered).toEqual([]);
+});
+
+it('what was left on a speaker, and does not take the order, is ordered again, until siteward ends', async () => {
+  const on = rig();
+  on.orders.splice(0, 1, refuse);
+  on.runs.release('gate');
+  await until(() => on.ordered.length === 3, 'it is ordered again');
+  expect(on.soundsOn).toEqual([true]);
+  on.runs.end();
+  await on.runs.idle();
+  expect(on.ordered.every(({ aborted }) => aborted)).toBe(true);
 });

@@ -27,6 +27,10 @@ it('a speaker on the network has longer to begin and to end than a local one', (
   expect(times).toEqual([['card', 3_000, 300], ...all.slice(1).map(({ id }) => [id, 8_000, 1_000])]);
 });
 
+it('what has a stop is silent by order alone', () => {
+  expect(plan.speakers.filter(({ byOrder }) => byOrder === true).map(({ id }) => id)).toEqual(['left', 'right']);
+});
+
 it('speakers of one device take turns; those of a recorder, and those behind one gateway, do not', () => {
   const lanes = Map.groupBy(plan.speakers, ({ lane }) => lane);
   expect([...lanes.values()].map((lane) => lane.map(({ id }) => id))).toEqual([

@@ -46,6 +46,8 @@ export interface HttpOptions {
 
 /** At a start: those who know the account start a moment later. */
 const readyMs = 3000;
+/** Nothing of its time to stop is left: a device that is slow may answer, too. */
+const releaseAnswerMs = 2000;
 /** How long it lasts is all that is asked of the sound of a trigger. */
 const untold: SoundFormat = { encoding: 's16le', rate: 8000, channels: 1 };
 
@@ -103,7 +105,7 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
   }
 
   /** Throws where the device may play on. */
-  async function silence(by: HttpCaller): Promise<void> {
+  async function silence(by: HttpCaller, answerMs: number, signal: AbortSignal): Promise<void> {
     const { stop } = options;
     if (stop === undefined) {
       // Without its connection a device that is sent a sound has no more of it.
@@ -113,7 +115,7 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
     const over = new AbortController();
     try {
       const what = 'the device does not answer to the stop';
-      await within(stopAnswerMs, { clock, signal: never(), what }, by.call(stop, over.signal));
+      await within(answerMs, { clock, signal, what }, by.call(stop, over.signal));
     } finally {
       over.abort();
     }
@@ -148,9 +150,9 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
           : trigger(sound, context, { to: play, by }));
       } catch (error) {
         if (mayPlayOn(error, signal))
-          await silence(by).catch((failed: unknown) => {
+          await silence(by, stopAnswerMs, never()).catch((failed: unknown) => {
             // That it could not be stopped is worth more than why it was to be.
-            if (signal.aborted) throw failed;
+            throw soundingOn(signal.aborted ? failed : error);
           });
         throw error;
       } finally {
@@ -159,10 +161,10 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
     },
 
     ...(options.stop !== undefined && {
-      async release() {
-        await withDeadline(readyMs, never(), async (until) => login.ready?.(until), 'the account of the device');
+      async release(signal) {
+        await withDeadline(readyMs, signal, async (until) => login.ready?.(until), 'the account of the device');
         const by = caller();
-        await silence(by).finally(by.close);
+        await silence(by, releaseAnswerMs, signal).finally(by.close);
       },
     }),
   };
@@ -172,6 +174,11 @@ export function createHttpDriver(options: HttpOptions): SpeakerDriver {
 function mayPlayOn(error: unknown, { aborted }: AbortSignal): boolean {
   const isUnclear = error instanceof SpeakerError && unclear.includes(error.failure);
   return aborted || isUnclear;
+}
+/** The same, of a device that did not take the order to stop. */
+function soundingOn(cause: unknown): SpeakerError {
+  const { failure, message } = cause instanceof SpeakerError ? cause : new SpeakerError('device_error', 'it failed');
+  return new SpeakerError(failure, message, { cause, soundsOn: true });
 }
 const unclear: readonly DriverFailure[] = ['timeout', 'connection_lost', 'device_error'];
 

@@ -2,7 +2,7 @@ import type { DriverFailure } from '../driver.ts';
 import { serve } from './lane.ts';
 import { changeNext, release, startTogether, takeNext } from './next.ts';
 import { endPart } from './queue.ts';
-import { begins, changeSound, noteIll, settle } from './sound.ts';
+import { begins, changeSound, noteIll, notSilenced, settle } from './sound.ts';
 import type { EngineInput, LaneNext, LaneSound } from './types.ts';
 import { clearTimer, setTimer, type Work } from './work.ts';
 
@@ -98,10 +98,11 @@ export function tryAgain(work: Work, run: number): void {
   work.effects.push({ kind: 'start', run, speaker: sound.speaker, durable: sound.durable });
 }
 
-export function silent(work: Work, { run, playedMs }: Report<'silent'>): void {
+export function silent(work: Work, { run, playedMs, soundsOn }: Report<'silent'>): void {
   const [lane, sound] = soundOf(work, run) ?? [];
   if (lane === undefined || sound === undefined) return;
   // Nobody told it to stop: something else ended it.
-  settle(work, lane, sound.ending ?? { status: 'failed', reason: 'device_error' }, { playedMs });
+  const { ending = { status: 'failed', reason: 'device_error' } } = sound;
+  settle(work, lane, soundsOn === true ? notSilenced(ending) : ending, { playedMs });
   serve(work, lane);
 }

@@ -48,7 +48,8 @@ export function stopSound(work: Work, lane: string, ending: Ending, withinMs = N
     return;
   }
   const { run } = sound;
-  const stopMs = Math.min(speakerPlan(work, sound.speaker)?.stopMs ?? work.plan.limits.silenceMs, withinMs);
+  const { stopMs: its = work.plan.limits.silenceMs, byOrder } = speakerPlan(work, sound.speaker) ?? {};
+  const stopMs = byOrder === true ? its : Math.min(its, withinMs);
   const keeps = sound.ending !== undefined && sound.ending.reason !== 'preempted';
   changeSound(work, lane, { stage: 'stopping', ending: keeps ? sound.ending : ending });
   for (const kind of ['start', 'busy', 'playing'] as const) clearTimer(work, { kind, of: `${run}` });
@@ -57,6 +58,10 @@ export function stopSound(work: Work, lane: string, ending: Ending, withinMs = N
   work.effects.push({ kind: 'stop', run, withinMs: stopMs });
   setTimer(work, { kind: 'stop', of: `${run}` }, stopMs);
 }
+
+/** What may sound on was not ended, whoever wanted it so (safety 9). One that was to make way is replaced by what it made way for. */
+export const notSilenced = (ending: Ending): Ending =>
+  ending.reason === 'preempted' ? ending : { status: 'failed', reason: 'timeout' };
 
 /** It did not answer in time: it ends now, and counts as silent. */
 export function killSound(work: Work, lane: string, ending: Ending): void {

@@ -28,6 +28,8 @@ export interface SpeakerPlan {
   readonly startMs: number;
   /** From the order to stop to silence, as its driver says. */
   readonly stopMs: number;
+  /** It is silent by an order that it answers, and by nothing else: its answer has all of `stopMs`, whoever is in a hurry. */
+  readonly byOrder?: true;
   readonly quiet?: readonly QuietHours[];
 }
 
@@ -213,7 +215,12 @@ export type EngineInput = { readonly at: Stamp } /** First of all: what the jour
   | { readonly kind: 'ended'; readonly run: number; readonly playedMs: number; readonly delivered: Delivery }
   | { readonly kind: 'failed'; readonly run: number; readonly playedMs: number; readonly reason: DriverFailure }
   /** The answer to `stop`. */
-  | { readonly kind: 'silent'; readonly run: number; readonly playedMs: number }
+  | {
+      readonly kind: 'silent';
+      readonly run: number;
+      readonly playedMs: number /** Or so it was told. */;
+      readonly soundsOn?: true;
+    }
   | { readonly kind: 'timer'; readonly timer: Timer }
   /** What a probe found. */
   | { readonly kind: 'probed'; readonly speaker: DeviceId; readonly ok: boolean }

@@ -3,11 +3,11 @@ import { changeNext, startTogether, takeNext } from './next.ts';
 import { endPart, waiting } from './queue.ts';
 import { isAlarm } from './rank.ts';
 import { nextOf, soundOf, tryAgain, withoutJournal } from './reports.ts';
-import { killSound, settle, stopSound } from './sound.ts';
+import { killSound, notSilenced, settle, stopSound } from './sound.ts';
 import { alarmKey } from './sounding.ts';
 import { type Timer, type TimerKind, timerId } from './timers.ts';
 import type { Ending, Sounding } from './types.ts';
-import { playbackOf, type Work } from './work.ts';
+import { playbackOf, speakerPlan, type Work } from './work.ts';
 
 /** A timer has come to its end. One that does not run any more says nothing. */
 export function timerFired(work: Work, timer: Timer): void {
@@ -50,8 +50,9 @@ const due: Readonly<Record<TimerKind, (work: Work, of: string) => void>> = {
   },
   stop(work, of) {
     const [lane, sound] = soundOf(work, Number(of)) ?? [];
-    if (lane === undefined) return;
-    killSound(work, lane, sound?.ending ?? timeout);
+    if (lane === undefined || sound === undefined) return;
+    const { ending = timeout } = sound;
+    killSound(work, lane, speakerPlan(work, sound.speaker)?.byOrder === true ? notSilenced(ending) : ending);
     serve(work, lane);
   },
   together(work, playback) {

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { createHttpDriver } from '#devices/audio/drivers/http.ts';
 import { readWav } from '#devices/audio/wav.ts';
+import { never } from '#lib/wait.ts';
 import { rawPcm } from '../../../harness/sound.ts';
 import { driverContract } from './contract.ts';
 import { joined } from './heard.ts';
@@ -171,7 +172,7 @@ describe('driver http, triggered', () => {
     stop.abort(reason);
     const failure = what === 'refuses' ? 'device_error' : 'timeout';
     if (what === 'answers') await expect(played).rejects.toBe(reason);
-    else await expect(played).rejects.toMatchObject({ failure });
+    else await expect(played).rejects.toMatchObject({ failure, soundsOn: true });
     expect(lines()).toEqual(['GET /', 'GET /stop']);
   });
 
@@ -188,6 +189,31 @@ describe('driver http, triggered', () => {
     await expect(played).rejects.toMatchObject({ failure: 'unsupported' });
   });
 
+  it('may sound on where nobody knows whether it began, and it takes no stop either', async () => {
+    const url = await start((_, response) => void response.writeHead(500).end());
+    const stop = { method: 'GET', url: `${url}/stop` } as const;
+    const { played } = begin({ play: { kind: 'trigger', method: 'GET', url }, stop });
+    await expect(played).rejects.toMatchObject({ failure: 'device_error', soundsOn: true });
+    expect(lines()).toEqual(['GET /', 'GET /stop']);
+    change(({ line }, response) => void response.writeHead(line === 'GET /stop' ? 200 : 500).end());
+    const other = begin({ play: { kind: 'trigger', method: 'GET', url }, stop });
+    await expect(other.played).rejects.toMatchObject({ failure: 'device_error', soundsOn: false });
+  });
+
+  it('gives up an order to be silent that is not wanted any more', async () => {
+    const url = await start(() => undefined);
+    const { release } = createHttpDriver({
+      ...{ play: { kind: 'trigger', method: 'GET', url }, stop: { method: 'GET', url: `${url}/stop` } },
+      ...{ auth: 'none', login: none },
+    });
+    const over = new AbortController();
+    const released = release?.(over.signal);
+    await vi.waitUntil(() => lines().length === 1);
+    over.abort(new Error('another sound begins'));
+    await expect(released).rejects.toThrow('another sound begins');
+    await expect(release?.(never())).rejects.toMatchObject({ failure: 'timeout' });
+  });
+
   it('silences what was left there, once its account is known', async () => {
     const url = await start(well);
     const ready = Promise.withResolvers<void>();
@@ -200,7 +226,7 @@ describe('driver http, triggered', () => {
       ...{ play: { kind: 'trigger', method: 'GET', url }, stop: { method: 'GET', url: `${url}/stop` } },
       ...{ auth: 'digest', login: { credentials, ready: () => ready.promise } },
     });
-    const released = release?.();
+    const released = release?.(never());
     isKnown = true;
     ready.resolve();
     await released;

@@ -91,6 +91,50 @@ describe('a disarm', () => {
     expect(rig.status('siren', 'cam')).toBe('cancelled disarmed');
   });
 
+  describe('of a speaker that is silent by order alone', () => {
+    const byOrder = () => new Rig(planOf([speaker('gate', { stopMs: 1_000, byOrder: true })]));
+
+    it('waits for its answer, and has failed where that does not come', () => {
+      const rig = byOrder();
+      const run = rig.plays(request('siren', { alarm: burglary }));
+      rig.input({ kind: 'hush', partition: 'p1' });
+      expect(rig.last('stop')).toEqual({ kind: 'stop', run, withinMs: 1_000 });
+      rig.wait(999);
+      expect(rig.status('siren')).toBe('playing');
+      rig.wait(1);
+      expect(rig.all('kill')).toHaveLength(1);
+      expect(rig.status('siren')).toBe('failed timeout');
+    });
+
+    it('has failed where it does not take the order, whoever gave it', () => {
+      for (const order of ['disarm', 'cancel']) {
+        const rig = byOrder();
+        const run = rig.plays(request('siren', { alarm: burglary }));
+        if (order === 'disarm') rig.input({ kind: 'hush', partition: 'p1' });
+        else rig.cancel('all', true);
+        rig.wait(100);
+        rig.input({ kind: 'silent', run, playedMs: 700, soundsOn: true });
+        expect(rig.part('siren'), order).toMatchObject({ status: 'failed', reason: 'timeout', played_ms: 700 });
+      }
+      const rig = byOrder();
+      const run = rig.plays(request('siren', { alarm: burglary }));
+      rig.input({ kind: 'hush', partition: 'p1' });
+      rig.silent(run);
+      expect(rig.status('siren')).toBe('cancelled disarmed');
+    });
+
+    it('begins anew what made way for another sound, which has its place', () => {
+      for (const taken of [true, false]) {
+        const rig = byOrder();
+        const run = rig.plays(request('siren', { alarm: burglary }));
+        rig.play(request('fire', { alarm: fire }));
+        if (taken) rig.input({ kind: 'silent', run, playedMs: 700, soundsOn: true });
+        else rig.wait(1_000);
+        expect(rig.status('siren')).toBe('queued preempted');
+      }
+    });
+  });
+
   it('shortens a stop that is under way', () => {
     const rig = new Rig(planOf([speaker('gate', { stopMs: 1_000 })]));
     const run = rig.plays(request('siren', { alarm: burglary }));
