@@ -86,8 +86,8 @@ function isOurPage({ origin, secFetchSite, host }: RequestHead, scheme: string):
 
 function isSame(origin: string, scheme: string, host: string | undefined): boolean {
   try {
-    // Both through the same reader: one may name the usual port, and the other leave it out.
-    return origin === new URL(origin).origin && origin === new URL(`${scheme}://${host}`).origin;
+    // `Host` may name the usual port, an origin never does.
+    return origin === new URL(`${scheme}://${host}`).origin;
   } catch {
     return false;
   }

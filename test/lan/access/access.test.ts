@@ -160,6 +160,8 @@ describe('a login', () => {
     made.clock.advance(60_000);
     await refusal(() => login(access, 'nobody', 'wrong', lan(77)));
     expect(made.audit.at(-1)?.omitted).toBeGreaterThan(100);
+    await refusal(() => login(access, 'nobody', 'wrong', lan(78)));
+    expect(made.audit.at(-1)).not.toHaveProperty('omitted');
   });
 });
 
@@ -224,9 +226,12 @@ describe('the way of a site', () => {
     const caller = access.caller(cookie(otto));
     expect([access.mayStay(caller, 'listEvents'), access.mayStay(caller, 'listUsers')]).toEqual([true, false]);
     await access.removePerson(by(olga), 'otto');
+    expect(access.sessions('otto')).toEqual([]);
     expect(access.mayStay(caller, 'listEvents')).toBe(false);
     expect(await may(access, otto, 'getStatus')).toBe('access_needed');
-    expect(access.sessions('otto')).toEqual([]);
+    access.logout(by(olga));
+    expect(access.mayStay(olga.caller, 'listEvents')).toBe(false);
+    expect(access.mayStay({ kind: 'local' }, 'listEvents')).toBe(true);
   });
 
   it("with sessions that are listed and ended, one's own or as an owner", async () => {
@@ -277,6 +282,24 @@ describe('what happens while a password is hashed', () => {
     made.derive.meanwhile = () => access.reset();
     expect(await refusal(() => login(access, 'olga', passwords.olga))).toMatchObject({ code: 'access_needed' });
     expect(access.sessions()).toEqual([]);
+  });
+
+  it('counts: a password that was changed is the old one', async () => {
+    const made = box();
+    const access = await made.start();
+    const olga = await claim(access, 'olga', 'owner');
+    let late: Promise<unknown> = Promise.resolve();
+    // While the new password is hashed somebody comes with the old one, whose hash ends when the change is made.
+    made.derive.meanwhile = async () => {
+      made.derive.meanwhile = async () => {
+        late = refusal(() => login(access, 'olga', passwords.olga));
+        made.derive.meanwhile = () => setting;
+      };
+    };
+    const own = { current: passwords.olga, next: passwords.next };
+    const setting = access.setOwnPassword(by(olga), own, never());
+    await setting;
+    expect(await late).toMatchObject({ code: 'access_needed' });
   });
 
   it('counts: an account that is gone gets no other password', async () => {

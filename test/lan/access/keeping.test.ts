@@ -149,6 +149,15 @@ describe('a folder that cannot be written', () => {
   });
 });
 
+it('what the folder says counts after a write that failed', async () => {
+  const dir = folder();
+  const { keeping } = await opened(dir);
+  rmSync(join(dir, 'access.json'));
+  mkdirSync(join(dir, 'access.json'));
+  expect(await refusal(() => keeping.change(() => olga))).toMatchObject({ code: 'access_unusable' });
+  expect(keeping.held()).toContain('access.json cannot be used');
+});
+
 describe('a process that ends while it writes', () => {
   const script = join(import.meta.dirname, 'add-owner.ts');
   const run = (dir: string, at?: string) =>

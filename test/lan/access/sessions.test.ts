@@ -40,6 +40,21 @@ describe('a session', () => {
   });
 });
 
+it('at the cap of all accounts together the oldest gives way, whosever it is', () => {
+  let given = 0;
+  const sessions = createSessions({
+    clock: manualClock(),
+    onGivenWay: () => {
+      given += 1;
+    },
+  });
+  const first = sessions.open('first', '192.0.2.1');
+  for (let n = 1; n < sessionsInAll; n += 1) sessions.open(`p${n}`, '192.0.2.1');
+  expect([sessions.size, given, sessions.use(first.token)?.person]).toEqual([sessionsInAll, 0, 'first']);
+  sessions.open('last', '192.0.2.1');
+  expect([sessions.size, given, sessions.use(first.token)]).toEqual([sessionsInAll, 1, undefined]);
+});
+
 /** The rules again, as a plain list; a session is known by the order it was opened in. */
 interface Model {
   readonly n: number;
