@@ -53,6 +53,7 @@ export function siteAudio(settings: Settings, metrics: Registry, surroundings: S
           .map(({ id }) => id),
       access: speakerAccess(house, clock),
       onSpeaker: (speaker, condition) => void tellLink(house, speaker, condition),
+      onMessages: () => house.lan?.messagesChanged(),
       // What nobody knows is no alarm: the test is quiet, and gives way to one.
       alarmActive: () => (house.controller?.view().partitions ?? []).some(isAlarming),
       nextRuns: nextPlays,

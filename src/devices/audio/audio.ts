@@ -19,7 +19,7 @@ import { createPreparedCache } from './cache.ts';
 import { createPlayers } from './drivers/child.ts';
 import { type CancelTarget, type PlayAnswer, type PlayRequest, readRow } from './engine/index.ts';
 import { createJournal, type Journal } from './journal.ts';
-import { type Library, openLibrary, readBuiltins } from './library/index.ts';
+import { createShelf, type Library } from './library/index.ts';
 import { audioMetrics } from './metrics.ts';
 import { createPlayer } from './player.ts';
 import type { AudioPorts, SpeakerCondition } from './ports.ts';
@@ -76,7 +76,6 @@ export function createAudio(options: {
 }): Audio {
   const { dir, spoken, ports, clock, quality, log } = options;
   let plan = options.plan;
-  let opened: Library | undefined;
   let journal: Journal | undefined;
   let wrong: string | undefined;
   const stop = new AbortController();
@@ -85,9 +84,17 @@ export function createAudio(options: {
   const speakers = new Map<DeviceId, Speaker>();
   const waits = createWaits((id) => player.playbacks().find(({ playback_id }) => playback_id === id));
 
+  const shelf = createShelf({
+    ...{ folder: join(dir, libraryFolder), spoken, stop: stop.signal, log },
+    inUse: (key) => player.needs(key),
+    onRead() {
+      void pinAlarms();
+      ports.onMessages?.();
+    },
+  });
   const cache = createPreparedCache({
     maxBytes: plan.audio.memory,
-    load: (sha256) => library().load(sha256),
+    load: (sha256) => shelf.load(sha256),
     stop: stop.signal,
   });
   const probes = createProbes({
@@ -126,7 +133,7 @@ export function createAudio(options: {
 
   const triggers = createTriggers({
     plan: () => plan,
-    library: () => opened,
+    library: () => shelf.library,
     play: player.play,
     ended: (id, ms, signal) => waits.until(id, isEnded, ms, signal),
     alarmActive: () => ports.alarmActive?.() === true || player.playbacks().some(soundsAlarm),
@@ -143,9 +150,9 @@ export function createAudio(options: {
   }
 
   function library(): Library {
-    if (opened === undefined)
+    if (shelf.library === undefined)
       throw new SitewardError('stopped', 'the messages are not read yet; try again in a moment');
-    return opened;
+    return shelf.library;
   }
 
   function conditions() {
@@ -185,8 +192,7 @@ export function createAudio(options: {
 
     async start() {
       makeSpeakers();
-      const builtins = await readBuiltins(spoken);
-      opened = await openLibrary({ folder: join(dir, libraryFolder), builtins, inUse: player.needs });
+      await shelf.start();
       wrong = undefined;
       try {
         const rows = await ports.journal.playbacks();
@@ -262,7 +268,8 @@ export function createAudio(options: {
         ...(wrong === undefined ? [] : [wrong]),
         ...(journal?.failing === true ? ['playbacks cannot be written down; they sound all the same'] : []),
         ...away.map(({ id, detail = 'it does not answer' }) => `speaker ${id}: ${detail}`),
-        ...(opened?.problems ?? []),
+        ...shelf.problems(),
+        ...(shelf.library?.problems ?? []),
         ...triggers.problems(),
       ];
       if (reasons.length === 0) return { state: 'ok', facts };

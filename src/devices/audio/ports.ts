@@ -25,6 +25,8 @@ export interface AudioPorts {
   /** Asked anew whenever the speakers change, for all of them: those of one device have one account. */
   readonly access?: (speakers: readonly SpeakerOptions[]) => ReadonlyMap<DeviceId, SpeakerAccess>;
   readonly onSpeaker: (speaker: DeviceId, condition: SpeakerCondition) => void;
+  /** The messages of the site were read after the start. */
+  readonly onMessages?: () => void;
   /** Whether an alarm of the site goes on: no speaker is tested then. */
   readonly alarmActive?: () => boolean;
   /** When rules by the clock and the test of each month come next; without it they never do. */

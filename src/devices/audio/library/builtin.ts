@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
@@ -6,6 +5,7 @@ import { readWav } from '../wav.ts';
 import { storedRate } from './limits.ts';
 import { digestOf } from './measure.ts';
 import { type StoredMessage, storedMessage } from './message.ts';
+import { readRegular } from './regular-file.ts';
 import { makeTones } from './tones.ts';
 
 /** Samples of one channel. */
@@ -34,13 +34,13 @@ export async function readBuiltins(folder?: string): Promise<Builtin[]> {
   return folder === undefined ? tones : [...tones, ...(await readSpoken(folder))];
 }
 
-async function readSpoken(folder: string): Promise<Builtin[]> {
-  const text = await readFile(join(folder, builtinList), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '[]';
+export async function readSpoken(folder: string): Promise<Builtin[]> {
+  const text = await readRegular(join(folder, builtinList)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.from('[]');
     throw error;
   });
   try {
-    return listed.parse(JSON.parse(text)).map((message) => ({
+    return listed.parse(JSON.parse(text.toString())).map((message) => ({
       message,
       load: () => loadFile(join(folder, `${message.key}.wav`), message),
     }));
@@ -53,7 +53,7 @@ async function readSpoken(folder: string): Promise<Builtin[]> {
 export async function loadFile(path: string, { key, sha256: expected }: StoredMessage): Promise<Loaded> {
   const facts = { key };
   try {
-    const bytes = await readFile(path);
+    const bytes = await readRegular(path);
     if ((await digestOf(bytes)) === expected) return readWav(bytes);
   } catch (cause) {
     throw new SitewardError('audio_gone', `the sound of message ${key} is gone from the disk. Import it again`, {

@@ -1,9 +1,10 @@
-import { readFile, rename } from 'node:fs/promises';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeDurably } from '#lib/durable-file.ts';
 import { limits } from './limits.ts';
 import { serviceId, storedMessage } from './message.ts';
+import { readRegular } from './regular-file.ts';
 
 /** More ids of the service than messages can be matched to. */
 const maxMatches = 200;
@@ -24,12 +25,12 @@ export const damagedName = `${indexName}.damaged`;
 export async function readIndex(folder: string): Promise<LibraryIndex> {
   const empty: LibraryIndex = { version: 1, messages: [], matches: [] };
   const path = join(folder, indexName);
-  const bytes = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const bytes = await readRegular(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
     throw error;
   });
   if (bytes === undefined) return empty;
-  const parsed = libraryIndex.safeParse(json(bytes));
+  const parsed = libraryIndex.safeParse(json(bytes.toString()));
   if (parsed.success) return parsed.data;
   await rename(path, join(folder, damagedName));
   return empty;

@@ -1,7 +1,8 @@
-export { type Builtin, type Loaded, readBuiltins } from './builtin.ts';
+export type { Loaded } from './builtin.ts';
 export { type Catalogue, type CloudMessage, type Found, matchCatalogue } from './catalogue.ts';
 export { createDecoder, type Decoder } from './decode.ts';
 export { otherLanguages } from './language.ts';
-export { type ImportRequest, type Library, openLibrary } from './library.ts';
+export type { ImportRequest, Library } from './library.ts';
 export { limits } from './limits.ts';
 export type { ChangeFields, ImportFields, Message } from './message.ts';
+export { createShelf } from './shelf.ts';

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
@@ -21,6 +21,7 @@ import {
   serviceId,
   slug,
 } from './message.ts';
+import { readRegular } from './regular-file.ts';
 
 export interface ImportRequest {
   readonly source: Source;
@@ -149,7 +150,7 @@ export async function openLibrary(options: {
   }
 
   async function keep(sha256: string, wav: Buffer): Promise<void> {
-    const there = await readFile(pathOf(sha256)).catch(() => undefined);
+    const there = await readRegular(pathOf(sha256)).catch(() => undefined);
     if (there === undefined || !wav.equals(there)) await writeDurably(pathOf(sha256), wav);
     sizes.set(sha256, wav.length);
   }
