@@ -38,11 +38,8 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
 
   /** Undefined where no event of this number announced anything. */
   async function recordOf(number: number): Promise<EventRecord | undefined> {
-    const store = running(house, 'store');
-    // A silent event that shares the number comes after it.
-    const row = await store.rowOf(number);
-    const [record] = await store.events({ limit: 1, beforeSeq: row + 1 });
-    return record?.seq === row && record.event.seq === number && record.media.length > 0 ? record : undefined;
+    const record = await running(house, 'store').eventOf(number);
+    return record?.media.length === 0 ? undefined : record;
   }
 
   async function detailOf(record: EventRecord): Promise<MediaDetail> {

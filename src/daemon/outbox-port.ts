@@ -52,7 +52,7 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
     const missing: number[] = [];
     for (let from = 0; from < wanted.length; from += atOnce) {
       const some = wanted.slice(from, from + atOnce);
-      const found = await Promise.all(some.map((seq) => parkedAt(store(), seq)));
+      const found = await Promise.all(some.map((seq) => store().parkedOf(seq)));
       records.push(...found.filter((record) => record !== undefined));
       missing.push(...some.filter((_, index) => found[index] === undefined));
     }
@@ -76,7 +76,7 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
     },
 
     async parkedOne(seq) {
-      const record = await parkedAt(store(), seq);
+      const record = await store().parkedOf(seq);
       if (record === undefined) throw notParked([seq]);
       // Only a row that still fits its checksum is sent.
       const row = await store().row(record);
@@ -115,14 +115,6 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
 }
 
 const numbersOf = (records: readonly ParkedRecord[]): readonly number[] => records.map(({ event }) => event.seq);
-
-/** The parked event of exactly this number; a silent one is never found (safety 4). */
-async function parkedAt(store: Store, number: number): Promise<ParkedRecord | undefined> {
-  // A silent event that shares the number comes after it.
-  const row = await store.rowOf(number);
-  const [record] = await store.parked({ limit: 1, beforeSeq: row + 1 });
-  return record?.seq === row && record.event.seq === number ? record : undefined;
-}
 
 const named = 20;
 

@@ -41,7 +41,7 @@ import type {
 } from './types.ts';
 import type { VerificationRow } from './verification-row.ts';
 import { byClock } from './waited.ts';
-import { eventRecord, holdsAlarm, parkedRecord, sizeOfCommit, wireCommit, withNumbers } from './wire.ts';
+import { eventRecord, holdsAlarm, ofNumber, parkedRecord, sizeOfCommit, wireCommit, withNumbers } from './wire.ts';
 
 export interface StoreOptions {
   /** State directory; made with mode 0700 if it is not there. */
@@ -176,6 +176,10 @@ export class WorkerStore implements Store {
     return withNumbers(rows.map(parkedRecord), this);
   }
 
+  parkedOf(number: number): Promise<ParkedRecord | undefined> {
+    return ofNumber(number, this, (query) => this.parked(query));
+  }
+
   dropParked(events: readonly EventAt[]): Promise<number> {
     const at = this.#clock.wall();
     return perFile(events, (some) => this.#ask({ op: 'dropParked', events: some, at }));
@@ -248,6 +252,10 @@ export class WorkerStore implements Store {
       beforeSeq = next;
     }
     return records;
+  }
+
+  eventOf(number: number): Promise<EventRecord | undefined> {
+    return ofNumber(number, this, (query) => this.events(query));
   }
 
   /** Newest first. */

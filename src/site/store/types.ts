@@ -303,6 +303,8 @@ export interface NumberStore {
 export interface ParkedStore {
   /** Newest first; silent ones never. */
   parked(query: { limit: number; beforeSeq?: number }): Promise<ParkedRecord[]>;
+  /** The one of exactly this number; a silent one never (safety 4). */
+  parkedOf(number: number): Promise<ParkedRecord | undefined>;
   /**
    * Puts parked events back in line; returns how many, fewer than are parked when one of both files failed. Rejects
    * only when none was.
@@ -355,6 +357,8 @@ export interface HistoryStore {
     /** Only events with such pictures or clips. */
     media?: { state?: MediaState; camera?: string };
   }): Promise<EventRecord[]>;
+  /** The one of exactly this number; a silent one never (safety 4). */
+  eventOf(number: number): Promise<EventRecord | undefined>;
   /** Newest first. */
   arming(query: { partition?: PartitionId; limit: number }): Promise<ArmingRecord[]>;
   /** Newest first; `before` pages. What only the role `auditor` may see is in it (safety 4). */

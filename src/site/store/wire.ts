@@ -93,3 +93,14 @@ export async function withNumbers<R extends EventRecord | ParkedRecord>(
     return number === undefined ? record : { ...record, event: { ...record.event, seq: number } };
   });
 }
+
+/** The record of exactly this number, in what is read from its row on: a silent event that shares the number comes after it (safety 4). */
+export async function ofNumber<R extends EventRecord | ParkedRecord>(
+  number: number,
+  store: Pick<NumberStore, 'rowOf'>,
+  read: (query: { limit: number; beforeSeq: number }) => Promise<R[]>,
+): Promise<R | undefined> {
+  const row = await store.rowOf(number);
+  const [record] = await read({ limit: 1, beforeSeq: row + 1 });
+  return record?.seq === row && record.event.seq === number ? record : undefined;
+}

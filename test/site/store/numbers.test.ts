@@ -54,6 +54,22 @@ describe('numbers that everybody sees', () => {
     expect(await store.rowOf(900)).toBe(900);
   });
 
+  it('lead to the event of exactly that number, parked or not, and never to a silent one (safety 4)', async () => {
+    const store = await filled();
+    const found = async (numbers: readonly number[]) => ({
+      events: (await Promise.all(numbers.map((number) => store.eventOf(number)))).map((one) => one?.seq),
+      parked: (await Promise.all(numbers.map((number) => store.parkedOf(number)))).map((one) => one?.seq),
+    });
+    const none = Array.from({ length: 8 }, () => undefined);
+    const asked = [0, 1, 2, 3, 4, 5, 6, 900];
+    const all = [undefined, 1, 2, 5, 6, 8, undefined, undefined];
+    expect(await found(asked)).toEqual({ events: all, parked: none });
+    await store.settle(rows.map(({ seq, lane }) => ({ ...parkedVerdict(seq), lane })));
+    expect(await found(asked)).toEqual({ events: all, parked: all });
+    await store.dropParked([{ seq: 5, lane: 'alarm' }]);
+    expect((await found([3])).parked).toEqual([undefined]);
+  });
+
   it('are those of their rows where nothing is silent, as an older siteward wrote them', async () => {
     const store = await startStore(temporaryDir());
     await store.commit(commitOf([row(5), row(6, { silent: true }), row(9)]));
