@@ -11,8 +11,8 @@ import { noteIn } from './audit-wiring.ts';
 import { type House, running, type Surroundings } from './house.ts';
 import { speakerAccess } from './speaker-access.ts';
 
-/** A change of these begins anew; all else is taken while messages play. */
-export const audioWants = ({ store, audio }: Settings): unknown => [store.dir, audio.memory];
+/** A change of it begins anew; all else is taken while messages play. */
+export const audioWants = ({ store }: Settings): unknown => store.dir;
 
 export const audioPlan = ({ speakers, audio, site, cameras, nvrs, rules, holidays }: Settings): AudioPlan => ({
   ...{ speakers, audio, rules },

@@ -4,14 +4,18 @@ import { audioSite } from './audio-rig.ts';
 const [dir = '', yaml = ''] = process.argv.slice(2);
 const site = audioSite(dir);
 await site.start(yaml);
-const { signal } = new AbortController();
-const { playback_id } = await site.port.play({ audio_message_id: 'alarm.siren', repeat: 5 }, 'local', signal);
-// Behind it: an alarm that still waits, of a partition that is disarmed by the next start, and a greeting.
 const find = (key: string) => {
   const message = site.house.audio?.library.find(key);
   if (message === undefined) throw new Error(`no message ${key}`);
   return { id: key, key, name: message.name, sha256: message.sha256 };
 };
+site.house.audio?.play({
+  id: 'sounding',
+  ...{ message: find('alarm.siren'), category: 'alarm', volume: 70, repeat: 5, requestedBy: 'rule:fire' },
+  alarm: { cause: 'fire', id: 'incident-2' },
+});
+await site.house.audio?.begun('sounding', 5_000, new AbortController().signal);
+// Behind it: an alarm that still waits, of a partition that is disarmed by the next start, and a greeting.
 site.house.audio?.play({
   id: 'waiting-burglary',
   ...{ message: find('alarm.siren'), category: 'alarm', volume: 70, repeat: 1, requestedBy: 'rule:night' },
@@ -22,4 +26,4 @@ site.house.audio?.play({
   ...{ message: find('announcement.chime'), category: 'announcement', volume: 70, repeat: 1, requestedBy: 'local' },
 });
 await new Promise((resolve) => setTimeout(resolve, 500));
-process.stdout.write(`${playback_id}\n`);
+process.stdout.write('sounding\n');

@@ -224,6 +224,7 @@ export function createAudio(options: {
 
     reconfigure(next) {
       plan = next;
+      cache.bound(plan.audio.memory);
       makeSpeakers();
       player.replan(enginePlan(plan));
       probes.follow(speakers);

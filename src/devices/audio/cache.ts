@@ -18,6 +18,10 @@ export interface PreparedCache {
   get(of: Prepared, signal: AbortSignal, urgent?: boolean): Promise<Int16Array>;
   /** Makes it and keeps it for good; false where there is no room for that. */
   pin(of: Prepared, signal: AbortSignal): Promise<boolean>;
+  /** Of what is pinned these alone stay so. */
+  unpin(except: readonly Prepared[]): void;
+  /** Another greatest number of bytes, at once. What a sound has taken already stays with it. */
+  bound(bytes: number): void;
   /** Forgets a message that is gone. */
   forget(sha256: string): void;
   readonly stats: CacheStats;
@@ -54,7 +58,8 @@ export function createPreparedCache(options: {
   /** Ends what is being made. */
   readonly stop: AbortSignal;
 }): PreparedCache {
-  const { maxBytes, load, stop } = options;
+  const { load, stop } = options;
+  let { maxBytes } = options;
   /** The one used last stands last. */
   const entries = new Map<string, Entry>();
   const making = new Map<string, Promise<Int16Array>>();
@@ -141,6 +146,19 @@ export function createPreparedCache(options: {
 
   return {
     get,
+    unpin(except) {
+      const wanted = new Set(except.map(nameOf));
+      for (const [name, entry] of entries) {
+        if (!entry.pinned || wanted.has(name)) continue;
+        entry.pinned = false;
+        pinnedBytes -= entry.samples.byteLength;
+      }
+    },
+    bound(to) {
+      maxBytes = to;
+      for (const pinned of [false, true])
+        for (const [name, entry] of entries) if (bytes > maxBytes && entry.pinned === pinned) drop(name, entry);
+    },
     async pin(of, signal) {
       await get(of, signal, true);
       const entry = entries.get(nameOf(of));

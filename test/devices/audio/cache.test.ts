@@ -63,6 +63,29 @@ describe('the cache of prepared messages', () => {
     expect(cache.stats).toMatchObject({ messages: 2, bytes: 32_000, pinnedBytes: 16_000 });
   });
 
+  it('takes another bound: what was used longest ago gives way, what is pinned last of all', async () => {
+    const { cache, get } = library(4 * kilobytes);
+    await cache.pin({ sha256: 'alarm', rate: 8_000 }, never());
+    for (const name of ['a', 'b', 'c']) await get(name);
+    cache.bound(2 * kilobytes * 1_000);
+    expect(cache.stats).toMatchObject({ messages: 2, bytes: 32_000, pinnedBytes: 16_000 });
+    cache.bound(kilobytes * 1_000 - 1);
+    expect(cache.stats).toMatchObject({ messages: 0, bytes: 0, pinnedBytes: 0 });
+    cache.bound(2 * kilobytes * 1_000);
+    expect(await cache.pin({ sha256: 'alarm', rate: 8_000 }, never())).toBe(true);
+    await get('d');
+    expect(cache.stats).toMatchObject({ messages: 2, bytes: 32_000 });
+  });
+
+  it('keeps pinned what is still wanted, and no more', async () => {
+    const { cache, get } = library(2 * kilobytes);
+    for (const sha256 of ['old', 'alarm']) await cache.pin({ sha256, rate: 8_000 }, never());
+    cache.unpin([{ sha256: 'alarm', rate: 8_000 }]);
+    expect(cache.stats).toMatchObject({ messages: 2, pinnedBytes: 16_000 });
+    await get('new');
+    expect(cache.stats).toMatchObject({ messages: 2, bytes: 32_000, pinnedBytes: 16_000 });
+  });
+
   it('says where there is no room to pin, and gives the message all the same', async () => {
     const { get, cache } = library(kilobytes);
     await cache.pin({ sha256: 'alarm', rate: 8_000 }, never());

@@ -52,6 +52,8 @@ function rig({ gone = false } = {}) {
         return new Int16Array(800);
       },
       pin: async () => true,
+      unpin: () => undefined,
+      bound: () => undefined,
       forget: () => undefined,
       stats: { bytes: 0, pinnedBytes: 0, messages: 0, hits: 0, misses: 0 },
     },
