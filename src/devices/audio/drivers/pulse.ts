@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type SoundFormat, type SpeakerDriver, SpeakerError } from '../driver.ts';
+import { type Sound, type SoundFormat, type SpeakerDriver, SpeakerError } from '../driver.ts';
 import { type PaceClock, realTime } from '../pace.ts';
 import type { Exit, Player, Players } from './child.ts';
 import { expectFormat, within } from './fed.ts';
@@ -24,6 +24,13 @@ const latencyMs = 100;
 const suspendedMs = 1000;
 const mostListBytes = 4 << 20;
 const fullVolume = 65_536;
+/** Of full volume: 78 dB less and below, which nobody hears. */
+const inaudible = 0.05;
+/** While it plays, it is looked at so often whether it is heard, and so long before its end once more. */
+const lookMs = 3000;
+const lastLookMs = 250;
+/** Of one look: without an answer the sound goes on. */
+const lookedMs = 1000;
 /** A property of our streams, by which one is told from the others. */
 const markName = 'siteward.play';
 const failures = [
@@ -51,11 +58,11 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
   const server = `--server=${options.server ?? usualServer(process.env)}`;
   const of = (what: string) => `sink ${sink}: ${what}`;
 
-  async function list(signal: AbortSignal): Promise<Listed> {
+  async function list(signal: AbortSignal, ms = openMs): Promise<Listed> {
     const player = players.start('pactl', [server, '--format=json', 'list'], { outputBytes: mostListBytes });
     try {
       player.end();
-      const exit = await within(openMs, { clock, signal, what: of('the sound server does not answer') }, player.gone);
+      const exit = await within(ms, { clock, signal, what: of('the sound server does not answer') }, player.gone);
       if (exit.code !== 0) throw failureOf(exit, { ...tool('pactl'), rows: failures });
       return readList(exit.output);
     } finally {
@@ -68,7 +75,7 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
    * Where the server does not tell, the sound goes on: a siren that may be heard is better than none.
    */
   async function silenced(mark: string, signal: AbortSignal): Promise<SpeakerError | undefined> {
-    const now = await list(signal).catch(() => undefined);
+    const now = await list(signal, lookedMs).catch(() => undefined);
     const ours = now?.sinks.find(({ name }) => name === sink);
     const stream = now?.sink_inputs.find(({ properties }) => properties[markName] === mark);
     return silent(ours, 'it') ?? silent(stream, 'the stream of siteward');
@@ -76,8 +83,28 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
 
   function silent(at: Level | undefined, who: string): SpeakerError | undefined {
     if (at?.mute) return new SpeakerError('device_error', of(`${who} is muted`));
-    if (at !== undefined && Object.values(at.volume).every(({ value }) => value === 0))
-      return new SpeakerError('device_error', of(`the volume of ${who} is zero`));
+    if (at === undefined || Object.keys(at.volume).length === 0) return undefined;
+    const loudest = Math.max(...Object.values(at.volume).map(({ value }) => value / fullVolume));
+    if (loudest === 0) return new SpeakerError('device_error', of(`the volume of ${who} is zero`));
+    const percent = `${Math.round(loudest * 100)} %`;
+    if (loudest < inaudible)
+      return new SpeakerError('device_error', of(`the volume of ${who} is ${percent}, as good as muted`));
+    return undefined;
+  }
+
+  /** Looks at it at its begin, from time to time, and as it ends: a mixer may be turned down at any time. */
+  async function watch(
+    mark: string,
+    sound: Sound,
+    { ended, over }: { ended: AbortSignal; over: AbortSignal },
+  ): Promise<SpeakerError | undefined> {
+    const lastAt = clock.now() + (sound.samples * 1000) / sound.format.rate - lastLookMs;
+    while (!ended.aborted) {
+      const wrong = await silenced(mark, over);
+      if (wrong !== undefined) return wrong;
+      const leftMs = lastAt - clock.now();
+      await clock.sleep(leftMs > 0 ? Math.min(leftMs, lookMs) : lookMs, ended).catch(() => undefined);
+    }
     return undefined;
   }
 
@@ -133,19 +160,22 @@ export function createPulseDriver(options: PulseOptions): SpeakerDriver {
       expectFormat(sound, 's16le');
       const mark = randomUUID();
       const { player, connected, trouble } = start(sound.format, mark);
-      const over = new AbortController();
+      const [ended, over] = [new AbortController(), new AbortController()];
       let looked: Promise<SpeakerError | undefined> | undefined;
       const ready = connected.then(() => {
-        looked = silenced(mark, over.signal);
+        looked = watch(mark, sound, { ended: ended.signal, over: over.signal });
         void looked.then((wrong) => wrong && trouble.abort(wrong));
       });
       try {
         const piped = { player, ready, trouble: trouble.signal, clock, delivered: 'heard', failure } as const;
         const played = await playPiped(sound, context, piped);
+        // A look that is under way has its answer.
+        ended.abort();
         const wrong = await looked;
         if (wrong !== undefined) throw wrong;
         return played;
       } finally {
+        ended.abort();
         over.abort();
         await looked;
       }

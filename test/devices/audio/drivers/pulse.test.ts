@@ -117,6 +117,26 @@ describe('driver pulse', () => {
     await expect(play(driver, 300).played).rejects.toMatchObject({ message: 'sink gate: the volume of it is zero' });
     await pulse.pactl('set-sink-volume', 'gate', '70%');
     expect((await driver.probe(never())).detail).toContain('volume 70%');
+    await pulse.pactl('set-sink-volume', 'gate', '4%');
+    await expect(driver.probe(never())).rejects.toMatchObject({
+      message: 'sink gate: the volume of it is 4 %, as good as muted',
+    });
+  });
+
+  it.each([
+    ['the sink is muted', 'set-sink-mute', '1', 'it is muted'],
+    ['the sink is turned down', 'set-sink-volume', '1%', 'the volume of it is 1 %, as good as muted'],
+    ['the stream is muted', 'set-sink-input-mute', '1', 'the stream of siteward is muted'],
+    ['the stream is turned down', 'set-sink-input-volume', '0', 'the volume of the stream of siteward is zero'],
+  ])('was not heard where it was begun well, and %s', async (_, order, value, what) => {
+    const { pulse, driver } = await start();
+    const seldom = /sink-input/.test(order);
+    const { played, begun } = play(driver, seldom ? 20_000 : 2_000);
+    await begun;
+    await pause(300);
+    const [stream = ''] = (await pulse.pactl('list', 'short', 'sink-inputs')).split('\t');
+    await pulse.pactl(order, seldom ? stream : 'gate', value);
+    await expect(played).rejects.toMatchObject({ failure: 'device_error', message: `sink gate: ${what}` });
   });
 
   it('is heard at full volume whatever a mixer remembers, and fails where it is muted there', async () => {
