@@ -1,7 +1,7 @@
 import { type AuditEntryBody, type CloudActivity, cloudActivity } from '#lan/http/index.ts';
 import { auditPages, auditRow } from './audit-show.ts';
 import { type AuditorOptions, auditorSession } from './auditor.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 
@@ -59,7 +59,7 @@ async function cloudEntries(
     ...(since !== undefined && { since }),
     ...(before !== undefined && { before }),
   };
-  const { json } = answered(await control.client.getCloudActivity({ body, signal: AbortSignal.timeout(15_000) }));
+  const { json } = answered(await control.client.getCloudActivity({ body, signal: patience() }));
   return cloudActivity.parse(json);
 }
 

@@ -1,6 +1,12 @@
-import type { CommandAnswer } from '#lan/http/index.ts';
+import type { CommandAnswer, CommandBody } from '#lan/http/index.ts';
 import type { ReplyCode } from '#site/model/index.ts';
-import type { Asked } from './give.ts';
+
+/** A command without its id, its time and its code. */
+export type Asked = CommandBody extends infer B
+  ? B extends CommandBody
+    ? Omit<B, 'id' | 'issued_at' | 'code'>
+    : never
+  : never;
 
 type Told = NonNullable<CommandAnswer['error']>;
 

@@ -1,17 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { audioCategories, deviceId, playDefaults } from '#site/model/index.ts';
+import { whole } from './arguments.ts';
 import { wrong } from './usage.ts';
-
-interface Shared {
-  readonly socket: () => Option;
-  readonly done: (code: number) => void;
-}
+import type { Verbs } from './verb.ts';
 
 /** A test is not to frighten anybody, and the tone is quiet itself. */
 const testVolume = 40;
 
 /** The verbs of `siteward audio`; each is loaded when it is called. */
-export function addAudio(program: Command, shared: Shared): void {
+export function addAudio(program: Command, shared: Verbs): void {
   const { socket, done } = shared;
   const audio = program.command('audio').description('messages on the speakers of the site');
   audio
@@ -38,7 +35,7 @@ export function addAudio(program: Command, shared: Shared): void {
   audio
     .command('status')
     .description('show the speakers, and what plays, waits and was played lately')
-    .option('--limit <count>', 'how many playbacks, 1 to 200', whole(1, 200), 10)
+    .option('--limit <count>', 'how many playbacks, 1 to 200', number(1, 200), 10)
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (options) => done(await (await import('./audio-status.ts')).status(options)));
@@ -46,7 +43,7 @@ export function addAudio(program: Command, shared: Shared): void {
     .command('test')
     .description('play the test tone on one speaker after the other, and say what to do where it fails')
     .argument('[speaker...]', 'ids of speakers; default: all that are used')
-    .option('--volume <percent>', 'how loud, 0 to 100', whole(0, 100), testVolume)
+    .option('--volume <percent>', 'how loud, 0 to 100', number(0, 100), testVolume)
     .option('--json', 'print one JSON object per speaker and line', false)
     .addOption(socket())
     .action(async (speakers: string[], options) =>
@@ -57,8 +54,8 @@ export function addAudio(program: Command, shared: Shared): void {
     .description('play a message and wait for its end; Ctrl-C ends it')
     .argument('<message>', 'its key, as "siteward audio list" shows it, or its id at the service')
     .option('--speakers <ids>', 'only on these, as gate,hall; default: all', speakers)
-    .option('--volume <percent>', 'how loud, 0 to 100', whole(0, 100), playDefaults.volume)
-    .option('--repeat <count>', 'how often, 1 to 5', whole(1, 5), playDefaults.repeat)
+    .option('--volume <percent>', 'how loud, 0 to 100', number(0, 100), playDefaults.volume)
+    .option('--repeat <count>', 'how often, 1 to 5', number(1, 5), playDefaults.repeat)
     .option('--no-wait', 'do not wait for its end')
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
@@ -73,7 +70,7 @@ export function addAudio(program: Command, shared: Shared): void {
     .action(async (key: string, options) => done(await (await import('./audio-remove.ts')).remove(key, options)));
 }
 
-function addStop(audio: Command, { socket, done }: Shared): void {
+function addStop(audio: Command, { socket, done }: Verbs): void {
   audio
     .command('stop')
     .description('end what plays and what waits; alarms only when it is said')
@@ -93,12 +90,7 @@ function addStop(audio: Command, { socket, done }: Shared): void {
     });
 }
 
-const whole = (least: number, most: number) => (text: string) => {
-  const value = text.trim() === '' ? Number.NaN : Number(text);
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-  return value;
-};
+const number = (least: number, most: number) => whole(least, most, 'a whole number from ');
 
 function speakers(text: string): readonly string[] {
   const ids = text.split(',').map((id) => id.trim());

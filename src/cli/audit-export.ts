@@ -4,7 +4,7 @@ import { type AuditExportPage, auditExportPage } from '#lan/http/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import { type Exported, headerLine, headLine, type Link, readExport } from './audit-file.ts';
 import { auditorSession } from './auditor.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { unusable, withFile } from './named-file.ts';
 
@@ -50,7 +50,7 @@ export async function exportAudit(options: ExportOptions): Promise<ExitCode> {
   const end = last ?? known;
   if (end !== undefined) {
     const body = { session, last: end };
-    answered(await control.client.exportedAudit({ body, signal: AbortSignal.timeout(15_000) }));
+    answered(await control.client.exportedAudit({ body, signal: patience() }));
   }
   if (options.json) console.log(JSON.stringify({ entries, last: end ?? null }));
   else
@@ -70,9 +70,7 @@ const exists = (path: string): Promise<boolean> =>
 
 async function pageAfter(control: Control, session: string, after: Link | undefined): Promise<AuditExportPage> {
   const body = { session, ...(after !== undefined && { after }) };
-  return auditExportPage.parse(
-    answered(await control.client.exportAudit({ body, signal: AbortSignal.timeout(15_000) })).json,
-  );
+  return auditExportPage.parse(answered(await control.client.exportAudit({ body, signal: patience() })).json);
 }
 
 type Lines = () => AsyncGenerator<{ line: string; link?: Link }>;

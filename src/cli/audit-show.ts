@@ -1,7 +1,7 @@
 import { type AuditEntryBody, auditPage } from '#lan/http/index.ts';
 import type { AuditKind } from '#site/model/index.ts';
 import { type AuditorOptions, auditorSession } from './auditor.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 
@@ -46,7 +46,7 @@ export async function* auditPages(
       ...(before !== undefined && { before }),
       ...(kind !== undefined && { kinds: [...kind] }),
     };
-    const { json } = answered(await control.client.listAudit({ body, signal: AbortSignal.timeout(15_000) }));
+    const { json } = answered(await control.client.listAudit({ body, signal: patience() }));
     const { items, next } = auditPage.parse(json);
     if (items.length > 0) yield items;
     if (next === null) return;

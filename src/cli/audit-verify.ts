@@ -1,7 +1,7 @@
 import { type AuditVerdictBody, auditVerdict } from '#lan/http/index.ts';
 import { readExport } from './audit-file.ts';
 import { type AuditorOptions, auditorSession } from './auditor.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
 export interface VerifyOptions extends AuditorOptions {
@@ -52,7 +52,7 @@ async function walked(
   const isSeen = process.stderr.isTTY;
   for (let walk: string | undefined; ; ) {
     const body = { ...rest, ...(walk === undefined ? marks !== undefined && { marks } : { walk }) };
-    const { json } = answered(await control.client.verifyAudit({ body, signal: AbortSignal.timeout(15_000) }));
+    const { json } = answered(await control.client.verifyAudit({ body, signal: patience() }));
     const verdict = auditVerdict.parse(json);
     if (isSeen) process.stderr.write(`\r${count(verdict.entries)} verified${verdict.walk === null ? '\n' : ''}`);
     if (verdict.walk === null) return verdict;

@@ -1,20 +1,19 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type AuditKind, auditKinds } from '#site/model/index.ts';
+import { whole } from './arguments.ts';
 import { asAuditor } from './auditor.ts';
 import { instant } from './instant.ts';
+import type { Verbs } from './verb.ts';
 
 /** `siteward audit` and `siteward activity`. */
-export function addAudit(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addAudit(program: Command, { socket, done }: Verbs): void {
   asAuditor(
     program
       .command('activity')
       .description('what the site and the cloud have on record, in the order of time, newest first'),
   )
     .option('--json', 'print one JSON object per line', false)
-    .option('--limit <count>', 'how many, 1 to 1000', upTo(1000), 20)
+    .option('--limit <count>', 'how many, 1 to 1000', whole(1, 1000), 20)
     .option('--since <time>', 'entries of this time and later, as 2026-12-01 or 2026-12-01T08:00:00Z', instant)
     .option('--before <time>', 'entries before this time', instant)
     .addOption(socket())
@@ -22,7 +21,7 @@ export function addAudit(
   const audit = program.command('audit').description('who did what, and whether the record of it is whole');
   asAuditor(audit.command('show').description('show entries of the audit log, newest first'))
     .option('--json', 'print one JSON object per line', false)
-    .option('--limit <count>', 'how many', upTo(1_000_000), 20)
+    .option('--limit <count>', 'how many', whole(1, 1_000_000), 20)
     .option('--since <time>', 'entries of this time and later, as 2026-12-01 or 2026-12-01T08:00:00Z', instant)
     .option('--before <time>', 'entries before this time', instant)
     .addOption(new Option('--kind <kind>', 'only this kind; may stand several times').argParser(kinds))
@@ -47,12 +46,6 @@ export function addAudit(
       done(await (await import('./audit-export.ts')).exportAudit({ ...options, file })),
     );
 }
-
-const upTo = (most: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most) throw new InvalidArgumentError(`It must be 1 to ${most}.`);
-  return value;
-};
 
 function kinds(text: string, before: readonly AuditKind[] = []): readonly AuditKind[] {
   const kind = auditKinds.find((one) => one === text);

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { openedAudit } from '#lan/http/index.ts';
 import { askCode } from './ask-code.ts';
-import { answered, type Control } from './control.ts';
+import { answered, type Control, patience } from './control.ts';
 import { pipedCode } from './piped-code.ts';
 
 export interface AuditorOptions {
@@ -21,6 +21,6 @@ export const asAuditor = (command: Command): Command =>
 export async function auditorSession(control: Control, options: AuditorOptions): Promise<string | undefined> {
   if (!options.auditor && !options.codeStdin) return undefined;
   const code = options.codeStdin ? await pipedCode() : await askCode('code of an auditor');
-  const { json } = answered(await control.client.openAudit({ body: { code }, signal: AbortSignal.timeout(15_000) }));
+  const { json } = answered(await control.client.openAudit({ body: { code }, signal: patience() }));
   return openedAudit.parse(json).session;
 }

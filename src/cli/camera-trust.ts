@@ -4,7 +4,7 @@ import { certificateAnswer, trustedAnswer } from '#lan/http/index.ts';
 import { finish, refused } from './camera-change.ts';
 import { placesOf } from './camera-config.ts';
 import { agreed } from './consent.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { openSiteFile, writeSiteFile } from './site-file.ts';
 import { printable } from './table.ts';
@@ -22,7 +22,7 @@ export interface TrustOptions {
 export async function trust(id: string, options: TrustOptions): Promise<ExitCode> {
   await using control = openControl(options.socket);
   const { client } = control;
-  const seen = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
+  const seen = answered(await client.cameraCertificate({ params: { id }, signal: patience() }));
   const { device, stream, ...own } = certificateAnswer.parse(seen.json);
   if (
     options.device !== undefined ||
@@ -54,9 +54,7 @@ export async function trust(id: string, options: TrustOptions): Promise<ExitCode
       throw refused(`${id} shows ${shown ?? trusted}, not ${printable(fingerprint)}; compare it again`);
     return await writeFingerprint(id, fingerprint.toUpperCase(), client, options);
   }
-  const { json } = answered(
-    await client.trustCamera({ params: { id }, body: { fingerprint }, signal: AbortSignal.timeout(15_000) }),
-  );
+  const { json } = answered(await client.trustCamera({ params: { id }, body: { fingerprint }, signal: patience() }));
   const answer = trustedAnswer.parse(json);
   if (options.json) console.log(JSON.stringify(answer));
   else
@@ -94,7 +92,7 @@ async function writeFingerprint(
   if (options.json) console.log(JSON.stringify({ trusted, fingerprint, written: true }));
   const done = `tls_fingerprint of ${trusted} is ${fingerprint} in ${site.file}`;
   return await finish(site, { ...options, dryRun: false }, done, async () => {
-    const now = answered(await client.cameraCertificate({ params: { id }, signal: AbortSignal.timeout(15_000) }));
+    const now = answered(await client.cameraCertificate({ params: { id }, signal: patience() }));
     return certificateAnswer.parse(now.json).trusted === fingerprint;
   });
 }
@@ -116,7 +114,7 @@ async function trustDevice(
     const unsaid = await confirmed(question, 'say --device with the name it has now');
     if (unsaid !== undefined) return unsaid;
   }
-  const signal = AbortSignal.timeout(15_000);
+  const signal = patience();
   const answer = trustedAnswer.parse(
     answered(await client.trustCamera({ params: { id }, body: { device }, signal })).json,
   );

@@ -1,14 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { zoneTypes } from '#site/model/index.ts';
-import type { CameraVerbs } from './camera.ts';
 import { wrong } from './usage.ts';
-
-const defaultConfig = '/etc/siteward/siteward.yaml';
+import { configOption, type Verbs } from './verb.ts';
 
 /** The verbs for cameras of the configuration; each is loaded when it is called. */
-export function addManaged(camera: Command, { socket, done }: CameraVerbs): void {
-  const config = (verb: Command) => verb.option('--config <file>', 'configuration file', defaultConfig);
+export function addManaged(camera: Command, { socket, done }: Verbs): void {
+  const config = (verb: Command) => verb.addOption(configOption());
   /** Of the verbs that speak to a device. */
   const access = (verb: Command): Command =>
     verb

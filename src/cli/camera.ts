@@ -2,25 +2,17 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { addManaged } from './camera-verbs.ts';
 import { wrong } from './usage.ts';
-
-/** What each verb of `siteward camera` is hung in with; what they do lies in camera-VERB.ts, loaded when it is called. */
-export interface CameraVerbs {
-  /** A new option for the control socket. */
-  readonly socket: () => Option;
-  readonly done: (code: number) => void;
-}
-
-const defaultConfig = '/etc/siteward/siteward.yaml';
+import { configOption, type Verbs } from './verb.ts';
 
 /** The verbs of `siteward camera`, in the order of `--help` and of docs/cli.md. */
-export function addCamera(program: Command, verbs: CameraVerbs): void {
+export function addCamera(program: Command, verbs: Verbs): void {
   const camera = program.command('camera').description('find, try and manage cameras and recorders');
   addDiscover(camera, verbs);
   addTest(camera, verbs);
   addManaged(camera, verbs);
 }
 
-function addDiscover(camera: Command, { done, socket }: CameraVerbs): void {
+function addDiscover(camera: Command, { done, socket }: Verbs): void {
   camera
     .command('discover')
     .description('find cameras and recorders on the network; nothing is added by itself')
@@ -31,14 +23,14 @@ function addDiscover(camera: Command, { done, socket }: CameraVerbs): void {
     .option('--json', 'print one JSON object per line', false)
     .option('--for <time>', 'how long to wait for answers, 1s to 60s; 5s, or 2s where addresses are given', waiting)
     .option('--interface <name>', 'ask on this network interface only')
-    .option('--config <file>', 'configuration file, to tell what is in it already', defaultConfig)
+    .addOption(configOption('configuration file, to tell what is in it already'))
     .addOption(socket())
     .action(async (addresses: string[], options) =>
       done(await (await import('./camera-discover.ts')).discoverCameras({ ...options, addresses, forMs: options.for })),
     );
 }
 
-function addTest(camera: Command, { done, socket }: CameraVerbs): void {
+function addTest(camera: Command, { done, socket }: Verbs): void {
   camera
     .command('test')
     .description('go through all that siteward needs of one, step by step, and say what to do where it fails')
@@ -52,7 +44,7 @@ function addTest(camera: Command, { done, socket }: CameraVerbs): void {
       false,
     )
     .option('--json', 'print one JSON object', false)
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .addOption(socket())
     // What is typed here stands in the history of the shell and in the list of processes.
     .addOption(new Option('--password [password]').hideHelp())

@@ -1,15 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { armModes, partitionId, zoneNumber } from '#site/model/index.ts';
+import { whole } from './arguments.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { wrong } from './usage.ts';
-
-interface Shared {
-  readonly socket: () => Option;
-  readonly done: (code: number) => void;
-}
+import type { Verbs } from './verb.ts';
 
 /** The verbs that give the site a command; what they do is loaded when one is called. */
-export function addCommands(program: Command, shared: Shared): void {
+export function addCommands(program: Command, shared: Verbs): void {
   common(program.command('arm').description('arm a partition, or the whole site'), shared)
     .addOption(new Option('--mode <mode>', 'how').choices(armModes).default('away'))
     .option('--force', 'arm without the zones that are not ready', false)
@@ -40,7 +37,7 @@ export function addCommands(program: Command, shared: Shared): void {
       shared.done(await run(command, { verb: 'clear_memory', partition }, { ...options, ask: false })),
   );
   common(program.command('test').description('walk through disarmed partitions without a burglary alarm'), shared)
-    .option('--minutes <count>', 'how long, 1 to 240', minutes(240))
+    .option('--minutes <count>', 'how long, 1 to 240', whole(1, 240))
     .option('--zones <zones>', 'only these, as 2,5', zones)
     .option('--end', 'end it now', false)
     .action(async (partition, options, command: Command) => {
@@ -55,14 +52,14 @@ export function addCommands(program: Command, shared: Shared): void {
     });
 }
 
-function addZoneVerbs(program: Command, shared: Shared): void {
+function addZoneVerbs(program: Command, shared: Verbs): void {
   secret(
     program
       .command('bypass')
       .description('leave a zone out; life safety and hold-up never are')
       .argument('<zone>', 'number of the zone', zone)
       .addOption(new Option('--until <end>', 'how long; default: disarm').choices(['disarm', 'cleared']))
-      .option('--minutes <count>', 'at most so long, 1 to 1440', minutes(1440))
+      .option('--minutes <count>', 'at most so long, 1 to 1440', whole(1, 1440))
       .option('--reason <text>', 'why, for the event; at most 120 characters', reason),
     shared,
   ).action(async (number, options, command: Command) => {
@@ -84,15 +81,15 @@ function addZoneVerbs(program: Command, shared: Shared): void {
   );
 }
 
-const common = (verb: Command, shared: Shared) =>
+const common = (verb: Command, shared: Verbs) =>
   secret(verb.argument('[partition]', 'p1, p2, ... or all', 'all' as const), shared);
 
-const secret = (verb: Command, { socket }: Shared) =>
+const secret = (verb: Command, { socket }: Verbs) =>
   takesCode(verb).option('--json', 'print the answer', false).addOption(socket());
 
 async function run(
   command: Command,
-  asked: import('./give.ts').Asked,
+  asked: import('./advice.ts').Asked,
   options: import('./give.ts').GiveOptions & { readonly code?: unknown },
 ): Promise<number> {
   refuseTypedCode(command, options);
@@ -111,15 +108,6 @@ function reason(text: string): string {
   if (text.length > 120) throw new InvalidArgumentError('It must be at most 120 characters.');
   return text;
 }
-
-const minutes =
-  (most: number) =>
-  (text: string): number => {
-    const value = Number(text);
-    if (!Number.isInteger(value) || value < 1 || value > most)
-      throw new InvalidArgumentError(`It must be 1 to ${most}.`);
-    return value;
-  };
 
 function zones(text: string, before: readonly string[] = []): readonly string[] {
   const given = text.split(',').map((zone) => zone.trim());

@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { type CommandAnswer, type CommandBody, commandAnswer } from '#lan/http/index.ts';
 import { codePattern } from '#site/model/index.ts';
-import { advice } from './advice.ts';
+import { type Asked, advice } from './advice.ts';
 import { hiddenTerminal } from './ask-code.ts';
 import { answered, type Control, openControl } from './control.ts';
 import { type ExitCode, exitCodes, exitOfReply } from './exit-codes.ts';
 import { asCode, pipedCode } from './piped-code.ts';
 import { alarmWords, zoneList } from './status-partitions.ts';
-
-/** A command without its id, its time and its code. */
-export type Asked = CommandBody extends infer B
-  ? B extends CommandBody
-    ? Omit<B, 'id' | 'issued_at' | 'code'>
-    : never
-  : never;
 
 export interface GiveOptions {
   /** Ask for a code before anything else; otherwise only where the site wants one. */

@@ -1,5 +1,5 @@
 import { inputsPage } from '#lan/http/index.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { intoFile } from './named-file.ts';
 
@@ -7,7 +7,7 @@ import { intoFile } from './named-file.ts';
 export async function* recordedLines(control: Control): AsyncGenerator<string> {
   for (let cursor: string | undefined; ; ) {
     const query = cursor === undefined ? {} : { cursor };
-    const { json } = answered(await control.client.listInputs({ query, signal: AbortSignal.timeout(15_000) }));
+    const { json } = answered(await control.client.listInputs({ query, signal: patience() }));
     const { items, next } = inputsPage.parse(json);
     yield* items;
     if (next === null) return;

@@ -1,16 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { whole } from './arguments.ts';
+import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward media`; each is loaded when it is called. */
-export function addMedia(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addMedia(program: Command, { socket, done }: Verbs): void {
   const media = program.command('media').description('look at the pictures and clips of events, and take them along');
   media
     .command('list')
     .description('list the pictures and clips that events announced, newest first')
     .option('--json', 'print one JSON object per event and line', false)
-    .option('--limit <count>', 'of how many events, 1 to 200', upTo(200), 20)
+    .option('--limit <count>', 'of how many events, 1 to 200', whole(1, 200), 20)
     .option('--before <seq>', 'only of events before this one: the next page', seq)
     .addOption(
       new Option('--state <state>', 'only what is in this state').choices(['planned', 'ready', 'uploaded', 'failed']),
@@ -46,10 +45,4 @@ const seq = (text: string): number => {
 const camera = (text: string): string => {
   if (!/^[a-z0-9][a-z0-9_-]{0,31}$/.test(text)) throw new InvalidArgumentError('It must be the id of a camera.');
   return text;
-};
-
-const upTo = (most: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most) throw new InvalidArgumentError(`It must be 1 to ${most}.`);
-  return value;
 };

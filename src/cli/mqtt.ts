@@ -1,15 +1,13 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { configOption, type Verbs } from './verb.ts';
 
-const defaultConfig = '/etc/siteward/siteward.yaml';
 const defaultDir = '/etc/mosquitto/siteward';
 
 /** The verbs of `siteward mqtt`; each is loaded when it is called. None needs the daemon. */
-export function addMqtt(program: Command, { done }: { done: (code: number) => void }): void {
+export function addMqtt(program: Command, { done }: Pick<Verbs, 'done'>): void {
   const mqtt = program.command('mqtt').description('the clients of the site on MQTT, and the mosquitto they meet on');
   const common = (verb: Command): Command =>
-    verb
-      .option('--dir <folder>', 'where the files for mosquitto lie', defaultDir)
-      .option('--config <file>', 'configuration file', defaultConfig);
+    verb.option('--dir <folder>', 'where the files for mosquitto lie', defaultDir).addOption(configOption());
   common(
     mqtt
       .command('provision')

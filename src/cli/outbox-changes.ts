@@ -3,8 +3,14 @@ import { droppedAnswer, maxSeqs, retriedAnswer } from '#lan/http/index.ts';
 import { agreed } from './consent.ts';
 import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import type { Chosen } from './outbox.ts';
 import { allParked } from './outbox-pages.ts';
+
+/** Which parked events: their numbers, or all there are when the command begins. */
+export interface Chosen {
+  readonly seqs: readonly number[];
+  readonly all: boolean;
+  readonly socket: string;
+}
 
 /** `siteward outbox retry`. */
 export async function retry(options: Chosen & { json: boolean }): Promise<ExitCode> {

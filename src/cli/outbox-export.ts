@@ -2,8 +2,7 @@ import { parkedDetail } from '#lan/http/index.ts';
 import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { intoFile } from './named-file.ts';
-import type { Chosen } from './outbox.ts';
-import { chosen, events, mustBeParked } from './outbox-changes.ts';
+import { type Chosen, chosen, events, mustBeParked } from './outbox-changes.ts';
 
 /**
  * `siteward outbox export`: parked events as they would be sent now, one JSON object per line, to standard output or a

@@ -1,19 +1,11 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { lanes } from '#site/model/index.ts';
+import { whole } from './arguments.ts';
 import { wrong } from './usage.ts';
-
-/** Which parked events: their numbers, or all there are when the command begins. */
-export interface Chosen {
-  readonly seqs: readonly number[];
-  readonly all: boolean;
-  readonly socket: string;
-}
+import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward outbox`; each is loaded when it is called. */
-export function addOutbox(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addOutbox(program: Command, { socket, done }: Verbs): void {
   const outbox = program.command('outbox').description('see what waits for the cloud, and look after what it refused');
   outbox
     .command('show')
@@ -95,11 +87,6 @@ function seq(text: string): number {
 
 const seqs = (text: string, before: readonly number[] = []): readonly number[] => [...before, seq(text)];
 
-const upTo = (most: number) => (text: string) => {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > most) throw new InvalidArgumentError(`It must be 1 to ${most}.`);
-  return value;
-};
 /** Read in pages of 200. */
-const count = upTo(100_000);
-const gapCount = upTo(200);
+const count = whole(1, 100_000);
+const gapCount = whole(1, 200);

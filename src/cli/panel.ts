@@ -1,17 +1,17 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { whole } from './arguments.ts';
 import { wrong } from './usage.ts';
-
-const defaultConfig = '/etc/siteward/siteward.yaml';
+import { configOption, type Verbs } from './verb.ts';
 
 /** The verbs of `siteward panel`; each is loaded when it is called. None needs the daemon, but for its embedded broker. */
-export function addPanel(program: Command, { done }: { done: (code: number) => void }): void {
+export function addPanel(program: Command, { done }: Pick<Verbs, 'done'>): void {
   const panel = program
     .command('panel')
     .description('connect an alarm panel: which profile reads it, and what it says');
   panel
     .command('list')
     .description('list the profiles: presets, and those in the folder panels beside the configuration')
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .option('--json', 'print one JSON object per line', false)
     .action(async (options) => done((await import('./panel-list.ts')).list(options)));
   panel
@@ -21,7 +21,7 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
     .option('--replay <file>', 'messages, one JSON object {topic, payload, retain} per line')
     .option('--frame <text>', 'with sia-dc09: a frame, or its data such as Nri1/BA2')
     .option('--var <name=value>', 'a variable of the profile; may stand several times', variable, {})
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .option('--json', 'print one JSON object per line', false)
     .action(async (profile: string, options, command: Command) => {
       if (profile === 'sia-dc09') {
@@ -37,10 +37,10 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
     .option('--profile <profile>', 'read with this profile, by id or file, instead of the panels of the configuration')
     .option('--var <name=value>', 'with --profile, a variable of it; may stand several times', variable, {})
     .option('--panel <id>', 'only this panel of the configuration')
-    .option('--seconds <count>', 'end after so many seconds, 1 to 86400', seconds)
+    .option('--seconds <count>', 'end after so many seconds, 1 to 86400', whole(1, 86_400))
     .option('--record <file>', 'write the messages to a new file, for "siteward panel try"')
     .option('--broker <url>', 'mqtt://HOST:PORT or mqtts://HOST:PORT, instead of that of the configuration')
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .option('--json', 'print one JSON object per line', false)
     .action(async (options, command: Command) => {
       refuseBadAddress(command, options.broker);
@@ -49,9 +49,9 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
   panel
     .command('learn')
     .description('listen to the broker and rank the profiles by how much they understand')
-    .option('--seconds <count>', 'how long, 1 to 86400', seconds, 60)
+    .option('--seconds <count>', 'how long, 1 to 86400', whole(1, 86_400), 60)
     .option('--broker <url>', 'mqtt://HOST:PORT or mqtts://HOST:PORT, instead of that of the configuration')
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .option('--json', 'print one JSON object', false)
     .action(async (options, command: Command) => {
       refuseBadAddress(command, options.broker);
@@ -61,22 +61,16 @@ export function addPanel(program: Command, { done }: { done: (code: number) => v
     .command('new')
     .description('write a first profile for a bridge that none knows; asks to open a door and to arm')
     .argument('<id>', 'id of the profile')
-    .option('--seconds <count>', 'how long to listen before the first question, 1 to 86400', seconds, 20)
+    .option('--seconds <count>', 'how long to listen before the first question, 1 to 86400', whole(1, 86_400), 20)
     .option('--force', 'replace the profile', false)
     .option('--broker <url>', 'mqtt://HOST:PORT or mqtts://HOST:PORT, instead of that of the configuration')
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .action(async (id: string, options, command: Command) => {
       refuseBadAddress(command, options.broker);
       if (!/^[a-z0-9][a-z0-9-]{0,31}$/.test(id))
         wrong(command, 'an id is 1 to 32 lower-case letters, digits or -, and begins with a letter or digit');
       done(await (await import('./panel-new.ts')).newProfile({ ...options, id }));
     });
-}
-
-function seconds(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 86_400) throw new InvalidArgumentError('It must be 1 to 86400.');
-  return value;
 }
 
 /** Ends with wrong usage where the address is none. What was typed is not repeated: it may hold a password. */

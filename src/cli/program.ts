@@ -1,7 +1,8 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Argument, Command, CommanderError, Option } from 'commander';
 import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
+import { whole } from './arguments.ts';
 import { addAudio } from './audio.ts';
 import { addAudit } from './audit.ts';
 import { addCamera } from './camera.ts';
@@ -15,9 +16,9 @@ import { addPanel } from './panel.ts';
 import { addReplay } from './replay-verbs.ts';
 import { addSchedule } from './schedule.ts';
 import { addUser } from './user.ts';
+import { configOption, defaultConfig } from './verb.ts';
 import { addVerification } from './verification.ts';
 
-const defaultConfig = '/etc/siteward/siteward.yaml';
 const defaultSocket = '/run/siteward/control.sock';
 
 /** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
@@ -56,7 +57,7 @@ function buildProgram(done: (code: number) => void): Command {
   program
     .command('run')
     .description('run the daemon')
-    .option('--config <file>', 'configuration file', defaultConfig)
+    .addOption(configOption())
     .option('--strict', 'refuse a broken file instead of running on the last good copy', false)
     .action(async (options) => done(await (await import('./run.ts')).run(options)));
   program
@@ -82,7 +83,7 @@ function buildProgram(done: (code: number) => void): Command {
     .command('events')
     .description('show events with their way to the cloud, newest first')
     .option('--json', 'print one JSON object per line', false)
-    .option('--limit <count>', 'how many, 1 to 200', count, 20)
+    .option('--limit <count>', 'how many, 1 to 200', whole(1, 200), 20)
     .addOption(new Option('--class <class>', 'only this class').choices(eventClasses))
     .option('--follow', 'stay and print new events as they come, oldest first', false)
     .addOption(socket())
@@ -158,12 +159,6 @@ function pointToHelp(verb: Command, parents: string): void {
 }
 
 const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 200) throw new InvalidArgumentError('It must be 1 to 200.');
-  return value;
-}
 
 /**
  * `siteward events | head` ends without a complaint when head has seen enough; what cannot be written for another reason,

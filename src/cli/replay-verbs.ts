@@ -1,11 +1,9 @@
-import type { Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { exitCodes } from './exit-codes.ts';
+import type { Verbs } from './verb.ts';
 
 /** `siteward replay` and `siteward inputs`; each is loaded when it is called. */
-export function addReplay(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addReplay(program: Command, { socket, done }: Verbs): void {
   program
     .command('replay')
     .description('run a recorded input log through the engine and show each decision with its rules')

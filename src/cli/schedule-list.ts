@@ -1,5 +1,5 @@
 import { type ScheduleRun, scheduleList } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 
@@ -7,7 +7,7 @@ import { table } from './table.ts';
 export async function list(options: { json: boolean; limit: number; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
   const query = { limit: options.limit };
-  const { json } = answered(await control.client.listSchedules({ query, signal: AbortSignal.timeout(15_000) }));
+  const { json } = answered(await control.client.listSchedules({ query, signal: patience() }));
   const { timezone, items } = scheduleList.parse(json);
   if (options.json) for (const run of items) console.log(JSON.stringify(run));
   else if (items.length === 0)

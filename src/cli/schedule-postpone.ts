@@ -1,6 +1,6 @@
 import { postponedAnswer } from '#lan/http/index.ts';
 import { askCode } from './ask-code.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { pipedCode } from './piped-code.ts';
 
@@ -17,7 +17,7 @@ interface Options {
 export async function postpone({ id, by: minutes, ...options }: Options): Promise<ExitCode> {
   const code = await (options.codeStdin ? pipedCode() : askCode());
   await using control = openControl(options.socket);
-  const wish = { params: { id }, body: { minutes, code }, signal: AbortSignal.timeout(15_000) };
+  const wish = { params: { id }, body: { minutes, code }, signal: patience() };
   const put = postponedAnswer.parse(answered(await control.client.postponeSchedule(wish)).json);
   if (options.json) console.log(JSON.stringify(put));
   else {

@@ -1,17 +1,16 @@
-import { type Command, InvalidArgumentError, type Option } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
+import { whole } from './arguments.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
+import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward schedule`; each is loaded when it is called. */
-export function addSchedule(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addSchedule(program: Command, { socket, done }: Verbs): void {
   const schedule = program
     .command('schedule')
     .description('show what is done by the clock next, in the time of the site')
     .option('--json', 'print one JSON object per line', false)
-    .option('--limit <count>', 'how many runs, 1 to 100', count, 20)
+    .option('--limit <count>', 'how many runs, 1 to 100', whole(1, 100), 20)
     .addOption(socket())
     .enablePositionalOptions()
     .action(async (options) => done(await (await import('./schedule-list.ts')).list(options)));
@@ -28,12 +27,6 @@ export function addSchedule(
       refuseTypedCode(command, options);
       done(await (await import('./schedule-postpone.ts')).postpone({ ...options, id }));
     });
-}
-
-function count(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > 100) throw new InvalidArgumentError('It must be 1 to 100.');
-  return value;
 }
 
 function minutes(text: string): number {

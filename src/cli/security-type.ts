@@ -1,7 +1,7 @@
 import { type SecurityTypeBody, securityTypeAnswer } from '#lan/http/index.ts';
 import { askCode } from './ask-code.ts';
 import { agreed } from './consent.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { pipedCode } from './piped-code.ts';
 
@@ -34,7 +34,7 @@ export async function securityType(
   const code = whileArmed ? await (codeStdin ? pipedCode() : askCode('code of an owner or installer')) : undefined;
   await using control = openControl(socket);
   const body = { security_type: type, while_armed: whileArmed, ...(code !== undefined && { code }) };
-  const reply = answered(await control.client.setSecurityType({ body, signal: AbortSignal.timeout(15_000) }));
+  const reply = answered(await control.client.setSecurityType({ body, signal: patience() }));
   const now = securityTypeAnswer.parse(reply.json);
   if (json) console.log(JSON.stringify(now));
   else if (now.asked === undefined) console.log(`security type ${now.security_type} is in force`);

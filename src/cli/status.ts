@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { partitionLines } from './status-partitions.ts';
 import { counted, formatSpan, printable, table } from './table.ts';
@@ -8,7 +8,7 @@ import { counted, formatSpan, printable, table } from './table.ts';
 /** `siteward status`: the status document for people, or as it is with `--json`. */
 export async function status(options: { json: boolean; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
-  const answer = answered(await control.client.getStatus({ signal: AbortSignal.timeout(15_000) }));
+  const answer = answered(await control.client.getStatus({ signal: patience() }));
   console.log(options.json ? answer.text : page(understood(answer.json)));
   return exitCodes.ok;
 }

@@ -1,6 +1,6 @@
 import { removedAnswer, userEntry } from '#lan/http/index.ts';
 import type { UserRole, WeekWindow } from '#site/model/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { askedCodes, pipedCodes } from './user-codes.ts';
 
@@ -18,7 +18,6 @@ export interface AddOptions {
 }
 
 /** Three slow hashes and two synced files on a slow card. */
-const patience = (): AbortSignal => AbortSignal.timeout(15_000);
 
 /** `siteward user add`. */
 export async function add(options: AddOptions): Promise<ExitCode> {

@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import { changedAnswer, userList } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { askedCodes, pipedCodes } from './user-codes.ts';
 
@@ -13,7 +13,6 @@ export interface CodeOptions {
 }
 
 /** Three slow hashes and two synced files on a slow card. */
-const patience = (): AbortSignal => AbortSignal.timeout(15_000);
 /** The code of an owner is asked for as well. */
 const withConsent: readonly string[] = ['owner', 'installer', 'auditor'];
 

@@ -1,12 +1,12 @@
 import { type UserEntry, userList } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 
 /** `siteward user list`. */
 export async function list(options: { json: boolean; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
-  const { json } = answered(await control.client.listUsers({ signal: AbortSignal.timeout(15_000) }));
+  const { json } = answered(await control.client.listUsers({ signal: patience() }));
   const { items } = userList.parse(json);
   if (options.json) for (const user of items) console.log(JSON.stringify(user));
   else if (items.length === 0) console.log('no users; "siteward user add" adds the first');

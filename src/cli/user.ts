@@ -2,12 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { siteMoment, userId, userName, userRoles, type WeekWindow, weekWindow, windowDays } from '#site/model/index.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { wrong } from './usage.ts';
+import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward user`; each is loaded when it is called. */
-export function addUser(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addUser(program: Command, { socket, done }: Verbs): void {
   const user = program.command('user').description('the people of the site and their codes');
   takesCode(
     user

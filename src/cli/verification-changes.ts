@@ -8,10 +8,9 @@ import {
   verificationDocument,
 } from '#site/model/index.ts';
 import { askCode } from './ask-code.ts';
-import { answered, type Control, openControl } from './control.ts';
+import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes, exitOfReply } from './exit-codes.ts';
 import { pipedCode } from './piped-code.ts';
-import { patience } from './verification-list.ts';
 
 export interface AddOptions {
   readonly id: string;

@@ -1,10 +1,8 @@
 import { verificationList } from '#lan/http/index.ts';
 import { isPending, type VerificationDocument, verificationDocument } from '#site/model/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { formatSpan, table } from './table.ts';
-
-export const patience = (): AbortSignal => AbortSignal.timeout(15_000);
 
 /** `siteward verification list`. */
 export async function list(options: { open: boolean; json: boolean; socket: string }): Promise<ExitCode> {

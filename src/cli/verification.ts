@@ -2,12 +2,10 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
 import { type VerificationAction, verificationActions, verificationId } from '#site/model/index.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
+import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward verification`; each is loaded when it is called. */
-export function addVerification(
-  program: Command,
-  { socket, done }: { socket: () => Option; done: (code: number) => void },
-): void {
+export function addVerification(program: Command, { socket, done }: Verbs): void {
   const verification = program.command('verification').description('requests of the service to verify an alarm');
   verification
     .command('list')

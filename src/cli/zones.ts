@@ -1,12 +1,12 @@
 import { type ZoneEntry, zoneList } from '#lan/http/index.ts';
-import { answered, openControl } from './control.ts';
+import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 
 /** `siteward zones`. */
 export async function zones(options: { json: boolean; socket: string }): Promise<ExitCode> {
   await using control = openControl(options.socket);
-  const { json } = answered(await control.client.listZones({ signal: AbortSignal.timeout(15_000) }));
+  const { json } = answered(await control.client.listZones({ signal: patience() }));
   const { items } = zoneList.parse(json);
   if (options.json) for (const zone of items) console.log(JSON.stringify(zone));
   else console.log(items.length === 0 ? 'the configuration has no zones' : table(items.map(row)));
