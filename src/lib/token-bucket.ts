@@ -1,23 +1,44 @@
 import { BoundedMap } from './bounded.ts';
 import type { Clock } from './clock.ts';
 
-/** How often something may happen, per subject: `burst` at once, then `perSecond`. Over `cap` subjects the oldest starts anew. */
+/** `burst` at once, then `perSecond`. */
+export interface Rate {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+export interface Bucket {
+  /** True when it may happen at `now`, by the monotonic clock, and then it counts. `spare`: so many are left for others. */
+  take(now: number, spare?: number): boolean;
+}
+
+export function bucket({ burst, perSecond }: Rate): Bucket {
+  let tokens = burst;
+  let last = 0;
+  return {
+    take(now, spare = 0) {
+      tokens = Math.min(burst, tokens + ((now - last) / 1000) * perSecond);
+      last = now;
+      if (tokens < 1 + spare) return false;
+      tokens -= 1;
+      return true;
+    },
+  };
+}
+
+/** How often something may happen, per subject. Over `cap` subjects the oldest starts anew. */
 export interface RateLimit {
   /** True when it may happen, and then it counts. */
   take(subject: string): boolean;
 }
 
-export function rateLimit(options: { clock: Clock; burst: number; perSecond: number; cap: number }): RateLimit {
-  const { clock, burst, perSecond, cap } = options;
-  const buckets = new BoundedMap<string, { tokens: number; atMono: number }>(cap);
+export function rateLimit({ clock, cap, ...rate }: Rate & { clock: Clock; cap: number }): RateLimit {
+  const buckets = new BoundedMap<string, Bucket>(cap);
   return {
     take(subject) {
-      const atMono = clock.monotonic();
-      const before = buckets.get(subject) ?? { tokens: burst, atMono };
-      const tokens = Math.min(burst, before.tokens + ((atMono - before.atMono) / 1000) * perSecond);
-      const may = tokens >= 1;
-      buckets.set(subject, { tokens: may ? tokens - 1 : tokens, atMono });
-      return may;
+      const one = buckets.get(subject) ?? bucket(rate);
+      buckets.set(subject, one);
+      return one.take(clock.monotonic());
     },
   };
 }

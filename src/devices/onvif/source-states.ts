@@ -1,4 +1,5 @@
 import { BoundedMap } from '#lib/bounded.ts';
+import { type Bucket, bucket } from '#lib/token-bucket.ts';
 import type { DetectionClass, DeviceRef, Signal } from '#site/model/index.ts';
 import type { Notification } from './notification.ts';
 import { longestMs, type Reading, ruleOf, tokenOf } from './readings.ts';
@@ -77,9 +78,9 @@ const entryCap = 500;
 const groupCap = 200;
 const signalsPerSecond = 50;
 /** What a class has beside that: motion without end must not hide the person in it. */
-const ofItsOwn = { most: 10, perSecond: 2 };
+const ofItsOwn = { burst: 10, perSecond: 2 };
 /** How things stand is told at once after each connection, however much there is of it: it is no flood. */
-const greeting = { most: groupCap, perSecond: groupCap / 60 };
+const greeting = { burst: groupCap, perSecond: groupCap / 60 };
 
 export function createSourceStates(ref: DeviceRef): SourceStates {
   const entries = new Map<string, Entry>();
@@ -89,9 +90,9 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
   const givenUp = new BoundedMap<string, true>(groupCap);
   /** The last of each kind. */
   const late = new BoundedMap<string, Late>(groupCap);
-  const bucket = tokenBucket({ most: signalsPerSecond, perSecond: signalsPerSecond });
-  const owns = new Map<DetectionClass, TokenBucket>();
-  const greetings = tokenBucket(greeting);
+  const common = bucket({ burst: signalsPerSecond, perSecond: signalsPerSecond });
+  const owns = new Map<DetectionClass, Bucket>();
+  const greetings = bucket(greeting);
 
   function pulse({ row, message, reading, present, now }: Heard, signals: Signal[]): 'done' | 'flood' {
     let result: 'done' | 'flood' = 'done';
@@ -185,7 +186,7 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
     const on = group.shownBy.size > 0;
     if (!on) over(group);
     if (on === group.told) return 'done';
-    const isRoom = (group.replay && greetings.take(now, 0)) || mayTell(group.detection, now);
+    const isRoom = (group.replay && greetings.take(now)) || mayTell(group.detection, now);
     if (!isRoom && !neverWaits(group.detection)) {
       if (on && !group.replay && isSighting(group.detection)) group.heldBack ??= group.message;
       return 'flood';
@@ -212,10 +213,10 @@ export function createSourceStates(ref: DeviceRef): SourceStates {
 
   /** What nobody has to act on leaves half of the common room to the rest. */
   const mayTell = (detection: DetectionClass, now: number): boolean =>
-    bucket.take(now, isSighting(detection) ? 0 : signalsPerSecond / 2) || ownOf(detection).take(now, 0);
+    common.take(now, isSighting(detection) ? 0 : signalsPerSecond / 2) || ownOf(detection).take(now);
 
-  function ownOf(detection: DetectionClass): TokenBucket {
-    const own = owns.get(detection) ?? tokenBucket(ofItsOwn);
+  function ownOf(detection: DetectionClass): Bucket {
+    const own = owns.get(detection) ?? bucket(ofItsOwn);
     owns.set(detection, own);
     return own;
   }
@@ -332,20 +333,3 @@ function itemOf(row: TopicRow, message: Notification, detection: DetectionClass)
 /** Object ids stay apart (one field, several people); everything else that names the source, too. */
 const entryId = (message: Notification, part: string) =>
   [message.topic, JSON.stringify(message.source), JSON.stringify(message.key), part].join('|');
-
-type TokenBucket = ReturnType<typeof tokenBucket>;
-
-function tokenBucket({ most, perSecond }: { most: number; perSecond: number }) {
-  let tokens = most;
-  let last = 0;
-  return {
-    /** `spare`: so many are left for others. */
-    take(now: number, spare: number): boolean {
-      tokens = Math.min(most, tokens + ((now - last) / 1000) * perSecond);
-      last = now;
-      if (tokens < 1 + spare) return false;
-      tokens -= 1;
-      return true;
-    },
-  };
-}
