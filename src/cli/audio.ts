@@ -78,7 +78,7 @@ function addStop(audio: Command, { socket, done }: Verbs): void {
     .option('--speaker <id>', 'all on this speaker')
     .addOption(new Option('--category <category>', 'all of this category').choices(audioCategories))
     .option('--all', 'all on all speakers, but for life safety', false)
-    .option('--alarms', 'end alarms, too; with --all also those of fire and other life safety', false)
+    .option('--alarms', 'end alarms, too, also those of fire and other life safety', false)
     .option('--json', 'print one JSON object per playback and line', false)
     .addOption(socket())
     .action(async (playback: string | undefined, options, command: Command) => {
