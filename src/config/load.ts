@@ -3,6 +3,7 @@ import { isAbsolute } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import type { Redactor, Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
+import { audioWarnings } from './audio-warnings.ts';
 import { crossChecks } from './cross-checks.ts';
 import { unkeyed } from './dc09-checks.ts';
 import { parseConfig } from './document.ts';
@@ -102,6 +103,7 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
     ...resolved.warnings,
     ...unkeyed(resolved.settings),
     ...sameDevice(resolved.settings),
+    ...audioWarnings(resolved.settings),
     ...(degrade ? resolved.unreadable.map(formatProblem) : []),
   ];
   const others = environment.alsoCheck?.(resolved.settings) ?? [];

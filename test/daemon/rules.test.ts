@@ -229,20 +229,41 @@ rules:
   });
 
   it('tell in health which message is missing, and play it once it is there', async () => {
-    const site = await started('rules: [ { id: fire, on: { kind: fire }, play: { message: our-fire } } ]\n');
+    const on = 'on: { kind: burglary_perimeter }';
+    const site = await started(
+      `rules: [ { id: window, ${on}, play: { message: ours } } ]\narming: { swinger_trips: 0 }\n`,
+    );
     const health = () => site.slots.health().find(({ name }) => name === 'audio');
     expect(health()).toMatchObject({
       state: 'degraded',
-      reason: 'rule fire: there is no message "our-fire"; import it, or correct the rule',
+      reason: 'rule window: there is no message "ours"; import it, or correct the rule',
     });
-    await open(site, '7');
+    await command(site, 'arm');
+    await open(site, '1');
     expect(site.port.playbacks()).toEqual([]);
     expect(await site.slots.metrics()).toContain('siteward_audio_rules_total{outcome="unknown_message"} 1');
-    await site.reload(`${zones}rules: [ { id: fire, on: { kind: fire }, play: { message: alarm.siren } } ]\n`);
+    await site.reload(
+      `${zones}rules: [ { id: window, ${on}, play: { message: alarm.siren } } ]\narming: { swinger_trips: 0 }\n`,
+    );
     expect(health()).toMatchObject({ state: 'ok' });
-    await open(site, '7', false);
+    await open(site, '1', false);
+    await open(site, '1');
+    await sounding(site, 'window');
+  });
+
+  it('of life safety sound the siren on all speakers where message and speakers are gone, and health says so', async () => {
+    const off = zones.replace('driver: capture }', 'driver: capture, enabled: false }');
+    const site = await started('');
+    await site.reload(`${off}rules: [ { id: fire, on: { kind: fire }, play: { message: ours, speakers: [gate] } } ]\n`);
+    expect(site.slots.health().find(({ name }) => name === 'audio')).toMatchObject({
+      state: 'degraded',
+      reason: expect.stringMatching(/rule fire: there is no message "ours".*rule fire: none of its speakers is used/),
+    });
     await open(site, '7');
-    await sounding(site, 'fire');
+    expect(await sounding(site, 'fire')).toMatchObject({
+      audio_message_id: 'alarm.siren',
+      devices: [{ device_id: 'barn' }],
+    });
   });
 });
 

@@ -85,10 +85,11 @@ function isNow(
 function judge(rule: RuleOptions, occasion: Occasion, around: Surroundings): Verdict | undefined {
   const { id, play, cool_down = coolDownDefaultMs } = rule;
   const { event, at } = occasion;
-  const found = around.message(play.message);
+  const alarm = alarmOf(event);
+  // Another sound than was asked for is better than a silent fire (safety 1).
+  const found = around.message(play.message) ?? (isLifeSafety(alarm) ? around.message(siren) : undefined);
   if (found === undefined) return { rule: id, outcome: 'unknown_message' };
   const { category: usual, ...message } = found;
-  const alarm = alarmOf(event);
   const category = raised(raised(usual, play.category), isBurglary(event) || alarm !== undefined ? 'alarm' : undefined);
   if (isOld(event, at, waitsMs({ category }))) return undefined;
   const coolKey = coolKeyOf(rule, event);
@@ -128,12 +129,13 @@ export function isOfBurglary(coolKey: string, partition: string): boolean {
 
 const isLifeSafety = (alarm: AlarmMark | undefined): boolean => alarm !== undefined && alarm.cause !== 'burglary';
 
-/** Those it names, as far as they are used; else those heard where the event is; else, and for life safety, all. */
+/** Those it names, as far as they are used; without names those heard where the event is; else, and where life safety has none of those it names, all. */
 function speakersOf({ play }: RuleOptions, event: SiteEvent, { speakers }: Surroundings): readonly DeviceId[] {
   const all = speakers.map(({ id }) => id);
   const { speakers: named } = play;
-  if (named !== undefined) return all.filter((id) => named.includes(id));
-  if (isLifeSafety(alarmOf(event))) return all;
+  const used = all.filter((id) => named?.includes(id) !== false);
+  if (isLifeSafety(alarmOf(event))) return used.length === 0 ? all : used;
+  if (named !== undefined) return used;
   const { partition, zone } = event;
   const near = speakers.filter(
     (one) =>
@@ -142,5 +144,8 @@ function speakersOf({ play }: RuleOptions, event: SiteEvent, { speakers }: Surro
   );
   return near.length === 0 ? all : near.map(({ id }) => id);
 }
+
+/** Made in code: it is always there. */
+const siren = 'alarm.siren';
 
 const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));

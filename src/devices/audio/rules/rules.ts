@@ -109,12 +109,18 @@ export function createRules(options: {
     problems() {
       const known = library();
       if (known === undefined) return [];
-      const { rules = [], language } = plan();
-      return rules
-        .filter(({ play: { message } }) => messageOf(known, message, language) === undefined)
-        .map(
-          ({ id, play: { message } }) => `rule ${id}: there is no message "${message}"; import it, or correct the rule`,
-        );
+      const { rules = [], speakers, language } = plan();
+      const isUsed = (id: string) => speakers.some((one) => one.enabled && one.id === id);
+      return rules.flatMap(({ id, play: { message, speakers: named } }) => [
+        ...(messageOf(known, message, language) === undefined
+          ? [`rule ${id}: there is no message "${message}"; import it, or correct the rule`]
+          : []),
+        ...(named?.some(isUsed) === false
+          ? [
+              `rule ${id}: none of its speakers is used; only life safety sounds, on all. Enable one, or correct the rule`,
+            ]
+          : []),
+      ]);
     },
   };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type RuleOptions, ruleOptions } from '#devices/audio/rules/options.ts';
-import { isoTime, type PartitionState, type SiteEvent, type Stamp } from '#site/model/index.ts';
+import { isoTime, lifeSafetyKinds, type PartitionState, type SiteEvent, type Stamp } from '#site/model/index.ts';
 import {
   evaluate,
   isOfBurglary,
@@ -212,6 +212,16 @@ describe('what a rule plays', () => {
     expect(judge(named(['off']), { event: burglary })).toEqual([{ rule: 'r', outcome: 'no_speaker' }]);
     const far = { speakers: [{ id: 'barn', partitions: ['p2'] }] };
     expect(plays(rule({ class: 'alarm' }), { event: burglary }, far)?.speakers).toEqual(['barn']);
+  });
+
+  it('of life safety is heard on all where none of those it names is used, with the siren where its message is gone', () => {
+    const one = rule({ class: 'alarm' }, { play: { message: 'nobody', speakers: ['off'] } });
+    for (const kind of lifeSafetyKinds) {
+      const asked = plays(one, { event: event(kind) });
+      expect(asked).toMatchObject({ message: { key: 'alarm.siren' }, speakers: ['hall', 'barn', 'gate'] });
+    }
+    const named = rule({ class: 'alarm' }, { play: { message: 'alarm.siren', speakers: ['off', 'barn'] } });
+    expect(plays(named, { event: event('fire') })?.speakers).toEqual(['barn']);
   });
 
   it('is told where there is no such message', () => {
