@@ -1,8 +1,8 @@
 import { SitewardError } from '#errors.ts';
 import { never } from '#lib/wait.ts';
-import { type CodeCheck, type PlaybackShown, type ReplyCode, roles } from '#site/model/index.ts';
+import { type CodeCheck, type PlaybackShown, type ReplyCode, roles, unknownClient } from '#site/model/index.ts';
 import { hasEnded } from './audio-feed.ts';
-import { unknownClient } from './commands.ts';
+
 import type { ParsedCommand } from './parse.ts';
 import { everyPlayback, type Final } from './schemas.ts';
 import type { SitePort } from './site-port.ts';

@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { AedesPublishPacket, AuthenticateError, Client } from 'aedes';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Secret } from '#lib/secret.ts';
+import { unknownClient } from '#site/model/index.ts';
 import { type Access, accessOf, type PanelFilters } from './acl.ts';
-import { type CommandSender, isClientName, unknownClient } from './commands.ts';
+import { type CommandSender, isClientName } from './commands.ts';
 import type { Role } from './table.ts';
 
 export interface BrokerUser {

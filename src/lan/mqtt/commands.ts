@@ -4,7 +4,7 @@ import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
-import { type AnswerResult, type CommandResult, isoTime, resultShown } from '#site/model/index.ts';
+import { type AnswerResult, type CommandResult, isoTime, resultShown, unknownClient } from '#site/model/index.ts';
 import { accessOf } from './acl.ts';
 import { givenAnswer, verifyReply } from './answering.ts';
 import { createPanics } from './panics.ts';
@@ -68,8 +68,6 @@ interface Target extends Envelope {
   readonly answer: ((reply: Reply) => void) | undefined;
 }
 
-/** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
-export const unknownClient = 'unknown';
 /** Who is proven to have sent it. */
 export const clientOf = (sender: CommandSender | undefined): string =>
   sender?.proven === true ? sender.client : unknownClient;

@@ -12,11 +12,12 @@ import {
   type PlaybackShown,
   type SiteEvent,
   type SiteView,
+  unknownClient,
   type VerificationDocument,
 } from '#site/model/index.ts';
 import { createAudioFeed } from './audio-feed.ts';
 import { auditEveryMs, createAuditFeed } from './audit-feed.ts';
-import { type CommandMessage, type CommandSender, createCommands, unknownClient } from './commands.ts';
+import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';

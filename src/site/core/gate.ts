@@ -7,6 +7,7 @@ import {
   type PartitionState,
   roles,
   type UserRight,
+  unknownClient,
 } from '#site/model/index.ts';
 import { countCommand, lockMs, rateLockLeft } from './rate.ts';
 import { shown } from './shown.ts';
@@ -108,9 +109,16 @@ function mayBeForgotten({ state: { forgotten }, at }: Work, { issuedAt, source }
   return forgotten !== undefined && forgotten <= at.wall && issuedAt <= forgotten && source !== 'schedule';
 }
 
+/**
+ * Who has tried the code. Where the broker tells of nobody who it is, all have one name: whoever may ask for nothing but a sound must not
+ * lock the keypad's disarm, nor the guard's silence, by wrong codes with what it asks for. No client has a name with a slash.
+ */
+const guesser = (command: Command): string =>
+  command.client === unknownClient && isRequest(command) ? `${unknownClient}/requests` : command.client;
+
 /** Counted on the monotonic clock; a start of the machine begins a running lock anew (`started`). */
-function checkLock(work: Work, { client }: Command): Failure | undefined {
-  const wrong = own(work.state.wrongCodes, client) ?? [];
+function checkLock(work: Work, command: Command): Failure | undefined {
+  const wrong = own(work.state.wrongCodes, guesser(command)) ?? [];
   const first = wrong[wrong.length - wrongCodes];
   const last = wrong[wrong.length - 1];
   if (first === undefined || last === undefined || last - first > wrongCodesMs) return undefined;
@@ -123,7 +131,9 @@ function checkLock(work: Work, { client }: Command): Failure | undefined {
  * Counts a wrong code. A good one forgets only what counts no more: whoever has a code of their own must not be able to
  * try those of others between two uses of it.
  */
-export function checkCode(work: Work, { code, client, role }: Command): Failure | undefined {
+export function checkCode(work: Work, command: Command): Failure | undefined {
+  const { code, role } = command;
+  const client = guesser(command);
   const { mono } = work.at;
   const known = own(work.state.wrongCodes, client);
   if (code === 'bad') {

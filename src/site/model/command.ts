@@ -64,6 +64,9 @@ export type Outcome = z.infer<typeof outcome>;
  */
 export const localClient = 'control socket';
 
+/** Clients that have not proven who they are share one name, so that a guesser cannot dodge the lock of rule C8 by renaming itself. */
+export const unknownClient = 'unknown';
+
 export const commandVerbs = [
   'arm',
   'disarm',

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { behaviour, independent, judge } from '#site/core/zones.ts';
-import { type ArmMode, type Command, modeOf } from '#site/model/index.ts';
+import { type ArmMode, type Command, modeOf, unknownClient } from '#site/model/index.ts';
 import { house, type World, world } from './world.ts';
 
 const modes = ['away', 'home', 'night', 'vacation', 'custom'] as const satisfies readonly ArmMode[];
@@ -91,4 +91,25 @@ describe('what is asked of another room: pictures, sound, help from far', () => 
     other.arm({ id: 'x' });
     expect(other.command({ verb: 'play', id: 'x', partition: 'all' }).error?.code).toBe('ID_CONFLICT');
   });
+
+  it.each(['snapshot', 'play', 'cancel', 'dispatch', 'watch'] as const)(
+    'locks by its wrong codes (%s) what is asked for alone, where the broker does not tell who asks; and the other way round',
+    (verb) => {
+      const client = unknownClient;
+      const asked = (site: ReturnType<typeof world>, code: 'bad' | 'ok') =>
+        site.command({ verb, partition: 'all', client, code }).error?.code;
+      const site = world();
+      for (let n = 0; n < 3; n += 1) expect(asked(site, 'bad')).toBe('BAD_CODE');
+      expect(asked(site, 'ok')).toBe('LOCKED');
+      expect(site.disarm({ client }).error).toBeUndefined();
+      expect(site.command({ verb: 'silence', client, code: 'ok' }).error?.code).not.toBe('LOCKED');
+      for (let n = 0; n < 3; n += 1) expect(site.disarm({ client, code: 'bad' }).error?.code).toBe('BAD_CODE');
+      expect(site.disarm({ client }).error?.code).toBe('LOCKED');
+
+      const other = world();
+      for (let n = 0; n < 3; n += 1) other.disarm({ client, code: 'bad' });
+      expect(other.disarm({ client }).error?.code).toBe('LOCKED');
+      expect(asked(other, 'ok')).toBeUndefined();
+    },
+  );
 });
