@@ -2,9 +2,9 @@ import { randomBytes, scrypt } from 'node:crypto';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { Clock } from '#lib/clock.ts';
-import { never, withDeadline } from '#lib/wait.ts';
 import type { Account, Count, Counts, Door } from './account.ts';
 import type { MemoryPort } from './camera.ts';
+import { firstReadMs, patiently } from './patient-memory.ts';
 
 /**
  * Refused logins over a restart, so that one that comes again and again cannot lock the account. They count for this user
@@ -29,10 +29,6 @@ const counts = z.object({
 });
 const keptSchema = z.object({ at: z.number(), salt: z.string(), mark: z.string(), counts });
 
-const memoryMs = 1000;
-/** For the reading: the store answers late while a machine starts. */
-const readMs = 5000;
-
 export function accountMemory(options: {
   account: Account;
   kept: { readonly key: string; readonly memory: MemoryPort };
@@ -41,6 +37,7 @@ export function accountMemory(options: {
   holdMs: number;
 }): AccountMemory {
   const { account, kept, login, clock, holdMs } = options;
+  const { key, memory } = kept;
   const salt = randomBytes(8).toString('hex');
   let reading: Promise<void> | undefined;
   /** In the account's own words. */
@@ -55,11 +52,8 @@ export function accountMemory(options: {
   /** Written down, and no verdict heard since. */
   const tried = new Set<Door>();
 
-  const attempt = <T>(ms: number, work: (memory: MemoryPort) => Promise<T>): Promise<T | undefined> =>
-    withDeadline(ms, never(), async () => work(kept.memory), 'the memory').catch(() => undefined);
-
   async function read(): Promise<void> {
-    const text = await attempt(readMs, (memory) => memory.get(kept.key));
+    const text = (await patiently(() => memory.get(key), { ms: firstReadMs }))?.value;
     if (text === undefined) return;
     isKept = 'by an earlier run';
     const found = parse(text);
@@ -78,7 +72,7 @@ export function accountMemory(options: {
     const counts = now && moved(now, there);
     const put = async () => {
       const text = counts && JSON.stringify({ at, salt, mark: await mark(), counts });
-      await attempt(memoryMs, (memory) => (text === undefined ? memory.delete(kept.key) : memory.set(kept.key, text)));
+      await patiently(() => (text === undefined ? memory.delete(key) : memory.set(key, text)));
     };
     writing = writing.then(put).catch(() => undefined);
     return writing;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { SitewardError } from '#errors.ts';
-import { never, withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
+import { firstReadMs, patiently } from './patient-memory.ts';
 
 /** A certificate as it was shown, before anything was sent over its connection. */
 export interface ShownCertificate {
@@ -29,10 +29,6 @@ export interface CertificatePin {
   readonly refused: string | undefined;
 }
 
-const memoryMs = 1000;
-/** For the first reading: the store answers late while a machine starts. Less than the time a connection may take. */
-const firstReadMs = 5000;
-
 /**
  * @param options.memory Without it the first certificate is remembered in this process only.
  * @param options.beside Of the device itself: this pin is then for its stream, and for pictures at another port. What counts
@@ -59,20 +55,21 @@ export function certificatePin(options: {
   /** Until it works; what earlier runs remembered wins over what was believed without it. */
   function read(): Promise<void> {
     if (kept !== undefined) return Promise.resolve();
-    const ms = pinned === undefined ? firstReadMs : memoryMs;
-    reading ??= attempt('read', ms, (memory) => memory.get(key)).then((found) => {
-      reading = undefined;
-      if (found === undefined || kept !== undefined) return;
-      kept = found;
-      if (found.value !== undefined && /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/.test(found.value)) pinned = found.value;
-    });
+    reading ??= attempt('read', (memory) => memory.get(key), pinned === undefined ? { ms: firstReadMs } : {}).then(
+      (found) => {
+        reading = undefined;
+        if (found === undefined || kept !== undefined) return;
+        kept = found;
+        if (found.value !== undefined && /^([0-9A-F]{2}:){31}[0-9A-F]{2}$/.test(found.value)) pinned = found.value;
+      },
+    );
     return reading;
   }
 
   async function keep(): Promise<void> {
     const value = pinned;
     if (value === undefined || kept === undefined || kept.value === value) return;
-    if ((await attempt('write', memoryMs, (memory) => memory.set(key, value))) !== undefined) kept = { value };
+    if ((await attempt('write', (memory) => memory.set(key, value))) !== undefined) kept = { value };
   }
 
   /**
@@ -81,17 +78,13 @@ export function certificatePin(options: {
    */
   async function attempt<T>(
     what: string,
-    ms: number,
     work: (memory: MemoryPort) => Promise<T>,
+    first: { readonly ms?: number } = {},
   ): Promise<{ readonly value: T | undefined } | undefined> {
     const { memory } = options;
     if (memory === undefined) return { value: undefined };
-    try {
-      return { value: await withDeadline(ms, never(), async () => work(memory), 'the memory') };
-    } catch (error) {
-      options.log?.warn({ err: error }, `could not ${what} the remembered certificate`);
-      return undefined;
-    }
+    const failed = (err: unknown) => options.log?.warn({ err }, `could not ${what} the remembered certificate`);
+    return patiently(() => work(memory), { ...first, failed });
   }
 
   function refuse(shown: string, host: string, silent: boolean): never {

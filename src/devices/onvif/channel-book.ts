@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
-import { sleep, wakeup, withDeadline } from '#lib/wait.ts';
+import { sleep, wakeup } from '#lib/wait.ts';
 import type { DeviceId, DeviceRef, Signal } from '#site/model/index.ts';
 import { apart, type Binding, bind, type Identity, nextRoster } from './bindings.ts';
 import type { ChannelStatus, MemoryPort } from './camera.ts';
@@ -10,6 +10,7 @@ import { createLosses } from './losses.ts';
 import { channelKey, keyOf } from './memory-keys.ts';
 import type { Notification } from './notification.ts';
 import type { NvrOptions } from './options.ts';
+import { firstReadMs, patiently } from './patient-memory.ts';
 import type { Reads } from './reads.ts';
 import { type Sense, zonesOfInputs } from './sense.ts';
 import type { Timing } from './timing.ts';
@@ -43,9 +44,6 @@ interface Kept {
   readonly numbers: boolean;
 }
 
-const memoryMs = 1000;
-/** For the first reading: the store answers late while a machine starts. */
-const firstRecallMs = 5000;
 const settingsTopics = /^(Media\/(ProfileChanged|ConfigurationChanged)|Configuration\/)/;
 
 export function createChannelBook(options: {
@@ -132,24 +130,24 @@ export function createChannelBook(options: {
    */
   async function recall(signal: AbortSignal): Promise<void> {
     if (identities !== undefined) return;
-    const ms = topology === undefined ? firstRecallMs : memoryMs;
-    const get = (key: string) => withDeadline(ms, signal, async () => memory.get(key), 'the memory');
-    try {
-      const [roster, ...texts] = await Promise.all([
-        get(keyOf('roster', nvr.id)),
-        ...ids.map((id) => get(channelKey(nvr.id, id))),
-      ]);
-      const known = ids.map((id, at): [DeviceId, Identity | undefined] => [id, parseIdentity(texts[at])]);
-      identities = new Map(known.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]])));
-      const before = parseKept(roster);
-      kept = {
-        roster: before.roster.length > 0 ? before.roster : kept.roster,
-        numbers: before.numbers || kept.numbers,
-      };
-    } catch (error) {
-      signal.throwIfAborted();
-      log.warn({ reason: describe(error) }, 'could not read what was remembered of the channels');
-    }
+    const keys = [keyOf('roster', nvr.id), ...ids.map((id) => channelKey(nvr.id, id))];
+    const first = topology === undefined ? { ms: firstReadMs } : {};
+    const found = await patiently(() => Promise.all(keys.map(async (key) => memory.get(key))), {
+      ...{ signal, ...first },
+      failed(error) {
+        signal.throwIfAborted();
+        log.warn({ reason: describe(error) }, 'could not read what was remembered of the channels');
+      },
+    });
+    if (found === undefined) return;
+    const [roster, ...texts] = found.value;
+    const known = ids.map((id, at): [DeviceId, Identity | undefined] => [id, parseIdentity(texts[at])]);
+    identities = new Map(known.flatMap(([id, one]) => (one === undefined ? [] : [[id, one]])));
+    const before = parseKept(roster);
+    kept = {
+      roster: before.roster.length > 0 ? before.roster : kept.roster,
+      numbers: before.numbers || kept.numbers,
+    };
   }
 
   async function keep(signal: AbortSignal): Promise<void> {
@@ -165,14 +163,8 @@ export function createChannelBook(options: {
   }
 
   /** False when it failed; it is tried again when the channels are read again. */
-  const set = (key: string, text: string, signal: AbortSignal): Promise<boolean> =>
-    withDeadline(memoryMs, signal, async () => memory.set(key, text), 'the memory').then(
-      () => true,
-      () => {
-        signal.throwIfAborted();
-        return false;
-      },
-    );
+  const set = async (key: string, text: string, signal: AbortSignal): Promise<boolean> =>
+    (await patiently(() => memory.set(key, text), { signal, failed: () => signal.throwIfAborted() })) !== undefined;
 
   /** Losses are told when they have lasted; what the device says about a channel's picture is kept from going up before. */
   function refine(signals: readonly Signal[], now: number): readonly Signal[] {

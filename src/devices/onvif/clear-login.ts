@@ -1,7 +1,7 @@
 import { SitewardError } from '#errors.ts';
-import { never, withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
 import { keyOf } from './memory-keys.ts';
+import { patiently } from './patient-memory.ts';
 
 /**
  * Whether a device may have the password in clear (HTTP or RTSP Basic) over a line that others can read: not when it, or
@@ -21,8 +21,6 @@ export interface ClearLogin {
   readonly warning: string | undefined;
 }
 
-const memoryMs = 1000;
-
 export function clearLogin(options: {
   /** `unless_better`: until it took a better proof. */
   basicLogin?: boolean | 'unless_better' | undefined;
@@ -38,7 +36,7 @@ export function clearLogin(options: {
 
   const attempt = async (work: (memory: MemoryPort) => Promise<void>): Promise<void> => {
     if (kept === undefined) return;
-    await withDeadline(memoryMs, never(), async () => work(kept.memory), 'the memory').catch(() => undefined);
+    await patiently(() => work(kept.memory));
   };
 
   const allows = (url: URL): boolean => basicLogin === true || state === 'may' || /^(https|rtsps):$/.test(url.protocol);

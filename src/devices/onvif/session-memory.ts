@@ -1,8 +1,8 @@
-import { withDeadline } from '#lib/wait.ts';
 import type { MemoryPort } from './camera.ts';
 import { isTimeSource, type TimeSource } from './device-clock.ts';
 import { keyOf } from './memory-keys.ts';
 import type { Known } from './occupant.ts';
+import { firstReadMs, patiently } from './patient-memory.ts';
 import type { Subscription } from './subscription.ts';
 
 /** What was found out about a camera by trying, so that a restart need not find it out again. */
@@ -31,9 +31,6 @@ export interface SessionMemory {
   keepLearned(learned: Learned, signal: AbortSignal): Promise<boolean>;
 }
 
-const memoryMs = 1000;
-/** For the first reading: the store answers late while a machine starts. */
-const firstReadMs = 5000;
 const nothing = '{}';
 const holdKeptMs = 7 * 24 * 3_600_000;
 
@@ -42,32 +39,25 @@ export function sessionMemory(memory: MemoryPort, id: string, wall: () => number
   const learnedKey = keyOf('learned', id);
   /** What the memory holds, as far as that is known. */
   let written: string | undefined;
-  let readMs = firstReadMs;
-
-  /** Undefined when it failed. The call itself may throw, too: a port of a store that is gone. */
-  const attempt = <T>(
-    work: () => Promise<T>,
-    signal: AbortSignal,
-    ms = memoryMs,
-  ): Promise<{ readonly value: T } | undefined> =>
-    withDeadline(ms, signal, async () => ({ value: await work() }), 'the memory').catch(() => undefined);
+  let wasAsked = false;
 
   return {
     async subscription(signal) {
-      return parseSubscription((await attempt(() => memory.get(subscriptionKey), signal))?.value);
+      return parseSubscription((await patiently(() => memory.get(subscriptionKey), { signal }))?.value);
     },
     async keepSubscription(subscription, signal) {
-      await attempt(
+      await patiently(
         () =>
           subscription === undefined
             ? memory.delete(subscriptionKey)
             : memory.set(subscriptionKey, JSON.stringify(subscription)),
-        signal,
+        { signal },
       );
     },
     async learned(signal) {
-      const found = await attempt(() => memory.get(learnedKey), signal, readMs);
-      readMs = memoryMs;
+      const first = wasAsked ? {} : { ms: firstReadMs };
+      wasAsked = true;
+      const found = await patiently(() => memory.get(learnedKey), { signal, ...first });
       if (found === undefined || written !== undefined) return undefined;
       written = found.value ?? nothing;
       return parseLearned(found.value, wall());
@@ -82,7 +72,7 @@ export function sessionMemory(memory: MemoryPort, id: string, wall: () => number
       const text = JSON.stringify(learned);
       if (written === undefined) return false;
       if (text === written) return true;
-      if ((await attempt(() => memory.set(learnedKey, text), signal)) === undefined) return false;
+      if ((await patiently(() => memory.set(learnedKey, text), { signal })) === undefined) return false;
       written = text;
       return true;
     },
