@@ -1,5 +1,5 @@
 import { type CameraMessage, cameraMessages } from '#lan/http/index.ts';
-import { sleep } from '#lib/wait.ts';
+import { never, sleep } from '#lib/wait.ts';
 import { answered, openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { printable } from './table.ts';
@@ -27,7 +27,7 @@ export async function events(id: string, options: { forMs: number; json: boolean
     after = last;
     const leftMs = until - performance.now();
     if (leftMs <= 0) return exitCodes.ok;
-    await sleep(Math.min(everyMs, leftMs), new AbortController().signal);
+    await sleep(Math.min(everyMs, leftMs), never());
   }
 }
 

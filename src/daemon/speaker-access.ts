@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   type AudioPorts,
   pinnedTo,
@@ -8,6 +7,7 @@ import {
 } from '#devices/audio/index.ts';
 import { type AccountGuard, type Camera, createAccountGuard, type MemoryPort } from '#devices/onvif/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import { sha256 } from '#lib/digest.ts';
 import { settingsKey } from '#lib/settings-key.ts';
 import { sleep } from '#lib/wait.ts';
 import type { DeviceId } from '#site/model/index.ts';
@@ -30,7 +30,7 @@ export function speakerAccess(
     const guardOf = (options: SpeakerOptions): AccountGuard => {
       const { username = '', password } = options;
       const device = deviceOf(options);
-      const key = `login/${createHash('sha256').update(`${device}\n${username}`).digest('hex').slice(0, 32)}`;
+      const key = `login/${sha256(`${device}\n${username}`).slice(0, 32)}`;
       keys.add(key);
       const login = `${device}\n${username}\n${password?.reveal() ?? ''}`;
       const name = settingsKey([device, username, password]);

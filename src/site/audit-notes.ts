@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '#lib/digest.ts';
 import { type AuditDraft, localClient, type SitePlan, type UserRole } from './model/index.ts';
 
 export type UserChange = 'user_added' | 'user_removed' | 'user_code_changed';
@@ -207,7 +207,7 @@ export const auditNotes = {
 } as const;
 
 /** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
-const digest = (plan: SitePlan): string => createHash('sha256').update(JSON.stringify(plan)).digest('hex');
+const digest = (plan: SitePlan): string => sha256(JSON.stringify(plan));
 
 function askedBy(by: string): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> {
   if (by === 'local') return local;

@@ -23,7 +23,7 @@ import { localChanges } from './local-status.ts';
 import { syncMetrics } from './metrics.ts';
 import { type Place, readStatus, type StatusCalls, writeStatus } from './requests.ts';
 import { type ArmingSyncShown, complaintText, shownOf, syncHealth } from './shown.ts';
-import { createTurns } from './turns.ts';
+import { createSteps } from './steps.ts';
 
 /** The site as the sync needs it; `daemon.ts` fills it in. */
 export interface SyncPort {
@@ -81,7 +81,7 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
   const changes = localChanges();
   const metrics = syncMetrics(options.metrics, () => state);
   const requests = { ...options, wall: () => clock.wall(), signal: stopping.signal };
-  const turns = createTurns<Bare>({ run: step, givenUp, clock, log, metrics: options.metrics });
+  const steps = createSteps<Bare>({ run: step, givenUp, clock, log, metrics: options.metrics });
   let state: SyncState | undefined;
   /** The newest change of the site that was not decided on. */
   let missed: Bare | undefined;
@@ -91,7 +91,7 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
   const at = () => ({ mono: clock.monotonic(), wall: clock.wall(), random: random() });
 
   function feed(input: Bare): void {
-    if (state !== undefined && !stopping.signal.aborted) turns.take(input);
+    if (state !== undefined && !stopping.signal.aborted) steps.take(input);
   }
 
   /** The site tells each change once, so one that failed comes again; its `seq` tells whether it is old by then. */
@@ -117,7 +117,7 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
     keeper.keep(keptOf(state));
     cancelTimer();
     cancelTimer = timer(result.wakeInMs, tick);
-    for (const action of result.actions) turns.guarded(() => act(action));
+    for (const action of result.actions) steps.guarded(() => act(action));
     if (before.complaint !== state.complaint) complained(state.complaint);
   }
 
@@ -220,7 +220,7 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
       feed({ kind: 'tick' });
     },
     shown: () => shownOf(state),
-    health: () => syncHealth(state, turns.hasFailed()),
+    health: () => syncHealth(state, steps.hasFailed()),
   };
 }
 

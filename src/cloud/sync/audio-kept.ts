@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { sha256 } from '#lib/digest.ts';
 import { audioMessageShown } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
 import { type ListedMessage, messageCap } from './audio-messages.ts';
@@ -45,7 +45,7 @@ export function createCatalogueKeeper(options: { memory: Memory; of: string; log
         const pieces: string[] = [];
         for (let n = 0; n < said.pieces; n += 1) pieces.push((await memory.get(pieceKey(slot, n))) ?? '');
         const text = pieces.join('');
-        if (digest(text) !== said.sha256) throw new TypeError('a piece of it is missing');
+        if (sha256(text) !== said.sha256) throw new TypeError('a piece of it is missing');
         const messages = list.parse(JSON.parse(text));
         written = text;
         return messages;
@@ -62,7 +62,7 @@ export function createCatalogueKeeper(options: { memory: Memory; of: string; log
       const pieces = Math.ceil(text.length / pieceChars);
       for (let n = 0; n < pieces; n += 1)
         await memory.set(pieceKey(next, n), text.slice(n * pieceChars, (n + 1) * pieceChars));
-      const said: z.output<typeof head> = { v: 1, of, slot: next, pieces, sha256: digest(text) };
+      const said: z.output<typeof head> = { v: 1, of, slot: next, pieces, sha256: sha256(text) };
       await memory.set(headKey, JSON.stringify(said));
       slot = next;
       written = text;
@@ -71,7 +71,6 @@ export function createCatalogueKeeper(options: { memory: Memory; of: string; log
 }
 
 const pieceKey = (slot: 'a' | 'b', n: number): string => `${headKey}-${slot}-${n}`;
-const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 /** A character is a byte, so that a piece may end anywhere. */
 const asciiJson = (value: unknown): string =>

@@ -5,7 +5,7 @@ import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
 import { settingsKey } from '#lib/settings-key.ts';
-import { sleep, withDeadline } from '#lib/wait.ts';
+import { never, sleep, withDeadline } from '#lib/wait.ts';
 import type {
   ClockQuality,
   DeviceId,
@@ -209,17 +209,15 @@ export function createAudio(options: {
 
     async stop() {
       await triggers.stop();
-      await withDeadline(closeMs, new AbortController().signal, () => player.close(), 'ending what sounds').catch(() =>
+      await withDeadline(closeMs, never(), () => player.close(), 'ending what sounds').catch(() =>
         log.warn('what sounds did not end in time'),
       );
       await probes.stop();
-      await withDeadline(flushMs, new AbortController().signal, async (signal) => journal?.flush(signal)).catch(
-        () => undefined,
-      );
+      await withDeadline(flushMs, never(), async (signal) => journal?.flush(signal)).catch(() => undefined);
       player.end();
       runs.end();
       stop.abort(new SitewardError('stopped', 'the speakers are stopping'));
-      await Promise.race([runs.idle(), sleep(flushMs, new AbortController().signal)]);
+      await Promise.race([runs.idle(), sleep(flushMs, never())]);
     },
 
     reconfigure(next) {

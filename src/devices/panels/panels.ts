@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, ownClientId, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
+import { never, withDeadline } from '#lib/wait.ts';
 import type { DeviceId, PanelAction, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
@@ -178,12 +179,10 @@ class PanelPart implements Panels {
   async stop(): Promise<void> {
     clearInterval(this.#silence);
     this.#abort.abort(new SitewardError('stopped', 'the panels were stopped'));
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise((resolve) => {
-      timer = setTimeout(resolve, stopDeadlineMs);
+    const saved = () => Promise.all([this.#lines, ...this.#runners.map((runner) => runner.save())]);
+    await withDeadline(stopDeadlineMs, never(), saved).catch((error: unknown) => {
+      if (!isCode(error, 'deadline')) throw error;
     });
-    await Promise.race([Promise.all([this.#lines, ...this.#runners.map((runner) => runner.save())]), deadline]);
-    clearTimeout(timer);
     this.#commands = undefined;
     this.#listening = false;
     this.#reason = 'stopped';

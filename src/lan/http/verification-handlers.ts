@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { SitewardError } from '#errors.ts';
 import type { Handlers, Reply } from '#lib/contract/server.ts';
+import { sha256 } from '#lib/digest.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type AnswerResult, localClient, type VerificationRefusal, type VerificationsPort } from '#site/model/index.ts';
 import type { verificationOperations } from './verification-operations.ts';
@@ -50,7 +50,7 @@ function first(port: VerificationsPort, verificationId: string, body: AnswerBody
     code,
     ...origin,
     isProven: false,
-    bodyHash: createHash('sha256').update(`verify ${verificationId} ${action} ${issuedAt}`).digest('hex'),
+    bodyHash: sha256(`verify ${verificationId} ${action} ${issuedAt}`),
   };
   return new Promise((resolve, reject) => {
     port.answer(given, resolve).catch(reject);

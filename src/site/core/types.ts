@@ -92,7 +92,7 @@ export interface SiteState {
   readonly settleUntil?: Deadline;
   /** What schedules have done and are about to do. */
   readonly schedules?: SchedulesState;
-  /** Reports panels made lately, the newest last; at most 64. */
+  /** Reports panels made lately, the newest last; at most 512. */
   readonly reports?: readonly ToldReport[];
   /** Which security system handles the site, once that was decided; absent: as the plan derives it. */
   readonly authority?: AuthorityState;

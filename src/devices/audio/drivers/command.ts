@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { access, mkdir, open, rm } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
+import { never } from '#lib/wait.ts';
 import { type PlayContext, type Played, type Sound, type SpeakerDriver, SpeakerError } from '../driver.ts';
 import { type PaceClock, realTime } from '../pace.ts';
 import { wavHead } from '../wav.ts';
@@ -34,13 +35,12 @@ export function createCommandDriver(options: CommandOptions): SpeakerDriver {
   const [program, ...args] = command;
   const takesFile = args.some((arg) => arg.includes(place));
   const failure = (exit: Exit) => failureOf(exit, { program });
-  const never = new AbortController().signal;
 
   function playInput(sound: Sound, context: PlayContext): Promise<Played> {
     const player = players.start(program, args);
     const head = wavHead(sound.format, sound.samples);
     return playPiped(sound, context, {
-      ...{ player, ready: player.started, trouble: never, clock, head, delivered: 'sent', failure },
+      ...{ player, ready: player.started, trouble: never(), clock, head, delivered: 'sent', failure },
     });
   }
 

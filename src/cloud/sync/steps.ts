@@ -8,7 +8,7 @@ const cap = 100;
 const toldMs = 600_000;
 
 /** Inputs one after the other, also when one causes the next; one that throws takes none of the others with it. */
-export interface Turns<I> {
+export interface Steps<I> {
   take(input: I): void;
   /** False where it threw, which is logged and counted. */
   guarded(work: () => void): boolean;
@@ -16,14 +16,14 @@ export interface Turns<I> {
   hasFailed(): boolean;
 }
 
-export function createTurns<I>(options: {
+export function createSteps<I>(options: {
   run: (input: I) => void;
   /** The input was not decided on, or not to its end. */
   givenUp: (input: I) => void;
   clock: Clock;
   log: Logger;
   metrics: Registry;
-}): Turns<I> {
+}): Steps<I> {
   const { run, givenUp, clock, log } = options;
   const waiting: I[] = [];
   let isRunning = false;
