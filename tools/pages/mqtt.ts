@@ -93,7 +93,7 @@ const meanings: Readonly<Partial<Record<ReplyCode, string>>> = {
   NOT_UTF8: 'The payload is not UTF-8.',
   PANEL_OFFLINE: 'The panel cannot be heard. Commands do not wait for it.',
   RATE_LIMITED:
-    'Too many commands: at the door (figures under [limits](#limits)), or more than five without a code to one partition within a minute, which lock the client for 90 s (C8). Wait `retry_after_s`; a command with a good code is done in spite of the latter.',
+    'Too many commands: at the door (figures under [limits](#limits)), more messages to be played than are allowed, or more than five without a code to one partition within a minute, which lock the client for 90 s (C8). Wait `retry_after_s`; a command with a good code is done in spite of the latter.',
   RETAINED: 'The command was retained. It was not carried out, and was cleared.',
   SCHEMA: 'The member `field` is missing, wrong or unknown.',
   TOO_LARGE: 'A limit below is exceeded; `field` names the member where one is.',
@@ -121,6 +121,7 @@ function limitsList(): string {
   return [
     `- A command is at most ${kib(limits.command_bytes)}, nested at most ${limits.json_depth} deep, with texts of at most ${limits.string_bytes} bytes.`,
     `- A client may send ${limits.commands_per_s} commands a second, all clients together 100.`,
+    `- A client may have ${limits.plays_per_minute} messages played, and one more each ${60 / limits.plays_per_minute} s; with a good code as many as it asks for.`,
     '- More than five commands without a good code from one client to one partition within a minute lock that client for 90 s (`RATE_LIMITED`, rule C8). Everything that reaches the site counts, whatever came of it: `done`, `already`, refused as `NOT_READY` or `CODE_REQUIRED`, a partition that does not exist. `all` counts for each partition, a command about a zone for the first partition of the zone. Not counted are: a good code, which this lock never refuses; a wrong one, which has a lock of its own (`BAD_CODE`); a repeat under the same `id`; what is too old or refused at the door; queries; and what comes during the lock, which does not last longer for it.',
     `- A reply is at most ${kib(limits.reply_bytes)}. A query that has more says \`"truncated": true\` and \`total\`.`,
     '- The embedded broker takes 128 clients, 16 of one account, and packets of 256 KiB. Of connections that do not say who they are it keeps 64, 16 of one address, for 10 s; the one that has waited longest is cut. A client has at most 256 subscriptions, and is cut when 1 MiB waits for it unread. `siteward_mqtt_broker_refused_total` and `siteward_mqtt_broker_dropped_total` count each by its reason.',

@@ -52,7 +52,8 @@ export async function cancel(site: Site, client: string, body: Body<'cancel'>, c
   const may = mayEndAlarms(check);
   const isOwn = ({ requested_by }: PlaybackShown) => client !== unknownClient && requested_by === by;
   const mayEnd = (one: PlaybackShown) => may || one.category !== 'alarm' || isOwn(one);
-  const open = site.audio.playbacks().filter((one) => !hasEnded(one));
+  const all = site.audio.playbacks();
+  const open = all.filter((one) => !hasEnded(one));
   try {
     if (id === everyPlayback) {
       if (!hasSpeakers(site.view().plan)) return refused('AUDIO_UNAVAILABLE');
@@ -63,11 +64,11 @@ export async function cancel(site: Site, client: string, body: Body<'cancel'>, c
     const meant = open.find(({ playback_id }) => playback_id === id);
     if (meant !== undefined && !mayEnd(meant))
       return refused(check.code === 'none' ? 'CODE_REQUIRED' : 'NOT_ALLOWED', 'code');
+    // Nothing is done, and nothing of it stands in the audit log.
+    const ended = all.find((one) => one.playback_id === id && hasEnded(one));
+    if (ended !== undefined) return { outcome: 'already', data: shown(ended) };
     const [playback] = await site.audio.cancel({ playback: id }, may, by);
-    return {
-      outcome: meant === undefined ? 'already' : 'done',
-      ...(playback !== undefined && { data: shown(playback) }),
-    };
+    return { outcome: 'done', ...(playback !== undefined && { data: shown(playback) }) };
   } catch (error) {
     return refusal(error, hasSpeakers(site.view().plan));
   }

@@ -228,6 +228,7 @@ export function createCommands(options: CommandsOptions): Commands {
     site,
     publishImage: options.publishImage,
     signal: options.signal,
+    clock,
     onFault: (verb, reason) => log.error({ verb, reason }, 'MQTT command failed inside'),
   });
   const targetOf = (envelope: Envelope, { sender, correlationData, answer }: CommandMessage): Target => {

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { describe, isCode } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
+import type { Clock } from '#lib/clock.ts';
 import { readJpeg } from '#lib/jpeg.ts';
+import { rateLimit } from '#lib/token-bucket.ts';
 import type { CodeCheck } from '#site/model/index.ts';
 import { cancel, play } from './audio-requests.ts';
 import type { ParsedCommand } from './parse.ts';
 import type { Final } from './schemas.ts';
 import type { DispatchOutcome, SitePort } from './site-port.ts';
+import { limits } from './state.ts';
 
 /** What is asked of another room than the core: a picture, a message to be played, help to be sent. */
 export type Request = Extract<ParsedCommand, { verb: 'snapshot' | 'play' | 'cancel' | 'dispatch' | 'watch' }>;
@@ -19,6 +22,7 @@ export interface RequestsOptions {
   readonly publishImage: (camera: string, jpeg: Uint8Array) => Promise<boolean>;
   /** Aborts when nobody waits for an answer any more. */
   readonly signal: AbortSignal;
+  readonly clock: Clock;
   readonly onFault: (verb: string, reason: string) => void;
 }
 
@@ -34,10 +38,18 @@ export const imageBytes = 512 * 1024;
 const atOnce = { snapshot: 4, dispatch: 4, play: 64, cancel: 64, watch: 4 } as const;
 /** Requests that are remembered, so that a repeat has one effect. After a restart of the daemon it is a request again. */
 const remembered = 256;
+const clientCap = 256;
 
 export function createRequests(options: RequestsOptions): Requests {
   const { site } = options;
   const answers = new BoundedMap<string, { readonly hash: string; readonly final: Promise<Final> }>(remembered);
+  // Each stands in the audit log: nobody who plays may push out what else is there.
+  const plays = rateLimit({
+    clock: options.clock,
+    burst: limits.plays_per_minute,
+    perSecond: limits.plays_per_minute / 60,
+    cap: clientCap,
+  });
   const underWay = { snapshot: 0, dispatch: 0, play: 0, cancel: 0, watch: 0 };
 
   async function snapshot(client: string, { body }: Extract<Request, { verb: 'snapshot' }>): Promise<Final> {
@@ -90,6 +102,8 @@ export function createRequests(options: RequestsOptions): Requests {
   async function perform(client: string, request: Request, check: CodeCheck): Promise<Final> {
     const { verb } = request;
     if (underWay[verb] >= atOnce[verb]) return failed('BUSY');
+    // Who has a code is known by it; under duress as with any right code (safety 4).
+    if (verb === 'play' && check.code === 'none' && !plays.take(client)) return tooMany;
     underWay[verb] += 1;
     try {
       return await act(client, request, check);
@@ -119,7 +133,9 @@ export function createRequests(options: RequestsOptions): Requests {
 }
 
 const hasNotBegun = ({ outcome, error }: Final): boolean =>
-  error?.code === 'BUSY' || (outcome === 'refused' && error?.code === 'AUDIO_UNAVAILABLE');
+  error?.code === 'BUSY' ||
+  error?.code === 'RATE_LIMITED' ||
+  (outcome === 'refused' && error?.code === 'AUDIO_UNAVAILABLE');
 
 const keyOf = (client: string, { body }: Request): string => `${client} ${body.id}`;
 
@@ -127,6 +143,11 @@ const refused = (code: string, field?: string): Final => ({
   outcome: 'refused',
   error: { code, ...(field !== undefined && { field }) },
 });
+
+const tooMany: Final = {
+  outcome: 'refused',
+  error: { code: 'RATE_LIMITED', retry_after_s: Math.ceil(60 / limits.plays_per_minute) },
+};
 
 const failed = (code: 'BUSY' | 'INTERNAL'): Final => ({
   outcome: 'failed',

@@ -32,6 +32,7 @@ export const limits = {
   json_depth: 6,
   string_bytes: 1024,
   commands_per_s: 20,
+  plays_per_minute: 20,
   reply_bytes: 4096,
 } as const;
 

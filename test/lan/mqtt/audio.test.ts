@@ -3,6 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { SpeakerPlayback } from '#site/model/index.ts';
 import * as schemas from '../../../src/lan/mqtt/schemas.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
+import { limits } from '../../../src/lan/mqtt/state.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { bench, brokers } from './bench.ts';
 import { commandId, mosquittoPath, root, startEmbedded, startMosquitto, stateFilters, until } from './harness.ts';
@@ -228,6 +229,23 @@ for (const [name, startBroker, missing] of brokers) {
       on.site.sound.set('the-alarm', 'playing', { category: 'alarm', requested_by: 'rule:night' });
       const body = bare({ playback_id: 'the-alarm', code: '4827' });
       expect(await told(watcher, 'cancel', body)).toEqual(['refused', 'NOT_ALLOWED', 'code']);
+      expect(on.site.sound.cancels).toEqual([]);
+    });
+
+    it('plays so many messages for a client and no more, but for whoever has a code; a repeat is none', async () => {
+      const { watcher } = await started();
+      const first = wish();
+      for (const body of [first, ...Array.from({ length: limits.plays_per_minute - 1 }, () => wish())])
+        expect((await told(watcher, 'play', body))[0]).toBe('done');
+      const late = wish();
+      await on.send(watcher, 'play', late);
+      expect((await on.final(watcher, late.id)).error).toEqual({ code: 'RATE_LIMITED', retry_after_s: 3 });
+      expect((await told(watcher, 'play', first))[0]).toBe('done');
+      for (const code of ['4827', '4828']) expect((await told(watcher, 'play', wish({ code })))[0]).toBe('done');
+      expect(on.site.sound.wishes).toHaveLength(limits.plays_per_minute + 2);
+      const ended = bare({ playback_id: first.id });
+      on.site.sound.set(first.id, 'completed');
+      expect((await told(watcher, 'cancel', ended))[0]).toBe('already');
       expect(on.site.sound.cancels).toEqual([]);
     });
 
