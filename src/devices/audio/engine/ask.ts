@@ -2,7 +2,7 @@ import type { DeviceId, PlaybackReason } from '#site/model/index.ts';
 import { endOne, serve } from './lane.ts';
 import { hindrance, waitLeftMs } from './queue.ts';
 import { isAlarm, rankOf, waitsMs } from './rank.ts';
-import { hasSoundedOut } from './sounding.ts';
+import { alarmKey, hasSoundedOut } from './sounding.ts';
 import type { Part, Playback, PlayRefusal, PlayRequest, SpeakerPlan } from './types.ts';
 import { placeOf, setPlayback, setTimer, show, speakerPlan, type Work, write } from './work.ts';
 
@@ -26,7 +26,8 @@ export function ask(work: Work, request: PlayRequest): Asked {
   const joined = joinable(work, request, speakers);
   if (joined !== undefined) {
     const ids = [...joined.joined, request.id].slice(-joinedCap);
-    setPlayback(work, { ...joined, joined: ids });
+    // It counts to what came last: the end of the first one's longest time must not take the second with it.
+    setPlayback(work, { ...joined, joined: ids, ...(request.alarm !== undefined && { alarm: request.alarm }) });
     write(work, joined.id);
     return { outcome: 'joined', id: joined.id };
   }
@@ -82,9 +83,16 @@ function joinable(work: Work, request: PlayRequest, speakers: readonly SpeakerPl
     placeOf(work, playback.id, id)?.as !== 'sound';
   // One that may soon be given up would take the new trigger with it.
   const isFresh = (playback: Playback) => waitLeftMs(work, playback) * 2 >= waitsMs(playback);
+  // What has sounded counts to what it was asked for.
+  const isUnheard = ({ id, parts }: Playback) =>
+    parts.every((part) => part.startedAt === undefined && placeOf(work, id, part.speaker)?.as !== 'sound');
+  const isOfBoth = (playback: Playback) => alarmKey(playback) === alarmKey(request) || isUnheard(playback);
   return [...work.playbacks.values()].find(
     (playback) =>
-      isAlike(playback, request) && isFresh(playback) && speakers.every((speaker) => waits(playback, speaker)),
+      isAlike(playback, request) &&
+      isOfBoth(playback) &&
+      isFresh(playback) &&
+      speakers.every((speaker) => waits(playback, speaker)),
   );
 }
 

@@ -12,7 +12,7 @@ const row: z.ZodType<Playback> = z.strictObject({
   category: z.enum(audioCategories),
   alarm: z
     .discriminatedUnion('cause', [
-      z.strictObject({ cause: z.enum(['fire', 'life_safety']), ...alarmId }),
+      z.strictObject({ cause: z.enum(['fire', 'life_safety']), ...alarmId, of: z.string().exactOptional() }),
       z.strictObject({ cause: z.literal('burglary'), ...alarmId, partition: z.string() }),
     ])
     .exactOptional(),

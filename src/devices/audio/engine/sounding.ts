@@ -12,7 +12,9 @@ const soundingCap = 64;
 export function alarmKey(playback: Playback | PlayRequest): string | undefined {
   if (!isAlarm(playback)) return undefined;
   const { alarm, id } = playback;
-  return alarm === undefined ? `playback ${id}` : `${alarm.cause} ${alarm.id}`;
+  if (alarm === undefined) return `playback ${id}`;
+  const of = alarm.cause === 'burglary' || alarm.of === undefined ? '' : ` ${alarm.of}`;
+  return `${alarm.cause} ${alarm.id}${of}`;
 }
 
 export function longestMs(work: Work, lifeSafety: boolean): number {

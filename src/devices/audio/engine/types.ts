@@ -66,7 +66,12 @@ export interface EngineLimits {
 /** What a sound belongs to, by the id of its incident: its longest time counts for all of it. Nothing of a silent event is ever asked of the engine (safety 4). */
 export type AlarmMark =
   /** Fire cuts every other sound; other life safety (gas, medical, audible panic) all but fire. */
-  | { readonly cause: 'fire' | 'life_safety'; readonly id: string }
+  | {
+      readonly cause: 'fire' | 'life_safety';
+      readonly id: string;
+      /** What within the incident: each has a longest time of its own, since a second fire is heard after the first one sounded out. */
+      readonly of?: string;
+    }
   /** Ends with the disarm of its partition. */
   | { readonly cause: 'burglary'; readonly id: string; readonly partition: PartitionId };
 

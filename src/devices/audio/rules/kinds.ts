@@ -5,10 +5,18 @@ import type { AlarmMark } from '../engine/index.ts';
 const technical: readonly string[] = ['water', 'technical'];
 
 /** What the sound of an event belongs to. A burglary of no partition has none: no disarm could end its sound. */
-export function alarmOf({ class: of, kind, status, partition, event_id, data }: SiteEvent): AlarmMark | undefined {
+export function alarmOf({
+  class: of,
+  kind,
+  status,
+  partition,
+  zone,
+  event_id,
+  data,
+}: SiteEvent): AlarmMark | undefined {
   if (of !== 'alarm' || status !== 'active' || technical.includes(kind)) return undefined;
   const id = data.incident_id ?? event_id;
-  if (isLifeSafety(kind)) return { cause: kind === 'fire' ? 'fire' : 'life_safety', id };
+  if (isLifeSafety(kind)) return { cause: kind === 'fire' ? 'fire' : 'life_safety', id, of: zone ?? event_id };
   return partition === undefined ? undefined : { cause: 'burglary', id, partition };
 }
 

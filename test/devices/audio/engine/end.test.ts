@@ -247,6 +247,24 @@ describe('the longest time of an alarm', () => {
     expect(rig.all('stop')).toHaveLength(1);
   });
 
+  it('of life safety counts for each source by itself: a second fire is heard after the first one sounded out', () => {
+    const rig = new Rig(planOf([speaker('gate')], { longestLifeSafetyMs: 60_000 }));
+    const asked = (id: string, of: string) => ({ ...request('siren', { alarm: { ...fire, of } }), id });
+    const first = rig.plays(asked('first', 'z1'), 90_000);
+    rig.play(asked('more', 'z1'));
+    rig.wait(50_000);
+    // It says the same and still waits: it is joined, and does not end with the time of the first.
+    expect(rig.play(asked('second', 'z2'))).toMatchObject({ outcome: 'joined', playback: { playback_id: 'more' } });
+    rig.wait(10_000);
+    rig.silent(first, 60_000);
+    expect([rig.status('first'), rig.status('more')]).toEqual(['cancelled too_long', 'queued']);
+    expect(rig.play(asked('again', 'z1'))).toEqual({ outcome: 'refused', reason: 'too_long' });
+    rig.sounds('more', 90_000);
+    expect(rig.status('more')).toBe('playing');
+    rig.wait(60_000);
+    expect(rig.all('stop')).toHaveLength(2);
+  });
+
   it('counts on after a crash', () => {
     const rig = new Rig();
     rig.plays(request('siren', { alarm: burglary }), 170_000);

@@ -196,6 +196,14 @@ describe('what a rule plays', () => {
     ).toBe('alarm');
   });
 
+  it.each(['fire', 'gas'])('of life safety (%s) belongs to its detector within the incident', (kind) => {
+    const of = (zone: string) => plays(rule({ kind }), { event: event(kind, { zone, incident: 'p1-1' }) })?.alarm;
+    expect([of('2'), of('3')]).toMatchObject([
+      { id: 'p1-1', of: '2' },
+      { id: 'p1-1', of: '3' },
+    ]);
+  });
+
   it.each<[string, SiteEvent, readonly string[]]>([
     ['the partition of the event', burglary, ['hall']],
     ['another partition', event('tamper', { partition: 'p2' }), ['hall', 'barn', 'gate']],

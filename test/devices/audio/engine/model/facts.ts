@@ -27,7 +27,9 @@ export const isEnd = (status: PlaybackState): boolean => !['queued', 'playing'].
 
 export const keyOf = (playback: Playback): string | undefined => {
   if (rank(playback) < 3) return undefined;
-  return playback.alarm === undefined ? playback.id : `${playback.alarm.cause}/${playback.alarm.id}`;
+  const { id, alarm } = playback;
+  if (alarm === undefined) return id;
+  return [alarm.cause, alarm.id, ...(alarm.cause === 'burglary' ? [] : [alarm.of])].join('/');
 };
 
 /** Parts that have not ended. */

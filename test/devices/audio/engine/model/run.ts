@@ -17,7 +17,9 @@ type Action = (world: World, random: Random, nth: number) => void;
 function alarmOf(random: Random): AlarmMark {
   const id = random.pick(['i1', 'i2', 'i3']);
   const cause = random.pick(['burglary', 'burglary', 'burglary', 'life_safety', 'fire'] as const);
-  return cause === 'burglary' ? { cause, id, partition: random.pick(['p1', 'p2']) } : { cause, id };
+  return cause === 'burglary'
+    ? { cause, id, partition: random.pick(['p1', 'p2']) }
+    : { cause, id, of: random.pick(['z1', 'z2']) };
 }
 
 function asked(world: World, random: Random, id: string): PlayRequest {
