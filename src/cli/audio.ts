@@ -77,8 +77,8 @@ function addStop(audio: Command, { socket, done }: Verbs): void {
     .argument('[playback]', 'id of one playback, as "siteward audio status" shows it; it is ended whatever it is')
     .option('--speaker <id>', 'all on this speaker')
     .addOption(new Option('--category <category>', 'all of this category').choices(audioCategories))
-    .option('--all', 'all on all speakers, but for life safety', false)
-    .option('--alarms', 'end alarms, too, also those of fire and other life safety', false)
+    .option('--all', 'all on all speakers, but for alarms', false)
+    .option('--alarms', 'end alarms, too: of a burglary, of fire and other life safety', false)
     .option('--json', 'print one JSON object per playback and line', false)
     .addOption(socket())
     .action(async (playback: string | undefined, options, command: Command) => {

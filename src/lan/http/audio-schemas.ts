@@ -34,10 +34,7 @@ export const cancelBody = z
     speaker: deviceId.exactOptional().describe('Whatever plays or waits on it.'),
     category: category.exactOptional(),
     all: z.literal(true).exactOptional(),
-    alarms: z
-      .boolean()
-      .default(false)
-      .describe('End alarms, too; for `all`, life safety. One that is named by its id is ended in any case.'),
+    alarms: z.boolean().default(false).describe('End alarms, too. One that is named by its id is ended in any case.'),
   })
   .refine(
     ({ playback, speaker, category, all }) =>

@@ -59,7 +59,8 @@ export async function cancel(site: Site, client: string, body: Body<'cancel'>, c
       if (!hasSpeakers(site.view().plan)) return refused('AUDIO_UNAVAILABLE');
       const meant = open.filter(mayEnd);
       await Promise.all(meant.map(({ playback_id: playback }) => site.audio.cancel({ playback }, may, by)));
-      return { outcome: meant.length > 0 ? 'done' : 'already', data: { cancelled: meant.length } };
+      const data = { cancelled: meant.length, spared: open.length - meant.length };
+      return { outcome: meant.length > 0 ? 'done' : 'already', data };
     }
     const meant = open.find(({ playback_id }) => playback_id === id);
     if (meant !== undefined && !mayEnd(meant))

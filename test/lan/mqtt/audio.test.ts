@@ -198,10 +198,14 @@ for (const [name, startBroker, missing] of brokers) {
       await on.send(watcher, 'play', own);
       await on.final(watcher, own.id);
       expect(await told(watcher, 'cancel', cancel(own.id))).toEqual(['refused', 'CODE_REQUIRED', 'code']);
-      expect(await told(watcher, 'cancel', cancel('all'))).toEqual(['done', undefined, undefined]);
+      const all = cancel('all');
+      expect(await told(watcher, 'cancel', all)).toEqual(['done', undefined, undefined]);
+      expect((await on.final(watcher, all.id)).data).toEqual({ cancelled: 1, spared: 2 });
       const open = () => sound.port.playbacks().filter(({ status }) => status === 'playing');
       expect(open().map(({ playback_id: id }) => id)).toEqual([own.id, 'the-alarm']);
-      expect(await told(watcher, 'cancel', cancel('all'))).toEqual(['already', undefined, undefined]);
+      const again = cancel('all');
+      expect(await told(watcher, 'cancel', again)).toEqual(['already', undefined, undefined]);
+      expect((await on.final(watcher, again.id)).data).toEqual({ cancelled: 0, spared: 2 });
       // Under duress as with any right code.
       expect(await told(watcher, 'cancel', cancel('the-alarm', { code: '4828' }))).toEqual([
         'done',

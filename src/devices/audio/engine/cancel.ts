@@ -1,6 +1,6 @@
 import type { PartitionId } from '#site/model/index.ts';
 import { endAll } from './lane.ts';
-import { isAlarm, isLifeSafety } from './rank.ts';
+import { isAlarm } from './rank.ts';
 import type { CancelTarget, Playback } from './types.ts';
 import type { Work } from './work.ts';
 
@@ -12,9 +12,10 @@ export function cancel(work: Work, target: CancelTarget, alarms: boolean): reado
 }
 
 function meantBy(target: CancelTarget, alarms: boolean): Parameters<typeof endAll>[1] {
-  if (target === 'all') return (playback) => alarms || !isLifeSafety(playback);
-  if ('playback' in target) return ({ id }) => id === target.playback;
+  if (typeof target === 'object' && 'playback' in target) return ({ id }) => id === target.playback;
+  // Whoever wants quiet does not mean the siren, nor fire (safety 1).
   const may = (playback: Playback) => alarms || !isAlarm(playback);
+  if (target === 'all') return may;
   if ('speaker' in target) return (playback, { speaker }) => speaker === target.speaker && may(playback);
   return (playback) => playback.category === target.category && may(playback);
 }

@@ -29,6 +29,7 @@ import type { Core } from './model/world.ts';
  * | J | nothing sounds before it is on disk, but after 500 ms without a disk | model, queue |
  * | Q | nothing is refused for want of a place while something lower waits | model, queue |
  * | S1 | no disarm ends life safety, and nothing but a stop or what is above it keeps an alarm from sounding | model, end |
+ * | S | a cancel ends no alarm, unless it names it, or whoever asks may end alarms | model, end |
  * | S9 | a disarm ends the sound of a burglary within 300 ms; an alarm sounds no longer than it may | model, end |
  *
  * CI plays the same lives every time; `SITEWARD_MODEL_RUNS` asks for others, `SITEWARD_SEED` is the first of them.
@@ -84,6 +85,7 @@ const planted: readonly Case[] = [
   ['J', 'does not wait for the disk', defects.waitsForNoDisk],
   ['Q', 'lets alarms fill the queue before what is above them', defects.evictsNoAlarm],
   ['S1', 'silences life safety with a disarm', defects.hushesEverything],
+  ['S', 'ends alarms with a cancel for quiet', defects.cancelsAlarms],
   ['S9', 'lets an alarm sound for ever', defects.soundsForEver],
   ['S9', 'takes the longest time anew without a rest', defects.restsNever],
 ];

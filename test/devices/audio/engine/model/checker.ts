@@ -7,7 +7,7 @@ import type {
   PlayRequest,
 } from '../../../../../src/devices/audio/engine/index.ts';
 import type { Heard } from './devices.ts';
-import { isEnd, isLifeSafety, keyOf, misshown, open, rank, waitMs } from './facts.ts';
+import { isEnd, isLifeSafety, keyOf, misshown, open, rank, spares, waitMs } from './facts.ts';
 import { Spells } from './spells.ts';
 import type { Happening, Witness, World } from './world.ts';
 
@@ -138,8 +138,9 @@ export class Checker implements Witness {
     const row = this.#playback(facts?.playback ?? '');
     if (facts === undefined || row === undefined) return;
     if (during.kind === 'hush' && isLifeSafety(this.#rank(row))) this.#break('S1', 'a disarm ends life safety');
-    const lanes = [...this.#world.state.lanes.values()];
-    if (lanes.find(({ sound }) => sound?.run === run)?.sound?.ending?.reason !== 'preempted') return;
+    const reason = [...this.#world.state.lanes.values()].find(({ sound }) => sound?.run === run)?.sound?.ending?.reason;
+    if (reason === 'user' && this.#rank(row) >= 3 && spares(during)) this.#break('S', 'a cancel ends an alarm');
+    if (reason !== 'preempted') return;
     const above = [...open(this.#world.state)].some(
       ({ playback, part }) =>
         this.#laneOf(part.speaker) === this.#laneOf(facts.speaker) &&
@@ -177,7 +178,7 @@ export class Checker implements Witness {
     if (input.kind === 'cancel') {
       const { target } = input;
       if (typeof target === 'object' && 'playback' in target) this.#mustEnd(({ id }) => id === target.playback);
-      if (target === 'all') this.#mustEnd((playback) => input.alarms || !isLifeSafety(this.#rank(playback)));
+      if (target === 'all') this.#mustEnd((playback) => input.alarms || this.#rank(playback) < 3);
     }
     if (input.kind === 'hush')
       this.#mustEnd(

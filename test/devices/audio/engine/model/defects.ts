@@ -93,6 +93,8 @@ export const overclaims = tells((effect) =>
 export const forgetsCancels = hears((input) =>
   input.kind === 'cancel' ? { ...input, target: { speaker: 'nowhere' } } : input,
 );
+/** Whoever wants quiet ends alarms, too. */
+export const cancelsAlarms = hears((input) => (input.kind === 'cancel' ? { ...input, alarms: true } : input));
 export const hushesSlowly = limited({ silenceMs: 5_000 });
 export const hushesEverything = hears((input) =>
   input.kind === 'hush' ? { kind: 'cancel', target: 'all', alarms: true, at: input.at } : input,

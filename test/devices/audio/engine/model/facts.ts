@@ -1,5 +1,6 @@
 import type { AudioCategory, PlaybackShown, PlaybackState } from '#site/model/index.ts';
 import type { EngineState, Part, Playback } from '../../../../../src/devices/audio/engine/index.ts';
+import type { Happening } from './world.ts';
 
 /** The rules once more, apart from the engine, for those who watch it. */
 
@@ -19,6 +20,10 @@ export function rank({ category, alarm }: Pick<Playback, 'category' | 'alarm'>):
 }
 
 export const isLifeSafety = (ranked: number): boolean => ranked >= 4;
+
+/** A cancel for quiet, by somebody who may not end alarms. */
+export const spares = (input: Happening): boolean =>
+  input.kind === 'cancel' && !input.alarms && (typeof input.target !== 'object' || !('playback' in input.target));
 
 export const waitMs = ({ category }: Pick<Playback, 'category'>): number =>
   ({ alarm: 300_000, greeting: 15_000 })[category as string] ?? 60_000;
