@@ -70,7 +70,7 @@ describe('an intrusion that panels tell over MQTT', () => {
     const ended = () => house.daemon.lines().filter((line) => line.includes('a message has ended'));
     await eventually('the end of both', async () => (ended().length === 2 ? true : undefined));
     expect(ended().map((line) => JSON.parse(line))).toContainEqual(
-      expect.objectContaining({ by: 'rule:intrusion', status: 'cancelled', failed: ['gate: disarmed'] }),
+      expect.objectContaining({ by: 'rule:intrusion', status: 'cancelled', reasons: ['gate: disarmed'] }),
     );
     expect(tones(file)).toBeGreaterThan(0);
     const sizes = () => heard(house).map((one) => [one, statSync(one).size] as const);

@@ -112,6 +112,7 @@ export function createAudio(options: {
   const runs = createRuns({
     speaker: (id) => speakers.get(id),
     cache,
+    siren: () => shelf.siren,
     report: (report) => player.give(report),
     onFailed: (speaker) => probes.hurry(speaker.options.id),
     onSoundsOn: probes.soundsOn,
@@ -172,19 +173,30 @@ export function createAudio(options: {
     }
   }
 
-  /** So that an alarm needs neither disk nor arithmetic. */
+  /** So that an alarm needs neither disk nor arithmetic: the siren, what rules raise to an alarm, and all other alarms. */
   async function pinAlarms(): Promise<void> {
-    const rates = new Set([...speakers.values()].map(({ format }) => format.rate));
-    for (const { category, sha256, key } of library().list()) {
-      if (category !== 'alarm') continue;
-      for (const rate of rates) {
-        const pinned = await cache.pin({ sha256, rate }, stop.signal).catch((error: unknown) => {
-          if (!stop.signal.aborted) log.warn({ err: error, message: key }, 'an alarm could not be made ready');
-          return true;
-        });
-        if (!pinned) return log.warn({ message: key }, 'audio.memory is too small to keep every alarm ready');
+    const rates = [...new Set([...speakers.values()].map(({ format }) => format.rate))];
+    const ofRules = triggers.messages();
+    const alarms = [
+      ...(shelf.siren === undefined ? [] : [{ key: 'alarm.siren', sha256: shelf.siren }]),
+      ...ofRules.filter(({ alarm }) => alarm),
+      ...library()
+        .list()
+        .filter(({ category }) => category === 'alarm'),
+    ];
+    const wanted = alarms.flatMap(({ key, sha256 }) => rates.map((rate) => ({ key, sha256, rate })));
+    cache.unpin(wanted);
+    const failed = (key: string) => (error: unknown) => {
+      if (!stop.signal.aborted) log.warn({ err: error, message: key }, 'a message could not be made ready');
+      return true;
+    };
+    for (const { key, ...of } of wanted)
+      if (!(await cache.pin(of, stop.signal).catch(failed(key)))) {
+        log.warn({ message: key }, 'audio.memory is too small to keep every alarm ready');
+        break;
       }
-    }
+    // Read once, so that what is gone or damaged is known before its time comes.
+    for (const { key, sha256 } of ofRules) await shelf.load(sha256).catch(failed(key));
   }
 
   return {

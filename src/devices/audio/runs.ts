@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
+import { withDeadline } from '#lib/wait.ts';
 import type { PreparedCache } from './cache.ts';
 import { type DriverFailure, SpeakerError } from './driver.ts';
 import type { EngineEffect, EngineInput } from './engine/index.ts';
@@ -14,6 +15,9 @@ type Told<T> = T extends unknown ? Omit<T, 'at'> : never;
 export type Report = Told<
   Extract<EngineInput, { kind: 'prepared' | 'unprepared' | 'first_sample' | 'ended' | 'failed' | 'silent' }>
 >;
+
+/** A disk that does not answer: there is time left for what sounds instead (the engine waits for 5 s). */
+const readMs = 3_000;
 
 /** Tries of the engine to play a message on a speaker, by its numbers. Each ends by itself, or with an abort. */
 export interface Runs {
@@ -44,6 +48,8 @@ interface Run {
 export function createRuns(options: {
   readonly speaker: (id: string) => Speaker | undefined;
   readonly cache: PreparedCache;
+  /** The digest of what sounds in place of the message of an alarm that cannot be read. */
+  readonly siren: () => string | undefined;
   readonly report: (report: Report) => void;
   /** Told when a speaker failed to play. */
   readonly onFailed: (speaker: Speaker) => void;
@@ -52,7 +58,7 @@ export function createRuns(options: {
   readonly clock: Clock;
   readonly log: Logger;
 }): Runs {
-  const { speaker: find, cache, report, onFailed, onSoundsOn, clock, log } = options;
+  const { speaker: find, cache, siren, report, onFailed, onSoundsOn, clock, log } = options;
   const over = new AbortController();
   const silences = createSilences({ speaker: find, onSoundsOn, over: over.signal, clock, log });
   /** Those the engine knows; it has at most one of each kind in a lane. */
@@ -68,11 +74,11 @@ export function createRuns(options: {
 
   async function prepare(effect: Effect<'prepare'>, run: Run): Promise<void> {
     const { speaker } = run;
-    const { message, volume, repeat, gapMs, urgent } = effect;
+    const { message, volume, repeat, gapMs } = effect;
     const { trim_db, volume_curve, lead, tail } = speaker.options;
     try {
       const { format } = speaker;
-      const samples = await cache.get({ sha256: message.sha256, rate: format.rate }, run.end.signal, urgent);
+      const samples = await samplesOf(effect, run);
       if (runs.get(effect.run) !== run) return;
       const shape = { curve: volume_curve, trimDb: trim_db, leadMs: lead, tailMs: tail };
       const sound = createSound({ samples, format, key: message.key, volume, repeat, gapMs, ...shape });
@@ -84,6 +90,23 @@ export function createRuns(options: {
       const gone = isCode(error, 'audio_gone') || isCode(error, 'audio_unknown');
       if (!gone) log.error({ err: error, message: message.key }, 'a message could not be made ready');
       report({ kind: 'unprepared', run: effect.run, reason: gone ? 'message_gone' : 'device_error' });
+    }
+  }
+
+  /** An alarm whose message cannot be read is a siren rather than silent. */
+  async function samplesOf({ message, urgent }: Effect<'prepare'>, { speaker, end }: Run): Promise<Int16Array> {
+    const { rate } = speaker.format;
+    try {
+      const get = (signal: AbortSignal) => cache.get({ sha256: message.sha256, rate }, signal, urgent);
+      if (!urgent) return await get(end.signal);
+      return await withDeadline(readMs, end.signal, get, 'reading the message of an alarm');
+    } catch (error) {
+      const instead = urgent && !end.signal.aborted ? siren() : undefined;
+      if (instead === undefined || instead === message.sha256) throw error;
+      const samples = await cache.get({ sha256: instead, rate }, end.signal, urgent).catch(() => Promise.reject(error));
+      const about = { err: error, speaker: speaker.options.id, message: message.key };
+      log.error(about, 'the message of an alarm cannot be read; the built-in siren sounds in its place');
+      return samples;
     }
   }
 

@@ -1,4 +1,5 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -6,8 +7,9 @@ import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { type Audio, createAudio, type JournalRow, type SpeakerCondition } from '#devices/audio/index.ts';
 import { audioOptions } from '#devices/audio/options.ts';
+import { ruleOptions } from '#devices/audio/rules/options.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { PlaybackShown } from '#site/model/index.ts';
+import { isoTime, type PlaybackShown, type SiteEvent } from '#site/model/index.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
 import { none, startHttpDevice } from './drivers/http-device.ts';
@@ -33,7 +35,12 @@ interface Rig {
 
 const newDir = () => mkdtempSync(join(tmpdir(), 'siteward-audio-'));
 
-async function rig(speakers: readonly object[], audioYaml: object = {}, dir = newDir()): Promise<Rig> {
+async function rig(
+  speakers: readonly object[],
+  audioYaml: object = {},
+  dir = newDir(),
+  rules: readonly object[] = [],
+): Promise<Rig> {
   const metrics = new Registry();
   const rows = new Map<string, string>();
   const writes: number[] = [];
@@ -51,6 +58,7 @@ async function rig(speakers: readonly object[], audioYaml: object = {}, dir = ne
       speakers: speakers.map(speakerOf),
       audio: audioOptions.parse(audioYaml),
       timezone: 'Europe/Berlin',
+      rules: rules.map((one) => ruleOptions.parse(one)),
     },
     dir,
     ports: {
@@ -255,6 +263,64 @@ describe('an alarm of the site', () => {
     next.play('two', { key: 'leave' });
     await over(next, 'two');
     expect(next.status('two')).toBe('completed');
+  });
+});
+
+describe('a message that a rule plays', () => {
+  const gate = [{ id: 'gate', driver: 'null' }];
+  const rule = (kind: string) => ({ id: 'r', on: { kind }, play: { message: 'voice' } });
+  const event = (kind: string): SiteEvent => ({
+    ...{ event_id: randomUUID(), event_type: kind, kind, seq: 1, source: 'panel:main', partition: 'p1' },
+    class: kind === 'chime' ? 'system' : 'alarm',
+    status: 'active',
+    at: isoTime(Date.now()),
+    data: { version: 1, epoch: 1, clock: 'synced' },
+  });
+  /** A state directory that holds the message. */
+  async function withVoice(): Promise<string> {
+    const on = await rig(gate);
+    const source = async function* () {
+      yield wavOf();
+    };
+    await on.audio.library.import({ source: source(), fields: { name: 'Voice' } }, new AbortController().signal);
+    const kept = newDir();
+    cpSync(on.dir, kept, { recursive: true });
+    return kept;
+  }
+  const lose = (dir: string) => {
+    const folder = join(dir, 'audio');
+    for (const name of readdirSync(folder)) if (name.endsWith('.wav')) writeFileSync(join(folder, name), 'RIFF');
+  };
+  const played = (on: Rig) => until(() => on.audio.playbacks().find(isOver), 'its end');
+  const isOver = ({ status }: PlaybackShown) => !['queued', 'playing'].includes(status);
+
+  it('as an alarm needs no disk, whatever its own category is', async () => {
+    const on = await rig(gate, {}, await withVoice(), [rule('burglary_perimeter')]);
+    // The siren, and what the rule plays, at the rate of the speaker in 16 bits.
+    const seconds = on.audio.library
+      .list()
+      .filter(({ key, category }) => category === 'alarm' || key === 'voice')
+      .reduce((sum, { duration_seconds }) => sum + duration_seconds, 0);
+    const isReady = async () => Number(await figure(on, 'siteward_audio_cache_bytes')) >= (seconds - 0.01) * 96_000;
+    while (!(await isReady())) await pause(10);
+    lose(on.dir);
+    on.audio.decided(event('burglary_perimeter'), undefined);
+    expect(await played(on)).toMatchObject({ status: 'completed', devices: [{ played_ms: 1_000 }] });
+  });
+
+  it.each(['burglary_perimeter', 'chime'])('and cannot be read is a problem at once, and with %s', async (kind) => {
+    const dir = await withVoice();
+    lose(dir);
+    const on = await rig(gate, {}, dir, [rule(kind)]);
+    await until(() => on.audio.health().state === 'degraded', 'the problem');
+    expect(on.audio.health()).toMatchObject({ reason: expect.stringContaining('voice') });
+    on.audio.decided(event(kind), undefined);
+    const { status, devices } = await played(on);
+    if (kind === 'chime') expect([status, devices[0]?.reason]).toEqual(['failed', 'message_gone']);
+    else {
+      const { duration_seconds = 0 } = on.audio.library.find('alarm.siren') ?? {};
+      expect([status, devices[0]?.played_ms]).toEqual(['completed', Math.round(duration_seconds * 1_000)]);
+    }
   });
 });
 

@@ -12,7 +12,7 @@ import { speakerOf } from './speaker-of.ts';
 const format = { encoding: 's16le', rate: 8_000, channels: 1 } as const;
 
 /** Runs over a driver that does what the test says, and a cache that has every message or none. */
-function rig({ gone = false } = {}) {
+function rig({ gone = false, siren }: { gone?: boolean; siren?: string } = {}) {
   const reports: Report[] = [];
   const plays: { readonly sound: Sound; readonly signal: AbortSignal; readonly begin: () => void }[] = [];
   const ends: PromiseWithResolvers<Played>[] = [];
@@ -47,8 +47,8 @@ function rig({ gone = false } = {}) {
   const runs = createRuns({
     speaker: (id) => (id === 'gate' ? speaker : undefined),
     cache: {
-      get: async () => {
-        if (gone) throw new SitewardError('audio_gone', 'it is gone');
+      get: async ({ sha256 }) => {
+        if (gone && sha256 !== 'the siren') throw new SitewardError('audio_gone', 'it is gone');
         return new Int16Array(800);
       },
       pin: async () => true,
@@ -57,6 +57,7 @@ function rig({ gone = false } = {}) {
       forget: () => undefined,
       stats: { bytes: 0, pinnedBytes: 0, messages: 0, hits: 0, misses: 0 },
     },
+    siren: () => siren,
     report: (report) => void reports.push(report),
     onFailed: ({ options }) => void failed.push(options.id),
     onSoundsOn: (_, isSo) => void (soundsOn.at(-1) !== isSo && soundsOn.push(isSo)),
@@ -64,8 +65,8 @@ function rig({ gone = false } = {}) {
     log: quiet,
   });
   const message = { id: 'm', key: 'm', name: 'M', sha256: 'a'.repeat(64) };
-  const prepare = (run: number, speaker = 'gate') =>
-    runs.prepare({ kind: 'prepare', run, speaker, message, volume: 50, repeat: 2, gapMs: 500, urgent: true });
+  const prepare = (run: number, speaker = 'gate', urgent = true) =>
+    runs.prepare({ kind: 'prepare', run, speaker, message, volume: 50, repeat: 2, gapMs: 500, urgent });
   const start = (run: number) => runs.start({ kind: 'start', run, speaker: 'gate', durable: true });
   const told = (kind: Report['kind']) => until(() => reports.find((one) => one.kind === kind), kind);
   const begun = async (run: number) => {
@@ -116,6 +117,17 @@ it('a message is made ready with its repeats, its gap and the silence of its spe
     { kind: 'first_sample', run: 1 },
     { kind: 'ended', run: 1, playedMs: 850, delivered: 'heard' },
   ]);
+});
+
+it('an alarm whose message cannot be read is the siren, and nothing else is', async () => {
+  const on = rig({ gone: true, siren: 'the siren' });
+  on.prepare(1, 'gate', false);
+  expect(await on.told('unprepared')).toEqual({ kind: 'unprepared', run: 1, reason: 'message_gone' });
+  on.prepare(2);
+  expect(await on.told('prepared')).toMatchObject({ run: 2 });
+  const none = rig({ gone: true, siren: 'gone too' });
+  none.prepare(1);
+  expect(await none.told('unprepared')).toMatchObject({ reason: 'message_gone' });
 });
 
 it('what does not stop is given up: its late word counts no more, and another driver takes its place', async () => {

@@ -70,6 +70,8 @@ export async function openLibrary(options: {
   const { folder, builtins, decoder = createDecoder(), inUse = () => false } = options;
   const turns = createTurns();
   const sizes = new Map<string, number>();
+  /** Those whose sound could not be read when it was last tried. */
+  const unreadable = new Set<string>();
   let pending = 0;
 
   await mkdir(folder, { recursive: true, mode: 0o700 });
@@ -96,8 +98,15 @@ export async function openLibrary(options: {
   }
 
   function problems(): string[] {
-    const lost = index.messages.filter(({ sha256 }) => !sizes.has(sha256));
-    const texts = lost.map(({ key }) => `the sound of message ${key} is gone. Import it again`);
+    const isBad = ({ sha256 }: StoredMessage) => unreadable.has(sha256);
+    const texts = [
+      ...index.messages
+        .filter((message) => !sizes.has(message.sha256) || isBad(message))
+        .map(({ key }) => `the sound of message ${key} is gone or damaged. Import it again`),
+      ...builtins
+        .filter(({ message }) => isBad(message))
+        .map(({ message }) => `the sound of message ${message.key} is gone or damaged. Install siteward again`),
+    ];
     if (!unsure) return texts;
     return [
       `the list of imported messages was damaged. Mend ${damagedName} and restart, or remove it and import them again`,
@@ -146,6 +155,7 @@ export async function openLibrary(options: {
   async function dropUnused(sha256: string): Promise<void> {
     if (uses(sha256)) return;
     sizes.delete(sha256);
+    unreadable.delete(sha256);
     await rm(pathOf(sha256), { force: true });
   }
 
@@ -153,6 +163,7 @@ export async function openLibrary(options: {
     const there = await readRegular(pathOf(sha256)).catch(() => undefined);
     if (there === undefined || !wav.equals(there)) await writeDurably(pathOf(sha256), wav);
     sizes.set(sha256, wav.length);
+    unreadable.delete(sha256);
   }
 
   function placeFor(key: string, named: boolean, replace: boolean): void {
@@ -218,10 +229,17 @@ export async function openLibrary(options: {
     find,
     async load(sha256) {
       const builtin = builtins.find(({ message }) => message.sha256 === sha256);
-      if (builtin !== undefined) return builtin.load();
       const message = index.messages.find((one) => one.sha256 === sha256);
-      if (message === undefined) throw new SitewardError('audio_gone', 'the message was removed. Import it again');
-      return loadFile(pathOf(sha256), message);
+      const load = builtin?.load ?? (message && (() => loadFile(pathOf(sha256), message)));
+      if (load === undefined) throw new SitewardError('audio_gone', 'the message was removed. Import it again');
+      try {
+        const loaded = await load();
+        unreadable.delete(sha256);
+        return loaded;
+      } catch (error) {
+        unreadable.add(sha256);
+        throw error;
+      }
     },
     import: ({ source, ...request }, signal) =>
       counted(async () => {

@@ -14,12 +14,15 @@ export interface Shelf {
   load(sha256: string): Promise<Loaded>;
   /** Waits for no disk longer than for a moment, and never rejects for one. */
   start(): Promise<void>;
+  /** Of the built-in one, whatever was imported under its key. Undefined before the start. */
+  readonly siren: string | undefined;
   /** For people. */
   problems(): readonly string[];
 }
 
 /** A disk that is well has answered by then, and the library is whole when the start is over. */
 const startWaitMs = 500;
+const sirenKey = 'alarm.siren';
 const spokenDeadlineMs = 5_000;
 const retry = { baseMs: 2_000, capMs: 60_000 };
 
@@ -36,6 +39,7 @@ export function createShelf(options: {
   const { folder, spoken, inUse, onRead, stop, log } = options;
   const tried = Promise.withResolvers<void>();
   let library: Library | undefined;
+  let siren: string | undefined;
   let spokenWrong: string | undefined;
   let folderWrong: string | undefined;
 
@@ -82,6 +86,10 @@ export function createShelf(options: {
       return library;
     },
 
+    get siren() {
+      return siren;
+    },
+
     async load(sha256) {
       if (library?.list().every((message) => message.sha256 !== sha256) !== false) await tried.promise;
       if (library === undefined) throw new TypeError('the shelf has not started');
@@ -91,6 +99,7 @@ export function createShelf(options: {
     async start() {
       const tones = await readBuiltins();
       library = bareLibrary(tones);
+      siren = tones.find(({ message }) => message.key === sirenKey)?.message.sha256;
       void readAll(tones);
       const isRead = tried.promise.then(() => true);
       const isOver = sleep(startWaitMs, stop).then(

@@ -1,5 +1,6 @@
-import { lifeSafetyKinds, type SiteEvent } from '#site/model/index.ts';
+import { alarmKinds, lifeSafetyKinds, type SiteEvent } from '#site/model/index.ts';
 import type { AlarmMark } from '../engine/index.ts';
+import type { RuleOptions } from './options.ts';
 
 /** Alarms that a disarm does not end, and that cost no life. */
 const technical: readonly string[] = ['water', 'technical'];
@@ -32,5 +33,14 @@ export function ofPartition({ kind, partition, event_id, data }: SiteEvent): Ala
 /** An alarm of a person or a detector, also one without a partition. */
 export const isBurglary = ({ class: of, kind, status }: SiteEvent): boolean =>
   of === 'alarm' && status === 'active' && !technical.includes(kind) && !isLifeSafety(kind);
+
+/** Whether what a rule plays may be raised to an alarm, whatever its message is. */
+export function mayAlarm({ on, play }: RuleOptions): boolean {
+  if (play.category === 'alarm') return true;
+  if (on?.status !== 'active') return false;
+  if (on.class !== undefined) return on.class === 'alarm';
+  const kinds = on.kinds ?? (on.kind === undefined ? [] : [on.kind]);
+  return kinds.some((kind) => (alarmKinds as readonly string[]).includes(kind) && !technical.includes(kind));
+}
 
 const isLifeSafety = (kind: string): boolean => (lifeSafetyKinds as readonly string[]).includes(kind);

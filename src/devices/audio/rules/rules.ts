@@ -7,6 +7,7 @@ import { type PlayAnswer, type PlayRequest, raised } from '../engine/index.ts';
 import { type Library, type Message, otherLanguages } from '../library/index.ts';
 import type { AudioPlan } from '../speakers.ts';
 import { evaluate, isOfBurglary, type RulePlay } from './evaluate.ts';
+import { mayAlarm } from './kinds.ts';
 import type { RuleMetrics } from './metrics.ts';
 
 export interface Rules {
@@ -16,6 +17,8 @@ export interface Rules {
   hushed(partition: PartitionId): void;
   /** The time of a rule by the clock has come. Never throws. */
   due(rule: string): void;
+  /** What they play, as far as it is there; `alarm`: what may be raised to an alarm. */
+  messages(): readonly { readonly key: string; readonly sha256: string; readonly alarm: boolean }[];
   /** For people: rules that can play nothing. */
   problems(): readonly string[];
 }
@@ -103,6 +106,15 @@ export function createRules(options: {
         const used = speakers.filter((one) => one.enabled && named?.includes(one.id) !== false).map((one) => one.id);
         if (used.length === 0) return failed(id, 'no_speaker');
         ask(id, randomUUID(), { message, category: raised(category, wanted), volume, repeat, speakers: used });
+      });
+    },
+
+    messages() {
+      const { rules = [], language } = plan();
+      return rules.flatMap((rule) => {
+        const found = messageOf(library(), rule.play.message, language);
+        if (found === undefined) return [];
+        return [{ key: found.key, sha256: found.sha256, alarm: found.category === 'alarm' || mayAlarm(rule) }];
       });
     },
 

@@ -11,7 +11,7 @@ import { createRules, type Rules } from './rules.ts';
 import { createSelfTest, type SelfTest, type SelfTestResult } from './self-test.ts';
 
 /** All that plays by itself: rules with events and by the clock, and the test of the speakers each month. */
-export interface Triggers extends Pick<Rules, 'decided' | 'hushed'>, Pick<SelfTest, 'run' | 'heed'> {
+export interface Triggers extends Pick<Rules, 'decided' | 'hushed' | 'messages'>, Pick<SelfTest, 'run' | 'heed'> {
   start(): void;
   /** The plan is another one. */
   replanned(): void;
@@ -71,6 +71,7 @@ export function createTriggers(options: {
     stop: clock.stop,
     decided: rules.decided,
     hushed: rules.hushed,
+    messages: rules.messages,
     run: selfTest.run,
     heed: selfTest.heed,
     problems: () => [

@@ -315,7 +315,9 @@ describe('the folder of the library', () => {
     bytes.writeUInt8(bytes.readUInt8(1_000) ^ 1, 1_000);
     writeFileSync(path, bytes);
     await expect(library.load(message.sha256)).rejects.toMatchObject({ code: 'audio_gone' });
+    expect(library.problems).toEqual([expect.stringContaining('gate')]);
     await bring(library, { name: 'Gate' });
+    expect(library.problems).toEqual([]);
     expect((await library.load(message.sha256)).samples.length).toBe(48_000);
   });
 
