@@ -9,9 +9,11 @@ import {
   raised,
 } from '#devices/audio/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
+import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type AudioMessageShown, type AudioPort, playWish, type SpeakerShown } from '#site/model/index.ts';
 import { playThroughCloud } from './audio-cloud.ts';
+import { audioNotes } from './audio-notes.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running } from './house.ts';
 
@@ -23,15 +25,18 @@ export function audioPort({
   house,
   settings,
   note,
+  clock,
   catalogue = () => house.catalogue?.messages(),
 }: {
   house: Pick<House, 'audio' | 'catalogue' | 'lan'>;
   settings: () => Settings;
   note: Note;
+  clock: Clock;
   /** The messages of the service, once they are known. */
   catalogue?: () => readonly CloudMessage[] | undefined;
 }): AudioPort {
   const audio = () => running(house, 'audio');
+  const noteAsked = audioNotes(note, clock);
   const messages = () => matchCatalogue(catalogue(), audio().library.list());
 
   return {
@@ -63,7 +68,7 @@ export function audioPort({
       if (found.where === 'cloud') {
         const targets = target_devices === undefined ? {} : { target_devices };
         const asked = { playback_id, message: found.message, volume, repeat, ...targets };
-        return playThroughCloud({ house, settings, note }, asked, by, signal);
+        return playThroughCloud({ house, settings, note: async (entry) => noteAsked(entry, false) }, asked, by, signal);
       }
       const { key, name, sha256, category: usual } = found.message;
       const answer = audio().play({
@@ -74,8 +79,9 @@ export function audioPort({
       });
       const { outcome } = answer;
       const where = target_devices?.join(' ') ?? 'all';
-      void note(
+      noteAsked(
         auditNotes.audio('play', by, `message ${key}`, outcome === 'refused' ? answer.reason : undefined, where),
+        outcome === 'accepted' && answer.playback.category === 'alarm',
       );
       if (answer.outcome === 'refused') throw refusal(answer.reason, settings().speakers, target_devices);
       const { playback_id: given } = answer.playback;
@@ -94,10 +100,14 @@ export function audioPort({
           facts: { field: 'playback_id' },
         });
       }
-      void note(auditNotes.audio('cancel', by, targetText(target), undefined, `${meant.length} playbacks`));
-      return audio()
+      const ended = audio()
         .playbacks()
         .filter(({ playback_id }) => meant.includes(playback_id));
+      noteAsked(
+        auditNotes.audio('cancel', by, targetText(target), undefined, `${meant.length} playbacks`),
+        ended.some(({ category }) => category === 'alarm'),
+      );
+      return ended;
     },
 
     selfTest: (by, signal) => audio().selfTest(by, signal),

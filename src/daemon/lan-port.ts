@@ -140,7 +140,7 @@ export function lanPort(options: {
     securityType: securityTypePort({ house, clock: options.clock }),
     cameras: camerasPort({ house, settings, wall: options.clock.wall, note }),
     media: mediaPort({ house, clock: options.clock, note }),
-    audio: audioPort({ house, settings, note }),
+    audio: audioPort({ house, settings, note, clock: options.clock }),
 
     outbox: outboxPort({
       house,

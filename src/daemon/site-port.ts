@@ -44,7 +44,7 @@ export function sitePort(options: {
       return records.map(({ event }) => event);
     },
     verifications: verificationsPort(house),
-    audio: audioPort({ house, settings: options.settings, note }),
+    audio: audioPort({ house, settings: options.settings, note, clock }),
     async outbox() {
       const stats = await count();
       if (typeof stats === 'string') throw new SitewardError('store_unavailable', stats);

@@ -75,7 +75,7 @@ export function audioSite(
   });
   return {
     ...{ house, slots },
-    port: audioPort({ house, settings, note: noteIn(house) }),
+    port: audioPort({ house, settings, note: noteIn(house), clock }),
     start: (yaml) => slots.start(read(yaml)),
     reload: (yaml) => slots.reload(read(yaml)),
   };

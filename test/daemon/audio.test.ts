@@ -189,6 +189,22 @@ describe('messages of the site', () => {
   });
 });
 
+it('a client that asks without end does not fill the audit log, and each of its alarms stands there', async () => {
+  const site = await started('speakers: [ { id: gate, driver: "null" } ]\n');
+  const play = (key: string, by = 'client:desk') => site.port.play({ audio_message_id: key }, by, signal);
+  for (let nth = 0; nth < 12; nth += 1) {
+    const { playback_id } = await play('test.tone1k');
+    await site.port.cancel({ playback: playback_id }, false, 'client:desk');
+  }
+  const { playback_id } = await play('alarm.siren');
+  await site.port.cancel({ playback: playback_id }, false, 'client:desk');
+  await play('test.tone1k', 'client:other');
+  const entries = (await site.house.store?.audit({ limit: 100 })) ?? [];
+  const told = entries.filter(({ action }) => action.startsWith('audio_')).reverse();
+  expect(told.map(({ client_id }) => client_id)).toEqual([...Array(7).fill('desk'), 'other']);
+  expect(told.slice(5, 7)).toMatchObject([{ target: 'message alarm.siren' }, { action: 'audio_cancel' }]);
+});
+
 /** What a speaker heard of the test tone makes a file to import. */
 async function recorded(site: AudioSite): Promise<string> {
   const { playback_id } = await site.port.play({ audio_message_id: 'test.tone1k', volume: 100 }, 'local', signal);
