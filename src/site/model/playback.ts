@@ -90,7 +90,12 @@ export type PlaybackShown = z.output<typeof playbackShown>;
 /** A message of the library. */
 export const audioMessageShown = z.strictObject({
   audio_message_id: z.string().describe('The id of the service where the message is matched to one, else its key.'),
-  key: z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/),
+  key: z
+    .string()
+    .regex(
+      /^[a-z0-9][a-z0-9._-]{0,63}$/,
+      'must be 1 to 64 lower-case letters, digits, dots, _ or -, the first a letter or digit',
+    ),
   name: z.string(),
   description: z.string(),
   duration_seconds: z.number().min(0),
