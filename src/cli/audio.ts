@@ -18,9 +18,18 @@ export function addAudio(program: Command, shared: Verbs): void {
     .option('--name <name>', 'what people call the message; default: that of the file')
     .option('--key <key>', 'by which it is played; default: made of the name')
     .option('--language <tag>', 'such as en-US; default: zxx, nobody speaks')
-    .addOption(new Option('--category <category>', 'how important it is; default: custom').choices(audioCategories))
+    .addOption(
+      new Option(
+        '--category <category>',
+        'how important it is; default: that of the built-in one it replaces, or custom',
+      ).choices(audioCategories),
+    )
     .option('--description <text>', 'for people; at most 500 characters')
-    .option('--replace', 'put it in the place of the imported message of its key', false)
+    .option(
+      '--replace',
+      'put it in the place of the message of its key; one that is built in is back once yours is removed',
+      false,
+    )
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (file: string, options) =>

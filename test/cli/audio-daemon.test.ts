@@ -97,7 +97,7 @@ describe('a sound file', () => {
     const other = file('two.wav', wavOf({ hertz: 800 }));
     const again = await run('import', other, '--key', 'mine');
     expect(again).toMatchObject({ code: 65, out: '' });
-    expect(again.err).toContain('there is a message mine already. Choose another key (audio_refused)');
+    expect(again.err).toContain('there is a message mine already. Choose another key, or --replace (audio_refused)');
     expect(await run('import', other, '--key', 'mine', '--replace')).toMatchObject({ code: 0 });
     expect(await run('remove', 'mine')).toMatchObject({ code: 0 });
   }, 60_000);
@@ -121,7 +121,7 @@ describe('a sound file', () => {
       () => flacClaiming(encoded('flac'), 36_000 * 44_100),
       /lasts 36000 s; 120 s is the most/,
     ],
-    ['is silent', 'a.wav', () => wavOf({ peak: 0 }), /nothing to hear/],
+    ['is silent', 'a.wav', () => wavOf({ peak: 0 }), /taken: there is nothing to hear \(/],
     ['is cut off at full scale', 'a.wav', () => writeWav({ rate: 48_000, channels: 1, samples: square }), /distorted/],
     ['is too large', 'a.wav', () => Buffer.alloc(12_000_000, 1), /10 MB is the most. Cut it/],
     ['is a list of others', 'a.mp3', () => `ID3\x04\0\0\0\0\0\0${playlist}`, /damaged or something else/],
@@ -149,7 +149,14 @@ describe('a sound file', () => {
       65,
       'siteward: language: must be a language tag such as de-DE, or zxx where nobody speaks (audio_invalid)',
     ]);
-    expect(await refused('--key', 'Über')).toEqual([65, expect.stringContaining('key: ')]);
+    expect(await refused('--key', 'Über')).toEqual([
+      65,
+      'siteward: key: must be lower-case letters, digits, . _ -, such as front-gate; 64 at most (audio_invalid)',
+    ]);
+    expect(await refused('--key', 'alarm.siren')).toEqual([
+      65,
+      expect.stringContaining('alarm.siren is built in; --replace'),
+    ]);
     expect(await refused('--name', 'x'.repeat(65))).toEqual([
       65,
       expect.stringContaining('name: must have at most 64'),

@@ -15,9 +15,9 @@ export const importQuery = z.strictObject({
   key: z.string().max(255).exactOptional().describe('By which it is played.'),
   description: z.string().max(2_000).exactOptional(),
   language: z.string().max(35).exactOptional().describe('Tag such as en-US; `zxx`, where nobody speaks, when absent.'),
-  category: category.exactOptional().describe('`custom` when absent.'),
+  category: category.exactOptional().describe('When absent that of the built-in one it replaces, or `custom`.'),
   file_name: z.string().max(255).exactOptional().describe('As the file was called; only its ending is looked at.'),
-  replace: z.enum(['true', 'false']).exactOptional().describe('Put it in the place of the imported one of its key.'),
+  replace: z.enum(['true', 'false']).exactOptional().describe('Put it in the place of the one of its key.'),
 });
 
 export const messageParams = z.strictObject({ key: z.string().min(1).max(255) });

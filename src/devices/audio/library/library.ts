@@ -28,7 +28,7 @@ export interface ImportRequest {
   /** As it was called where it comes from; only its ending is looked at. */
   readonly fileName?: string;
   readonly fields: ImportFields;
-  /** It takes the place of the imported message of its key. A built-in one gives way without this, until it is removed. */
+  /** It takes the place of the message of its key; a built-in one is back once it is removed. */
   readonly replace?: boolean;
 }
 
@@ -79,6 +79,7 @@ export async function openLibrary(options: {
   const unsure = await tidy();
 
   const pathOf = (sha256: string) => join(folder, `${sha256}.wav`);
+  const builtin = (key: string) => builtins.find(({ message }) => message.key === key)?.message;
   const stored = (key: string) => index.messages.find((message) => message.key === key);
   const uses = (sha256: string) => index.messages.some((message) => message.sha256 === sha256);
 
@@ -122,8 +123,8 @@ export async function openLibrary(options: {
   function find(key: string): Message | undefined {
     const imported = stored(key);
     if (imported !== undefined) return shown(imported, 'imported');
-    const builtin = builtins.find(({ message }) => message.key === key);
-    return builtin && shown(builtin.message, 'builtin');
+    const own = builtin(key);
+    return own && shown(own, 'builtin');
   }
 
   function must(key: string): Message {
@@ -142,7 +143,8 @@ export async function openLibrary(options: {
 
   /** Neither another message nor an id of the service is called so. */
   function mustBeFree(key: string): void {
-    if (stored(key) !== undefined) throw refused('key', `there is a message ${key} already. Choose another key`);
+    if (stored(key) !== undefined)
+      throw refused('key', `there is a message ${key} already. Choose another key, or --replace`);
     const taken = index.matches.find((match) => match.audio_message_id === key && match.key !== key);
     if (taken !== undefined) throw refused('key', `message ${taken.key} stands for the id ${key}. Choose another key`);
   }
@@ -171,8 +173,13 @@ export async function openLibrary(options: {
     if (old !== undefined && replace) mustImported(key, 'replaced');
     else {
       if (!named && find(key) !== undefined)
-        throw refused('key', `there is a message ${key} already. Choose another name, or say a key`);
+        throw refused('key', `there is a message ${key} already. Choose another name, or --key, or --replace`);
       mustBeFree(key);
+      if (builtin(key) !== undefined && !replace)
+        throw refused(
+          'key',
+          `${key} is built in; --replace puts yours in its place, "siteward audio remove ${key}" brings the built-in one back`,
+        );
       if (index.messages.length >= limits.messages)
         throw refused('file', `${limits.messages} imported messages are the most. Remove one`);
     }
@@ -181,14 +188,16 @@ export async function openLibrary(options: {
   async function take(request: Omit<ImportRequest, 'source'>, bytes: Buffer, signal: AbortSignal): Promise<Message> {
     signal.throwIfAborted();
     const { fields, replace = false, ...file } = request;
-    const { key: named, ...words } = checked(importFields, fields);
+    const { key: named, category: said, ...words } = checked(importFields, fields);
     const key = named ?? slug(words.name);
+    // An alarm stays one, whoever's voice it has.
+    const category = said ?? builtin(key)?.category ?? 'custom';
     if (key === '') throw invalidName();
     const again = stored(key);
     if (again === undefined || replace) placeFor(key, named !== undefined, replace);
     const samples = await convert({ ...file, bytes, decoder, part: join(folder, 'import.part') }, signal);
     const { wav, facts } = await measured(samples);
-    const message: StoredMessage = { key, ...words, ...facts };
+    const message: StoredMessage = { key, ...words, category, ...facts };
     if (again !== undefined && sameMessage(again, message)) {
       await keep(facts.sha256, wav);
       return must(key);
@@ -228,9 +237,9 @@ export async function openLibrary(options: {
     list,
     find,
     async load(sha256) {
-      const builtin = builtins.find(({ message }) => message.sha256 === sha256);
+      const own = builtins.find((one) => one.message.sha256 === sha256);
       const message = index.messages.find((one) => one.sha256 === sha256);
-      const load = builtin?.load ?? (message && (() => loadFile(pathOf(sha256), message)));
+      const load = own?.load ?? (message && (() => loadFile(pathOf(sha256), message)));
       if (load === undefined) throw new SitewardError('audio_gone', 'the message was removed. Import it again');
       try {
         const loaded = await load();

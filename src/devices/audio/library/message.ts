@@ -11,7 +11,12 @@ const text = (max: number) =>
 
 /** What people say of a message. Names are the fields of the service (S-170). */
 const fields = {
-  key: audioMessageShown.shape.key,
+  key: z
+    .string()
+    .refine(
+      (key) => audioMessageShown.shape.key.safeParse(key).success,
+      'must be lower-case letters, digits, . _ -, such as front-gate; 64 at most',
+    ),
   name: text(64).min(1, 'must not be empty'),
   description: text(500),
   language: z
@@ -45,7 +50,8 @@ export const importFields = z.strictObject({
   key: fields.key.optional(),
   description: fields.description.default(''),
   language: fields.language.default('zxx'),
-  category: fields.category.default('custom'),
+  /** When absent: that of the built-in message it takes the place of, else `custom`. */
+  category: fields.category.optional(),
 });
 export type ImportFields = z.input<typeof importFields>;
 

@@ -71,7 +71,12 @@ export async function level(samples: Int16Array, clipped: number, signal: AbortS
   const { mean, peak, rms } = await measure(samples, signal);
   const loudness = decibels(rms);
   if (loudness < limits.silentDb)
-    throw invalidFile('silent', `there is next to nothing to hear (${loudness.toFixed(0)} dB). Record it louder`);
+    throw invalidFile(
+      'silent',
+      peak === 0
+        ? 'there is nothing to hear'
+        : `there is next to nothing to hear (${loudness.toFixed(0)} dB). Record it louder`,
+    );
   if (clipped > limits.clipped)
     throw invalidFile(
       'clipping',

@@ -57,7 +57,8 @@ export function createRules(options: {
     metrics.rule(outcome);
     if (said.get(rule) === reason) return;
     said.set(rule, reason);
-    log.warn({ rule, reason }, 'a rule could not play its message');
+    const message = plan().rules?.find(({ id }) => id === rule)?.play.message;
+    log.warn({ rule, message, reason }, 'a rule could not play its message');
   }
 
   /** What is wrong with a rule must not end the daemon that guards the site. */

@@ -108,7 +108,19 @@ describe('importing', () => {
     const library = await open();
     const siren = library.find('alarm.siren');
     expect(siren).toMatchObject({ source: 'builtin', category: 'alarm' });
-    const own = await bring(library, { name: 'Our siren', key: 'alarm.siren', category: 'alarm' });
+    const fields = { name: 'Our siren', key: 'alarm.siren' };
+    await expect(bring(library, fields)).rejects.toMatchObject({
+      code: 'audio_refused',
+      message:
+        'alarm.siren is built in; --replace puts yours in its place, "siteward audio remove alarm.siren" brings the built-in one back',
+    });
+    expect(library.find('alarm.siren')).toEqual(siren);
+    const own = await bring(library, fields, one, true);
+    expect(own).toMatchObject({ source: 'imported', category: 'alarm' });
+    expect(await bring(library, fields)).toEqual(own);
+    expect(await bring(library, fields, other, true)).toMatchObject({ category: 'alarm' });
+    expect(await bring(library, { ...fields, category: 'test' }, one, true)).toMatchObject({ category: 'test' });
+    await bring(library, fields, one, true);
     expect(library.list().filter(({ key }) => key === 'alarm.siren')).toEqual([own]);
     await library.remove('alarm.siren');
     expect(library.find('alarm.siren')).toEqual(siren);
