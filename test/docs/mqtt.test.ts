@@ -69,6 +69,7 @@ test('the published schemas accept every example and refuse a command that is wr
     [/^json in\/verification$/, 'in_verification'],
     [/^json verification\//, 'verification'],
     [/^json play$/, 'cmd_play'],
+    [/^json cancel$/, 'cmd_cancel'],
     [/^json audio\/playback\//, 'audio_playback'],
   ] as const) {
     const found = shown.find((block) => info.test(block.info));

@@ -46,7 +46,7 @@ const speaker = z.strictObject({
   sink: word(200).optional().describe('Of driver pulse, required: the sink as `pactl list short sinks` names it.'),
   server: word(200)
     .optional()
-    .describe("Of driver pulse: its server, such as unix:/run/user/1000/pulse/native; else that of siteward's user."),
+    .describe("Of driver pulse: its server, such as tcp:127.0.0.1:4713; else that of siteward's user."),
   command: program
     .optional()
     .describe(
@@ -191,7 +191,12 @@ export type SpeakerOptions = Omit<SpeakerEntry, 'password'> & { readonly passwor
 
 /** The `audio:` section: bounds of what is heard on the speakers. */
 const selfTest = z.strictObject({
-  day: z.int().min(1).max(26).default(1).describe('Day of the month; on a Saturday or Sunday it is the Monday after.'),
+  day: z
+    .int()
+    .min(1)
+    .max(26)
+    .default(1)
+    .describe('Day of the month, a holiday too; where it is a Saturday or Sunday, the Monday after.'),
   at: localTime.default('11:00').describe("Time of day on the site's own clocks, in quotes."),
   volume: z.int().min(1).max(100).default(20).describe('Percent.'),
 });
