@@ -151,7 +151,7 @@ describe('a sound file', () => {
     ]);
     expect(await refused('--key', 'Über')).toEqual([
       65,
-      'siteward: key: must be lower-case letters, digits, . _ -, such as front-gate; 64 at most (audio_invalid)',
+      'siteward: key: must be lower-case letters, digits, . _ -, such as front-gate; 1 to 64, the first a letter or digit (audio_invalid)',
     ]);
     expect(await refused('--key', 'alarm.siren')).toEqual([
       65,

@@ -94,7 +94,7 @@ export const audioMessageShown = z.strictObject({
     .string()
     .regex(
       /^[a-z0-9][a-z0-9._-]{0,63}$/,
-      'must be 1 to 64 lower-case letters, digits, dots, _ or -, the first a letter or digit',
+      'must be lower-case letters, digits, . _ -, such as front-gate; 1 to 64, the first a letter or digit',
     ),
   name: z.string(),
   description: z.string(),

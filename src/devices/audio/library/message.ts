@@ -11,12 +11,7 @@ const text = (max: number) =>
 
 /** What people say of a message. Names are the fields of the service (S-170). */
 const fields = {
-  key: z
-    .string()
-    .refine(
-      (key) => audioMessageShown.shape.key.safeParse(key).success,
-      'must be lower-case letters, digits, . _ -, such as front-gate; 64 at most',
-    ),
+  key: audioMessageShown.shape.key,
   name: text(64).min(1, 'must not be empty'),
   description: text(500),
   language: z

@@ -3,6 +3,6 @@ import { checked, importFields } from '../../../../src/devices/audio/library/mes
 
 it.each(['Front gate', '', '-gate', 'x'.repeat(65)])('a key that is none is refused in words: %j', (key) => {
   expect(() => checked(importFields, { name: 'Gate', key })).toThrow(
-    'key: must be 1 to 64 lower-case letters, digits, dots, _ or -, the first a letter or digit',
+    'key: must be lower-case letters, digits, . _ -, such as front-gate; 1 to 64, the first a letter or digit',
   );
 });
