@@ -28,7 +28,7 @@ export const reasonWords: Readonly<Record<PlaybackReason, readonly [means: strin
     'mend the speaker, then play the test tone',
   ],
   quiet_hours: ['the speaker plays alarms alone now', 'ask later, or change its quiet hours'],
-  message_gone: ['the message was removed from the library', 'import it again'],
+  message_gone: ['the message was removed from the library, or its sound is gone or damaged', 'import it again'],
   interrupted: ['siteward ended without notice while it played, or the speaker was moved to another queue'],
   shutdown: ['siteward was stopped and did not wait for its end'],
   user: ['somebody cancelled it'],
