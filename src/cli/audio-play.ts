@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isCode } from '#errors.ts';
 import { type PlaybackShown, playbackShown, type SpeakerPlayback } from '#site/model/index.ts';
 import { follow, playbackOf } from './audio-follow.ts';
+import { keyOf, orHint } from './audio-known.ts';
 import { adviceOf, hasEnded, outcomeOf } from './audio-words.ts';
 import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -22,9 +23,12 @@ export async function play(message: string, options: PlayOptions): Promise<ExitC
   const { speakers, volume, repeat, wait, json } = options;
   using stopped = untilStopped();
   await using control = openControl(options.socket);
-  const wish = { audio_message_id: message, volume, repeat, ...(speakers && { target_devices: [...speakers] }) };
+  const key = await keyOf(control, message);
+  const wish = { audio_message_id: key, volume, repeat, ...(speakers && { target_devices: [...speakers] }) };
   const tell = json ? undefined : (device: SpeakerPlayback) => console.log(linesOf(device));
-  const played = await playAndWait(control, wish, { signal: stopped.signal, wait, ...(tell && { tell }) });
+  const played = await orHint(control, { message: key, ...(speakers && { speakers }) }, () =>
+    playAndWait(control, wish, { signal: stopped.signal, wait, ...(tell && { tell }) }),
+  );
   if (json) console.log(JSON.stringify(played));
   else console.log(conclusion(played));
   return played.status === 'failed' || played.status === 'cancelled' ? exitCodes.failure : exitCodes.ok;

@@ -61,7 +61,7 @@ export function addAudio(program: Command, shared: Verbs): void {
   audio
     .command('play')
     .description('play a message and wait for its end; Ctrl-C ends it')
-    .argument('<message>', 'its key, as "siteward audio list" shows it, or its id at the service')
+    .argument('<message>', 'its key or name, as "siteward audio list" shows it, or its id at the service')
     .option('--speakers <ids>', 'only on these, as gate,hall; default: all', speakers)
     .option('--volume <percent>', 'how loud, 0 to 100', number(0, 100), playDefaults.volume)
     .option('--repeat <count>', 'how often, 1 to 5', number(1, 5), playDefaults.repeat)
@@ -73,7 +73,7 @@ export function addAudio(program: Command, shared: Verbs): void {
   audio
     .command('remove')
     .description('remove an imported message')
-    .argument('<key>', 'its key')
+    .argument('<key>', 'its key, or its name')
     .option('--json', 'print one JSON object', false)
     .addOption(socket())
     .action(async (key: string, options) => done(await (await import('./audio-remove.ts')).remove(key, options)));

@@ -99,7 +99,9 @@ describe('a sound file', () => {
     expect(again).toMatchObject({ code: 65, out: '' });
     expect(again.err).toContain('there is a message mine already. Choose another key, or --replace (audio_refused)');
     expect(await run('import', other, '--key', 'mine', '--replace')).toMatchObject({ code: 0 });
-    expect(await run('remove', 'mine')).toMatchObject({ code: 0 });
+    expect(await run('remove', 'mien')).toMatchObject({ code: 66, err: expect.stringContaining('did you mean mine?') });
+    expect(await run('play', 'two', '--speakers', 'gate')).toMatchObject({ code: 0 });
+    expect(await run('remove', 'two')).toMatchObject({ code: 0, out: 'message mine is removed\n' });
   }, 60_000);
 
   const cut = (bytes: Buffer) => bytes.subarray(0, Math.floor(bytes.length * 0.6));
@@ -199,8 +201,25 @@ describe('a message', () => {
     ['no volume', ['alarm.siren', '--volume', ''], 2, '--volume'],
     ['repeat', ['alarm.siren', '--repeat', '0'], 2, '--repeat'],
     ['no speakers', ['alarm.siren', '--speakers', ''], 2, '--speakers'],
-    ['a message', ['nothing'], 66, 'there is no message "nothing" (audio_unknown)'],
-    ['a speaker', ['alarm.siren', '--speakers', 'gate,cellar'], 66, 'there is no speaker cellar (audio_unknown)'],
+    [
+      'a message',
+      ['nothing'],
+      66,
+      'there is no message "nothing". "siteward audio list" shows the keys (audio_unknown)',
+    ],
+    ['a slip', ['alarm.sirne'], 66, '"alarm.sirne"; did you mean alarm.siren? "siteward audio list" shows the keys'],
+    [
+      'a speaker that is near',
+      ['alarm.siren', '--speakers', 'gaet'],
+      66,
+      'no speaker gaet; did you mean gate? "siteward audio status" shows the speakers',
+    ],
+    [
+      'a speaker',
+      ['alarm.siren', '--speakers', 'gate,cellar'],
+      66,
+      'there is no speaker cellar. "siteward audio status" shows the speakers (audio_unknown)',
+    ],
     ['a speaker that is off', ['alarm.siren', '--speakers', 'attic'], 66, 'speaker attic is not used'],
   ])('is not played where the request is wrong: %s', async (_what, args, code, said) => {
     const before = await status();
