@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { basename, extname } from 'node:path';
+import { checked, importFields } from '#devices/audio/library/message.ts';
 import { type AudioCategory, audioMessageShown, soundFileBytes } from '#site/model/index.ts';
 import { changeMs } from './audio-library.ts';
 import { answered, openControl } from './control.ts';
@@ -26,6 +27,8 @@ export async function importMessage(file: string, options: ImportOptions): Promi
   const { name = basename(file, extname(file)), key, language, category, description, replace, json } = options;
   using stopped = untilStopped();
   await using control = openControl(options.socket);
+  // The daemon judges them as well; nobody waits for a file that is read for nothing.
+  checked(importFields, { name, key, language, category, description });
   const sound = await withFile(file, () => readSound(file));
   const query = {
     ...{ name, file_name: basename(file).slice(-255) },

@@ -170,6 +170,10 @@ describe('a sound file', () => {
       code: 1,
       err: expect.stringContaining('it is a folder; name a file (file_unusable)'),
     });
+    expect(await run('import', join(site.folder, 'nowhere.wav'), '--key', 'Über')).toMatchObject({
+      code: 65,
+      err: expect.stringMatching(/^siteward: key: must be/),
+    });
     expect(await run('import', join(site.folder, 'nowhere.wav'))).toMatchObject({
       code: 1,
       err: expect.stringContaining('there is no such file or folder (file_unusable)'),
