@@ -1,8 +1,11 @@
 import type { SiteState } from './types.ts';
+import { own } from './work.ts';
 
 /** One value of a member, with what stands before it: a comma, its name. */
 interface Token {
-  readonly start: string;
+  /** In a list there is none. */
+  readonly key: string | undefined;
+  readonly isFirst: boolean;
   readonly value: string;
   readonly text: string;
   /** A piece ends with it. */
@@ -37,25 +40,22 @@ export function stateWriter(): (state: SiteState, head?: string) => readonly str
   let pieces: ReadonlyMap<string, Piece> = new Map();
 
   function writeMember(name: string, member: unknown): Token[] {
-    const label = `${JSON.stringify(name)}:`;
-    if (typeof member !== 'object' || member === null) return [tokenOf(label, JSON.stringify(member))];
+    if (typeof member !== 'object' || member === null) return [tokenOf(name, true, JSON.stringify(member))];
     const isList = Array.isArray(member);
-    const tokens = [punctuation(label + (isList ? '[' : '{'))];
-    const write = (key: string, value: unknown) => {
-      const comma = tokens.length === 1 ? '' : ',';
-      tokens.push(writeValue(isList ? comma : `${comma}${JSON.stringify(key)}:`, value));
-    };
-    if (isList) for (const value of member) write('', value);
-    else for (const [key, value] of Object.entries(member)) if (value !== undefined) write(key, value);
+    const tokens = [punctuation(`${JSON.stringify(name)}:${isList ? '[' : '{'}`)];
+    const write = (key: string | undefined, value: unknown) => tokens.push(writeValue(key, tokens.length === 1, value));
+    const record = member as Readonly<Record<string, unknown>>;
+    if (isList) for (const value of member) write(undefined, value);
+    else for (const key in record) if (own(record, key) !== undefined) write(key, record[key]);
     tokens.push(punctuation(isList ? ']' : '}'));
     return tokens;
   }
 
-  function writeValue(start: string, value: unknown): Token {
-    if (typeof value !== 'object' || value === null) return tokenOf(start, JSON.stringify(value));
+  function writeValue(key: string | undefined, isFirst: boolean, value: unknown): Token {
+    if (typeof value !== 'object' || value === null) return tokenOf(key, isFirst, JSON.stringify(value));
     const old = known.get(value);
-    if (old?.start === start) return old;
-    const token = tokenOf(start, old?.value ?? JSON.stringify(value));
+    if (old !== undefined && old.key === key && old.isFirst === isFirst) return old;
+    const token = tokenOf(key, isFirst, old?.value ?? JSON.stringify(value));
     known.set(value, token);
     return token;
   }
@@ -66,7 +66,7 @@ export function stateWriter(): (state: SiteState, head?: string) => readonly str
       if (member === undefined) continue;
       if (written.get(name)?.member !== member) written.set(name, { member, tokens: writeMember(name, member) });
       if (tokens.length > 1) tokens.push(comma);
-      for (const token of written.get(name)?.tokens ?? []) tokens.push(token);
+      tokens.push(...(written.get(name)?.tokens ?? []));
     }
     tokens.push(punctuation('}}'));
     const made = inPieces(tokens, pieces);
@@ -83,11 +83,13 @@ function inPieces(tokens: readonly Token[], before: ReadonlyMap<string, Piece>):
   const pieces: Piece[] = [];
   let from = 0;
   let length = 0;
-  for (const [index, { text, ends }] of tokens.entries()) {
+  let index = 0;
+  for (const { text, ends } of tokens) {
+    index += 1;
     length += text.length;
-    if (!ends && length <= longest && index < tokens.length - 1) continue;
-    pieces.push(pieceOf(tokens, from, index + 1, before.get(tokens[from]?.text ?? '')));
-    from = index + 1;
+    if (!ends && length <= longest && index < tokens.length) continue;
+    pieces.push(pieceOf(tokens, from, index, before.get(tokens[from]?.text ?? '')));
+    from = index;
     length = 0;
   }
   return pieces;
@@ -101,12 +103,12 @@ function pieceOf(tokens: readonly Token[], from: number, to: number, before: Pie
   return { texts, text: texts.join('') };
 }
 
-function tokenOf(start: string, value: string): Token {
-  const text = start + value;
-  return { start, value, text, ends: sumOf(value) % oneOf === 0 };
+function tokenOf(key: string | undefined, isFirst: boolean, value: string): Token {
+  const text = `${isFirst ? '' : ','}${key === undefined ? '' : `${JSON.stringify(key)}:`}${value}`;
+  return { key, isFirst, value, text, ends: sumOf(value) % oneOf === 0 };
 }
 
-const punctuation = (text: string): Token => ({ start: '', value: text, text, ends: false });
+const punctuation = (text: string): Token => ({ key: undefined, isFirst: true, value: text, text, ends: false });
 const comma = punctuation(',');
 
 /** Of its first characters, among which an id is. */
