@@ -199,7 +199,13 @@ export const refusedIsNothing: Check = (history) =>
     // Safety 7: a schedule that cannot arm says so.
     const isSaid = (effect: Effect) =>
       command.source === 'schedule' && effect.kind === 'event' && effect.event.schedule !== undefined;
-    const loud = effects.filter((effect) => effect.kind !== 'reply' && effect.kind !== 'audit' && !isSaid(effect));
+    // Safety 9: in those of its partitions where there was nothing to change, what a rule plays ends all the same.
+    const isHushed = (effect: Effect) =>
+      effect.kind === 'silence' &&
+      (command.verb === 'silence' || before.partitions[effect.partition]?.state === 'disarmed');
+    const loud = effects.filter(
+      (effect) => effect.kind !== 'reply' && effect.kind !== 'audit' && !isSaid(effect) && !isHushed(effect),
+    );
     const changes = {
       partitions: before.partitions !== after.partitions,
       zones: before.zones !== after.zones,
