@@ -1,13 +1,11 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually, member } from '#sandbox/demo/processes.ts';
+import { hangDisk, hasStrace } from '../harness/hanging-disk.ts';
 import { type Site, startSite } from '../harness/site.ts';
 
 /** Issue 4, proof: a disk whose syncs do not return. systemd waits 30 s for a stop (systemd/siteward.service). */
-const hasStrace = spawnSync('strace', ['-V']).status === 0;
-
 let site: Site | undefined;
 let hang: ChildProcess | undefined;
 afterEach(async () => {
@@ -16,16 +14,6 @@ afterEach(async () => {
   await site?.close();
   site = undefined;
 });
-
-/** From now on every sync of the process takes ten minutes. */
-async function hangDisk(pid: number): Promise<void> {
-  const sync = 'fsync,fdatasync';
-  const inject = ['-e', `trace=${sync}`, '-e', `inject=${sync}:delay_enter=600000000`];
-  hang = spawn('strace', ['-f', '-o', '/dev/null', ...inject, '-p', String(pid)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  if (hang.stderr !== null) await once(hang.stderr, 'data');
-}
 
 describe.skipIf(!hasStrace)('a disk that hangs (needs strace)', () => {
   it('is no obstacle to a stop, which says what was given up and ends with a failure', {
@@ -43,7 +31,7 @@ panels:
     });
     site = house;
     await house.line.cut();
-    await hangDisk(house.daemon.pid);
+    hang = await hangDisk(house.daemon.pid);
     await house.lan.publish('zigbee2mqtt/tamper', JSON.stringify({ contact: false }));
     await house.lan.shows('zone/1/state', 'ON', 10_000);
     process.kill(house.daemon.pid, 'SIGTERM');

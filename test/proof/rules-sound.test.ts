@@ -1,16 +1,14 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
+import { hangDisk, hasStrace } from '../harness/hanging-disk.ts';
 import { code, type Site, startSite } from '../harness/site.ts';
 import { measureWav } from '../harness/sound.ts';
 import { isRoot, smallDisk } from '../site/store/small-disk.ts';
 
 /** Safety 9, and that no disk holds up a sound, with the whole daemon: what a speaker hears lies in files. */
-const hasStrace = spawnSync('strace', ['-V']).status === 0;
-
 let site: Site | undefined;
 let hang: ChildProcess | undefined;
 afterEach(async () => {
@@ -107,18 +105,8 @@ describe('an intrusion that panels tell over MQTT', () => {
   it.skipIf(!hasStrace)('is heard while the disk does not answer (needs strace)', { timeout: 120_000 }, async () => {
     const house = await start();
     expect(await arm(house)).toMatchObject({ outcome: 'done' });
-    await hangDisk(house.daemon.pid);
+    hang = await hangDisk(house.daemon.pid);
     await breakIn(house);
     expect(existsSync(await sound(house))).toBe(true);
   });
 });
-
-/** From now on every sync of the process takes ten minutes. */
-async function hangDisk(pid: number): Promise<void> {
-  const sync = 'fsync,fdatasync';
-  const inject = ['-e', `trace=${sync}`, '-e', `inject=${sync}:delay_enter=600000000`];
-  hang = spawn('strace', ['-f', '-o', '/dev/null', ...inject, '-p', String(pid)], {
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  if (hang.stderr !== null) await once(hang.stderr, 'data');
-}

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Holiday, weekdays } from '#site/model/index.ts';
+import { type Holiday, minuteOf, weekdays } from '#site/model/index.ts';
 import type { SoundFormat, SpeakerDriver } from './driver.ts';
 import { createAlsaDriver } from './drivers/alsa.ts';
 import { createCaptureDriver } from './drivers/capture.ts';
@@ -188,5 +188,3 @@ function quietOf({ days = [...weekdays], from, to, volume_cap }: SpeakerOptions[
     ...(volume_cap !== undefined && { cap: volume_cap }),
   };
 }
-
-const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));

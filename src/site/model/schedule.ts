@@ -35,6 +35,8 @@ function daysOfOne(range: string): readonly Weekday[] {
 /** A time of day on the site's own clock. */
 export const localTime = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as 22:00');
 export type LocalTime = z.infer<typeof localTime>;
+/** Minutes from midnight on. */
+export const minuteOf = (time: LocalTime): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
 
 /** A date of the site's own calendar; as text, dates compare in their order. */
 export const localDate = z.iso.date('must be a date such as 2026-12-24');

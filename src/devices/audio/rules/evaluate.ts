@@ -3,6 +3,7 @@ import {
   armedAs,
   type DeviceId,
   daysOf,
+  minuteOf,
   type PartitionState,
   type SiteEvent,
   type Stamp,
@@ -147,5 +148,3 @@ function speakersOf({ play }: RuleOptions, event: SiteEvent, { speakers }: Surro
 
 /** Made in code: it is always there. */
 const siren = 'alarm.siren';
-
-const minuteOf = (time: string): number => Number(time.slice(0, 2)) * 60 + Number(time.slice(3));
