@@ -6,8 +6,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['test/soak/**', 'test/system/**'],
     pool: 'forks',
-    // By itself vitest leaves one processor free; the tests mostly wait for processes of their own.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // By itself vitest leaves one processor free; the tests often wait for processes of their own.
+    maxWorkers: Math.max(3, availableParallelism()),
     // Each store thread compiles WebAssembly anew (Node strips its types with it); with memory protection keys V8 now
     // and then aborts the process over that (`Check failed: jit_page.has_value()`, seen on Node 24.21).
     execArgv: ['--no-memory-protection-keys'],

@@ -6,6 +6,7 @@ import { codes } from './codes.ts';
 import { core } from './core.ts';
 import { drain } from './drain.ts';
 import type { Measurement } from './figure.ts';
+import { http } from './http.ts';
 import { latency } from './latency.ts';
 import { describeMachine, load } from './machine.ts';
 import { media } from './media.ts';
@@ -13,10 +14,11 @@ import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { mqtt } from './mqtt.ts';
 import { onvif } from './onvif.ts';
+import { page } from './page.ts';
 import { panels } from './panels.ts';
 import { peers } from './peers.ts';
 import { protect } from './protect.ts';
-import { page, type Result, textTable } from './report.ts';
+import { page as pageOf, type Result, textTable } from './report.ts';
 import { slowDisk } from './slow-disk.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
@@ -38,6 +40,8 @@ const measurements: readonly Measurement[] = [
   codes,
   panels,
   mqtt,
+  http,
+  page,
   onvif,
   media,
   audio,
@@ -75,5 +79,5 @@ if (options.json) {
 }
 if (options.only.length === 0 || options.write) {
   const path = join(import.meta.dirname, '..', 'docs', 'performance.md');
-  writeFileSync(path, page({ machine, results, all: measurements, before: readFileSync(path, 'utf8') }));
+  writeFileSync(path, pageOf({ machine, results, all: measurements, before: readFileSync(path, 'utf8') }));
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { sendAtOnce } from '#lib/mqtt.ts';
@@ -8,7 +7,7 @@ import { member, startProcess } from '#sandbox/demo/processes.ts';
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, percentile, rounded } from './figure.ts';
 import { memoryOf } from './machine.ts';
-import { cameraPassword, openSite } from './site.ts';
+import { cameraPassword, openSite, unitFlags } from './site.ts';
 
 const clients = 10;
 const perSecond = 20;
@@ -33,12 +32,6 @@ the reply \`accepted\` (the command is judged and on its way to the panel) and t
 disk). The ratio is to a message from one client to another through the same broker, measured between the commands.`,
   run: (tell) => withBundle((program) => measure(program, tell)),
 };
-
-/** Those of the unit, so that memory is what a box would see. */
-function unitFlags(): string[] {
-  const unit = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
-  return [...(/^ExecStart=\S+ (.*?) \S+\.js /m.exec(unit)?.[1] ?? '').split(' ')];
-}
 
 interface Keypad {
   readonly client: MqttClient;

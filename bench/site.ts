@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
@@ -32,6 +32,8 @@ export async function openSite(options: {
   camera?: string;
   /** Further members of the section `mqtt`, as YAML. */
   mqtt?: string;
+  /** Further members of the section `http`, as YAML. */
+  http?: string;
   /** The list of partitions as YAML; default one, p1. */
   partitions?: string;
   /** Sections `panels` and others, as YAML. */
@@ -93,6 +95,12 @@ export async function openSite(options: {
   }
 }
 
+/** Node's flags in the unit, so that memory is what a box would see. */
+export function unitFlags(): string[] {
+  const unit = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
+  return [...(/^ExecStart=\S+ (.*?) \S+\.js /m.exec(unit)?.[1] ?? '').split(' ')];
+}
+
 function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number, pictureMs: number) {
   const script = join(import.meta.dirname, 'cameras.ts');
   const running = launch('cameras', [script, String(count), String(pictureMs)]);
@@ -109,6 +117,7 @@ function configuration(of: {
   cameraUrls: readonly string[];
   camera?: string;
   mqtt?: string;
+  http?: string;
   partitions?: string;
   yaml?: string;
 }): string {
@@ -123,7 +132,7 @@ cloud:
   auth_url: ${of.cloudUrl}
   events: { client_id: bridge-1, private_key: { file: ${of.keyFile} } }
 mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort}${of.mqtt ?? ''} }
-http:  { control_socket: ${of.folder}/control.sock }
+http:  { control_socket: ${of.folder}/control.sock${of.http ?? ''} }
 store: { dir: ${of.folder}/state }
 partitions: ${of.partitions ?? '[ { id: p1, name: House } ]'}
 ${cameras.length === 0 ? '' : `cameras:\n${cameras.join('\n')}\n`}${of.yaml ?? ''}`;

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import {
   ConfigError,
+  fixedChanges,
   formatProblem,
   keepLastGood,
   type LoadedConfig,
@@ -11,7 +12,6 @@ import {
 import { describe, SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import { systemClock } from '#lib/clock.ts';
-import { createLog } from '#lib/log.ts';
 import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
 import { redactor } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
@@ -19,16 +19,21 @@ import { never, sleep, withDeadline } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { watchClock } from '#site/clock-quality.ts';
 import { noteIn } from './daemon/audit-wiring.ts';
+import { lastReset, resetIfMarked } from './daemon/factory-reset.ts';
 import { filesAnswer } from './daemon/files-answer.ts';
-import { panelProblems, profileFolders } from './daemon/folders.ts';
+import { profileFolders } from './daemon/folders.ts';
 import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
 import { claimStateDir } from './daemon/lock.ts';
+import { oneAtATime } from './daemon/one-at-a-time.ts';
+import { otherProblems } from './daemon/other-problems.ts';
 import { outboxCount } from './daemon/outbox-count.ts';
+import { outboxDay } from './daemon/outbox-day.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { processMetrics } from './daemon/process-metrics.ts';
 import { clearSecretFolders } from './daemon/secret-folders.ts';
 import { siteSlots } from './daemon/site.ts';
+import { siteLog } from './daemon/site-log.ts';
 import { createSlots, type PartReport, type Slots } from './daemon/slots.ts';
 
 export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
@@ -54,14 +59,15 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   let loaded: LoadedConfig = first.loaded;
   let configError = first.error;
   let isRetrying = false;
-  const log = createLog({ level: loaded.settings.log.level, redactor: secrets });
+  const metrics = processMetrics();
+  const { log, levels, tail } = siteLog({ level: loaded.settings.log.level, redactor: secrets, clock, metrics });
   for (const warning of loaded.warnings) log.warn({ file: loaded.file }, warning);
   if (configError !== undefined)
     log.error({ reason: configError }, 'the configuration has errors; running on the last good copy');
 
-  const metrics = processMetrics();
   const house: House = { lastPictures: new BoundedMap(256) };
   const count = outboxCount(house);
+  house.outboxDay = outboxDay({ count, clock });
   outboxMetrics({ count, clock, metrics });
   const quality = watchClock({
     clock,
@@ -91,7 +97,19 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
         uptimeMs: () => clock.monotonic() - startedMono,
         settings: () => loaded.settings,
         quality,
-        config: () => ({ path: options.configPath, lastGood: loaded.lastGood, error: configError }),
+        logs: { log, levels, tail },
+        config: () => ({
+          path: options.configPath,
+          ...{ lastGood: loaded.lastGood, text: loaded.text, warnings: loaded.warnings },
+          error: configError,
+        }),
+        async reload() {
+          await reloads.request();
+          return { error: configError };
+        },
+        redactor: secrets,
+        metrics,
+        process: { variables: process.env, end: () => ending.end(), signal: () => ending.signal },
       }),
     }),
     processMetrics: metrics,
@@ -104,13 +122,20 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   });
   const ending = untilEnd(() => endAtLast(log));
   const reloads = oneAtATime(reload);
-  process.on('SIGHUP', reloads.request);
+  process.on('SIGHUP', () => void reloads.request());
   try {
-    claimStateDir(loaded.settings.store.dir);
-    void clearSecretFolders(loaded);
+    const { site, store } = loaded.settings;
+    claimStateDir(store.dir);
+    const subject = { dir: store.dir, configPath: options.configPath, site: site.external_id };
+    if (await resetIfMarked(subject, { log, signal: ending.signal })) {
+      loaded = loadConfig(options.configPath, { ...environment, unreadableSecrets: 'degrade' });
+      configError = undefined;
+    }
+    void clearSecretFolders(options.configPath, loaded.text);
     await slots.start(loaded.settings);
     // The newest transition on record: a box without a battery-backed clock may have woken up before it.
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
+    await tellReset(store.dir);
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
     notifier.ready();
@@ -136,7 +161,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     notifier.reloading();
     try {
       await filesAnswer(options.configPath, profileFolders(options.configPath));
-      const next = loadConfig(options.configPath, { ...environment, alsoCheck: panelProblems(options.configPath) });
+      const next = loadConfig(options.configPath, { ...environment, alsoCheck: otherProblems(options.configPath) });
       for (const warning of next.warnings) log.warn({ file: next.file }, warning);
       const before = loaded;
       refuseAnotherSite(before.settings, next.settings);
@@ -146,7 +171,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
         throw error;
       });
       configError = undefined;
-      log.level = next.settings.log.level;
+      levels.configure(next.settings.log.level);
       log.info({ swapped }, 'configuration read again');
       await noteIn(house)(auditNotes.reloaded({ swapped }));
       await keepCopy(next);
@@ -155,6 +180,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       house.answers?.retryNow();
       house.arming?.retryNow();
       house.catalogue?.retryNow();
+      house.devices?.retryNow();
     } catch (error) {
       configError = reasonOf(error);
       log.error({ reason: configError }, 'the configuration was not taken; the running one stays');
@@ -162,6 +188,17 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       await noteIn(house)(auditNotes.reloaded({ reason: code }));
     }
     notifier.ready();
+  }
+
+  /** Not forgotten before it is on record. */
+  async function tellReset(dir: string): Promise<void> {
+    const reset = await lastReset(dir);
+    if (reset === undefined) return;
+    const told = await house.controller?.audit([auditNotes.wasReset(reset)]).then(
+      () => true,
+      () => false,
+    );
+    if (told === true) await reset.forget();
   }
 
   async function keepCopy(good: LoadedConfig): Promise<void> {
@@ -216,12 +253,7 @@ function firstConfig(
  * running one, an armed partition would begin anew as disarmed (safety 2).
  */
 function refuseAnotherSite(running: Settings, next: Settings): void {
-  const fixed: [key: string, isSame: boolean][] = [
-    ['store.dir', running.store.dir === next.store.dir],
-    ['site.external_id', running.site.external_id === next.site.external_id],
-    ['bridge.external_id', running.bridge.external_id === next.bridge.external_id],
-  ];
-  const changed = fixed.filter(([, isSame]) => !isSame).map(([key]) => key);
+  const changed = fixedChanges(running, next);
   if (changed.length === 0) return;
   const what = changed.join(' and ');
   throw new SitewardError(
@@ -237,26 +269,6 @@ function reasonOf(error: unknown): string {
 
 /** A file that cannot be opened is no death: siteward goes on from memory, and a new start would open it no better. */
 const isAlive = ({ name, facts }: PartReport): boolean => name !== 'store' || facts?.running === true;
-
-/** Runs `work` once per request, never twice at a time; requests that come meanwhile count as one more. */
-function oneAtATime(work: () => Promise<void>): { request(): void } {
-  let running = false;
-  let again = false;
-  const run = async () => {
-    running = true;
-    do {
-      again = false;
-      await work();
-    } while (again);
-    running = false;
-  };
-  return {
-    request() {
-      if (running) again = true;
-      else void run();
-    },
-  };
-}
 
 /** For `systemctl status`: what is wrong, the configuration first. */
 function statusLine(slots: Slots<Settings>, configError: string | undefined): string {

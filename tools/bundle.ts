@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { makePage } from './page.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -40,13 +41,17 @@ export interface Bundle {
 }
 
 /**
- * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), their shared
- * chunks, `panels/` (profiles). It starts in half the time of the sources. `crashPoints` leaves them in: for tests only.
+ * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), `config-judge.js` (a thread that checks a
+ * text), their shared chunks, `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources. `crashPoints` leaves them in: for tests only.
  */
 export async function makeBundle(folder: string, { crashPoints = false } = {}): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: { cli: 'src/cli/main.ts', store: 'src/site/store/worker.ts' },
+    entryPoints: {
+      cli: 'src/cli/main.ts',
+      store: 'src/site/store/worker.ts',
+      'config-judge': 'src/daemon/config-judge.ts',
+    },
     outdir: folder,
     bundle: true,
     splitting: true,
@@ -65,7 +70,20 @@ export async function makeBundle(folder: string, { crashPoints = false } = {}): 
   });
   mkdirSync(join(folder, 'panels'), { recursive: true });
   cpSync(join(root, 'config', 'panels'), join(folder, 'panels'), { recursive: true });
+  for (const { path, bytes } of await makePage()) {
+    const file = join(folder, 'page', path === '/' ? 'index.html' : path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, bytes);
+  }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
   return { inputs: Object.keys(metafile.inputs), bytes };
+}
+
+/** The bundle in a folder that is not below the repository, and can run there; the path of its program. */
+export async function runnableBundle(folder: string, options: { crashPoints?: boolean } = {}): Promise<string> {
+  await makeBundle(folder, options);
+  mkdirSync(join(folder, 'node_modules'));
+  for (const name of outside) symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));
+  return join(folder, 'cli.js');
 }

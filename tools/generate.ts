@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { configJsonSchema } from '#config/index.ts';
+import { accessPage } from './pages/access.ts';
 import { asyncApi } from './pages/asyncapi.ts';
 import { cameraTopicsPage } from './pages/camera-topics.ts';
 import { cloudApi } from './pages/cloud-api.ts';
@@ -24,6 +25,7 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 const generators: readonly Generator[] = [
   { path: 'config/siteward.schema.json', text: () => json(configJsonSchema()) },
+  { path: 'docs/access.md', text: accessPage },
   { path: 'docs/asyncapi.yaml', text: asyncApi },
   { path: 'docs/camera-topics.md', text: cameraTopicsPage },
   { path: 'docs/configuration.md', text: configurationPage },

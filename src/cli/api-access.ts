@@ -8,11 +8,12 @@ import {
   givenToken,
   grantBody,
   interfaceWatch,
+  type Management,
   type ManagementOptions,
   type Perform,
   type SigningKeys,
 } from '#cloud/client/index.ts';
-import { audioOperationsFor, cloudOperations, defaultDialect } from '#cloud/contract/index.ts';
+import { audioOperationsFor, cloudOperations, type Dialect, defaultDialect } from '#cloud/contract/index.ts';
 import { loadConfig, type Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
@@ -33,6 +34,11 @@ export interface AccessOptions {
 
 export interface Access extends AsyncDisposable {
   readonly perform: Perform;
+  /** The whole interface in the forms that are safe to call. */
+  readonly manage: Management;
+  readonly dialect: Dialect;
+  /** The site of the configuration; undefined where an address was given instead. */
+  readonly site: Settings['site'] | undefined;
   /** The form of a grant with the credentials of the configuration; undefined for every other operation. */
   grantBody(operation: Operation): Promise<Readonly<Record<string, string>> | undefined>;
 }
@@ -42,7 +48,8 @@ export interface Access extends AsyncDisposable {
  * configuration goes before its credentials. Throws `config_*` and `secret_unreadable`.
  */
 export function openAccess(options: AccessOptions): Access {
-  const cloud = options.baseUrl === undefined ? cloudOf(options.config) : undefined;
+  const settings = options.baseUrl === undefined ? settingsOf(options.config) : undefined;
+  const cloud = settings?.cloud;
   const clock = systemClock();
   const http = createHttp({ clock, bases: basesOf(options, cloud), userAgent: `siteward/${version}` });
   const stopped = new AbortController();
@@ -51,7 +58,7 @@ export function openAccess(options: AccessOptions): Access {
   const shared = { client: bindClient(cloudOperations, http.transport), clock, log, signal: stopped.signal };
   const sources = token === undefined ? sourcesOf(cloud, shared) : everywhere(token);
   const dialect = cloud?.dialect ?? defaultDialect();
-  const { perform } = createManagement({
+  const manage = createManagement({
     transport: http.transport,
     sources,
     watch: interfaceWatch({
@@ -64,7 +71,10 @@ export function openAccess(options: AccessOptions): Access {
   });
   const moved: Readonly<Record<string, Operation>> = audioOperationsFor(dialect);
   return {
-    perform: (operation, input) => perform(moved[operation.id] ?? operation, input),
+    perform: (operation, input) => manage.perform(moved[operation.id] ?? operation, input),
+    manage,
+    dialect,
+    site: settings?.site,
     grantBody: async (operation) => (cloud === undefined ? undefined : grantBody(operation, grantOf(cloud, clock))),
     async [Symbol.asyncDispose]() {
       stopped.abort(new Error('done'));
@@ -73,10 +83,10 @@ export function openAccess(options: AccessOptions): Access {
   };
 }
 
-function cloudOf(file: string): Cloud {
+function settingsOf(file: string): Settings {
   const { settings, warnings } = loadConfig(file, { unreadableSecrets: 'degrade' });
   for (const warning of warnings.filter((one) => / ?cloud\./.test(one))) console.error(`warning: ${warning}`);
-  if (settings.cloud !== undefined) return settings.cloud;
+  if (settings.cloud !== undefined) return settings;
   throw new SitewardError('config_invalid', `${file} has no section "cloud"; name a service with --base-url`);
 }
 

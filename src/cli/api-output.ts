@@ -40,7 +40,7 @@ function masked(value: unknown): unknown {
   );
 }
 
-function readable(raw: unknown): string {
+export function readable(raw: unknown): string {
   const value = isObject(raw) && Object.keys(raw).length === 1 && 'data' in raw ? raw.data : raw;
   if (Array.isArray(value)) return list(value);
   if (!isObject(value)) return cell(value);

@@ -1,6 +1,7 @@
 import { addEntry, type Members, shownEntry } from '#config/index.ts';
 import type { Inspected } from '#devices/onvif/index.ts';
-import { deviceAddress, hostAndPort } from './camera-address.ts';
+import { hostAndPort } from '../daemon/known-cameras.ts';
+import { deviceAddress } from './camera-address.ts';
 import {
   type ChangeOptions,
   fingerprintOf,
@@ -13,7 +14,7 @@ import {
   refuseSame,
   shownFound,
 } from './camera-change.ts';
-import { freeSecretFile, placesOf, zoneOwners } from './camera-config.ts';
+import { passwordFile, placesOf, zoneOwners } from './camera-config.ts';
 import { cameraPassword } from './camera-password.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { openSiteFile, type SiteFile } from './site-file.ts';
@@ -25,33 +26,14 @@ export interface AddOptions extends ChangeOptions {
   readonly zoneType?: string;
   readonly partition?: string;
   readonly nvr: boolean;
+  /** When pictures may be taken; default as the configuration has it. */
+  readonly pictures?: string;
 }
 
 /** `siteward camera add ADDRESS`. */
 export async function add(address: string, options: AddOptions): Promise<ExitCode> {
-  const url = deviceAddress(address);
-  const site = openSiteFile(options.config);
-  refuseTaken(site, url, options);
-  const password = await cameraPassword(options, hostAndPort(url));
-  const found = await look({ url, username: options.user, password });
-  await refuseSame(found, options.socket);
-  const { id, name, zone, zoneType, partition, nvr } = options;
-  if (!nvr && found.sources.length > 1) {
-    const tokens = found.sources.map(({ token }) => token).join(', ');
-    throw refused(
-      `this is a recorder, or a camera with several pictures (${tokens}): say --nvr to add it with its ${found.sources.length} channels`,
-    );
-  }
-  const secretFile = password === undefined ? undefined : await freeSecretFile(site, id, password);
-  const entry = {
-    ...{ id, name, url, username: options.user },
-    ...(secretFile !== undefined && { password: { file: secretFile } }),
-    ...fingerprintOf(found),
-    ...(nvr ? { channels: channelsOf(id, found) } : { zone, zone_type: zoneType, partition }),
-  };
-  const section = nvr ? 'nvrs' : 'cameras';
-  const text = addEntry(site.text, section, withoutGaps(entry));
-  await keep({ site, text, password, secretFile, options });
+  const { site, url, found, section, entry } = await addDevice(address, options);
+  const { id, nvr } = options;
   const outcome = { id, url, ...shownFound(found), entry: withoutGaps(entry) };
   if (options.json) console.log(JSON.stringify({ ...outcome, written: !options.dryRun }));
   else {
@@ -63,8 +45,36 @@ export async function add(address: string, options: AddOptions): Promise<ExitCod
   );
 }
 
+/** Looks at the device, and puts it into the file unless it is a dry run. */
+export async function addDevice(address: string, options: Omit<AddOptions, 'reload' | 'json'>) {
+  const url = deviceAddress(address);
+  const site = openSiteFile(options.config);
+  refuseTaken(site, url, options);
+  const password = await cameraPassword(options, hostAndPort(url));
+  const found = await look({ url, username: options.user, password });
+  await refuseSame(found, options.socket);
+  const { id, name, zone, zoneType, partition, nvr, pictures } = options;
+  if (!nvr && found.sources.length > 1) {
+    const tokens = found.sources.map(({ token }) => token).join(', ');
+    throw refused(
+      `this is a recorder, or a camera with several pictures (${tokens}): say --nvr to add it with its ${found.sources.length} channels`,
+    );
+  }
+  const secretFile = password === undefined ? undefined : await passwordFile(site, id, password);
+  const entry = {
+    ...{ id, name, url, username: options.user },
+    ...(secretFile !== undefined && { password: { file: secretFile } }),
+    ...fingerprintOf(found),
+    ...(nvr ? { channels: channelsOf(id, found) } : { zone, zone_type: zoneType, partition, pictures }),
+  };
+  const section = nvr ? 'nvrs' : 'cameras';
+  const text = addEntry(site.text, section, withoutGaps(entry));
+  await keep({ site, text, password, secretFile, options });
+  return { site, url, found, section, entry };
+}
+
 /** What only the file can tell, before anybody types a password. */
-function refuseTaken({ settings, file }: SiteFile, url: string, { id, zone }: AddOptions): void {
+function refuseTaken({ settings, file }: SiteFile, url: string, { id, zone }: Pick<AddOptions, 'id' | 'zone'>): void {
   const places = placesOf(settings);
   if (places.some((place) => place.id === id))
     throw refused(

@@ -18,9 +18,3 @@ export function deviceAddress(text: string): string {
 }
 
 const wrong = (message: string) => new SitewardError('request_invalid', message);
-
-/** Host and port, which are what tells two devices apart. */
-export function hostAndPort(address: string): string {
-  const { hostname, port, protocol } = new URL(address);
-  return `${hostname.toLowerCase()}:${port === '' ? (protocol === 'https:' ? 443 : 80) : port}`;
-}

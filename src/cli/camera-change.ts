@@ -1,17 +1,14 @@
-import { existsSync } from 'node:fs';
-import { chown, mkdir, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { removeSecretLeftovers, writeSecretFile } from '#config/index.ts';
-import { type Inspected, inspectDevice, isOwnSerial } from '#devices/onvif/index.ts';
+import { removeSecrets, unusedSecrets, writeSecrets } from '#config/index.ts';
+import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
-import { hostAndPort } from './camera-address.ts';
+import { hostAndPort, sameDevice } from '../daemon/known-cameras.ts';
 import type { PasswordOptions } from './camera-password.ts';
 import { camerasOrWhy, howToReload, reloadDaemon } from './camera-reload.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { withFile } from './named-file.ts';
-import { mustBeGood, type SiteFile, secretFiles, secretOwner, writeSiteFile } from './site-file.ts';
+import { mustBeGood, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
 import { printable, table } from './table.ts';
 
 export interface ChangeOptions extends PasswordOptions {
@@ -32,17 +29,12 @@ export function refuseAddress(id: string | undefined, url: string): void {
   if (id !== undefined) throw refused(`${id} is at ${hostAndPort(url)} already; "siteward camera list" shows it`);
 }
 
-/** Tells two ways to one device apart from two devices; what cheap ones all say tells nothing. */
-export async function refuseSame({ serial, model }: Inspected, socket: string, but?: string): Promise<void> {
-  if (!isOwnSerial(serial)) return;
+export async function refuseSame(found: Inspected, socket: string, but?: string): Promise<void> {
   const cameras = await camerasOrWhy(socket);
-  if (typeof cameras === 'string') return;
-  const same = cameras.find(
-    ({ id, identity }) => identity?.serial === serial && identity.model === model && id !== but,
-  );
+  const same = typeof cameras === 'string' ? undefined : sameDevice(cameras, found, but);
   if (same !== undefined)
     throw refused(
-      `this is ${same.id}, which has the same serial number ${serial}; it is added once, under one address. If it has another one now: siteward camera replace ${same.id} ADDRESS`,
+      `this is ${same}, which has the same serial number ${found.serial}; it is added once, under one address. If it has another one now: siteward camera replace ${same} ADDRESS`,
     );
 }
 
@@ -90,29 +82,21 @@ export async function keep(change: {
   if (options.dryRun) return;
   if (password === undefined || secretFile === undefined) return writeSiteFile(site, text);
   const owner = await secretOwner(site);
-  const wasThere = existsSync(secretFile);
-  await withFile(secretFile, async () => {
-    const made = await mkdir(dirname(secretFile), { recursive: true, mode: 0o750 });
-    // Whoever may read the secret must be let into the folder as well.
-    if (made !== undefined) await chown(made, owner.uid, owner.gid);
-    await writeSecretFile(secretFile, password.reveal(), owner);
-  });
+  const undo = await withFile(secretFile, () => writeSecrets([{ path: secretFile, text: password.reveal() }], owner));
   try {
     await writeSiteFile(site, text);
   } catch (error) {
-    if (!wasThere) await rm(secretFile, { force: true });
+    await undo();
     throw error;
   }
 }
 
 /** A secret of ours that nothing refers to any more. */
-export async function removeSecret(password: unknown, text: string, folder: string): Promise<string | undefined> {
+export async function removeSecret(password: unknown, after: string, site: SiteFile): Promise<string | undefined> {
   if (typeof password !== 'object' || password === null || !('file' in password)) return undefined;
-  const { file } = password;
-  if (typeof file !== 'string' || !file.startsWith(`${folder}/`) || secretFiles(text).includes(file)) return undefined;
-  await rm(file, { force: true });
-  await removeSecretLeftovers(folder).catch(() => undefined);
-  return file;
+  const unused = unusedSecrets(site.file, [String(password.file)], { before: site.text, after });
+  await removeSecrets(unused);
+  return unused[0];
 }
 
 /** Says what is to be done, or has the daemon take the change. */

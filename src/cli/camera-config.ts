@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { parse } from 'yaml';
-import { type Settings, sitePlan } from '#config/index.ts';
+import { freeSecretFile, type Settings, secretFiles, sitePlan } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Secret } from '#lib/secret.ts';
-import { type SiteFile, secretFiles, secretFolder } from './site-file.ts';
+import { type SiteFile, secretFolder } from './site-file.ts';
 
 /** Where a camera, recorder or channel stands in the file. */
 export interface Place {
@@ -49,19 +46,9 @@ export function writtenEntry({ text }: SiteFile, { section, index }: Place): Rec
   return value[section]?.[index] ?? {};
 }
 
-/**
- * A file for the password of `id` that nothing in the configuration refers to and that is not there yet: it might hold the
- * only copy of something else. One with this very password is what an earlier try has left.
- */
-export async function freeSecretFile(site: SiteFile, id: string, password: Secret): Promise<string> {
-  const taken = secretFiles(site.text);
-  const folder = secretFolder(site);
-  const names = [`camera-${id}`, ...Array.from({ length: 100 }, (_, n) => `camera-${id}-${n + 2}`)];
-  for (const path of names.map((name) => join(folder, name)).filter((name) => !taken.includes(name))) {
-    if (!existsSync(path) || (await readFile(path, 'utf8').catch(() => '')) === `${password.reveal()}\n`) return path;
-  }
-  throw new SitewardError('file_unusable', `${folder} has no free name for the password of ${id}`);
-}
+/** A file for the password of `id`. Throws `file_unusable`. */
+export const passwordFile = (site: SiteFile, id: string, password: Secret): Promise<string> =>
+  freeSecretFile(secretFolder(site), `camera-${id}`, secretFiles(site.text), password.reveal());
 
 /** Zone numbers and whose they are, in words. */
 export const zoneOwners = (settings: Settings): ReadonlyMap<string, string> =>

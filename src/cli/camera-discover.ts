@@ -9,12 +9,12 @@ import {
 } from '#devices/onvif/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import { configuredAs } from './camera-known.ts';
-import { type Moved, movedFrom } from './camera-moved.ts';
+import { type Moved, type Place, placesIn } from '../daemon/known-cameras.ts';
+import { readNeighbours } from '../daemon/neighbours.ts';
+import { configuredIn } from './camera-known.ts';
 import { camerasOrWhy } from './camera-reload.ts';
-import { jsonOf, type Place, rowOf, titles } from './camera-rows.ts';
+import { jsonOf, rowOf, titles } from './camera-rows.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { readNeighbours } from './neighbours.ts';
 import { printable, table } from './table.ts';
 import { untilStopped } from './until-stopped.ts';
 
@@ -96,17 +96,16 @@ async function report({ devices }: Discovery, options: DiscoverOptions, asked: b
     );
 }
 
-/** By what the daemon knows of its cameras, which may have got each other's addresses; else by the address in the configuration. */
-async function places(devices: readonly FoundDevice[], { config, socket }: DiscoverOptions) {
-  const known = await configuredAs(config, devices);
+async function places(
+  devices: readonly FoundDevice[],
+  { config, socket }: DiscoverOptions,
+): Promise<(device: FoundDevice) => Place> {
   const cameras = await camerasOrWhy(socket);
-  const moved = movedFrom(typeof cameras === 'string' ? [] : cameras, readNeighbours());
-  return (device: FoundDevice): Place => {
-    const configured = known.of(device);
-    const other = moved(device);
-    if (other !== undefined && other.id !== configured) return { moved: other };
-    return configured === undefined ? {} : { configured };
-  };
+  return placesIn(devices, {
+    configured: configuredIn(config),
+    cameras: typeof cameras === 'string' ? [] : cameras,
+    neighbours: await readNeighbours(),
+  });
 }
 
 const movedTo = ({ id }: Moved, url: string, passwordNeeded?: boolean): string => `

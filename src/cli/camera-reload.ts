@@ -20,6 +20,15 @@ export async function reloadDaemon(options: {
   readonly socket: string;
   readonly as: (cameras: readonly CameraEntry[]) => boolean | Promise<boolean>;
 }): Promise<void> {
+  await reloadUntil({ ...options, isTaken: async () => options.as(await camerasOf(options.socket)) });
+}
+
+/** The same until `isTaken`. */
+export async function reloadUntil(options: {
+  readonly stateDir: string;
+  readonly socket: string;
+  readonly isTaken: () => Promise<boolean>;
+}): Promise<void> {
   await using control = openControl(options.socket);
   const signal = () => AbortSignal.timeout(10_000);
   const errorNow = async () =>
@@ -48,7 +57,7 @@ export async function reloadDaemon(options: {
     const [error, sinceMs] = [await errorNow(), performance.now() - begun];
     if (error !== undefined && (error !== before || sinceMs > staleMs))
       throw new SitewardError('config_invalid', `the change is written, but siteward does not take it: ${error}`);
-    if (await options.as(await camerasOf(options.socket))) return;
+    if (await options.isTaken()) return;
     if (sinceMs > waitMs)
       throw new SitewardError(
         'deadline',

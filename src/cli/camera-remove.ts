@@ -4,7 +4,7 @@ import { finish, refused, removeSecret } from './camera-change.ts';
 import { mustFind, type Place, writtenEntry } from './camera-config.ts';
 import { agreed } from './consent.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { openSiteFile, type SiteFile, secretFolder, writeSiteFile } from './site-file.ts';
+import { openSiteFile, type SiteFile, writeSiteFile } from './site-file.ts';
 
 export interface RemoveOptions {
   readonly config: string;
@@ -30,7 +30,7 @@ export async function remove(id: string, options: RemoveOptions): Promise<ExitCo
   }
   const text = removeEntry(site.text, place.section, place.index);
   await writeSiteFile(site, text);
-  const secret = await removeSecret(before.password, text, secretFolder(site));
+  const secret = await removeSecret(before.password, text, site);
   if (options.json) console.log(JSON.stringify({ removed: id, ...(secret !== undefined && { secret_file: secret }) }));
   return await finish(
     site,

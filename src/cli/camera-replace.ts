@@ -2,7 +2,8 @@ import { changeEntry, type Members } from '#config/index.ts';
 import { deviceName, type Inspected } from '#devices/onvif/index.ts';
 import { certificateAnswer } from '#lan/http/index.ts';
 import { sleep } from '#lib/wait.ts';
-import { deviceAddress, hostAndPort } from './camera-address.ts';
+import { hostAndPort } from '../daemon/known-cameras.ts';
+import { deviceAddress } from './camera-address.ts';
 import {
   type ChangeOptions,
   fingerprintOf,
@@ -15,13 +16,13 @@ import {
   removeSecret,
   shownFound,
 } from './camera-change.ts';
-import { freeSecretFile, mustFind, type Place, placesOf, writtenEntry } from './camera-config.ts';
+import { mustFind, type Place, passwordFile, placesOf, writtenEntry } from './camera-config.ts';
 import { mayTry } from './camera-held.ts';
 import { cameraPassword } from './camera-password.ts';
 import { camerasOf } from './camera-reload.ts';
 import { answered, openControl } from './control.ts';
 import type { ExitCode } from './exit-codes.ts';
-import { openSiteFile, type SiteFile, secretFolder } from './site-file.ts';
+import { openSiteFile, type SiteFile } from './site-file.ts';
 import { printable } from './table.ts';
 
 export interface ReplaceOptions extends ChangeOptions {
@@ -45,7 +46,7 @@ export async function replace(id: string, address: string, options: ReplaceOptio
   const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
   await refuseSame(found, options.socket, id);
-  const secretFile = password === undefined ? undefined : await freeSecretFile(site, id, password);
+  const secretFile = password === undefined ? undefined : await passwordFile(site, id, password);
   const text = changeEntry(site.text, place.section, place.index, {
     url,
     username: options.user,
@@ -58,7 +59,7 @@ export async function replace(id: string, address: string, options: ReplaceOptio
     ...withoutOldAddresses(before, place),
   });
   await keep({ site, text, password, secretFile, options });
-  if (!options.dryRun) await removeSecret(before.password, text, secretFolder(site));
+  if (!options.dryRun) await removeSecret(before.password, text, site);
   if (place.kind === 'nvr') tellChannels(site, place, found);
   if (options.json) console.log(JSON.stringify({ id, url, ...shownFound(found), written: !options.dryRun }));
   else console.log(foundText(found));

@@ -1,11 +1,5 @@
 import type { FoundDevice } from '#devices/onvif/index.ts';
-import type { Moved } from './camera-moved.ts';
-
-/** What a found device is to the site; nothing for one that is new to it. */
-export interface Place {
-  readonly configured?: string;
-  readonly moved?: Moved;
-}
+import type { Place } from '../daemon/known-cameras.ts';
 
 export const titles = ['address', 'vendor', 'model', 'name', 'kind', 'password', 'configured'];
 

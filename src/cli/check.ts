@@ -1,6 +1,6 @@
 import { checkConfig, formatProblem } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
-import { panelProblems } from '../daemon/folders.ts';
+import { otherProblems } from '../daemon/other-problems.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
 /** `siteward check`: problems on stdout, one per line, so that editors can jump to them; 78 when there is any. */
@@ -8,7 +8,7 @@ export function check(file: string, options: { json: boolean; secrets: boolean }
   try {
     const result = checkConfig(file, {
       unreadableSecrets: options.secrets ? 'refuse' : 'degrade',
-      alsoCheck: panelProblems(file),
+      alsoCheck: otherProblems(file),
     });
     const { problems, warnings } = result;
     const ok = problems.length === 0;

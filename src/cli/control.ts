@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import { isErrorCode, SitewardError } from '#errors.ts';
-import { controlOperations, problem } from '#lan/http/index.ts';
+import { lanOperations, problem } from '#lan/http/index.ts';
 import {
   type Answer,
   bindClient,
@@ -17,14 +17,14 @@ const bodyCapBytes = 8 * 1024 * 1024;
 export const patience = (): AbortSignal => AbortSignal.timeout(15_000);
 
 export interface Control extends AsyncDisposable {
-  readonly client: Client<typeof controlOperations>;
+  readonly client: Client<typeof lanOperations>;
 }
 
 /** What the control socket serves. A daemon that does not answer is `control_unreachable`, with what to do. */
 export function openControl(socket: string): Control {
   const agent = new Agent({ connect: { socketPath: socket, timeout: deadlineMs }, connections: 1 });
   return {
-    client: bindClient(controlOperations, (wire) => send(agent, socket, wire)),
+    client: bindClient(lanOperations, (wire) => send(agent, socket, wire)),
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
 }

@@ -24,11 +24,11 @@ export async function give(asked: Asked, { ask, codeStdin, json, socket }: GiveO
   const given = codeStdin ? await pipedCode() : ask ? await typed() : undefined;
   if (codeStandsIn(asked, given)) console.error('siteward: the reason is left out: a code stands in it');
   await using control = openControl(socket);
-  let answer = await send(control, asked, given || undefined);
+  let answer = await command(control, asked, given || undefined);
   // Not twice: who was asked and typed nothing has no code.
   const isWanted = answer.error?.code === 'CODE_REQUIRED' && given === undefined;
   const wanted = isWanted && !ask ? await typed() : undefined;
-  if (wanted !== undefined && wanted !== '') answer = await send(control, asked, wanted);
+  if (wanted !== undefined && wanted !== '') answer = await command(control, asked, wanted);
   if (json) console.log(JSON.stringify(answer));
   else if (answer.error === undefined) console.log([sentence(asked, answer), ...zoneLines(asked, answer)].join('\n'));
   if (answer.error !== undefined) console.error(`siteward: ${advice(asked, answer)}`);
@@ -42,7 +42,8 @@ const codeStandsIn = (asked: Asked, code: string | undefined): boolean =>
   asked.reason !== undefined &&
   (codePattern.test(asked.reason.trim()) || (code !== undefined && code !== '' && asked.reason.includes(code)));
 
-async function send({ client }: Control, asked: Asked, code: string | undefined): Promise<CommandAnswer> {
+/** Gives a command and waits for its final answer, a refusal included. */
+export async function command({ client }: Control, asked: Asked, code: string | undefined): Promise<CommandAnswer> {
   const body = {
     ...asked,
     id: randomUUID(),

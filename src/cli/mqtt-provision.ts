@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
 import { changeSection, type Settings, writeSecretFile } from '#config/index.ts';
@@ -16,6 +15,7 @@ import {
   rootOf,
 } from '#lan/mqtt/index.ts';
 import { ensureAuthority, ensureServer, isServerDue, namesOfMachine, serverFiles } from '#lib/certificates.ts';
+import { hostAndPort } from '#lib/host.ts';
 import { slugOf } from '../daemon/broker.ts';
 import { panelTopics, profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -153,7 +153,7 @@ function listenersOf(
     own: own ?? (secure === 's' ? at : undefined) ?? before?.own ?? '127.0.0.1:8884',
     plain: typeof plain === 'string' ? plain : plain === false ? undefined : before?.plain,
   };
-  if (!isLoopback(listeners.own.slice(0, listeners.own.lastIndexOf(':'))))
+  if (!isLoopback(hostAndPort(listeners.own).host))
     throw refused('--own must be an address on loopback, such as 127.0.0.1:8884');
   return listeners;
 }

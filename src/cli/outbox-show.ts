@@ -1,4 +1,5 @@
 import { type OutboxDocument, outboxDocument } from '#lan/http/index.ts';
+import { coarseStep } from '#lib/coarse-bytes.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { formatBytes, formatSpan, printable, table } from './table.ts';
@@ -59,10 +60,11 @@ const sendingLine = ({ sending }: OutboxDocument): string =>
   `${sending.per_min} a minute, ${sending.in_flight} under way, ${sending.aside} set aside for another try` +
   (sending.memory_only === 0 ? '' : `, ${sending.memory_only} IN MEMORY ONLY`);
 
+/** Sizes come in whole steps. */
+const sizeOf = (bytes: number): string => (bytes === 0 ? `under ${formatBytes(coarseStep)}` : formatBytes(bytes));
+
 function diskLine({ disk }: OutboxDocument): string {
-  const files = disk.files.map(
-    ({ name, bytes, wal_bytes }) => `${name} ${formatBytes(bytes)} + ${formatBytes(wal_bytes)} log`,
-  );
+  const files = disk.files.map(({ name, bytes, wal_bytes }) => `${name} ${sizeOf(bytes)} + ${sizeOf(wal_bytes)} log`);
   const room =
     disk.free_bytes === null || disk.total_bytes === null
       ? `${disk.dir} does not answer`

@@ -4,6 +4,7 @@ import { loadConfig, type Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { isLoopback } from '#lan/mqtt/index.ts';
 import { authorityFiles } from '#lib/certificates.ts';
+import { bareHost } from '#lib/host.ts';
 import type { Connect } from '#lib/mqtt.ts';
 import { Secret } from '#lib/secret.ts';
 import { dialDaemonsBroker } from './daemon-broker.ts';
@@ -74,7 +75,7 @@ function embedded({ mqtt, http, store }: Settings, given: ReturnType<typeof give
   const host = mqtt.listen.slice(0, colon);
   const port = mqtt.listen.slice(colon + 1);
   const near = host === '0.0.0.0' ? '127.0.0.1' : host === '[::]' ? '[::1]' : host;
-  const at = { listen: mqtt.listen, host: near.replace(/^\[|\]$/g, ''), port: Number(port) };
+  const at = { listen: mqtt.listen, host: bareHost(near), port: Number(port) };
   const ca = mqtt.tls && !isLoopback(host) ? authorityFiles(join(store.dir, 'tls')).cert : undefined;
   const url = `mqtt${ca === undefined ? '' : 's'}://${near}:${port}`;
   const dial = () => dialDaemonsBroker({ socket: http.control_socket, ca, ...at });

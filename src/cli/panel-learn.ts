@@ -35,12 +35,21 @@ export async function learn(options: LearnOptions): Promise<ExitCode> {
     `listening on ${connect.url} for ${options.seconds} s; open a door meanwhile, or press Ctrl-C to end now`,
   );
   await overhear({ connect, entries, traffic, signal: stopped.signal });
-  const fits = rankProfiles(entries, traffic.list());
-  const bridges = bridgesOf(fits);
-  const suggested = suggestSite(bridges, siteSoFar(settings));
+  const { fits, bridges, suggested } = learned({ entries, traffic, settings });
   if (options.json) console.log(JSON.stringify(documentOf({ entries, traffic, fits, suggested })));
   else report({ traffic, fits, bridges, suggested, settings });
   return fits.length === 0 ? exitCodes.failure : exitCodes.ok;
+}
+
+/** What profiles make of what was heard, and what to put into the configuration for it. */
+export function learned(heard: {
+  readonly entries: readonly CatalogueEntry[];
+  readonly traffic: Traffic;
+  readonly settings: Settings | undefined;
+}) {
+  const fits = rankProfiles(heard.entries, heard.traffic.list());
+  const bridges = bridgesOf(fits);
+  return { fits, bridges, suggested: suggestSite(bridges, siteSoFar(heard.settings)) };
 }
 
 /** Fills `traffic` until `signal` aborts, and says now and then on standard error how far it is. */
@@ -71,14 +80,14 @@ export async function overhear(options: {
   }
 }
 
-function report(learned: {
+function report(found: {
   readonly traffic: Traffic;
   readonly fits: readonly Fit[];
   readonly bridges: readonly Fit[];
   readonly suggested: SuggestedSite;
   readonly settings: Settings | undefined;
 }): void {
-  const { traffic, fits, bridges, suggested, settings } = learned;
+  const { traffic, fits, bridges, suggested, settings } = found;
   console.log(heardLine(traffic));
   const [best, ...more] = bridges;
   const second = fits.find((fit) => !bridges.includes(fit));

@@ -2,19 +2,25 @@ import { Argument, Command, CommanderError, Option } from 'commander';
 import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
+import { addAccess } from './access.ts';
 import { whole } from './arguments.ts';
 import { addAudio } from './audio.ts';
 import { addAudit } from './audit.ts';
 import { addCamera } from './camera.ts';
+import { addCloud } from './cloud.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
+import { addDevice, addNvr } from './device.ts';
 import { exitCodes, exitOfError } from './exit-codes.ts';
+import { addLog } from './log.ts';
 import { addMedia } from './media.ts';
 import { addMqtt } from './mqtt.ts';
 import { addOutbox } from './outbox.ts';
 import { addPanel } from './panel.ts';
 import { addReplay } from './replay-verbs.ts';
 import { addSchedule } from './schedule.ts';
+import { addSetup } from './setup.ts';
+import { addSite } from './site-verbs.ts';
 import { addUser } from './user.ts';
 import { configOption, defaultConfig } from './verb.ts';
 import { addVerification } from './verification.ts';
@@ -109,12 +115,28 @@ function buildProgram(done: (code: number) => void): Command {
   addAudio(program, { socket, done });
   addSchedule(program, { socket, done });
   addUser(program, { socket, done });
+  addAccess(program, { socket, done });
   addAudit(program, { socket, done });
   addVerification(program, { socket, done });
   addReplay(program, { socket, done });
+  addLog(program, { socket, done });
+  program
+    .command('support-bundle')
+    .description('write one file for whoever helps from afar: no secret, no name of a person, no silent alarm is in it')
+    .argument('[file]', 'the file, or - for standard output; default: a name with the time, in this folder')
+    .option('--contents', 'only list what it would hold', false)
+    .addOption(socket())
+    .action(async (file, options) =>
+      done(await (await import('./support-bundle.ts')).supportBundleVerb({ ...options, file })),
+    );
   addMqtt(program, { done });
   addPanel(program, { done });
   addCamera(program, { socket, done });
+  addCloud(program, { socket, done });
+  addSetup(program, { socket, done });
+  addDevice(program, { socket, done });
+  addNvr(program, { socket, done });
+  addSite(program, { socket, done });
   const sandbox = program
     .command('sandbox')
     .description('run a stand-in for the cloud service, for trials and tests')

@@ -36,9 +36,10 @@ function page(status: StatusDocument): string {
     zonesLine(status.zones),
     outboxLine(status),
     ...armingSyncLines(status.arming_sync),
+    ...cloudDevicesLine(status.cloud?.devices),
     ...section(
       'parts',
-      status.parts.map((part) => [part.name, part.state, part.reason ?? '']),
+      status.parts.map((part) => [part.name, part.state, part.reason ?? shownBy(part)]),
     ),
     ...section('troubles', status.troubles.map(troubleRow)),
     ...section('panels', status.panels.map(linkRow)),
@@ -51,6 +52,12 @@ function page(status: StatusDocument): string {
 
 const section = (title: string, rows: string[][]): string[] =>
   rows.length === 0 ? [] : ['', title, table(rows, '  ')];
+
+/** What a browser shows of the LAN API, to be compared before its certificate is trusted. */
+function shownBy({ name, facts }: StatusDocument['parts'][number]): string {
+  if (name !== 'http' || facts === undefined) return '';
+  return printable(`https://${facts.listen}, SHA-256 ${facts.fingerprint}`);
+}
 
 const configLine = (config: StatusDocument['config']): string =>
   config.last_good
@@ -99,6 +106,19 @@ export function armingSyncLines(sync: StatusDocument['arming_sync']): string[] {
       : []),
     ...sync.reasons.map((reason) => `  ${printable(reason)}`),
   ];
+}
+
+/** What the cloud knows of the devices of the site. */
+export function cloudDevicesLine(devices: NonNullable<StatusDocument['cloud']>['devices']): string[] {
+  if (devices === undefined) return [];
+  const { mode, state, reason, wanted, known, held } = devices;
+  const words = { in_step: 'in step', behind: 'NOT IN STEP', away: 'cannot be asked', gone: 'THE SITE IS NOT THERE' };
+  const more = [
+    ...(held > 0 ? [`${held} held: "siteward device plan" says why`] : []),
+    ...(mode === 'manual' ? ['told only by "siteward device sync"'] : []),
+    ...(reason === undefined ? [] : [printable(reason)]),
+  ];
+  return [[`devices in the cloud: ${known} of ${wanted} known, ${words[state]}`, ...more].join('; ')];
 }
 
 /** Only what a shell takes as it is stands in a line to copy. */

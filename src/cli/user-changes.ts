@@ -2,7 +2,7 @@ import { removedAnswer, userEntry } from '#lan/http/index.ts';
 import type { UserRole, WeekWindow } from '#site/model/index.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { askedCodes, pipedCodes } from './user-codes.ts';
+import { askedCodes, pipedCodes, withConsent } from './user-codes.ts';
 
 export interface AddOptions {
   readonly id: string;
@@ -22,7 +22,7 @@ export interface AddOptions {
 /** `siteward user add`. */
 export async function add(options: AddOptions): Promise<ExitCode> {
   const { id, name, role, duress, from, until, hours } = options;
-  const wanted = { id, duress, consent: role === 'installer' || role === 'auditor' };
+  const wanted = { id, duress, consent: withConsent.includes(role) };
   const codes = await (options.codeStdin ? pipedCodes(wanted) : askedCodes(wanted));
   await using control = openControl(options.socket);
   const body = {

@@ -2,7 +2,7 @@ import { SitewardError } from '#errors.ts';
 import { changedAnswer, userList } from '#lan/http/index.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { askedCodes, pipedCodes } from './user-codes.ts';
+import { askedCodes, pipedCodes, withConsent } from './user-codes.ts';
 
 export interface CodeOptions {
   readonly id: string;
@@ -11,10 +11,6 @@ export interface CodeOptions {
   readonly json: boolean;
   readonly socket: string;
 }
-
-/** Three slow hashes and two synced files on a slow card. */
-/** The code of an owner is asked for as well. */
-const withConsent: readonly string[] = ['owner', 'installer', 'auditor'];
 
 /** `siteward user code`. Whose code it is decides what is asked, so the list is read first. */
 export async function changeCode({ id, duress, codeStdin, json, socket }: CodeOptions): Promise<ExitCode> {

@@ -2,6 +2,9 @@ import { SitewardError } from '#errors.ts';
 import { type HiddenTerminal, mustAsk } from './ask-code.ts';
 import { asCode, pipedLines } from './piped-code.ts';
 
+/** Roles for whose codes the code of an owner is asked for as well. */
+export const withConsent: readonly string[] = ['owner', 'installer', 'auditor'];
+
 export interface CodesWanted {
   readonly id: string;
   readonly duress: boolean;

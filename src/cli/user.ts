@@ -1,5 +1,13 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { siteMoment, userId, userName, userRoles, type WeekWindow, weekWindow, windowDays } from '#site/model/index.ts';
+import {
+  newUserName,
+  siteMoment,
+  userId,
+  userRoles,
+  type WeekWindow,
+  weekWindow,
+  windowDays,
+} from '#site/model/index.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { wrong } from './usage.ts';
 import type { Verbs } from './verb.ts';
@@ -83,7 +91,7 @@ function day(text: string): string {
 
 /** What stands in its place may be a code: it is not repeated. */
 function name(text: string): string {
-  const read = userName.safeParse(text);
+  const read = newUserName.safeParse(text);
   if (!read.success) throw new InvalidArgumentError(`It ${read.error.issues[0]?.message}.`);
   return text;
 }

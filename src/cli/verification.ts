@@ -6,7 +6,10 @@ import type { Verbs } from './verb.ts';
 
 /** The verbs of `siteward verification`; each is loaded when it is called. */
 export function addVerification(program: Command, { socket, done }: Verbs): void {
-  const verification = program.command('verification').description('requests of the service to verify an alarm');
+  const verification = program
+    .command('verification')
+    .alias('verify')
+    .description('requests of the service to verify an alarm');
   verification
     .command('list')
     .description('list the requests, newest first; those that wait for an answer show their deadline')

@@ -34,6 +34,7 @@ import { verificationChecks } from './verification-checks.ts';
 export function crossChecks(document: ConfigDocument): Problem[] {
   return [
     ...['partitions', 'panels', 'users', 'schedules'].flatMap((section) => duplicateIds(document, section)),
+    ...cloudIds(document),
     ...nvrChecks(document),
     ...zoneNumbers(document),
     ...partitionClaims(document),
@@ -54,6 +55,15 @@ export function crossChecks(document: ConfigDocument): Problem[] {
     ...speakerChecks(document),
     ...ruleChecks(document),
   ];
+}
+
+/** Of what the service knows by an id, each has one of its own. */
+function cloudIds(document: ConfigDocument): Problem[] {
+  const devices = [...views(document), ...items(document, 'speakers')];
+  return [
+    ...repeated(devices.map(({ path }) => at(document, [...path, 'cloud_device_id']))),
+    ...repeated(items(document, 'partitions').map(({ path }) => at(document, [...path, 'cloud_id']))),
+  ].map(({ path }) => document.problem(path, { message: 'another entry has this id of the service' }));
 }
 
 function panelsOfBridges(document: ConfigDocument): Problem[] {

@@ -1,7 +1,18 @@
 export { type InputZone, inputZones, type View, views } from './cameras.ts';
+export { applyChanges, type Change } from './changes.ts';
 export { parseConfig } from './document.ts';
-export { addEntry, changeEntry, changeSection, type Members, removeEntry, shownEntry } from './edit.ts';
-export { removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
+export { addEntry, changeEntry, changeSection, type Members, removeEntry, removeSection, shownEntry } from './edit.ts';
+export { backupOf, configChanged, removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
+export {
+  configPlace,
+  factoryText,
+  holdsConfigText,
+  isWithin,
+  overwriteConfigText,
+  ownSecretFiles,
+  removeConfigBackup,
+} from './factory.ts';
+export { type CheckedForm, changedSections, checkForm, configOf, fixedChanges, shownConfig } from './form.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
 export {
@@ -14,6 +25,31 @@ export {
   type OtherProblem,
   referencedFiles,
 } from './load.ts';
-export { ConfigError, formatProblem, type Problem } from './problem.ts';
+export { newOddNames } from './names.ts';
+export { type PatchLine, patchOf } from './patch.ts';
+export {
+  ConfigError,
+  formatPath,
+  formatProblem,
+  type Path,
+  type Problem,
+  pathAndText,
+  problemText,
+} from './problem.ts';
+export { readConfigText } from './read-text.ts';
+export { beginSave, endSave } from './save-note.ts';
 export { type Config, configSchema, type Settings } from './schema.ts';
+export {
+  freeSecretFile,
+  isOurSecret,
+  removeSecrets,
+  type SecretFile,
+  secretFiles,
+  secretFolder,
+  secretOwner,
+  secretsBeside,
+  unusedSecrets,
+  writeSecrets,
+} from './secret-files.ts';
+export { shownPath } from './shown-path.ts';
 export { sitePlan } from './site-plan.ts';

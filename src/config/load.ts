@@ -8,6 +8,7 @@ import { crossChecks } from './cross-checks.ts';
 import { unkeyed } from './dc09-checks.ts';
 import { parseConfig } from './document.ts';
 import { problemsOf } from './issues.ts';
+import { nameWarnings } from './names.ts';
 import { ConfigError, formatProblem, inFileOrder, type Problem } from './problem.ts';
 import { sameDevice } from './same-device.ts';
 import { configSchema, type Settings } from './schema.ts';
@@ -23,6 +24,8 @@ export interface ConfigEnvironment {
    * that needs it fails, so that one lost password does not take the protection of the site with it.
    */
   readonly unreadableSecrets?: 'refuse' | 'degrade';
+  /** No secret is looked for; the form of its reference is all that is judged. */
+  readonly secrets?: 'unread';
   /** What only other rooms can judge, such as whether a profile exists; asked when each part of the file is well formed. */
   readonly alsoCheck?: (settings: Settings) => readonly OtherProblem[];
 }
@@ -65,7 +68,7 @@ export function referencedFiles(text: string): readonly string[] {
   const seen = new Set<object>();
   const walk = (value: unknown, key: string): void => {
     if (typeof value === 'string') {
-      if ((key === 'file' || key === 'ca') && isAbsolute(value)) found.add(value);
+      if ((key === 'file' || key === 'ca' || key === 'cert') && isAbsolute(value)) found.add(value);
     } else if (typeof value === 'object' && value !== null && !seen.has(value)) {
       seen.add(value);
       for (const [name, member] of Object.entries(value)) walk(member, name);
@@ -94,16 +97,19 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
   const problems = [...document.problems, ...issues, ...crossChecks(document)];
   if (!parsed.success) return { problems: problems.sort(inFileOrder), warnings: [] };
 
-  const resolved = resolveSecrets(parsed.data, document, environment.sources ?? secretSources());
+  const isUnread = environment.secrets === 'unread';
+  const sources = isUnread ? noSources : (environment.sources ?? secretSources());
+  const resolved = resolveSecrets(parsed.data, document, sources);
   for (const secret of resolved.secrets.filter(safeToRedact)) environment.redactor?.add(secret);
   const degrade = environment.unreadableSecrets === 'degrade';
-  if (!degrade) problems.push(...resolved.unreadable);
+  if (!degrade && !isUnread) problems.push(...resolved.unreadable);
   problems.push(...codeProblems(resolved.settings, resolved.unreadable, document));
   const warnings = [
     ...resolved.warnings,
     ...unkeyed(resolved.settings),
     ...sameDevice(resolved.settings),
     ...audioWarnings(resolved.settings),
+    ...nameWarnings(parsed.data),
     ...(degrade ? resolved.unreadable.map(formatProblem) : []),
   ];
   const others = environment.alsoCheck?.(resolved.settings) ?? [];
@@ -117,6 +123,14 @@ export function checkText(file: string, text: string, environment: ConfigEnviron
  * Codes are blanked by the name of the member that holds them.
  */
 const safeToRedact = (secret: Secret): boolean => !/^\d{1,7}$/.test(secret.reveal());
+
+/** Where no secret is found, whatever is named. */
+const noSources: SecretSources = {
+  variables: {},
+  readFile() {
+    throw new Error('it is not looked for');
+  },
+};
 
 const fileCap = 1024 * 1024;
 

@@ -32,11 +32,18 @@ export class ConfigError extends SitewardError {
 }
 
 /** `file:line:col path: what is wrong, expected ..., did you mean ...?` */
-export function formatProblem(problem: Problem): string {
-  const place = `${problem.file}:${problem.line}:${problem.col}`;
-  const expected = problem.expected === undefined ? '' : `, expected ${problem.expected}`;
-  const hint = problem.nearest === undefined ? '' : `; did you mean "${problem.nearest}"?`;
-  return `${place} ${problem.path === '' ? '' : `${problem.path}: `}${problem.message}${expected}${hint}`;
+export const formatProblem = (problem: Problem): string =>
+  `${problem.file}:${problem.line}:${problem.col} ${pathAndText(problem)}`;
+
+/** The same without its place in the file. */
+export const pathAndText = (problem: Problem): string =>
+  `${problem.path === '' ? '' : `${problem.path}: `}${problemText(problem)}`;
+
+/** The same without its path, for where that stands beside it. */
+export function problemText({ message, expected, nearest }: Problem): string {
+  const wanted = expected === undefined ? '' : `, expected ${expected}`;
+  const hint = nearest === undefined ? '' : `; did you mean "${nearest}"?`;
+  return `${message}${wanted}${hint}`;
 }
 
 export function formatPath(path: Path): string {

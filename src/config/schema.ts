@@ -29,7 +29,7 @@ export const configSchema = z.strictObject({
   bridge: bridgeOptions.describe('This box.'),
   cloud: cloudOptions.optional().describe('The cloud service; without this section siteward works on its own.'),
   mqtt: mqttOptions.prefault({}).describe('The broker of the LAN.'),
-  http: httpOptions.prefault({}).describe('The control socket.'),
+  http: httpOptions.prefault({}).describe('The LAN API: its control socket and its HTTPS address (docs/lan-api.md).'),
   partitions: z.array(partitionOptions).min(1).max(32).describe('The parts of the site that are armed on their own.'),
   panels: z.array(panelOptions).max(16).default([]).describe('Alarm panels, each read by a profile.'),
   dc09: dc09Options

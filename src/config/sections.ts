@@ -51,6 +51,12 @@ export const partitionOptions = z
   .strictObject({
     id: partitionId.describe('p1, p2, ...'),
     name: name.describe('Name of the partition for people.'),
+    cloud_id: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe('Id of the partition at the service, by which the paths of the service on the LAN know it, too.'),
     exit_delay: duration({ min: '0s', max: '255s' }).default(60_000).describe('Time to leave after arming.'),
     entry_delay: duration({ min: '0s', max: '240s' }).default(30_000).describe('Time to disarm after coming in.'),
     abort_delay: duration({ min: '0s', max: '45s' })

@@ -1,5 +1,14 @@
 import type { Registry } from 'prom-client';
-import { type ArmingSyncShown, createArmingSync, createSiteSettings, type SyncPort } from '#cloud/sync/index.ts';
+import {
+  type ArmingSyncShown,
+  createArmingSync,
+  createSiteSettings,
+  createSiteStanding,
+  lostText,
+  type StandingPort,
+  type StandingShown,
+  type SyncPort,
+} from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { StatusDocument } from '#lan/http/index.ts';
@@ -14,7 +23,12 @@ export interface CloudArming extends Part {
   siteChanged(view: SiteView): void;
   retryNow(): void;
   shown(): ArmingSyncShown;
+  /** Whether the site is still ours in the cloud; whoever works at it there asks first. */
+  readonly standing: StandingPort & { shown(): StandingShown };
 }
+
+/** Whether work at the site in the cloud may go on; nobody knows otherwise where nobody reads it. */
+export const isSiteOpen = (house: Pick<House, 'arming'>): boolean => house.arming?.standing.isOpen() ?? true;
 
 /** What `siteward status` shows of it. */
 export function armingSyncStatus(
@@ -80,20 +94,36 @@ export function cloudArming(
   const port = siteOf(house);
   // Its metrics of the interface are those of the delivery's client.
   const cloud = cloudClient(section, { clock, quality, log });
+  const standing = createSiteStanding({
+    ...{ manage: cloud.manage, place, site: port, memory, clock, log, metrics },
+    onChanged(isOpen) {
+      sync.standingChanged(isOpen);
+      siteSettings.retryNow();
+      house.mirror?.retryNow();
+      if (!isOpen) return;
+      house.catalogue?.retryNow();
+      house.devices?.retryNow();
+    },
+  });
   const sync = createArmingSync({
-    ...{ place, memory, clock, log, metrics, idSpace, site: port },
+    ...{ place, memory, clock, log, metrics, idSpace, site: port, standing },
     api: cloud.api,
     form: section.dialect.arming_status_form,
     speaks: settings.bridge.role === 'primary',
   });
-  const siteSettings = createSiteSettings({ manage: cloud.manage, place, site: port, memory, log });
+  const siteSettings = createSiteSettings({
+    ...{ manage: cloud.manage, standing, place, site: port, memory, log },
+    onSite: (read) => house.mirror?.siteRead(read),
+  });
   return {
     name: 'arming',
     async start(signal) {
+      await standing.load();
       await sync.start(signal);
       await siteSettings.start(signal);
     },
     async stop() {
+      standing.stop();
       await Promise.all([sync.stop(), siteSettings.stop()]);
       await cloud.close();
     },
@@ -102,7 +132,12 @@ export function cloudArming(
       sync.retryNow();
       siteSettings.retryNow();
     },
-    shown: () => ({ ...sync.shown(), settings: siteSettings.shown() }),
+    shown() {
+      const { state } = standing.shown();
+      const isLost = state === 'deleted' || state === 'withdrawn';
+      return { ...sync.shown(), settings: siteSettings.shown(), ...(isLost && { reason: lostText[state] }) };
+    },
+    standing,
     health(): Health {
       const [one, other] = [sync.health(), siteSettings.health()];
       const facts = { ...other.facts, ...one.facts };

@@ -4,7 +4,8 @@ import type { Settings } from '#config/index.ts';
 import type { CloudMessage } from '#devices/audio/index.ts';
 import { SitewardError } from '#errors.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import type { PlaybackShown } from '#site/model/index.ts';
+import type { Asker, PlaybackShown } from '#site/model/index.ts';
+import { isSiteOpen } from './arming-sync.ts';
 import type { Note } from './audit-wiring.ts';
 import { cloudClient } from './cloud.ts';
 import { type House, running, type Surroundings } from './house.ts';
@@ -26,6 +27,7 @@ export function audioCatalogue(
   const catalogue = createAudioCatalogue({
     ...{ manage: cloud.manage, address, siteId: site.id, memory, clock, log, metrics },
     onChanged: () => house.lan?.messagesChanged(),
+    isOpen: () => isSiteOpen(house),
   });
   return {
     ...catalogue,
@@ -51,7 +53,7 @@ interface Wish {
 export async function playThroughCloud(
   { house, settings, note }: { house: Pick<House, 'catalogue'>; settings: () => Settings; note: Note },
   { message, target_devices, ...wish }: Wish,
-  by: string,
+  by: string | Asker,
   signal: AbortSignal,
 ): Promise<PlaybackShown> {
   const { audio, speakers } = settings();
@@ -65,7 +67,7 @@ export async function playThroughCloud(
     const catalogue = allowed(audio.via_cloud, house.catalogue, id);
     const targets = target_devices?.map((speaker) => idAtService(speaker, known));
     const played = await catalogue.play(
-      { ...wish, message, by, known, ...(targets !== undefined && { targets }) },
+      { ...wish, message, by: refOf(by), known, ...(targets !== undefined && { targets }) },
       signal,
     );
     tell(played.status === 'failed' ? played.devices[0]?.reason : undefined);
@@ -75,6 +77,9 @@ export async function playThroughCloud(
     throw error;
   }
 }
+
+/** As a playback names who asked. */
+export const refOf = (by: string | Asker): string => (typeof by === 'string' ? by : by.client);
 
 function allowed(viaCloud: boolean, catalogue: AudioCatalogue | undefined, id: string): AudioCatalogue {
   if (viaCloud && catalogue !== undefined) return catalogue;

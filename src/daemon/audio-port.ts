@@ -12,7 +12,7 @@ import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { type AudioMessageShown, type AudioPort, playWish, type SpeakerShown } from '#site/model/index.ts';
-import { playThroughCloud } from './audio-cloud.ts';
+import { playThroughCloud, refOf } from './audio-cloud.ts';
 import { audioNotes } from './audio-notes.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running } from './house.ts';
@@ -52,7 +52,7 @@ export function audioPort({
 
     playbacks: () => (house.audio?.playbacks() ?? []).toReversed(),
 
-    async play(wish, by, signal) {
+    async play(wish, by, signal, how = {}) {
       const { playback_id = randomUUID(), audio_message_id: id, target_devices, volume, repeat, category } = read(wish);
       const found = inSomeLanguage(id);
       // Asked for again while, or after, the service played it: also where the message has been imported since.
@@ -72,7 +72,7 @@ export function audioPort({
       }
       const { key, name, sha256, category: usual } = found.message;
       const answer = audio().play({
-        ...{ id: playback_id, volume, repeat, requestedBy: by },
+        ...{ id: playback_id, volume, repeat, requestedBy: refOf(by), ...how },
         message: { id, key, name, sha256 },
         category: raised(usual, category),
         ...(target_devices !== undefined && { speakers: target_devices }),

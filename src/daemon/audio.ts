@@ -77,6 +77,7 @@ export function siteAudio(settings: Settings, metrics: Registry, surroundings: S
     },
     onChanged(playback) {
       house.lan?.playbackChanged(playback);
+      house.live?.playbackChanged(playback);
       logEnd(log, playback);
     },
     ...{ clock, quality: quality.current, log, metrics },

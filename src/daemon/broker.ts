@@ -1,40 +1,30 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { Settings } from '#config/index.ts';
-import {
-  type Broker,
-  createBroker,
-  type HaOptions,
-  isLoopback,
-  type PanelFilters,
-  type TlsMaterial,
-} from '#lan/mqtt/index.ts';
-import { authorityFiles, ensureAuthority, ensureServer, namesOfMachine, serverFiles } from '#lib/certificates.ts';
+import { type Broker, createBroker, type HaOptions, isLoopback, type PanelFilters } from '#lan/mqtt/index.ts';
+import { hostAndPort } from '#lib/host.ts';
 import type { Connect } from '#lib/mqtt.ts';
+import type { Certify } from './certificates.ts';
 import { panelTopics } from './folders.ts';
 
 /** The broker siteward runs itself, on `mqtt.listen`. */
 export function embeddedBroker(
   settings: Settings,
   profiles: readonly string[],
-  log: Logger,
-  metrics: Registry,
+  { certify, log, metrics }: { certify: Certify; log: Logger; metrics: Registry },
 ): Broker {
   const { mqtt, site } = settings;
   const topics = bridgeTopics(settings, profiles);
-  const colon = mqtt.listen.lastIndexOf(':');
-  const host = mqtt.listen.slice(0, colon).replace(/^\[|\]$/g, '');
+  const listen = hostAndPort(mqtt.listen);
   return createBroker({
     slug: slugOf(site.external_id),
-    listen: { host, port: Number(mqtt.listen.slice(colon + 1)) },
+    listen,
     users: mqtt.clients.flatMap(({ id, role, password }) =>
       password === undefined ? [] : [{ id, role, password, panels: topics.get(id) }],
     ),
     discovery: mqtt.home_assistant?.prefix,
-    tls: mqtt.tls && !isLoopback(host) ? (signal) => ownCertificate(settings, signal) : undefined,
+    tls: mqtt.tls && !isLoopback(listen.host) ? (signal) => certify('server', settings, mqtt.names, signal) : undefined,
     log,
     metrics,
   });
@@ -46,18 +36,6 @@ export function bridgeTopics(settings: Settings, profiles: readonly string[]): R
   return new Map(
     settings.mqtt.clients.flatMap(({ id, panels }) => (panels === undefined ? [] : [[id, topics(panels)] as const])),
   );
-}
-
-/** Made by the authority of the site, which is made where there is none. Throws `certificate_failed`, and what the system throws. */
-async function ownCertificate({ site, mqtt, store }: Settings, stopping: AbortSignal): Promise<TlsMaterial> {
-  const dir = join(store.dir, 'tls');
-  const owner = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  const signal = AbortSignal.any([stopping, AbortSignal.timeout(60_000)]);
-  const [authority, server] = [authorityFiles(dir), serverFiles(dir)];
-  await mkdir(dir, { recursive: true, mode: 0o750 });
-  await ensureAuthority(authority, { name: `siteward ${slugOf(site.external_id)}`, owner, signal });
-  await ensureServer(server, { authority, names: namesOfMachine(mqtt.names), owner, signal });
-  return { cert: await readFile(server.cert, 'utf8'), key: await readFile(server.key, 'utf8') };
 }
 
 /** The daemon's own way to the broker. To the embedded one it leads inside the process, never over the port. */

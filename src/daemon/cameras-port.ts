@@ -4,7 +4,7 @@ import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { noPicture } from '#site/core/index.ts';
-import { type CameraPlan, hasSilentZone, isoTime, type SiteView, silentZones } from '#site/model/index.ts';
+import { type Asker, type CameraPlan, hasSilentZone, isoTime, type SiteView, silentZones } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running, viewOf } from './house.ts';
 
@@ -72,7 +72,7 @@ export function camerasPort({
       };
     },
 
-    snapshot: (id, signal) => takePicture({ house, wall, note }, id, { signal }),
+    snapshot: (id, by, signal) => takePicture({ house, wall, note }, id, { signal, by }),
 
     async certificate(id) {
       const { configured, stream, ...known } = await running(house, 'cameras').certificate(deviceOf(id));
@@ -80,16 +80,16 @@ export function camerasPort({
       return { configured, ...given({ ...known, stream: beside }) };
     },
 
-    async trust(id, named) {
+    async trust(id, named, by) {
       const device = deviceOf(id);
       if (named.device !== undefined) {
         await running(house, 'cameras').trustDevice(device, named.device);
-        void note(auditNotes.deviceTrusted(device, named.device));
+        void note(auditNotes.deviceTrusted(by, device, named.device));
         return { trusted: device, device: named.device };
       }
       const fingerprint = (named.fingerprint ?? '').toUpperCase();
       await running(house, 'cameras').trust(device, fingerprint);
-      void note(auditNotes.certificate(device, fingerprint));
+      void note(auditNotes.certificate(by, device, fingerprint));
       return { trusted: device, fingerprint };
     },
   };
@@ -101,15 +101,15 @@ function cameraOf(house: House, id: string): CameraPlan {
   return found;
 }
 
-/** A picture asked for by hand; `client` is who asked on the LAN. It is noted, also where none came or may be taken. */
+/** A picture asked for by hand. It is noted, also where none came or may be taken. */
 export async function takePicture(
   { house, wall, note }: { readonly house: House; readonly wall: () => number; readonly note: Note },
   id: string,
-  { signal, client }: { readonly signal: AbortSignal; readonly client?: string },
+  { signal, by }: { readonly signal: AbortSignal; readonly by: Asker },
 ): Promise<Uint8Array> {
   const plan = cameraOf(house, id);
   const forbidden = noPicture(viewOf(house), plan);
-  const said = (reason?: ErrorCode) => void note(auditNotes.picture(id, reason, client));
+  const said = (reason?: ErrorCode) => void note(auditNotes.picture(by, id, reason));
   if (forbidden !== undefined) {
     said('camera_refused');
     throw refused(forbidden);

@@ -28,6 +28,7 @@ export function cloudDelivery(
     ...(media.upload_rate !== undefined && { uploadRate: media.upload_rate }),
     // A cloud on this machine (the sandbox) has its upload addresses here too.
     allowLoopbackHttp: section.base_url.startsWith('http:'),
+    onAccepted: (latencyMs) => house.outboxDay?.accepted(latencyMs),
     onLink(up, reason, kind) {
       lineIs(house, up);
       trouble(up, reason, kind);
@@ -56,4 +57,6 @@ function lineIs(house: House, up: boolean | undefined): void {
   if (up !== true) return;
   house.answers?.retryNow();
   house.catalogue?.lineUp();
+  house.devices?.retryNow();
+  house.mirror?.lineUp();
 }

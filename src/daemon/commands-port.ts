@@ -14,8 +14,8 @@ import { giveLocally } from './local-command.ts';
 /** The gate of commands as the control socket sees it. */
 export function commandsPort({ house }: { house: House }): CommandsPort {
   return {
-    async give({ code, ...asked }, signal) {
-      const { result } = await giveLocally(house, commandOf(withoutCode(asked, code)), { code, signal });
+    async give({ code, ...asked }, by, signal) {
+      const { result } = await giveLocally(house, commandOf(withoutCode(asked, code)), { code, by, signal });
       return { ...answerOf(result), ...aboutZones(house, asked.verb, result) };
     },
   };

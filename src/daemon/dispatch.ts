@@ -6,6 +6,7 @@ import type { DispatchOutcome, DispatchRequest, SitePort } from '#lan/mqtt/index
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
+import type { Asker } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { cloudClient } from './cloud.ts';
 
@@ -15,6 +16,11 @@ const deadlineMs = 15_000;
 const longestMs = 100_000;
 const notLeft: readonly ErrorCode[] = ['cloud_unreachable'];
 const refused: readonly ErrorCode[] = ['cloud_refused', 'cloud_forbidden', 'cloud_unauthorized', 'cloud_not_found'];
+
+/** `by`: whoever asks over the LAN API; over MQTT its client. */
+export type Dispatch = (
+  ...asked: [...Parameters<NonNullable<SitePort['dispatch']>>, by?: Asker]
+) => Promise<DispatchOutcome>;
 
 /**
  * Asks the service to send somebody to this site; undefined where it is not said that it takes such a request
@@ -26,13 +32,13 @@ export function dispatcher(options: {
   readonly quality: ClockQualityWatch;
   readonly log: Logger;
   readonly note: Note;
-}): NonNullable<SitePort['dispatch']> | undefined {
+}): Dispatch | undefined {
   const { cloud, site } = options.settings();
   if (cloud?.api_key === undefined) return undefined;
   if (publicOperationsFor(cloud.dialect).dispatchResponder === undefined) return undefined;
-  return async (request, signal) => {
+  return async (request, signal, by = { source: 'lan', client: request.client }) => {
     const outcome = await ask(request, signal);
-    void options.note(auditNotes.dispatch(request.kind, request.client, outcome.kind));
+    void options.note(auditNotes.dispatch(by, request.kind, outcome.kind));
     return outcome;
   };
 
@@ -46,7 +52,8 @@ export function dispatcher(options: {
       ...(partition === undefined ? [] : [`partition ${partition}`]),
       ...(eventId === undefined ? [] : [`event ${eventId}`]),
     ].join(', ');
-    const client = cloudClient(cloud, options);
+    // One for each request: it has no metrics of its own.
+    const client = cloudClient(cloud, { clock: options.clock, quality: options.quality, log: options.log });
     try {
       const { value } = await client.manage.dispatchResponder({
         params: { site_id: site.id },

@@ -1,4 +1,5 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
+import { lostText, type StandingShown } from '#cloud/sync/index.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
 import { forGood, zoneTable } from '#site/core/index.ts';
@@ -115,6 +116,14 @@ export function verificationHints(documents: readonly VerificationDocument[]): S
   const text = 'the service asks whether an alarm is real; "siteward verification list --open" shows what to answer';
   const values = open.slice(0, 3).map(({ verification_id: id }) => id);
   return [{ device: 'site', about: 'verification', text, values, count: open.length, last: newest.asked_at }];
+}
+
+/** The site is deleted in the cloud, or the access to it withdrawn. */
+export function standingHints(standing: StandingShown | undefined, now: number): StatusDocument['hints'] {
+  if (standing?.state !== 'deleted' && standing?.state !== 'withdrawn') return [];
+  const { state, since = now } = standing;
+  const said = { device: 'site', about: `cloud site ${state}`, text: lostText[state] };
+  return [{ ...said, values: [`since ${isoTime(since)}`], count: 1, last: isoTime(now) }];
 }
 
 /** For `siteward outbox show`: one line for each thing that is wrong, worst first. */

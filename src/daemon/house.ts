@@ -1,12 +1,14 @@
 import type { Logger } from 'pino';
 import type { Delivery } from '#cloud/delivery/index.ts';
-import type { AudioCatalogue } from '#cloud/sync/index.ts';
+import type { AudioCatalogue, Mirror } from '#cloud/sync/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
 import type { Audio } from '#devices/audio/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import type { Panels, RawWatch, Receiver } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
+import type { Access } from '#lan/access/index.ts';
+import type { Live } from '#lan/http/index.ts';
 import type { Broker, LanMqtt } from '#lan/mqtt/index.ts';
 import type { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -18,19 +20,25 @@ import type { Store } from '#site/store/index.ts';
 import type { Users } from '#site/users/index.ts';
 import type { Verifications } from '#site/verification/index.ts';
 import type { CloudArming } from './arming-sync.ts';
+import type { CloudDevices } from './cloud-devices.ts';
+import type { OutboxDay } from './outbox-day.ts';
 
 /** The parts that run now. A part reaches another only through here, so that a reload can swap it. */
 export interface House {
   store?: Store | undefined;
   controller?: Controller | undefined;
   codes?: Users | undefined;
+  access?: Access | undefined;
+  live?: Live | undefined;
   losses?: LossReport | undefined;
   verifications?: Verifications | undefined;
   answers?: AnswerSender | undefined;
   media?: Media | undefined;
   delivery?: Delivery | undefined;
   arming?: CloudArming | undefined;
+  devices?: CloudDevices | undefined;
   catalogue?: AudioCatalogue | undefined;
+  mirror?: Mirror | undefined;
   broker?: Broker | undefined;
   lan?: LanMqtt | undefined;
   panels?: Panels | undefined;
@@ -41,6 +49,8 @@ export interface House {
   audio?: Audio | undefined;
   /** When each camera last gave a picture that everybody may know of; wall clock, milliseconds. */
   readonly lastPictures?: BoundedMap<string, number>;
+  /** Of the process: it outlives every part. */
+  outboxDay?: OutboxDay;
   cloudUp?: boolean | undefined;
   /** Calls for help that wait for the next controller. */
   heldCalls?: number;
@@ -60,6 +70,8 @@ const names = {
   store: 'the store is',
   controller: 'the controller is',
   codes: 'the codes are',
+  access: 'access control is',
+  live: 'the live streams are',
   verifications: 'the verifications are',
   media: 'the media part is',
   cameras: 'the cameras are',

@@ -2,7 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 
-const name = 'siteward.pid';
+/** In the state directory, and yet no part of the state. */
+export const lockName = 'siteward.pid';
 
 /**
  * Makes sure that no other daemon works in this state directory: two would show and send two different truths. The note of
@@ -10,7 +11,7 @@ const name = 'siteward.pid';
  * that cannot be written is the store's matter, not ours.
  */
 export function claimStateDir(dir: string): void {
-  const path = join(dir, name);
+  const path = join(dir, lockName);
   const other = readNote(path);
   if (other !== undefined && other.pid !== process.pid && startOf(other.pid) === other.start) {
     throw new SitewardError(
@@ -51,6 +52,6 @@ function startOf(pid: number): string | undefined {
 
 /** The process of the daemon that works in a state directory; undefined where there is none that can be seen. */
 export function runningDaemon(dir: string): number | undefined {
-  const note = readNote(join(dir, name));
+  const note = readNote(join(dir, lockName));
   return note !== undefined && startOf(note.pid) === note.start ? note.pid : undefined;
 }

@@ -99,19 +99,19 @@ export function mediaPort({ house, clock, note }: { house: House; clock: Clock; 
       return detailOf(record);
     },
 
-    async export(number) {
+    async export(number, by) {
       const record = await recordOf(number);
       if (record === undefined) {
-        await note(auditNotes.mediaRefused(number, 'media_unknown'));
+        await note(auditNotes.mediaRefused(by, number, 'media_unknown'));
         throw unknown(number);
       }
       const detail = await detailOf(record);
       const here = detail.items.filter((item) => item.here);
       if (here.length === 0) {
-        await note(auditNotes.mediaRefused(number, 'media_gone'));
+        await note(auditNotes.mediaRefused(by, number, 'media_gone'));
         return { ...detail, export: null };
       }
-      await log(auditNotes.mediaExported(number, here.length, detail.items.length));
+      await log(auditNotes.mediaExported(by, number, here.length, detail.items.length));
       const token = randomBytes(24).toString('base64url');
       const names = new Map(record.media.map(({ index, file = '' }) => [index, file]));
       const files = new Map(here.map(({ index }) => [index, names.get(index) ?? '']));

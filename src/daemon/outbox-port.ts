@@ -6,9 +6,10 @@ import { type DeliveryState, helpFor } from '#cloud/delivery/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { OutboxDocument, OutboxPort, ParkedEntry, WaitingEntry, WaitingQuery } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import { coarseBytes } from '#lib/coarse-bytes.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import { isoTime, lanes, type SiteEvent } from '#site/model/index.ts';
+import { type Asker, isoTime, lanes, type SiteEvent } from '#site/model/index.ts';
 import type { OutboxStats, ParkedRecord, PendingRow, Store } from '#site/store/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { outboxHints } from './hints.ts';
@@ -61,12 +62,13 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
   }
 
   /** Here, not where it was asked for: who asked may have gone when the disk has done it. */
-  function note(actor: string, events: readonly ParkedRecord[], count: number, text: string): void {
-    options.log.warn({ actor, count, seqs: numbersOf(events.slice(0, logged)) }, text);
+  function note({ client }: Asker, events: readonly ParkedRecord[], count: number, text: string): void {
+    options.log.warn({ actor: client, count, seqs: numbersOf(events.slice(0, logged)) }, text);
   }
 
   return {
     show: () => outboxDocument(options),
+    history: () => house.outboxDay?.shown() ?? { every_s: 300, items: [] },
     waiting: (query) => waitingPage(store(), query),
 
     async parked({ limit, before }) {
@@ -83,22 +85,22 @@ export function outboxPort(options: OutboxPortOptions): OutboxPort {
       return { ...parkedEntry(record), cloud_event: row === undefined ? null : sentNow(row, options) };
     },
 
-    async retry({ seqs, actor }) {
+    async retry({ seqs, by }) {
       const wanted = await allParked(seqs);
       // Whether a failed one reached the disk is not known; to read anew costs nothing.
       const retried = await store()
         .retryParked(wanted)
         .finally(() => house.delivery?.retried());
-      note(actor, wanted, retried, 'parked events were put back in line');
-      await options.note(auditNotes.outbox('outbox_retry', numbersOf(wanted), retried));
+      note(by, wanted, retried, 'parked events were put back in line');
+      await options.note(auditNotes.outbox(by, 'outbox_retry', numbersOf(wanted), retried));
       return retried;
     },
 
-    async drop({ seqs, actor }) {
+    async drop({ seqs, by }) {
       const wanted = await allParked(seqs);
       const dropped = await store().dropParked(wanted);
-      note(actor, wanted, dropped, 'parked events were given up');
-      await options.note(auditNotes.outbox('outbox_drop', numbersOf(wanted), dropped));
+      note(by, wanted, dropped, 'parked events were given up');
+      await options.note(auditNotes.outbox(by, 'outbox_drop', numbersOf(wanted), dropped));
       return dropped;
     },
 
@@ -225,7 +227,7 @@ function linkOf(delivery: DeliveryState | string | undefined, clock: Clock): Out
 async function diskOf(dir: string): Promise<OutboxDocument['disk']> {
   const bytes = (name: string) =>
     stat(join(dir, name))
-      .then(({ size }) => size)
+      .then(({ size }) => coarseBytes(size))
       .catch(() => 0);
   const read = async () => ({
     files: await Promise.all(
@@ -237,7 +239,7 @@ async function diskOf(dir: string): Promise<OutboxDocument['disk']> {
   return {
     dir,
     files: found?.files ?? [],
-    free_bytes: found === undefined ? null : found.system.bavail * found.system.bsize,
+    free_bytes: found === undefined ? null : coarseBytes(found.system.bavail * found.system.bsize),
     total_bytes: found === undefined ? null : found.system.blocks * found.system.bsize,
   };
 }

@@ -30,10 +30,10 @@ export function schedulesPort(options: {
       return { timezone: zone, items };
     },
 
-    async postpone({ id, minutes, code }) {
+    async postpone({ id, minutes, code, by }) {
       const asked = { verb: 'postpone', partition: 'all', schedule: id, minutes } as const;
       const command = { ...asked, id: randomUUID(), issuedAt: clock.wall() };
-      const { check, result } = await giveLocally(house, command, { code });
+      const { check, result } = await giveLocally(house, command, { code, by });
       const { postponed, error } = result;
       if (postponed === undefined) throw refused(id, error);
       log.warn({ actor: check.actor, schedule: id, minutes }, 'an arming was postponed');

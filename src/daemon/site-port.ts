@@ -33,7 +33,8 @@ export function sitePort(options: {
   return {
     view: () => viewOf(house),
     ...callsPort(house, wall),
-    snapshot: (camera, client, signal) => takePicture({ house, wall, note }, camera, { signal, client }),
+    snapshot: (camera, client, signal) =>
+      takePicture({ house, wall, note }, camera, { signal, by: { source: 'lan', client } }),
     /** As the configuration says now. */
     get dispatch() {
       return dispatcher({ ...options, note });
@@ -43,7 +44,7 @@ export function sitePort(options: {
       const records = (await house.store?.events({ limit })) ?? [];
       return records.map(({ event }) => event);
     },
-    verifications: verificationsPort(house),
+    verifications: verificationsPort(house, options.log),
     audio: audioPort({ house, settings: options.settings, note, clock }),
     async outbox() {
       const stats = await count();

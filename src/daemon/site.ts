@@ -1,16 +1,14 @@
-import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { encodeEvent } from '#cloud/contract/index.ts';
+import { defaultDialect, encodeEvent } from '#cloud/contract/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { createCameras } from '#devices/onvif/index.ts';
 import { bridgedPanels, createPanels, createReceiver, dc09Profile } from '#devices/panels/index.ts';
+import { createAccess } from '#lan/access/index.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
 import { createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
-import { secretSources } from '#lib/secret-ref.ts';
 import { createTicks } from '#lib/ticks.ts';
-import { nameUuid } from '#lib/uuid.ts';
 import { version } from '#lib/version.ts';
 import { type ClockQualityWatch, clockWatch } from '#site/clock-quality.ts';
 import { type Controller, createController } from '#site/controller.ts';
@@ -20,25 +18,29 @@ import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
 import { audioPlan, audioWants, siteAudio, soundIn } from './audio.ts';
 import { audioCatalogue, catalogueWants } from './audio-cloud.ts';
-import { noteUnfit } from './audit-wiring.ts';
+import { noteIn, noteUnfit } from './audit-wiring.ts';
+import { bridgeIdOf } from './bridge-id.ts';
 import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
 import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
 import { callForHelp } from './call-for-help.ts';
+import { certifier } from './certificates.ts';
 import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
+import { cloudDevices, cloudDevicesWants, wantedWants } from './cloud-devices.ts';
+import { credentialFile } from './credential-file.ts';
 import { fileDigests, profilePaths, withTraits } from './folders.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import { type House, running, type Surroundings, tellCore } from './house.ts';
+import { httpWants, siteHttp } from './http.ts';
+import { liveStreams } from './live.ts';
 import { mediaWants, siteMedia } from './media.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { rawWatch } from './raw-watch.ts';
+import { mirrorWants, siteMirror } from './site-mirror.ts';
 import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
 import { siteStreams, streamWants } from './streams.ts';
 import { answerSender, siteVerifications, verificationWants } from './verification.ts';
-
-/** Namespace of the ids siteward makes; the bridge's own namespace lies below it. */
-const namespace = '3a0e2f5c-8f57-4c0e-9b0a-2d6b2f1f6a11';
 
 export interface SiteOptions {
   readonly clock: Clock;
@@ -56,10 +58,12 @@ export interface SiteOptions {
 export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] {
   const { clock, quality, count, settings } = options;
   const startedWall = clock.wall();
+  const certify = certifier();
   const part = (name: string) => options.log.child({ part: name });
   const knowsTime = () => quality.current() !== 'doubtful';
   const surroundings: Surroundings = { house, clock, quality, log: part };
   const planOf = (next: Settings) => withTraits(sitePlan(next), next, options.profiles);
+  const note = noteIn(house);
   const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
 
   /** Who was given the newest rows that could not be written: asked once more when it has stopped. */
@@ -92,7 +96,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'broker',
       wants: (next) => [next.mqtt, [...bridgeTopics(next, options.profiles)]],
       ...placed(house, 'broker', (next, metrics) =>
-        next.mqtt.broker === 'embedded' ? embeddedBroker(next, options.profiles, part('broker'), metrics) : undefined,
+        next.mqtt.broker === 'embedded'
+          ? embeddedBroker(next, options.profiles, { certify, log: part('broker'), metrics })
+          : undefined,
       ),
     },
     {
@@ -112,10 +118,14 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
             publish: {
               state(view, changes) {
                 house.lan?.publishState(view, changes);
+                house.live?.publishState(changes);
                 house.arming?.siteChanged(view);
                 house.streams?.review();
               },
-              event: (event) => house.lan?.publishEvent(event),
+              event(event) {
+                house.lan?.publishEvent(event);
+                house.live?.publishEvent(event);
+              },
             },
             panels: { send: (command) => house.panels?.send(command) },
             capture: { capture: (job) => house.media?.capture(job) },
@@ -160,6 +170,19 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ),
     },
     {
+      // Before whatever lets somebody in; its entries go into the audit log, so it stops before the store.
+      name: 'access',
+      wants: ({ store }) => store.dir,
+      ...placed(house, 'access', ({ store }, metrics) =>
+        createAccess({ dir: store.dir, clock, quality: quality.current, metrics, note: (entry) => void note(entry) }),
+      ),
+    },
+    {
+      name: 'live',
+      wants: () => undefined,
+      ...placed(house, 'live', (_, metrics) => liveStreams(house, options.lan, { clock, log: part('live'), metrics })),
+    },
+    {
       name: 'losses',
       wants: ({ store }) => store,
       ...placed(house, 'losses', () =>
@@ -196,6 +219,12 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'answers',
       wants: (next) => verificationWants(next).answers,
       ...placed(house, 'answers', (next, metrics) => answerSender(next, metrics, surroundings)),
+    },
+    {
+      // Before what reads the site, so that its first read is not missed.
+      name: 'mirror',
+      wants: mirrorWants,
+      ...placed(house, 'mirror', (next, metrics) => siteMirror(next, metrics, surroundings)),
     },
     {
       name: 'arming',
@@ -309,10 +338,23 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ...placed(house, 'streams', (next, metrics) => siteStreams(next, metrics, surroundings)),
     },
     {
+      // Behind the cameras, of which it tells.
+      name: 'cloud-devices',
+      wants: cloudDevicesWants,
+      adapts: { wants: wantedWants, to: async () => house.devices?.changed() },
+      ...placed(house, 'devices', (next, metrics) => cloudDevices(next, metrics, surroundings, settings)),
+    },
+    {
       name: 'control',
-      wants: ({ http }) => http,
+      // One of the cloud's own paths is in the dialect.
+      wants: ({ http, cloud }) => [http.control_socket, (cloud?.dialect ?? defaultDialect()).ref_path],
       create: ({ http }, metrics) =>
         createControlSocket({ path: http.control_socket, port: options.lan, log: part('control'), metrics }),
+    },
+    {
+      name: 'http',
+      wants: httpWants,
+      create: (next, metrics) => siteHttp(next, metrics, { log: part, lan: options.lan, certify }),
     },
     {
       name: 'clock',
@@ -327,6 +369,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         createTicks({
           ticks: [
             { name: 'sign of life', cron: '0 * * * *', run: signOfLife },
+            { name: 'outbox', cron: '* * * * *', run: () => void house.outboxDay?.look(), atOnce: true },
+            // What a camera or recorder is, it tells when it can.
+            { name: 'devices', cron: '*/5 * * * * *', run: () => house.devices?.changed() },
             { name: 'schedules', cron: '*/10 * * * * *', run: () => house.controller?.tick(), atOnce: true },
           ],
           log: part('ticks'),
@@ -338,12 +383,8 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
 /** What a client of the broker is made of. */
 const brokerWants = ({ mqtt }: Settings): unknown => [mqtt, fileDigests([mqtt.ca])];
 
-/** Namespace of the ids this bridge makes. */
-const bridgeIdOf = ({ site, bridge }: Settings): string =>
-  nameUuid(nameUuid(namespace, site.external_id), bridge.external_id);
-
 /** A part that stands in the house from its making to its end. */
-function placed<K extends Exclude<keyof House, 'cloudUp' | 'heldCalls' | 'lastPictures' | 'rawWatch'>>(
+function placed<K extends Exclude<keyof House, 'cloudUp' | 'heldCalls' | 'lastPictures' | 'outboxDay' | 'rawWatch'>>(
   house: House,
   key: K,
   make: (settings: Settings, metrics: Registry) => House[K],
@@ -354,10 +395,4 @@ function placed<K extends Exclude<keyof House, 'cloudUp' | 'heldCalls' | 'lastPi
       house[key] = undefined;
     },
   };
-}
-
-/** Where systemd puts a credential of this service; it need not be there. */
-function credentialFile(name: string): string | undefined {
-  const { credentialsDirectory } = secretSources();
-  return credentialsDirectory === undefined ? undefined : join(credentialsDirectory, name);
 }

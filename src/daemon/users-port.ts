@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { SitewardError } from '#errors.ts';
 import type { UserEntry, UsersPort } from '#lan/http/index.ts';
 import { auditNotes, type UserChange } from '#site/audit-notes.ts';
+import type { Asker } from '#site/model/index.ts';
 import type { ListedUser, UserRecord } from '#site/users/index.ts';
 import type { Note } from './audit-wiring.ts';
 import { type House, running } from './house.ts';
@@ -10,33 +11,35 @@ import { type House, running } from './house.ts';
 export function usersPort({ house, log, note }: { house: House; log: Logger; note: Note }): UsersPort {
   const users = () => running(house, 'codes');
 
-  async function told<T>(id: string, action: UserChange, work: () => Promise<T>): Promise<T> {
+  async function told<T>(by: Asker, id: string, action: UserChange, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof SitewardError) await note(auditNotes.userRefused(id, action, error.code));
+      if (error instanceof SitewardError) await note(auditNotes.userRefused(by, id, action, error.code));
       throw error;
     }
   }
 
   return {
     list: async () => (await users().list()).map(entryOf),
-    async add({ duress_code: duressCode, valid_from: validFrom, valid_until: validUntil, ...user }, actor) {
+    async add({ duress_code: duressCode, valid_from: validFrom, valid_until: validUntil, ...user }, by) {
       const limits = { ...(validFrom !== undefined && { validFrom }), ...(validUntil !== undefined && { validUntil }) };
-      const added = await told(user.id, 'user_added', () => users().add({ ...user, ...limits, duressCode }, actor));
-      log.warn({ actor, user: added.id, role: added.role }, 'a user was added');
-      await note(auditNotes.userAdded(added));
+      const added = await told(by, user.id, 'user_added', () =>
+        users().add({ ...user, ...limits, duressCode }, by.client),
+      );
+      log.warn({ actor: by.client, user: added.id, role: added.role }, 'a user was added');
+      await note(auditNotes.userAdded(by, added));
       return fileEntry(added);
     },
-    async setCode({ id, code, duress_code: duressCode, consent, actor }) {
-      await told(id, 'user_code_changed', () => users().setCode(id, { code, duressCode, consent }));
-      log.warn({ actor, user: id }, 'a user was given another code');
-      await note(auditNotes.userCode(id));
+    async setCode({ id, code, duress_code: duressCode, consent, by }) {
+      await told(by, id, 'user_code_changed', () => users().setCode(id, { code, duressCode, consent }));
+      log.warn({ actor: by.client, user: id }, 'a user was given another code');
+      await note(auditNotes.userCode(by, id));
     },
-    async remove({ id, lastOwner, actor }) {
-      await told(id, 'user_removed', () => users().remove(id, { lastOwner }));
-      log.warn({ actor, user: id }, 'a user was removed');
-      await note(auditNotes.userRemoved(id));
+    async remove({ id, lastOwner, by }) {
+      await told(by, id, 'user_removed', () => users().remove(id, { lastOwner }));
+      log.warn({ actor: by.client, user: id }, 'a user was removed');
+      await note(auditNotes.userRemoved(by, id));
     },
   };
 }

@@ -1,7 +1,9 @@
+import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
-import type { VerificationsPort } from '#site/model/index.ts';
+import { never } from '#lib/wait.ts';
+import type { HandedRequest, VerificationRefusal, VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
 import { cloudClient, partnerPlace } from './cloud.ts';
 import { type House, running, type Surroundings } from './house.ts';
@@ -71,13 +73,37 @@ export function answerSender(
 }
 
 /** For the rooms of the LAN, whichever part serves at the moment. */
-export function verificationsPort(house: House): VerificationsPort {
+export function verificationsPort(house: House, log: Logger): VerificationsPort {
   const verifications = () => running(house, 'verifications');
   return {
     list: () => house.verifications?.list() ?? [],
-    ask: async (request, from) => verifications().ask(request, from),
+    async ask(request, from) {
+      const refusal = await unknownContact(house, log, request);
+      return refusal ?? verifications().ask(request, from);
+    },
     answer: async (given, reply) => verifications().answer(given, reply),
   };
+}
+
+/**
+ * The contact must be one the service has (cloud map, section 5). A list that is too old to be sure refuses nothing, and a request that
+ * is known already changes nothing.
+ */
+async function unknownContact(
+  house: House,
+  log: Logger,
+  { verification_id: id, contact_id: contact }: HandedRequest,
+): Promise<VerificationRefusal | undefined> {
+  if (house.mirror === undefined || house.verifications?.list().some((one) => one.verification_id === id.toLowerCase()))
+    return undefined;
+  const found = await house.mirror.knows(String(contact), never());
+  if (found === 'unknown') return { outcome: 'refused', code: 'UNKNOWN_TARGET', field: 'contact_id' };
+  if (found === 'unsure')
+    log.warn(
+      { contact_id: contact },
+      'nobody knows whether the service has this contact: its contacts were not read for a day',
+    );
+  return undefined;
 }
 
 /** Why no answer can reach the service. */

@@ -30,9 +30,9 @@ export const authorityFiles = (folder: string): CertifiedFiles => ({
   cert: join(folder, 'ca.crt'),
   key: join(folder, 'ca.key'),
 });
-export const serverFiles = (folder: string): CertifiedFiles => ({
-  cert: join(folder, 'server.crt'),
-  key: join(folder, 'server.key'),
+export const serverFiles = (folder: string, name = 'server'): CertifiedFiles => ({
+  cert: join(folder, `${name}.crt`),
+  key: join(folder, `${name}.key`),
 });
 
 /** Makes the authority where there is none. Throws `certificate_failed`, and what the system throws. */

@@ -33,6 +33,12 @@ export const crashPoints = [
   'salvage.aside',
   'salvage.begun',
   'salvage.slice',
+  'reset.marked',
+  'reset.config',
+  'reset.secret',
+  'reset.removed',
+  'reset.noted',
+  'reset.finished',
 ] as const;
 
 export type CrashPoint = (typeof crashPoints)[number];

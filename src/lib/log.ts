@@ -2,14 +2,30 @@ import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pin
 import { errorCodes, SitewardError } from '#errors.ts';
 import type { Redactor } from './secret.ts';
 
-export type LogLevel = 'error' | 'warn' | 'info' | 'debug' | 'trace';
+export const logLevels = ['error', 'warn', 'info', 'debug', 'trace'] as const;
+export type LogLevel = (typeof logLevels)[number];
+
+/** A line as it left: nothing secret is in it. */
+export interface CleanLine {
+  /** JSON, but where a line could not be read again: then it is text. */
+  readonly text: string;
+  readonly level: string;
+  readonly part: string | undefined;
+}
 
 /**
  * The log: one JSON object per line on stdout, written synchronously, so that no line is lost when the process
  * is killed. Every line is cleaned as a whole before it leaves: known secrets by value wherever they stand, and
  * members whose name says that they hold one.
  */
-export function createLog(options: { level: LogLevel; redactor: Redactor; destination?: DestinationStream }): Logger {
+export function createLog(options: {
+  level: LogLevel;
+  redactor: Redactor;
+  destination?: DestinationStream;
+  onLine?: (line: CleanLine) => void;
+  /** A logger made of another one has a level of its own. */
+  onChild?: (child: Logger) => void;
+}): Logger {
   const destination = options.destination ?? pino.destination({ fd: 1, sync: true });
   return pino(
     {
@@ -20,8 +36,15 @@ export function createLog(options: { level: LogLevel; redactor: Redactor; destin
       serializers: { err: errorFacts, error: errorFacts },
       depthLimit: 6,
       edgeLimit: 100,
+      ...(options.onChild !== undefined && { onChild: options.onChild }),
     },
-    { write: (line) => destination.write(`${cleanLine(line, options.redactor)}\n`) },
+    {
+      write(line) {
+        const clean = cleanLine(line, options.redactor);
+        destination.write(`${clean.text}\n`);
+        options.onLine?.(clean);
+      },
+    },
   );
 }
 
@@ -44,11 +67,17 @@ const errorCodeKey = 'error_code';
 const isErrorCode = (code: unknown): boolean =>
   typeof code === 'string' && (Object.hasOwn(errorCodes, code) || /^[A-Z][A-Z0-9]*(_[A-Z0-9]+)*$/.test(code));
 
-function cleanLine(line: string, redactor: Redactor): string {
+function cleanLine(line: string, redactor: Redactor): CleanLine {
   try {
-    return JSON.stringify(clean(JSON.parse(line), redactor));
+    const members = clean(JSON.parse(line), redactor) as Readonly<Record<string, unknown>>;
+    const { level, part } = members;
+    return {
+      text: JSON.stringify(members),
+      level: String(level),
+      part: typeof part === 'string' ? part : undefined,
+    };
   } catch {
-    return redactor.redact(line.trimEnd());
+    return { text: redactor.redact(line.trimEnd()), level: 'error', part: undefined };
   }
 }
 

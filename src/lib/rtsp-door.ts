@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket, connect as tcpConnect } from 'node:net';
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { SitewardError } from '#errors.ts';
+import { bareHost } from './host.ts';
 import { type RtspCamera, rtspTalk } from './rtsp-talk.ts';
 import { never } from './wait.ts';
 
@@ -154,7 +155,7 @@ function pass(bytes: Buffer, from: Socket, to: Socket): void {
 /** Nothing is sent before the certificate was judged. */
 async function dial({ url, judge }: RtspCamera, keep: <S extends Socket>(socket: S) => S): Promise<Socket> {
   const { protocol, host, hostname, port } = new URL(url);
-  const name = hostname.replace(/^\[|\]$/g, '');
+  const name = bareHost(hostname);
   const signal = AbortSignal.timeout(connectTimeoutMs);
   try {
     if (protocol !== 'rtsps:') {

@@ -15,3 +15,16 @@ export function createTurns(): <T>(name: string, work: () => Promise<T>) => Prom
     return mine;
   };
 }
+
+/** Runs work when all that was given before is over, done or failed. */
+export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
+
+/** A line in which each waits for the one before. */
+export function createTurn(): Turn {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const mine = last.then(work);
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+}

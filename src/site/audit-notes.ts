@@ -1,13 +1,15 @@
 import { sha256 } from '#lib/digest.ts';
-import { type AuditDraft, localClient, type SitePlan, type UserRole } from './model/index.ts';
+import { type Asker, type AuditDraft, localAsker, type SitePlan, type UserRole } from './model/index.ts';
 
+export type ConfigAction = 'config_saved' | 'cloud_forgotten';
 export type UserChange = 'user_added' | 'user_removed' | 'user_code_changed';
 
 /** Numbers of events that stand in one entry. */
 const named = 20;
 
-/** Who asked on this machine: whoever may open the control socket is all that is known. */
-const local = { source: 'cli', client_id: localClient } as const;
+/** Whoever may open the control socket is all that is known of who asked there. */
+const who = ({ source, client, address }: Asker): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> =>
+  address === undefined ? { source, client_id: client } : { source, client_id: address, actor_ref: client };
 
 /**
  * Entries of the audit log for what no decision of the core tells. References only: no codes, and no names, so that the
@@ -21,8 +23,8 @@ export const auditNotes = {
     return [{ kind: 'config', source: 'config', target: 'site', action: 'plan', before, after }];
   },
 
-  userAdded: (user: { readonly id: string; readonly role: UserRole }): AuditDraft => ({
-    ...local,
+  userAdded: (by: Asker, user: { readonly id: string; readonly role: UserRole }): AuditDraft => ({
+    ...who(by),
     kind: 'config',
     target: `user ${user.id}`,
     action: 'user_added',
@@ -30,16 +32,16 @@ export const auditNotes = {
     after: user.role,
   }),
 
-  userRemoved: (id: string): AuditDraft => ({
-    ...local,
+  userRemoved: (by: Asker, id: string): AuditDraft => ({
+    ...who(by),
     kind: 'config',
     target: `user ${id}`,
     action: 'user_removed',
     outcome: 'done',
   }),
 
-  userCode: (id: string): AuditDraft => ({
-    ...local,
+  userCode: (by: Asker, id: string): AuditDraft => ({
+    ...who(by),
     kind: 'config',
     target: `user ${id}`,
     action: 'user_code_changed',
@@ -47,8 +49,8 @@ export const auditNotes = {
   }),
 
   /** A change of a user that was refused; `reason` is the code of the error. */
-  userRefused: (id: string, action: UserChange, reason: string): AuditDraft => ({
-    ...local,
+  userRefused: (by: Asker, id: string, action: UserChange, reason: string): AuditDraft => ({
+    ...who(by),
     kind: 'refusal',
     target: `user ${id}`,
     action,
@@ -77,9 +79,23 @@ export const auditNotes = {
     ...(swapped !== undefined && { after: swapped.join(' ').slice(0, 200) }),
   }),
 
+  /** Somebody changed the configuration file over the LAN API; the sections alone, no value of them. */
+  configSaved: (by: Asker, action: ConfigAction, sections: readonly string[], taken: boolean): AuditDraft => ({
+    ...who(by),
+    ...{ kind: 'config', target: 'configuration', action, outcome: 'done' },
+    ...{ after: sections.join(' ').slice(0, 200), ...(!taken && { reason: 'not taken' }) },
+  }),
+
+  /** Nothing was written; `reason` is the code of the error. */
+  configRefused: (by: Asker, action: ConfigAction, sections: readonly string[], reason: string): AuditDraft => ({
+    ...who(by),
+    ...{ kind: 'refusal', target: 'configuration', action, outcome: 'refused', reason },
+    after: sections.join(' ').slice(0, 200),
+  }),
+
   /** Parked events were put back in line, or given up. */
-  outbox: (action: 'outbox_retry' | 'outbox_drop', seqs: readonly number[], count: number): AuditDraft => ({
-    ...local,
+  outbox: (by: Asker, action: 'outbox_retry' | 'outbox_drop', seqs: readonly number[], count: number): AuditDraft => ({
+    ...who(by),
     kind: 'command',
     target: 'outbox',
     action,
@@ -87,22 +103,35 @@ export const auditNotes = {
     after: `${count} of ${seqs.slice(0, named).join(' ')}${seqs.length > named ? ' ...' : ''}`,
   }),
 
+  /** Somebody had the cloud told of the devices of the site; `reason` is the code of the error where it was not done. */
+  devicesSynced: (by: Asker, result: string, reason?: string): AuditDraft => ({
+    ...who(by),
+    ...{ kind: 'command', target: 'devices', action: 'cloud_devices_sync' },
+    ...(reason === undefined ? { outcome: 'done' } : { outcome: 'failed', reason }),
+    ...(result !== '' && { after: result.slice(0, 200) }),
+  }),
+
+  /** Devices and recorders of these external ids were created, changed or put together in the cloud, also by siteward itself. */
+  devicesTold: (ids: readonly string[]): AuditDraft => ({
+    ...{ kind: 'config', source: 'daemon', target: 'devices', action: 'cloud_devices_told', outcome: 'done' },
+    after: `${ids.slice(0, named).join(' ')}${ids.length > named ? ' ...' : ''}`.slice(0, 200),
+  }),
+
   /** A client of the LAN asked the service to send somebody. */
-  dispatch: (kind: string, client: string, outcome: string): AuditDraft => ({
+  dispatch: (by: Asker, kind: string, outcome: string): AuditDraft => ({
+    ...who(by),
     kind: 'command',
-    source: 'lan',
-    client_id: client,
     target: 'site',
     action: `dispatch_${kind}`,
     outcome,
   }),
 
   /**
-   * A picture was asked for by hand, on this machine or by a client of the LAN; `reason` is the code of the error where none
+   * A picture was asked for by hand; `reason` is the code of the error where none
    * came. That none may be taken (safety 11) is a refusal.
    */
-  picture: (camera: string, reason?: string, client?: string): AuditDraft => ({
-    ...(client === undefined ? local : { source: 'lan', client_id: client }),
+  picture: (by: Asker, camera: string, reason?: string): AuditDraft => ({
+    ...who(by),
     kind: reason === 'camera_refused' ? 'refusal' : 'command',
     target: `camera ${camera}`,
     action: 'snapshot',
@@ -111,13 +140,46 @@ export const auditNotes = {
       : { outcome: reason === 'camera_refused' ? 'refused' : 'failed', reason }),
   }),
 
+  /**
+   * A device at this address was asked what it is; `reason` is the code of the error where it did not tell. That such an
+   * address is not asked is a refusal.
+   */
+  inspected: (by: Asker, address: string, reason?: string): AuditDraft => ({
+    ...who(by),
+    kind: reason === 'request_invalid' ? 'refusal' : 'command',
+    target: `address ${address}`.slice(0, 200),
+    action: 'camera_inspect',
+    ...(reason === undefined
+      ? { outcome: 'done' }
+      : { outcome: reason === 'request_invalid' ? 'refused' : 'failed', reason }),
+  }),
+
   /** A message was asked for, ended, imported or removed; `by` as in a playback. */
-  audio: (action: string, by: string, target: string, refused?: string, after?: string): AuditDraft => ({
+  audio: (action: string, by: string | Asker, target: string, refused?: string, after?: string): AuditDraft => ({
     ...askedBy(by),
     kind: refused === undefined ? 'command' : 'refusal',
     ...{ target: target.slice(0, 200), action: `audio_${action}` },
     ...(refused === undefined ? { outcome: 'done' } : { outcome: 'refused', reason: refused }),
     ...(after !== undefined && { after: after.slice(0, 200) }),
+  }),
+
+  /** A document for whoever helps from afar was given out. */
+  bundle: (by: Asker): AuditDraft => ({
+    ...who(by),
+    kind: 'export',
+    target: 'support bundle',
+    action: 'export',
+    outcome: 'done',
+  }),
+
+  /** For a time more is logged; `what` names levels and parts. */
+  logLevels: (by: Asker, what: string): AuditDraft => ({
+    ...who(by),
+    kind: 'config',
+    target: 'log',
+    action: 'log_level',
+    outcome: 'done',
+    after: what.slice(0, 200),
   }),
 
   /** A client of the LAN watches what a bridge says; for no minutes: not any more. */
@@ -127,8 +189,8 @@ export const auditNotes = {
   }),
 
   /** So many of an event's pictures and clips were given out (safety 11). */
-  mediaExported: (event: number, count: number, of: number): AuditDraft => ({
-    ...local,
+  mediaExported: (by: Asker, event: number, count: number, of: number): AuditDraft => ({
+    ...who(by),
     kind: 'export',
     target: `media of event ${event}`,
     action: 'export',
@@ -137,8 +199,8 @@ export const auditNotes = {
   }),
 
   /** None was given out; `reason` is the code of the error. */
-  mediaRefused: (event: number, reason: string): AuditDraft => ({
-    ...local,
+  mediaRefused: (by: Asker, event: number, reason: string): AuditDraft => ({
+    ...who(by),
     kind: 'refusal',
     target: `media of event ${event}`,
     action: 'export',
@@ -147,8 +209,8 @@ export const auditNotes = {
   }),
 
   /** Another certificate of a camera or recorder was accepted; the log says which. */
-  certificate: (device: string, fingerprint: string): AuditDraft => ({
-    ...local,
+  certificate: (by: Asker, device: string, fingerprint: string): AuditDraft => ({
+    ...who(by),
     kind: 'config',
     target: `camera ${device}`,
     action: 'certificate_trusted',
@@ -157,8 +219,8 @@ export const auditNotes = {
   }),
 
   /** Another device at the place of a camera or recorder was accepted. */
-  deviceTrusted: (device: string, name: string): AuditDraft => ({
-    ...local,
+  deviceTrusted: (by: Asker, device: string, name: string): AuditDraft => ({
+    ...who(by),
     kind: 'config',
     target: `camera ${device}`,
     action: 'device_trusted',
@@ -166,8 +228,28 @@ export const auditNotes = {
     after: name,
   }),
 
+  /** A restart or a factory reset was asked for; `reason` is the code of the error where it is not done. */
+  danger: (by: Asker, action: 'restart' | 'factory_reset', reason?: string): AuditDraft => ({
+    ...who(by),
+    kind: reason === undefined ? 'command' : 'refusal',
+    target: 'daemon',
+    action,
+    ...(reason === undefined ? { outcome: 'accepted' } : { outcome: 'refused', reason }),
+  }),
+
+  /** In the new log: the one before it is gone with all else. `at`: when it was asked for, ISO time. */
+  wasReset: ({ by, at }: { readonly by: string; readonly at: string }): AuditDraft => ({
+    kind: 'config',
+    source: by === localAsker.client ? localAsker.source : 'lan',
+    ...(by === localAsker.client ? { client_id: by } : { actor_ref: by }),
+    target: 'daemon',
+    action: 'factory_reset',
+    outcome: 'done',
+    after: `asked for at ${at}`,
+  }),
+
   login: (actor: string): AuditDraft => ({
-    ...local,
+    ...who(localAsker),
     kind: 'login',
     actor_ref: actor,
     target: 'audit',
@@ -176,7 +258,7 @@ export const auditNotes = {
   }),
 
   loginRefused: (reason: string, actor?: string): AuditDraft => ({
-    ...local,
+    ...who(localAsker),
     kind: 'refusal',
     target: 'audit',
     action: 'login',
@@ -196,7 +278,7 @@ export const auditNotes = {
 
   /** `head`: hash of the last entry in it. */
   exported: (what: 'audit' | 'inputs', more: { readonly actor?: string; readonly head?: string }): AuditDraft => ({
-    ...local,
+    ...who(localAsker),
     kind: 'export',
     target: what,
     action: 'export',
@@ -209,8 +291,9 @@ export const auditNotes = {
 /** Tells two plans apart and nothing else: names of zones and partitions stay out of the chain (safety 11). */
 const digest = (plan: SitePlan): string => sha256(JSON.stringify(plan));
 
-function askedBy(by: string): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> {
-  if (by === 'local') return local;
+function askedBy(by: string | Asker): Pick<AuditDraft, 'source' | 'client_id' | 'actor_ref'> {
+  if (typeof by !== 'string') return who(by);
+  if (by === 'local') return who(localAsker);
   if (by.startsWith('schedule:')) return { source: 'schedule', actor_ref: by.slice('schedule:'.length) };
   if (by.startsWith('client:')) return { source: 'lan', client_id: by.slice('client:'.length) };
   return { source: 'lan', actor_ref: by };

@@ -13,7 +13,7 @@ beforeAll(async () => {
   site = await startSite({
     broker: 'embedded',
     siteYaml: 'id: "4711", dealer_id: "17"',
-    cloudYaml: '  partner: { client_id: partner-9, client_secret: { env: PARTNER } }',
+    cloudYaml: '  partner: { client_id: partner-9, client_secret: { env: PARTNER } }\n  devices: manual',
     env: { PARTNER: secret },
     yaml: () => 'partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]',
   });

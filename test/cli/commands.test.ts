@@ -25,10 +25,10 @@ beforeEach(async () => {
   says = undefined;
   const fake = fakeCommands();
   const commands: CommandsPort = {
-    async give(command, signal) {
+    async give(command, by, signal) {
       given.push(command);
       if (says instanceof SitewardError) throw says;
-      return { ...(await fake.give(command, signal)), ...says };
+      return { ...(await fake.give(command, by, signal)), ...says };
     },
   };
   const port = fakeLanPort(0, { commands });
@@ -76,11 +76,11 @@ describe('each verb says what it means', () => {
   });
 
   test('a code comes from standard input and is shown nowhere; --json prints the answer', async () => {
-    const ran = await siteward(['disarm', 'p1', '--code-stdin', '--json'], '2580\n');
+    const ran = await siteward(['disarm', 'p1', '--code-stdin', '--json'], '25804713\n');
     expect(ran.code).toBe(0);
     expect(JSON.parse(ran.out)).toMatchObject({ outcome: 'done', partition: 'p1', state: 'disarmed', seq: 8 });
-    expect(asked()).toEqual([{ verb: 'disarm', partition: 'p1', code: '2580' }]);
-    expect(ran.out + ran.err).not.toContain('2580');
+    expect(asked()).toEqual([{ verb: 'disarm', partition: 'p1', code: '25804713' }]);
+    expect(ran.out + ran.err).not.toContain('25804713');
   });
 });
 
@@ -112,20 +112,20 @@ describe('what whoever gave the command must know is told with its answer', () =
   });
 });
 
-test.each(['2580 for the painter', '1379'])(
+test.each(['25804713 for the painter', '1379'])(
   'a reason in which a code stands is left out, and that is said: %s',
   async (why) => {
-    const ran = await siteward(['bypass', '5', '--reason', why, '--code-stdin'], '2580\n');
+    const ran = await siteward(['bypass', '5', '--reason', why, '--code-stdin'], '25804713\n');
     expect(ran).toMatchObject({ code: 0, err: 'siteward: the reason is left out: a code stands in it\n' });
-    expect((await siteward(['bypass', '5', '--reason', 'painter', '--code-stdin'], '2580\n')).err).toBe('');
+    expect((await siteward(['bypass', '5', '--reason', 'painter', '--code-stdin'], '25804713\n')).err).toBe('');
   },
 );
 
 test('one line of standard input is enough for a code, while somebody holds it open', async () => {
   const child = spawn(process.execPath, [main, 'disarm', 'p1', '--code-stdin', '--socket', socket]);
-  child.stdin.write('2580\n');
+  child.stdin.write('25804713\n');
   expect(await once(child, 'exit')).toEqual([0, null]);
-  expect(asked()).toEqual([{ verb: 'disarm', partition: 'p1', code: '2580' }]);
+  expect(asked()).toEqual([{ verb: 'disarm', partition: 'p1', code: '25804713' }]);
 });
 
 describe('a refusal is told with what to do, and with exit code 65', () => {
@@ -256,9 +256,9 @@ test('an arming names the zones it leaves out', async () => {
 
 describe('wrong usage is told before anything is asked', () => {
   test.each<[string, readonly string[]]>([
-    ['a code as an argument', ['disarm', 'p1', '4071']],
-    ['a code in the place of the partition', ['disarm', '4071']],
-    ['a code as an option', ['disarm', '--code', '4071']],
+    ['a code as an argument', ['disarm', 'p1', '40718362']],
+    ['a code in the place of the partition', ['disarm', '40718362']],
+    ['a code as an option', ['disarm', '--code', '40718362']],
     ['a mode nobody knows', ['arm', '--mode', 'asleep']],
     ['no zone', ['bypass']],
     ['minutes that are none', ['test', '--minutes', '0']],
@@ -266,11 +266,11 @@ describe('wrong usage is told before anything is asked', () => {
   ])('%s', async (_what, args) => {
     const { code, out, err } = await siteward(args);
     expect(code).toBe(2);
-    expect(out + err).not.toContain('4071');
+    expect(out + err).not.toContain('40718362');
     expect(given).toEqual([]);
   });
 
-  test.each(['', '\n', '2580\n2580\n', 'not a code'])('standard input that holds %j is no code', async (input) => {
+  test.each(['', '\n', '25804713\n2580\n', 'not a code'])('standard input that holds %j is no code', async (input) => {
     const { code, err } = await siteward(['disarm', '--code-stdin'], input);
     expect(code).toBe(65);
     expect(err).toMatch(/standard input must hold the code and nothing else \(code_refused\)/);
@@ -300,16 +300,16 @@ describe.skipIf(!existsSync('/usr/bin/script'))('on a terminal', () => {
   }
 
   test('a disarm asks for the code and does not show it', async () => {
-    const { code, out } = await onTerminal(['disarm', 'p1'], '4071\r');
-    expect([code, asked()]).toEqual([0, [{ verb: 'disarm', partition: 'p1', code: '4071' }]]);
-    expect(out).not.toContain('4071');
+    const { code, out } = await onTerminal(['disarm', 'p1'], '40718362\r');
+    expect([code, asked()]).toEqual([0, [{ verb: 'disarm', partition: 'p1', code: '40718362' }]]);
+    expect(out).not.toContain('40718362');
   });
 
   test('an arm asks only when the site wants a code, and gives the command again with it', async () => {
     says = { outcome: 'refused', error: { code: 'CODE_REQUIRED', field: 'code' } };
-    const { code } = await onTerminal(['arm', 'p1', '--mode', 'home'], '4071\r');
+    const { code } = await onTerminal(['arm', 'p1', '--mode', 'home'], '40718362\r');
     expect(code).toBe(65);
-    expect(asked().map(({ code: typed }) => typed)).toEqual([undefined, '4071']);
+    expect(asked().map(({ code: typed }) => typed)).toEqual([undefined, '40718362']);
     expect(new Set(given.map(({ id }) => id)).size).toBe(2);
   });
 

@@ -88,13 +88,13 @@ for (const kind of kinds) {
           HOME: field.folder,
         });
         await watch.says('listening to');
-        await field.publish('zigbee2mqtt/keypad', '{"action":"disarm","action_code":"4827"}');
-        await field.publish('zigbee2mqtt/door', '{"contact":false,"pin":"4827"}');
+        await field.publish('zigbee2mqtt/keypad', '{"action":"disarm","action_code":"48270391"}');
+        await field.publish('zigbee2mqtt/door', '{"contact":false,"pin":"48270391"}');
         await watch.says('zone door: open');
         watch.child.kill('SIGTERM');
         expect(await watch.ended).toBe(0);
         const text = readFileSync(file, 'utf8');
-        for (const shown of [text, watch.out(), watch.err()]) expect(shown).not.toContain('4827');
+        for (const shown of [text, watch.out(), watch.err()]) expect(shown).not.toContain('48270391');
         expect(statSync(file).mode & 0o777).toBe(0o600);
         const tried = await run('try', 'zigbee2mqtt', '--replay', file);
         expect(tried).toMatchObject({ code: 0, out: expect.stringContaining('2 understood, 0 not (100%)') });
@@ -141,7 +141,7 @@ for (const kind of kinds) {
         const client = await field.client();
         for (let i = 0; i < 6000; i += 1) {
           client.publish(`flood/${i}`, String(i));
-          client.publish('flood/storm', `{"n":${i},"pin":"4827"}`);
+          client.publish('flood/storm', `{"n":${i},"pin":"48270391"}`);
           if (i % 200 === 0) await new Promise((resolve) => setTimeout(resolve, 20));
         }
         await field.publish('dsc/Status', 'online');
@@ -153,7 +153,7 @@ for (const kind of kinds) {
         const document = JSON.parse(learn.out());
         expect(document.profiles[0]).toMatchObject({ id: 'dsc-keybus', weak: false });
         expect(document.not_looked_at).toBeGreaterThan(1000);
-        expect(learn.out() + learn.err()).not.toContain('4827');
+        expect(learn.out() + learn.err()).not.toContain('48270391');
       });
 
       test('watch under a flood prints few lines and says how many it left out', async () => {

@@ -52,7 +52,7 @@ describe.skipIf(!can)('siteward panel new on a terminal', { timeout: 120_000 }, 
       'Arm the panel away',
       async () => {
         await field.publish('keep/area/1', 'leaving', true);
-        await field.publish('keep/area/1/set', 'full 4827');
+        await field.publish('keep/area/1/set', 'full 48270391');
         await field.publish('keep/area/1', 'full', true);
       },
     ],
@@ -68,7 +68,7 @@ describe.skipIf(!can)('siteward panel new on a terminal', { timeout: 120_000 }, 
     expect(out).toMatch(/missing {2}What the bridge says in an alarm/);
     expect(out).toMatch(/tried .*: \d+ different messages understood, 0 not \(100%\)/);
     expect(statSync(file()).mode & 0o777).toBe(0o644);
-    expect(readFileSync(file(), 'utf8')).not.toContain('4827');
+    expect(readFileSync(file(), 'utf8')).not.toContain('48270391');
 
     const pasted = /^panels:\n(?: .*\n)+/m.exec(out)?.[0] ?? '';
     expect(pasted).toMatch(/"?7"?:\n/);

@@ -127,13 +127,13 @@ describe('siteward panel try', () => {
 
   test('shows no code, not in the text and not in JSON', async () => {
     const file = recording(
-      door('{"open":true,"user_code":"4827"}'),
-      door('{"open":"4827"}'),
-      { topic: 'mine/area/1', payload: '4827' },
-      { topic: 'mine/cmd', payload: 'off 4827' },
+      door('{"open":true,"user_code":"48270391"}'),
+      door('{"open":"48270391"}'),
+      { topic: 'mine/area/1', payload: '48270391' },
+      { topic: 'mine/cmd', payload: 'off 48270391' },
     );
     for (const more of [[], ['--json']])
-      expect((await panel('try', 'mine', '--replay', file, ...more)).out).not.toContain('4827');
+      expect((await panel('try', 'mine', '--replay', file, ...more)).out).not.toContain('48270391');
   });
 
   test('takes a file for the profile, and variables', async () => {

@@ -54,7 +54,7 @@ test("an exported log is its owner's alone, holds no code, and outlives kill -9 
   expect(ran).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+ lines in /) });
   expect(statSync(file()).mode & 0o777).toBe(0o600);
   const text = readFileSync(file(), 'utf8');
-  for (const secret of [code, wrong]) expect(text).not.toMatch(new RegExp(`\\b${secret}\\b`));
+  for (const secret of [code, wrong]) expect(text).not.toContain(secret);
   const { code: ended, out } = await replay(file(), '--json');
   expect(ended).toBe(0);
   const items = out

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
-import { join } from 'node:path';
+import { program } from '../harness/program.ts';
 
-export const main = join(import.meta.dirname, '../../src/cli/main.ts');
+export const main = program;
 
 export interface Ran {
   code: number;
@@ -12,7 +12,9 @@ export interface Ran {
 /** Runs one command line as a child process of its own, as a user would. */
 export function siteward(args: readonly string[], env: Record<string, string> = {}, input?: string): Promise<Ran> {
   return new Promise((resolve) => {
-    const options = { env: { PATH: process.env.PATH, ...env }, timeout: 30_000 };
+    // With the suite's compiled sources it starts in half the time.
+    const { PATH, NODE_COMPILE_CACHE = '' } = process.env;
+    const options = { env: { PATH, NODE_COMPILE_CACHE, ...env }, timeout: 30_000 };
     const child = execFile(process.execPath, [main, ...args], options, (error, out, err) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
       resolve({ code, out, err });

@@ -49,10 +49,15 @@ test('the unit waits for neither network nor time, and is never given up', () =>
 test('what V8 may hold is bounded, its garbage too, so that thousands of events in memory do not end the service', () => {
   const [, old, semi] = /^ExecStart=.* --max-old-space-size=(\d+) --max-semi-space-size=(\d+) /m.exec(unit) ?? [];
   const [, most] = /^MemoryMax=(\d+)M$/m.exec(unit) ?? [];
-  expect(Number(semi)).toBeLessThanOrEqual(4);
+  expect(Number(semi)).toBeLessThanOrEqual(8);
   expect(2 * Number(old)).toBeLessThanOrEqual(Number(most));
 });
 
 test('the boot id stays readable: without it every restart would look like a start of the machine', () => {
   expect(unit).not.toMatch(/^ProcSubset=pid$/m);
+});
+
+test('of the system only its own state and the folder of its configuration can be written, for saving over the LAN API', () => {
+  expect(unit).toMatch(/^ProtectSystem=strict$/m);
+  expect(unit.match(/^ReadWritePaths=.*$/gm)).toEqual(['ReadWritePaths=-/etc/siteward']);
 });

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createControlSocket, type NewUserBody, type UsersPort } from '#lan/http/index.ts';
 import { fakeLanPort, fakeUsers } from '#lan/http/port.fake.ts';
 import type { Part } from '#lib/health.ts';
+import { localAsker } from '#site/model/index.ts';
 import { main, siteward } from './run-cli.ts';
 
 let dir: string;
@@ -70,6 +71,10 @@ describe('add', () => {
     expect((await user(tim, '6042\n2580\n')).code).toBe(0);
     expect(given[1]).toMatchObject({ id: 'tim', role: 'installer', code: '6042', consent: '2580' });
     expect(given[1]).not.toHaveProperty('duress_code');
+    expect((await user(['add', 'eva', '--name', 'Eva', '--role', 'owner', '--code-stdin'], '6052\n2580\n')).code).toBe(
+      0,
+    );
+    expect(given[2]).toMatchObject({ role: 'owner', code: '6052', consent: '2580' });
   });
 
   test.each([
@@ -133,7 +138,7 @@ describe('code', () => {
       out: 'user ben has another code\n',
       err: '',
     });
-    expect(changed).toEqual([{ id: 'ben', code: '5170', actor: 'control socket' }]);
+    expect(changed).toEqual([{ id: 'ben', code: '5170', by: localAsker }]);
     const owner = await user(['code', 'anna', '--duress', '--json', '--code-stdin'], '6042\n6049\n2580\n');
     expect(owner).toMatchObject({ code: 0, out: '{"changed":"anna"}\n' });
     expect(changed[1]).toMatchObject({ id: 'anna', code: '6042', duress_code: '6049', consent: '2580' });

@@ -22,6 +22,20 @@ describe('the state of delivery', () => {
     expect(h.delivery.health()).toMatchObject({ state: 'ok', facts: { link: 'up', trouble: null, perMin: 3 } });
   });
 
+  it('tells of each accepted event how long it took, of one of an earlier boot without that, of silent ones nothing', async () => {
+    const told: (number | undefined)[] = [];
+    await setUp({ start: false, delivery: { onAccepted: (latencyMs) => void told.push(latencyMs) } });
+    await h.commit([
+      rowOf(h.clock, 1),
+      { ...rowOf(h.clock, 2), silent: true as const },
+      { ...rowOf(h.clock, 3), boot: 'an earlier one' },
+    ]);
+    h.clock.advance(5_000);
+    await h.delivery.start(new AbortController().signal);
+    await until('all are delivered', async () => h.posts.length === 3 && (await h.waiting()) === 0);
+    expect(told.sort()).toEqual([5_000, undefined]);
+  });
+
   it('tells a line that is held, why, since when and until when; the health says the same', async () => {
     let busy = true;
     await setUp({

@@ -23,7 +23,7 @@ test('the new text stands in the place of the old one, with its mode, also behin
 test('a file that somebody else changed meanwhile is left as it is', async () => {
   const file = put('theirs\n');
   const failed = expect(replaceConfigText(file, 'old\n', 'new\n')).rejects;
-  await failed.toMatchObject({ code: 'file_unusable', message: expect.stringContaining('changed by somebody else') });
+  await failed.toMatchObject({ code: 'config_changed', message: expect.stringContaining('changed by somebody else') });
   expect(readFileSync(file, 'utf8')).toBe('theirs\n');
   expect(readdirSync(join(file, '..'))).toEqual(['siteward.yaml']);
 });

@@ -218,3 +218,49 @@ test('whatever the lines between are, only the lines of the entry change', () =>
     { numRuns: 100 },
   );
 });
+
+describe('a comment stays with the line it is of', () => {
+  const flow = `site: {
+  id: "4711", # from the portal
+  external_id: proof, # never change
+  name: Hello, # for the guard
+  timezone: UTC # last
+}
+`;
+  const without = (text: string, line: string) => text.replace(line, '');
+  test.each([
+    [
+      'of a member that goes from a flow map',
+      flow,
+      { name: undefined },
+      without(flow, '  name: Hello, # for the guard\n'),
+    ],
+    ['of the last one that goes', flow, { timezone: undefined }, without(flow, '  timezone: UTC # last\n')],
+    [
+      'behind a key without a value',
+      'site:\n  name: # later\n  id: "1"\n',
+      { name: 'N' },
+      'site:\n  name: N # later\n  id: "1"\n',
+    ],
+    ['behind a reference', 'a: &n x\nsite:\n  name: *n # of a\n', { name: 'N' }, 'a: &n x\nsite:\n  name: N # of a\n'],
+  ] as const)('%s', (_, before, changes, after) => expect(changeSection(before, 'site', changes)).toBe(after));
+
+  test.each([['>-'], ['|'], ['|+']])('below a text of several lines (%s)', (style) => {
+    const text = (name: string) => `site:\n  id: "1"\n${name}  # the zone\n  timezone: UTC\n`;
+    const before = text(`  name: ${style}\n    Long\n    name\n`);
+    expect(changeSection(before, 'site', { name: undefined })).toBe(text(''));
+    expect(changeSection(before, 'site', { name: 'N' })).toBe(text('  name: N\n'));
+  });
+
+  test('beside the dash of an entry, and below one that goes', () => {
+    const text = (entry: string) => `cameras:\n${entry}  # of the next\n  - # beside\n    id: b\n    name: old\n`;
+    const before = text('  - # gone\n    id: a\n');
+    expect(removeEntry(before, 'cameras', 0)).toBe(text(''));
+    expect(changeEntry(before, 'cameras', 1, { name: 'new' })).toBe(before.replace('old', 'new'));
+  });
+});
+
+test('what others refer to is not changed, and that is said', () => {
+  const text = 'site:\n  name: &n old\ncameras:\n  - id: a\n    name: *n\n';
+  expect(() => changeSection(text, 'site', { name: 'N' })).toThrow('edit it by hand');
+});

@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ConfigError, checkConfig, formatProblem, loadConfig } from '#config/index.ts';
 import { isCode } from '#errors.ts';
-import { version } from '#lib/version.ts';
 import { environment, folder, minimal, problems, put } from './fixture.ts';
 
 const site = 'site: { id: "4711", external_id: hq, timezone: Europe/Berlin }\n';
@@ -270,9 +269,24 @@ describe('one mistake is reported at its line and column, with what was expected
       '4:25 audio.longest_alarm: must be between 10s and 30m',
     ],
     [
-      'the LAN API of a later version',
-      `${minimal}http: { listen: 0.0.0.0:8443 }`,
-      `4:17 http.listen: is not available in version ${version}`,
+      'an address of the LAN API without a port',
+      `${minimal}http: { listen: 0.0.0.0 }`,
+      '4:17 http.listen: must be ADDRESS:PORT, such as 0.0.0.0:8443',
+    ],
+    [
+      'an address of the LAN API with a port that is none',
+      `${minimal}http: { listen: "[::]:70000" }`,
+      '4:17 http.listen: must be ADDRESS:PORT with a port of at most 65535',
+    ],
+    [
+      'a name of the bridge that is none',
+      `${minimal}http: { names: [ "https://gate" ] }`,
+      '4:18 http.names[0]: must be a host name or an IP address',
+    ],
+    [
+      'a certificate without its key',
+      `${minimal}http: { certificate: { cert: /etc/siteward/tls/gate.crt } }`,
+      '4:22 http.certificate.key: is missing',
     ],
     [
       'a secret that stands in the file',
@@ -310,6 +324,11 @@ describe('rules over several sections', () => {
       'one id twice',
       `${site}${bridge}partitions:\n  - { id: p1, name: A }\n  - { id: p1, name: B }\n`,
       '5:11 partitions[1].id: another entry of partitions has this id',
+    ],
+    [
+      'one id of the service twice',
+      `${site}${bridge}partitions:\n  - { id: p1, name: A, cloud_id: "9-1" }\n  - { id: p2, name: B, cloud_id: "9-1" }\n`,
+      'partitions[1].cloud_id: another entry has this id of the service',
     ],
     [
       'a zone number of two panels',

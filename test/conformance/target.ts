@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startProcess } from '#sandbox/demo/processes.ts';
+import { program } from '../harness/program.ts';
 import { send } from './http.ts';
 
 /** Where the service is, and what was given for what only a control path could make. */
@@ -96,15 +97,13 @@ export async function openTarget(): Promise<Target> {
 
 const trimmed = (url: string): string => url.replace(/\/+$/, '');
 
-const main = join(import.meta.dirname, '..', '..', 'src', 'cli', 'main.ts');
-
 /** The real command on a free port, with a state folder that goes with it. */
 export async function startSandbox(
   flags: readonly string[],
   seed?: object,
 ): Promise<{ url: string; stop(): Promise<void> }> {
   const state = mkdtempSync(join(tmpdir(), 'siteward-conformance-'));
-  const args = [main, 'sandbox', '--json', '--listen', '127.0.0.1:0', '--state-dir', state, ...flags];
+  const args = [program, 'sandbox', '--json', '--listen', '127.0.0.1:0', '--state-dir', state, ...flags];
   if (seed !== undefined) {
     writeFileSync(join(state, 'seed.json'), JSON.stringify(seed));
     args.push('--seed', join(state, 'seed.json'));

@@ -6,7 +6,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { AlarmMark } from '#devices/audio/index.ts';
+import { systemClock } from '#lib/clock.ts';
 import type { Command, CommandResult, PlaybackShown } from '#site/model/index.ts';
+import { alarmSound } from '../../src/daemon/alarm-sound.ts';
 import { measureWav } from '../harness/sound.ts';
 import { until } from '../lan/mqtt/harness.ts';
 import { type AudioSite, audioSite, heardFiles } from './audio-rig.ts';
@@ -203,6 +205,20 @@ it('a client that asks without end does not fill the audit log, and each of its 
   const told = entries.filter(({ action }) => action.startsWith('audio_')).reverse();
   expect(told.map(({ client_id }) => client_id)).toEqual([...Array(7).fill('desk'), 'other']);
   expect(told.slice(5, 7)).toMatchObject([{ target: 'message alarm.siren' }, { action: 'audio_cancel' }]);
+});
+
+it('over the network the sound of an alarm ends with the code of somebody who may disarm; wrong ones lock', async () => {
+  const site = await started('speakers: [ { id: gate, driver: "null" } ]\n');
+  const mayEnd = alarmSound({ house: site.house, clock: systemClock() });
+  const key = { source: 'lan', client: 'key:a1', address: '192.0.2.7' } as const;
+  await expect(mayEnd(undefined, key, signal)).rejects.toMatchObject({ code: 'code_refused' });
+  await mayEnd('2580', key, signal);
+  const forced = site.house.controller?.view().seq;
+  await mayEnd('2581', key, signal);
+  expect(site.house.controller?.view().seq).toBe(forced);
+  for (let nth = 0; nth < 3; nth += 1) await expect(mayEnd('9999', key, signal)).rejects.toThrow();
+  await expect(mayEnd('2580', key, signal)).rejects.toThrow('too many wrong codes');
+  await mayEnd('2580', { ...key, client: 'key:b2' }, signal);
 });
 
 /** What a speaker heard of the test tone makes a file to import. */

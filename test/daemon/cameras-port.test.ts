@@ -3,7 +3,7 @@ import type { Settings } from '#config/index.ts';
 import type { Streams } from '#devices/media/index.ts';
 import type { CameraStatus, Cameras } from '#devices/onvif/index.ts';
 import { SitewardError } from '#errors.ts';
-import { controlApp, lanApp } from '#lan/http/app.ts';
+import { identifyLocal, lanApp } from '#lan/http/app.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
 import { fakeSite } from '#lan/mqtt/site-port.fake.ts';
 import type { Controller } from '#site/controller.ts';
@@ -72,7 +72,7 @@ function rig(view: SiteView, { statuses = [status], nvrs = [], failure }: Change
     }) as unknown as Settings;
   const house = { cameras, streams, controller: { view: () => view } as unknown as Controller };
   const port = camerasPort({ house, settings, wall: () => 0, note: async (entry) => void audit.push(entry) });
-  const app = controlApp(fakeLanPort(0, { cameras: port }), quiet);
+  const app = lanApp(fakeLanPort(0, { cameras: port }), { log: quiet, identify: identifyLocal });
   return {
     audit,
     taken,
@@ -202,9 +202,4 @@ test('a channel of a recorder that refuses the password says so, not that it is 
   });
   const { items } = (await (await ask('')).json()) as { items: readonly { readonly id: string }[] };
   expect(items.find(({ id }) => id === 'gate')).toMatchObject({ reachable: true, authenticated: false, events: false });
-});
-
-test('nothing of it is served on the network', async () => {
-  const app = lanApp(fakeLanPort(0), quiet);
-  for (const path of ['', '/yard/events']) expect((await app.request(`/api/v1/cameras${path}`)).status).toBe(404);
 });

@@ -1,5 +1,5 @@
 import pino from 'pino';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { defaultDialect } from '#cloud/contract/index.ts';
 import type { Settings } from '#config/index.ts';
 import type { DispatchRequest } from '#lan/mqtt/index.ts';
@@ -7,9 +7,10 @@ import { systemClock } from '#lib/clock.ts';
 import { Secret } from '#lib/secret.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
-import type { AuditDraft } from '#site/model/index.ts';
+import { type AuditDraft, localAsker } from '#site/model/index.ts';
 import { dispatcher } from '../../src/daemon/dispatch.ts';
 import { keyPair } from '../cloud/support.ts';
+import { startDeafHost } from '../harness/deaf-host.ts';
 
 const key = keyPair();
 let cloud: SandboxCloud;
@@ -69,6 +70,16 @@ it('asks the service, and the audit log has who asked and what came of it', asyn
   expect(await dispatch?.({ ...request, kind: 'police' }, signal)).toMatchObject({ kind: 'requested' });
 });
 
+it('an account or key stands there as everywhere, with the address it came from', async () => {
+  const { dispatch, notes } = ask();
+  await dispatch?.(request, signal, { source: 'lan', client: 'key:a1', address: '192.0.2.7' });
+  await dispatch?.(request, signal, localAsker);
+  expect(notes).toMatchObject([
+    { source: 'lan', client_id: '192.0.2.7', actor_ref: 'key:a1', action: 'dispatch_guard' },
+    { source: 'cli', client_id: 'control socket', action: 'dispatch_guard' },
+  ]);
+});
+
 it('is not there where the service is not said to take it, or no key is', () => {
   expect(ask({ paths: false }).dispatch).toBeUndefined();
   expect(ask({ keyless: true }).dispatch).toBeUndefined();
@@ -80,6 +91,12 @@ it('says what did not leave, what was refused, and where nobody knows', async ()
   const path = `/v1/sites/${cloud.sites()[0]?.site_id}/dispatch`;
   cloud.plant({ path, method: 'POST', mode: 'reset', when: 'after', count: 1 });
   expect(await ask().dispatch?.(request, signal)).toEqual({ kind: 'unknown' });
+}, 60_000);
+
+it('has not left where nobody takes the connection', async () => {
+  const deaf = await startDeafHost();
+  onTestFinished(deaf.stop);
+  expect(await ask({ url: `http://${deaf.host}` }).dispatch?.(request, signal)).toEqual({ kind: 'offline' });
 }, 60_000);
 
 it('does not go on when the part that asked stops, and says that nobody knows', async () => {

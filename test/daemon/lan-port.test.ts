@@ -4,11 +4,13 @@ import type { Settings } from '#config/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
 import { createPanels } from '#devices/panels/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
+import { never } from '#lib/wait.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import type { Controller } from '#site/controller.ts';
 import type { House } from '../../src/daemon/house.ts';
 import { lanPort } from '../../src/daemon/lan-port.ts';
 import { outboxCount } from '../../src/daemon/outbox-count.ts';
+import type { SiteLog } from '../../src/daemon/site-log.ts';
 import { quiet } from '../cloud/support.ts';
 
 function portOf(house: House) {
@@ -19,9 +21,14 @@ function portOf(house: House) {
     clock: manualClock(),
     log: quiet,
     uptimeMs: () => 0,
-    config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
+    config: () => ({ path: 'siteward.yaml', lastGood: false, text: '', warnings: [], error: undefined }),
+    logs: {} as SiteLog,
+    reload: async () => ({}),
+    redactor: { redact: (text) => text },
     settings: () => ({ site: { id: '101' }, panels: [] as Settings['panels'] }) as Settings,
     quality: {} as ClockQualityWatch,
+    metrics: new Registry(),
+    process: { variables: {}, end: () => undefined, signal: () => never() },
   });
 }
 

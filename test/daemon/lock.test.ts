@@ -34,6 +34,7 @@ test('the note of another boot, of a process id given again, or half of one is n
   for (const note of [JSON.stringify({ pid: 1, start: 'another boot 1' }), '{"pid":1', '']) {
     writeFileSync(join(dir, 'siteward.pid'), note);
     claimStateDir(dir);
+    expect(JSON.parse(readFileSync(join(dir, 'siteward.pid'), 'utf8'))).toMatchObject({ pid: process.pid });
   }
 });
 

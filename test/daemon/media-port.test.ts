@@ -8,7 +8,7 @@ import { SitewardError } from '#errors.ts';
 import { type MediaPort, pieceBytes } from '#lan/http/index.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { AuditDraft, MediaItem } from '#site/model/index.ts';
+import { type AuditDraft, localAsker, type MediaItem } from '#site/model/index.ts';
 import { openStore, type Store } from '#site/store/index.ts';
 import type { House } from '../../src/daemon/house.ts';
 import { mediaPort, uploadedAt } from '../../src/daemon/media-port.ts';
@@ -66,7 +66,7 @@ const code = (work: Promise<unknown>) =>
   );
 
 async function token(port: MediaPort): Promise<string> {
-  const { export: found } = await port.export(1);
+  const { export: found } = await port.export(1, localAsker);
   if (found === null) throw new Error('nothing is here');
   return found;
 }
@@ -118,10 +118,10 @@ test('nothing leaves that cannot be logged', async () => {
   const { port, house, log } = await start();
   const { controller } = house;
   house.controller = undefined;
-  expect(await code(port.export(1))).toBe('stopped');
+  expect(await code(port.export(1, localAsker))).toBe('stopped');
   const full = new SitewardError('queue_full', 'too much is being logged');
   house.controller = { ...controller, audit: () => Promise.reject(full) } as unknown as House['controller'];
-  expect(await code(port.export(1))).toBe('queue_full');
+  expect(await code(port.export(1, localAsker))).toBe('queue_full');
   expect(log).toEqual([]);
 });
 
@@ -136,8 +136,8 @@ test('a file that is gone or of another size is not given out, and the refusal i
   rmSync(join(dir, '1-0.jpg'));
   expect((await port.show(1)).items[0]).toMatchObject({ state: 'ready', missing: 'the file is gone' });
   expect(await code(port.read({ export: key, index: 0, offset: 0 }))).toBe('media_gone');
-  expect((await port.export(1)).export).toBe(null);
-  expect(await code(port.export(4))).toBe('media_unknown');
+  expect((await port.export(1, localAsker)).export).toBe(null);
+  expect(await code(port.export(4, localAsker))).toBe('media_unknown');
   expect(log.slice(1)).toMatchObject([
     { kind: 'refusal', target: 'media of event 1', reason: 'media_gone' },
     { kind: 'refusal', target: 'media of event 4', reason: 'media_unknown' },
@@ -152,7 +152,7 @@ test('a silent event is in no list and behind no number', async () => {
   expect(await port.list({ ...all, event: 2 })).toEqual([]);
   expect((await port.show(1)).event).toBe('burglary');
   expect(await code(port.show(2))).toBe('media_unknown');
-  expect(await code(port.export(2))).toBe('media_unknown');
+  expect(await code(port.export(2, localAsker))).toBe('media_unknown');
 });
 
 test('since when the cloud has a picture is found of visible events only, once it is uploaded', async () => {

@@ -5,13 +5,15 @@ import type { Settings } from '#config/index.ts';
 import type { CommandBody } from '#lan/http/index.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
+import { never } from '#lib/wait.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
-import { isoTime } from '#site/model/index.ts';
+import { isoTime, localAsker } from '#site/model/index.ts';
 import { countingHash } from '#site/users/hashing.fake.ts';
 import { createUsers } from '#site/users/index.ts';
 import type { House } from '../../src/daemon/house.ts';
 import { lanPort } from '../../src/daemon/lan-port.ts';
 import { outboxCount } from '../../src/daemon/outbox-count.ts';
+import type { SiteLog } from '../../src/daemon/site-log.ts';
 import { sitePort } from '../../src/daemon/site-port.ts';
 import { siteVerifications } from '../../src/daemon/verification.ts';
 import { createCommands } from '../../src/lan/mqtt/commands.ts';
@@ -105,14 +107,19 @@ function doorsOf(house: House, clock: ManualClock): Site['doors'] {
   const port = lanPort({
     ...{ house, count, clock, log: quiet, settings: () => settings },
     ...{ slots: { health: () => [], metrics: async () => '' }, uptimeMs: () => 0 },
-    config: () => ({ path: 'siteward.yaml', lastGood: false, error: undefined }),
+    config: () => ({ path: 'siteward.yaml', lastGood: false, text: '', warnings: [], error: undefined }),
+    logs: {} as SiteLog,
+    reload: async () => ({}),
+    redactor: { redact: (text) => text },
     quality: {} as ClockQualityWatch,
+    metrics: new Registry(),
+    process: { variables: {}, end: () => undefined, signal: () => never() },
   });
   const given = (code: string) => ({ id: randomUUID(), issued_at: isoTime(clock.wall()), code });
   const local =
     (body: Body): Door =>
     (code) =>
-      port.commands.give({ ...given(code), ...body } as CommandBody, AbortSignal.timeout(20_000));
+      port.commands.give({ ...given(code), ...body } as CommandBody, localAsker, AbortSignal.timeout(20_000));
   const replies = new Map<string, (text: string) => void>();
   const commands = createCommands({
     ...{
@@ -148,7 +155,7 @@ function doorsOf(house: House, clock: ManualClock): Site['doors'] {
     'walk test over MQTT': mqtt('test', { partition: 'p1', on: true }),
     'memory over MQTT': mqtt('clear_memory', { partition: 'p1' }),
     'postponing over MQTT': mqtt('postpone', { schedule: 'night', minutes: 5 }),
-    'postponing on this machine': (code) => port.schedules.postpone({ id: 'night', minutes: 5, code }),
+    'postponing on this machine': (code) => port.schedules.postpone({ id: 'night', minutes: 5, code, by: localAsker }),
     'answer to a verification over MQTT': mqtt('verify', { verification_id: verification, action: 'dispatch' }),
     'answer to a verification on this machine': (code) =>
       new Promise((resolve, reject) => {
@@ -162,9 +169,9 @@ function doorsOf(house: House, clock: ManualClock): Site['doors'] {
     'session of an auditor': (code) => port.audit.open(code),
     // The new code is taken already, which is found without a slow hash of its own.
     'consent to an auditor': (consent) =>
-      port.users.add({ id: 'ida', name: 'Ida', role: 'auditor', code: owner, consent }, 'test'),
+      port.users.add({ id: 'ida', name: 'Ida', role: 'auditor', code: owner, consent }, localAsker),
     'consent to a new code of the owner': (consent) =>
-      port.users.setCode({ id: 'anna', code: owner, consent, actor: 'test' }),
+      port.users.setCode({ id: 'anna', code: owner, consent, by: localAsker }),
   };
 }
 

@@ -8,6 +8,7 @@ import type { Delivery, DeliveryState } from '#cloud/delivery/index.ts';
 import type { OutboxPort } from '#lan/http/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
 import { systemClock } from '#lib/clock.ts';
+import { localAsker } from '#site/model/index.ts';
 import { type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 import type { House } from '../../src/daemon/house.ts';
 import { outboxCount } from '../../src/daemon/outbox-count.ts';
@@ -15,7 +16,7 @@ import { outboxPort } from '../../src/daemon/outbox-port.ts';
 import { quiet } from '../cloud/support.ts';
 import { row } from '../site/store/rows.ts';
 
-const actor = 'technician';
+const by = localAsker;
 
 interface Started {
   readonly store: Store;
@@ -101,8 +102,8 @@ test('a parked event is shown with what would be sent, and can be dropped once',
   await store.settle([{ ...verdict, seq: 1 }]);
   expect(await port.parkedOne(1)).toMatchObject({ seq: 1, reason, cloud_event: { event_id: 'event-1' } });
   await expect(port.parkedOne(2)).rejects.toMatchObject({ code: 'not_parked' });
-  expect(await port.drop({ seqs: [1, 1], actor })).toBe(1);
-  await expect(port.drop({ seqs: [1], actor })).rejects.toMatchObject({ code: 'not_parked' });
+  expect(await port.drop({ seqs: [1, 1], by })).toBe(1);
+  await expect(port.drop({ seqs: [1], by })).rejects.toMatchObject({ code: 'not_parked' });
   expect(await port.gaps(10)).toMatchObject([{ seq_from: 1, seq_to: 1, count: 1, why: 'technician' }]);
 });
 
@@ -117,12 +118,12 @@ test('one event that is not parked keeps all the others as they are', async () =
     reason: '422 refused as invalid',
   } as const;
   await store.settle(range(1, 100).map((seq) => ({ ...verdict, seq })));
-  await expect(port.retry({ seqs: range(1, 120), actor })).rejects.toMatchObject({
+  await expect(port.retry({ seqs: range(1, 120), by })).rejects.toMatchObject({
     code: 'not_parked',
     message: expect.stringContaining('101, 102, 103'),
   });
   expect((await store.stats()).parked).toBe(100);
-  expect(await port.retry({ seqs: range(1, 100), actor })).toBe(100);
+  expect(await port.retry({ seqs: range(1, 100), by })).toBe(100);
   expect((await store.stats()).parked).toBe(0);
 });
 
@@ -132,7 +133,7 @@ test('after a retry that may have failed the delivery looks anew, and nothing is
   const verdict = { lane: 'alarm', verdict: 'parked', at: 1, tries: 2, status: 422, reason: 'no' } as const;
   await store.settle([{ ...verdict, seq: 1 }]);
   const retryParked = vi.spyOn(store, 'retryParked').mockRejectedValueOnce(new Error('the disk did not answer'));
-  await expect(port.retry({ seqs: [1], actor })).rejects.toThrow('the disk did not answer');
+  await expect(port.retry({ seqs: [1], by })).rejects.toThrow('the disk did not answer');
   expect(retried).toHaveBeenCalledTimes(1);
   expect(retryParked).toHaveBeenCalledWith([expect.objectContaining({ seq: 1, lane: 'alarm' })]);
   expect(lines).toEqual([]);
@@ -142,12 +143,12 @@ test('what was changed is logged with who asked, and what was not is not', async
   const { store, port, lines } = await start([sent(1), sent(2)]);
   const verdict = { lane: 'alarm', verdict: 'parked', at: 1, tries: 2, status: 422, reason: 'no' } as const;
   await store.settle([1, 2].map((seq) => ({ ...verdict, seq })));
-  await port.drop({ seqs: [2, 2], actor });
-  await port.retry({ seqs: [1], actor: 'anna' });
-  await expect(port.drop({ seqs: [1], actor })).rejects.toMatchObject({ code: 'not_parked' });
+  await port.drop({ seqs: [2, 2], by });
+  await port.retry({ seqs: [1], by: { source: 'lan', client: 'account:anna', address: '192.0.2.7' } });
+  await expect(port.drop({ seqs: [1], by })).rejects.toMatchObject({ code: 'not_parked' });
   expect(lines).toMatchObject([
-    { level: 40, actor, seqs: [2], count: 1, msg: 'parked events were given up' },
-    { level: 40, actor: 'anna', seqs: [1], count: 1, msg: 'parked events were put back in line' },
+    { level: 40, actor: by.client, seqs: [2], count: 1, msg: 'parked events were given up' },
+    { level: 40, actor: 'account:anna', seqs: [1], count: 1, msg: 'parked events were put back in line' },
   ]);
 });
 
@@ -214,14 +215,14 @@ test('people see and give the numbers that have no gap at silent events', async 
   expect([await listed(), await listed(6), await listed(3), await listed(2)]).toEqual([[8, 6], [4, 3], [2], []]);
   expect(await port.parkedOne(4)).toMatchObject({ seq: 4, event: { event_id: 'event-6', seq: 4 } });
   // Number 5 is row 7, which waits; no number belongs to a silent row.
-  await expect(port.retry({ seqs: [4, 5], actor })).rejects.toMatchObject({
+  await expect(port.retry({ seqs: [4, 5], by })).rejects.toMatchObject({
     message: expect.stringContaining('parked: 5.'),
   });
-  expect(await port.retry({ seqs: [4], actor })).toBe(1);
-  expect(await port.drop({ seqs: [8, 6], actor })).toBe(2);
+  expect(await port.retry({ seqs: [4], by })).toBe(1);
+  expect(await port.drop({ seqs: [8, 6], by })).toBe(2);
   expect(lines).toMatchObject([{ seqs: [4] }, { seqs: [8, 6] }]);
   expect(await port.gaps(10)).toMatchObject([{ seq_from: 6, seq_to: 8, count: 2 }]);
   expect(await store.gaps({ limit: 10 })).toMatchObject([{ seqFrom: 8, seqTo: 11, count: 2 }]);
-  await expect(port.drop({ seqs: [8], actor })).rejects.toMatchObject({ code: 'not_parked' });
+  await expect(port.drop({ seqs: [8], by })).rejects.toMatchObject({ code: 'not_parked' });
   expect((await all(port)).sort((a, b) => a - b)).toEqual([1, 4, 5, 7, 9]);
 });

@@ -14,6 +14,6 @@ it('half written passwords are removed beside the configuration and where its se
     writeFileSync(join(place, 'camera-yard'), 'secret');
   }
   const text = `cameras: [ { id: yard, password: { file: ${far}/camera-yard } }, { id: x, password: { file: /nowhere/x } } ]`;
-  await clearSecretFolders({ file: join(home, 'siteward.yaml'), text });
+  await clearSecretFolders(join(home, 'siteward.yaml'), text);
   for (const place of [own, far]) expect(readdirSync(place)).toEqual(['camera-yard']);
 });

@@ -4,7 +4,7 @@ import { connectAsync, type MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
-import { type Site, startSite } from '../harness/site.ts';
+import { code, type Site, startSite } from '../harness/site.ts';
 import { blocks, read, timeless } from './markdown.ts';
 
 /** docs/mqtt.md: a command in a block `json cmd/<verb>` is followed by its reply. */
@@ -15,6 +15,9 @@ const examples = shown.flatMap(({ info, text }, index) => {
     ? []
     : [{ verb, command: JSON.parse(text), reply: JSON.parse(shown[index + 1]?.text ?? '') }];
 });
+
+/** The code of the page that counts; the site of the tests has another one in its place. */
+const rightCode = '2580';
 
 const yaml = `partitions: [ { id: p1, name: Offices, exit_delay: 60s } ]
 `;
@@ -39,7 +42,8 @@ describe('examples of docs/mqtt.md against the daemon', () => {
     const id = randomUUID();
     const reply_to = command.reply_to.replace('siteward/1/hq', site.root);
     const issued_at = new Date().toISOString();
-    const payload = JSON.stringify({ ...command, id, reply_to, issued_at });
+    const own = command.code === rightCode ? { code } : {};
+    const payload = JSON.stringify({ ...command, ...own, id, reply_to, issued_at });
     await client.publishAsync(`${site.root}/${verb}`, payload, { qos: 1 });
     const answer = await eventually('the reply', () => replies.get(reply_to));
     expect(answer).toMatchObject({ id });

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { program } from '../harness/program.ts';
 import { type Block, blocks, pages, read, root } from './markdown.ts';
 
 const scripts = (JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts;
@@ -40,7 +41,7 @@ describe('commands of README and docs', () => {
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const args = command.split(' -- ')[1]?.split(' ') ?? [];
     // Without npm in between: what is started here is ended here.
-    const child = spawn(process.execPath, ['src/cli/main.ts', ...args], {
+    const child = spawn(process.execPath, [program, ...args], {
       cwd: root,
       env: { ...process.env, HOME: home },
       stdio: ['ignore', 'pipe', 'inherit'],
@@ -57,12 +58,14 @@ describe('commands of README and docs', () => {
   });
 
   test.each(commands)('"$command" in $page names what exists', ({ command }) => {
-    for (const part of command.split('&&').map((text) => text.trim())) {
+    for (const text of command.split('&&')) {
+      // Variables that are set for this one command.
+      const part = text.trim().replace(/^(?:[A-Z_]+=\S+ )+/, '');
       const script = /^npm (?:run )?(?:-s )?(\w+)/.exec(part)?.[1] ?? '';
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
       else
         expect(part).toMatch(
-          /^(npm ci|siteward (arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|media|audio)|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
+          /^(npm ci|siteward (arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|device|nvr|media|audio|log|support-bundle|access|cloud|setup|claim-code|reset-access)|chown|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
         );
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);

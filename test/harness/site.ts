@@ -2,20 +2,21 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'undici';
 import { expect, onTestFailed } from 'vitest';
 import type { EventEntry } from '#lan/http/index.ts';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
 import { eventually, freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
 import { type CloudProcess, startCloudProcess } from './cloud.ts';
+import { askSocket } from './control.ts';
 import { type Lan, watchLan } from './lan.ts';
 import { type BrokerProcess, startMosquitto } from './mosquitto.ts';
+import { program } from './program.ts';
 
-/** The code of the one user of the site, `anna`. */
-export const code = '2580';
-const cameraPassword = 'harness-camera-password';
+/** The code of the one user of the site, `anna`: so long that no time, number or id in a text has its digits by chance. */
+export const code = '73914628';
+export const cameraPassword = 'harness-camera-password';
 const root = join(import.meta.dirname, '..', '..');
-export const main = join(root, 'src', 'cli', 'main.ts');
+export const main = program;
 const simulator = (name: string) => join(root, 'src', 'sandbox', name, 'main.ts');
 
 export interface Addresses {
@@ -41,6 +42,10 @@ export interface SiteOptions {
   readonly beside?: Pick<Site, 'cloud' | 'folder'>;
   /** Done when the cloud runs and nothing speaks to it yet. */
   readonly prepare?: (cloud: CloudProcess) => Promise<unknown>;
+  /** Further members of the section `arming`. */
+  readonly armingYaml?: string;
+  /** Further members of the section `http`, such as `, listen: 127.0.0.1:0`. */
+  readonly httpYaml?: string;
   /** Further members of the section `mqtt`. */
   readonly mqttYaml?: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -60,6 +65,8 @@ export interface Daemon {
   restart(env?: Readonly<Record<string, string>>): Promise<void>;
   /** Resolves when it has ended by itself. */
   ended(timeoutMs: number): Promise<void>;
+  /** Of its last life; see `Running`. */
+  exitCode(): number | null | undefined;
   /** Sends SIGHUP. */
   reload(): void;
   /** Its last 200 log lines. */
@@ -186,16 +193,20 @@ cloud:
   events: { client_id: bridge-1, private_key: { file: ${keyFile} } }
 ${options.cloudYaml ?? ''}
 mqtt:   { broker: ${broker === undefined ? 'embedded' : mqttUrl}${broker === undefined ? `, listen: 127.0.0.1:${mqttPort}` : ''}${options.mqttYaml ?? ''} }
-http:   { control_socket: ${socket} }
+http:   { control_socket: ${socket}${options.httpYaml ?? ''} }
 store:  { dir: ${options.stateDir ?? join(folder, 'state')} }
 users:  [ { id: anna, name: Anna, code: { env: HARNESS_CODE } } ]
 # The stories make the same zone alarm many times, and count every alarm.
-arming: { swinger_trips: 0 }
+arming: { swinger_trips: 0${options.armingYaml ?? ''} }
 ${options.yaml({ cameras: addresses, folder })}
 `,
   );
-  const program = options.program ?? main;
-  const daemon = await startDaemon({ program, config, env: { ...cameraEnv, HARNESS_CODE: code, ...options.env } });
+  const siteward = options.program ?? main;
+  const daemon = await startDaemon({
+    program: siteward,
+    config,
+    env: { ...cameraEnv, HARNESS_CODE: code, ...options.env },
+  });
   open.push(daemon.stop);
   pids.push(() => daemon.pid);
   const topics = 'siteward/1/proof';
@@ -246,6 +257,7 @@ async function startDaemon(options: {
     async ended(timeoutMs) {
       await eventually('the end of the daemon', () => (isRunning(running.pid) ? undefined : true), { timeoutMs });
     },
+    exitCode: () => running.exitCode(),
     reload: () => void process.kill(running.pid, 'SIGHUP'),
     lines: () => running.lines(),
     get pid() {
@@ -255,15 +267,9 @@ async function startDaemon(options: {
 }
 
 async function readApi(socket: string, path: string): Promise<unknown> {
-  const client = new Client('http://localhost', { socketPath: socket });
-  try {
-    const { statusCode, body } = await client.request({ method: 'GET', path });
-    const text = await body.text();
-    if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text.slice(0, 200)}`);
-    return JSON.parse(text) as unknown;
-  } finally {
-    await client.destroy();
-  }
+  const { status, body, text } = await askSocket(socket, 'GET', path);
+  if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 200)}`);
+  return body;
 }
 
 async function wholeHistory(socket: string): Promise<readonly EventEntry[]> {

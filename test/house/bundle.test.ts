@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Client } from 'undici';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { crashPoints } from '#lib/crash-point.ts';
 import { startProcess } from '#sandbox/demo/processes.ts';
@@ -48,7 +49,7 @@ panels:
     expect(JSON.parse(await result)).toMatchObject({ ok: true, problems: [] });
   });
 
-  it('runs until ready with its store thread and panel profile, and answers on the control socket', async () => {
+  it('runs until ready with its threads and panel profile, and answers on the control socket', async () => {
     const running = start(['run', '--config', config()]);
     await running.until((line) => (line.includes('"msg":"ready"') ? true : undefined), 'start', 30_000);
     const status = start(['status', '--json', '--socket', join(folder, 'control.sock')]);
@@ -57,6 +58,13 @@ panels:
     const parts = JSON.parse(status.lines().join('\n')) as Record<string, unknown>;
     expect(JSON.stringify(parts)).not.toContain('"down"');
     expect(running.lines().filter((line) => /"level":(50|60)/.test(line))).toEqual([]);
+    const client = new Client('http://localhost', { socketPath: join(folder, 'control.sock') });
+    onTestFinished(() => client.destroy());
+    const judged = await client.request({
+      ...{ method: 'POST', path: '/api/v1/config/check', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ yaml: readFileSync(config(), 'utf8') }),
+    });
+    expect(await judged.body.json()).toEqual({ ok: true, problems: [], changes: [] });
   });
 
   it('holds no test fake, no demo and no package that belongs to development', () => {

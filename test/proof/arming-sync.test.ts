@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { Client, request } from 'undici';
+import { request } from 'undici';
 import { afterEach, expect, it } from 'vitest';
 import type { StatusDocument } from '#lan/http/schemas.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
+import { metricsOf } from '../harness/control.ts';
 import { code, type Site, startSite } from '../harness/site.ts';
 
 const secret = 'proof-partner-secret';
@@ -53,15 +54,7 @@ async function reads(): Promise<number> {
     /siteward_arming_sync_requests_total\{method="get",outcome="disarmed"\} (\d+)/.exec(await metrics()) ?? [];
   return Number(count);
 }
-async function metrics(): Promise<string> {
-  const client = new Client('http://localhost', { socketPath: site.socket });
-  try {
-    const { body } = await client.request({ method: 'GET', path: '/metrics' });
-    return await body.text();
-  } finally {
-    await client.destroy();
-  }
-}
+const metrics = () => metricsOf(site.socket);
 const state = async () => (await status()).partitions[0]?.state;
 const sync = async () => (await status()).arming_sync;
 async function command(verb: 'arm' | 'disarm'): Promise<void> {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client } from 'undici';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
+import { metricsOf } from '../harness/control.ts';
 import { pictureNumbers, type RtspServer, startRtspServer } from '../harness/rtsp-server.ts';
 import { camera, code, type Site, startSite } from '../harness/site.ts';
 
@@ -28,15 +28,9 @@ function ffmpegOf(daemon: number): string[] {
   });
 }
 
-async function metric(socketPath: string, name: string): Promise<number | undefined> {
-  const client = new Client('http://localhost', { socketPath });
-  try {
-    const text = await (await client.request({ method: 'GET', path: '/metrics' })).body.text();
-    const found = text.split('\n').find((line) => line.startsWith(`${name} `));
-    return found === undefined ? undefined : Number(found.split(' ').at(-1));
-  } finally {
-    await client.destroy();
-  }
+async function metric(socket: string, name: string): Promise<number | undefined> {
+  const found = (await metricsOf(socket)).split('\n').find((line) => line.startsWith(`${name} `));
+  return found === undefined ? undefined : Number(found.split(' ').at(-1));
 }
 
 it('an alarm of an armed camera brings a clip of before and after to the cloud, and no password to ffmpeg', async () => {

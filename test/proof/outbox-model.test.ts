@@ -41,8 +41,9 @@ import { type Plan, planOf, textOf } from './model/steps.ts';
  * | 19 | SIGTERM ends the box in time | model (each part has the 2 s the daemon gives it) |
  * | 20 | a frozen cloud stops nothing | model |
  *
- * After damage 6 is counted per file (the lane of a row that cannot be read is unknown). 5 is not relaxed by damage; of what
- * was spared it sees events that were sent later, and leaves media and delivered rows to pressure.test.ts.
+ * After damage 6 is counted per file (the lane of a row that cannot be read is unknown). 5 sees what stands undelivered in the
+ * files in use before and after a step, and leaves media and delivered rows to pressure.test.ts. What a damaged file holds that was
+ * set aside cannot give way before it was read: its pages are of no use to the new file, and among its rows are alarms.
  */
 const runs = Number(process.env.SITEWARD_MODEL_RUNS ?? 0);
 const first = Number(process.env.SITEWARD_SEED ?? Date.now() % 2 ** 31);

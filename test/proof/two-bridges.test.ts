@@ -1,8 +1,9 @@
-import { Client, request } from 'undici';
+import { request } from 'undici';
 import { afterEach, expect, it } from 'vitest';
 import type { StatusDocument } from '#lan/http/schemas.ts';
 import { eventually, type Running } from '#sandbox/demo/processes.ts';
 import type { CloudProcess } from '../harness/cloud.ts';
+import { metricsOf } from '../harness/control.ts';
 import { type Site, startSite } from '../harness/site.ts';
 
 /**
@@ -120,14 +121,8 @@ async function shows(bridge: Bridge, cloud: 'armed' | 'disarmed'): Promise<void>
 
 const counter = 'siteward_arming_sync_requests_total{method="get"';
 async function reads({ site }: Bridge): Promise<number> {
-  const client = new Client('http://localhost', { socketPath: site.socket });
-  try {
-    const { body } = await client.request({ method: 'GET', path: '/metrics' });
-    const lines = (await body.text()).split('\n').filter((line) => line.startsWith(counter));
-    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
-  } finally {
-    await client.destroy();
-  }
+  const lines = (await metricsOf(site.socket)).split('\n').filter((line) => line.startsWith(counter));
+  return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
 }
 
 const armings = async ({ site }: Bridge) =>

@@ -8,11 +8,13 @@ import type { StatusDocument } from '#lan/http/schemas.ts';
 import { eventually, freePort, member } from '#sandbox/demo/processes.ts';
 import { type CloudEvent, type CloudRecord, cloudRecord } from '#sandbox/demo/record.ts';
 import { type Broker, startBroker } from '../devices/panels/broker.ts';
+import { askSocket } from '../harness/control.ts';
+import { program } from '../harness/program.ts';
 import { type Gate, openGate } from './gate.ts';
 import { launch, type Proc } from './process.ts';
 
 const repository = join(import.meta.dirname, '..', '..');
-export const cli = join(repository, 'src', 'cli', 'main.ts');
+export const cli = program;
 export const cameraMain = join(repository, 'src', 'sandbox', 'cameras', 'main.ts');
 export const root = 'siteward/1/input';
 
@@ -280,16 +282,7 @@ store: { dir: ${join(folder, 'state')} }
   }
 }
 
-async function overSocket(socketPath: string, path: string): Promise<string> {
-  const { Agent, request } = await import('undici');
-  const dispatcher = new Agent({ connect: { socketPath } });
-  try {
-    const { body } = await request(`http://localhost${path}`, { dispatcher });
-    return await body.text();
-  } finally {
-    await dispatcher.destroy();
-  }
-}
+const overSocket = async (socket: string, path: string): Promise<string> => (await askSocket(socket, 'GET', path)).text;
 
 /** Raises the fire alarm of zone `n` and ends it, so that it can be raised again. */
 export async function smoke(lan: Lan, n: number): Promise<void> {

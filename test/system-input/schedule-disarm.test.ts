@@ -98,6 +98,7 @@ it('a schedule disarms what the same schedule armed and nobody has touched, by a
     );
   }
 
+  await lan.shows('partition/p4/state', 'disarmed');
   await clockIs('synced');
   expect(Date.now()).toBeLessThan(due);
   for (const id of ['p1', 'p2', 'p3']) await lan.shows(`partition/${id}/state`, 'armed_away', until(due));

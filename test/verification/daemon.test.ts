@@ -69,7 +69,9 @@ describe.each(['embedded', 'mosquitto'] as const)('an alarm verification over %s
       field: 'colour',
     });
     const past = new Date(Date.now() - 60_000).toISOString();
-    expect(await wrong({ verification_id: id, contact_id: 1, expires_at: past })).toMatchObject({ code: 'EXPIRED' });
+    expect(await wrong({ verification_id: id, contact_id: contact, expires_at: past })).toMatchObject({
+      code: 'EXPIRED',
+    });
     expect(await site.list()).toEqual(before);
   });
 

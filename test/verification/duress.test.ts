@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectAsync } from 'mqtt';
-import { Client } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { siteward } from '../cli/run-cli.ts';
+import { metricsOf } from '../harness/control.ts';
 import { main } from '../harness/site.ts';
 import { codes, contact, startVerificationSite, type VerificationSite } from './rig.ts';
 
@@ -154,11 +154,4 @@ test('no code stands in logs, files or topics; only the auditor learns of the du
   expect(site.daemon.lines().join('\n')).not.toMatch(/duress/i);
 });
 
-async function metrics(): Promise<string> {
-  const http = new Client('http://localhost', { socketPath: site.socket });
-  try {
-    return await (await http.request({ method: 'GET', path: '/metrics' })).body.text();
-  } finally {
-    await http.destroy();
-  }
-}
+const metrics = () => metricsOf(site.socket);

@@ -66,7 +66,8 @@ export function failureOf(error: unknown, host: string): WireFailure {
   const code = codeOf(error);
   const failure = isCode(error, 'deadline') ? 'timeout' : kindOf(code);
   const detail = code === undefined ? describe(error).slice(0, 200) : code;
-  return { kind: 'failure', failure, message: `${host}: ${advice[failure]} (${detail})` };
+  const notSent = code === 'UND_ERR_CONNECT_TIMEOUT' && { notSent: true as const };
+  return { kind: 'failure', failure, message: `${host}: ${advice[failure]} (${detail})`, ...notSent };
 }
 
 function kindOf(code: string | undefined): FailureKind {

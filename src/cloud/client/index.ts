@@ -1,4 +1,4 @@
-export { type AssertionFacts, publicKeyOf, type SigningKey } from './assertion.ts';
+export { type AssertionFacts, publicKeyOf, readKey, type SigningKey } from './assertion.ts';
 export type { TokenSources } from './authorised.ts';
 export type { BulkDone, BulkFailed, BulkOutcome } from './bulk.ts';
 export type { Calls, CloudOperationId, Perform, Reply } from './calls.ts';

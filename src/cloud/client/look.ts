@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns';
 import { connect, type LookupFunction } from 'node:net';
+import { bareHost } from '#lib/host.ts';
 
 /** The servers a delivery depends on: the service itself, and the one that gives tokens. */
 export type Place = 'base' | 'auth';
@@ -24,7 +25,7 @@ export function createLook(urls: Readonly<Record<Place, string>>): Look {
     const { hostname, port, protocol } = new URL(urls[place]);
     if (resolving > 0 || signal.aborted) return Promise.resolve(false);
     const socket = connect({
-      host: hostname.replace(/^\[|\]$/g, ''),
+      host: bareHost(hostname),
       port: Number(port || (protocol === 'http:' ? 80 : 443)),
       lookup: lookupOnce,
     });

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { dialectOptions } from '#cloud/contract/index.ts';
+import { bareHost } from '#lib/host.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 
 /** Whether a host name can only be this machine: `localhost`, 127.0.0.0/8 or ::1, brackets allowed. */
 export function isLoopbackHost(host: string): boolean {
-  const bare = host.replace(/^\[|\]$/g, '');
+  const bare = bareHost(host);
   return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }
 
@@ -65,6 +66,12 @@ export const cloudOptions = z.strictObject({
   events: eventClient.describe('How the bridge proves who it is when it sends events.'),
   partner: partnerClient.optional().describe('How the bridge proves who it is on the partner interface.'),
   api_key: secretRef.optional().describe('Key for the audio messages and public interfaces.'),
+  devices: z
+    .enum(['automatic', 'manual'])
+    .default('automatic')
+    .describe(
+      'automatic: the service is kept told of this bridge, its cameras and recorders; manual: only by "siteward device sync" (docs/cloud-devices.md).',
+    ),
   dialect: dialectOptions.prefault({}).describe('Choices for what the service leaves open.'),
 });
 

@@ -62,5 +62,6 @@ export function mayRepeat({ repeatable }: Operation, outcome: Outcome): boolean 
 /** Whether the server may have acted although no clear answer came. */
 export function mayHaveActed(outcome: Outcome): boolean {
   if (outcome.kind === 'answer') return outcome.status === 408 || (outcome.status >= 500 && outcome.status !== 503);
+  if (outcome.notSent === true) return false;
   return lostOnTheWay.has(outcome.failure) || outcome.failure === 'garbled' || outcome.failure === 'too_large';
 }

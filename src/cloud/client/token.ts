@@ -61,16 +61,14 @@ export function createTokenSource(options: TokenSourceOptions): EventTokenSource
   async function ask(which: 'current' | 'next'): Promise<Signed> {
     const key = keys[which] ?? keys.current;
     const usedOffset = time.offsetMs();
-    let assertion: string;
+    let signed: Awaited<ReturnType<typeof signAssertion>>;
     try {
       const nowMs = clock.wall() + usedOffset;
-      const signed = await signAssertion(key, { clientId: options.clientId, audience: options.audience, nowMs });
-      log.debug({ ...signed.facts, offsetMs: usedOffset }, 'asking for an access token');
-      assertion = signed.assertion;
+      signed = await signAssertion(key, { clientId: options.clientId, audience: options.audience, nowMs });
     } catch (error) {
       return { kind: 'refused', error: describe(error) };
     }
-    const body = { grant_type: jwtBearerGrant, assertion };
+    const body = { grant_type: jwtBearerGrant, assertion: signed.assertion };
     const answer = await options.client.jwtBearerToken({ body, signal: options.signal });
     if (answer.kind === 'failure') return notReached(answer);
     // Only JSON surely comes from the token server; a portal's page has its own clock.
@@ -79,6 +77,8 @@ export function createTokenSource(options: TokenSourceOptions): EventTokenSource
       log.warn({ expiresIn }, 'the token server gave a token that is already over; it is used for 30 s'),
     );
     if (result.kind !== 'refused') return result;
+    // Only then: a token that is granted would tell that something was sent, which may be a silent call (safety 4).
+    log.debug({ ...signed.facts, offsetMs: usedOffset }, 'the token server refused an assertion');
     if (result.error === 'invalid_grant') time.trustNewest();
     return { ...result, clockMoved: Math.abs(time.offsetMs() - usedOffset) > 3_000 };
   }

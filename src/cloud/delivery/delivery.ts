@@ -38,6 +38,11 @@ export interface DeliveryOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
+  /**
+   * Told of each event the cloud accepted that everybody may know of, with milliseconds since it was made; undefined where
+   * that was in an earlier boot.
+   */
+  readonly onAccepted?: (latencyMs: number | undefined) => void;
   /** Told when events begin or cease to be held back, with the reason for people. */
   readonly onLink: OnLink;
   /** How often an idle line is looked at, milliseconds; 60,000 unless set. */
@@ -185,9 +190,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     signal: cut.signal,
     known: () => newestDelivered(store, cut.signal),
     onAccepted(row, { answer }) {
-      if (row.silent !== true) rate.count();
+      const ageMs = row.boot === clock.bootId ? clock.monotonic() - row.mono : undefined;
+      if (row.silent !== true) {
+        rate.count();
+        options.onAccepted?.(ageMs);
+      }
       if (answer !== undefined) book.accepted(row, answer);
-      uploader.accepted(row.seq, row.boot === clock.bootId && clock.monotonic() - row.mono < freshMs);
+      uploader.accepted(row.seq, ageMs !== undefined && ageMs < freshMs);
     },
     onTried({ judgement }) {
       watch.failed(judgement.failure);

@@ -83,7 +83,7 @@ export function createLoop(options: LoopOptions): Loop {
   function nextDueMono(): number {
     const now = clock.monotonic();
     const waits = [breaker.waitMs(), queue.nextDueMono() - now, watch.waitMs(breaker.state()), spread.waitMs()];
-    if (queue.size === 0) waits.push(link.waitMs());
+    if (queue.shownSize === 0) waits.push(link.waitMs());
     return now + Math.min(tickMs, ...waits.filter((ms) => ms > 0));
   }
 
@@ -99,7 +99,8 @@ export function createLoop(options: LoopOptions): Loop {
     const state = breaker.state();
     watch.poll(state, signal);
     watchdog.check({ waiting: queue.undecided > queue.asideCount, maySend: state.state !== 'open' });
-    if (queue.size === 0) link.check(signal, wakeups.wake);
+    // An idle line, and one on which only a silent event waits: how it is shown must not tell of that one (safety 4).
+    if (queue.shownSize === 0) link.check(signal, wakeups.wake);
     await wakeups.wait(Math.max(0, Math.min(due, nextDueMono()) - clock.monotonic()), signal);
   }
 

@@ -82,9 +82,14 @@ export class Queue {
     return this.#items.size;
   }
 
+  /** Without silent events: what hangs on it may be seen (safety 4). */
+  get shownSize(): number {
+    return this.#items.size - this.#silent;
+  }
+
   /** As anyone may see it: without silent events (safety 4). */
   shown(): { readonly size: number; readonly aside: number; readonly inFlight: number; readonly direct: number } {
-    const counts = { size: this.#items.size - this.#silent, aside: 0, inFlight: 0, direct: 0 };
+    const counts = { size: this.shownSize, aside: 0, inFlight: 0, direct: 0 };
     for (const { row, state, direct } of this.#items.values()) {
       if (row.silent === true) continue;
       if (state === 'aside') counts.aside += 1;

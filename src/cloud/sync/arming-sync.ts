@@ -23,6 +23,7 @@ import { localChanges } from './local-status.ts';
 import { syncMetrics } from './metrics.ts';
 import { type Place, readStatus, type StatusCalls, writeStatus } from './requests.ts';
 import { type ArmingSyncShown, complaintText, shownOf, syncHealth } from './shown.ts';
+import type { StandingPort } from './site-standing.ts';
 import { createSteps } from './steps.ts';
 
 /** The site as the sync needs it; `daemon.ts` fills it in. */
@@ -41,6 +42,8 @@ export interface ArmingSyncOptions {
   readonly idSpace: string;
   /** Whether this bridge speaks for the site. One that does not only reads: two must never write the same site (I9). */
   readonly speaks: boolean;
+  /** While the site is lost in the cloud nothing is read or written. */
+  readonly standing?: StandingPort;
   readonly site: SyncPort;
   readonly memory: Memory;
   readonly clock: Clock;
@@ -57,6 +60,8 @@ export interface ArmingSync extends Part {
   siteChanged(view: SiteView): void;
   /** A person changed something: the next read is due now. */
   retryNow(): void;
+  /** The site was lost in the cloud, which has a trouble of its own, or is back. */
+  standingChanged(isOpen: boolean): void;
   shown(): ArmingSyncShown;
 }
 
@@ -122,11 +127,19 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
   }
 
   function act(action: SyncAction): void {
-    if (action.kind === 'get') void get(action.request);
+    if (isLost() && (action.kind === 'get' || action.kind === 'put')) unasked(action);
+    else if (action.kind === 'get') void get(action.request);
     else if (action.kind === 'put') void put(action);
     else if (action.kind === 'command') command(action);
     else if (action.kind === 'conflict') conflict(action);
     else if (action.kind === 'mirrored') log.info({ cloud: action.value }, 'the cloud tells another arming status');
+  }
+
+  const isLost = () => options.standing?.isOpen() === false;
+
+  /** As if the cloud had said it again: so the step goes on, and waits. */
+  function unasked({ kind, request }: Extract<SyncAction, { kind: 'get' | 'put' }>): void {
+    feed({ kind: kind === 'get' ? 'pollFailed' : 'putFailed', why: 'gone', request });
   }
 
   async function get(request: number): Promise<void> {
@@ -174,6 +187,18 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
   }
 
   function complained(what: SyncState['complaint']): void {
+    if (isLost()) return;
+    if (what !== 'gone' && what !== 'refused') {
+      tellComplaint(what);
+      return;
+    }
+    // Where the whole site is lost, that is the trouble.
+    void (options.standing?.judge() ?? Promise.resolve(true)).then((isOpen) => {
+      if (isOpen && state?.complaint === what) tellComplaint(what);
+    });
+  }
+
+  function tellComplaint(what: SyncState['complaint']): void {
     const detail = what === null ? 'the arming status goes both ways again' : complaintText(what);
     if (what === null) log.info(detail);
     else log.warn({ what }, detail);
@@ -198,6 +223,12 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
     return lastSeq;
   }
 
+  function retryNow(): void {
+    if (state === undefined) return;
+    state = { ...state, due: clock.monotonic(), putAt: 0, quietUntil: 0 };
+    feed({ kind: 'tick' });
+  }
+
   return {
     name: 'arming-sync',
     async start() {
@@ -214,10 +245,12 @@ export function createArmingSync(options: ArmingSyncOptions): ArmingSync {
       await keeper.settled();
     },
     siteChanged,
-    retryNow() {
-      if (state === undefined) return;
-      state = { ...state, due: clock.monotonic(), putAt: 0, quietUntil: 0 };
-      feed({ kind: 'tick' });
+    retryNow,
+    standingChanged(isOpen) {
+      if (!isOpen) return trouble(false, 'the whole site is lost in the cloud, which is told as a trouble of its own');
+      // What was said while it was lost is no complaint of now.
+      if (state !== undefined) state = { ...state, complaint: null };
+      retryNow();
     },
     shown: () => shownOf(state),
     health: () => syncHealth(state, steps.hasFailed()),

@@ -26,6 +26,8 @@ export interface AudioCatalogueOptions {
   readonly memory: Memory;
   /** The messages are others now. */
   readonly onChanged?: () => void;
+  /** False while the site is lost in the cloud: then nothing is read. */
+  readonly isOpen?: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -117,6 +119,7 @@ export function createAudioCatalogue(options: AudioCatalogueOptions): AudioCatal
 
   /** Resolves with the time until the next one, milliseconds. */
   async function read(): Promise<number> {
+    if (options.isOpen?.() === false) return hourMs;
     try {
       take(await asked());
     } catch (error) {

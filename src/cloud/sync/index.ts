@@ -6,6 +6,23 @@ export {
   createAudioCatalogue,
 } from './audio-catalogue.ts';
 export type { KnownSpeaker } from './audio-play.ts';
+export {
+  createDeviceSync,
+  type DeviceCalls,
+  type DevicePlan,
+  type DeviceSync,
+  type DeviceSyncDone,
+  type DeviceSyncOptions,
+  type DeviceSyncShown,
+  type HeldDevice,
+  numbersOf,
+  type Wanted,
+  type WantedDevice,
+  type WantedNvr,
+  withoutZones,
+  zoneKey,
+} from './devices/index.ts';
+export * from './mirror/index.ts';
 export type { ArmingSyncShown } from './shown.ts';
 export {
   createSiteSettings,
@@ -13,3 +30,12 @@ export {
   type SiteSettings,
   type SiteSettingsOptions,
 } from './site-settings.ts';
+export {
+  type CloudSite,
+  createSiteStanding,
+  lostText,
+  type SiteStanding,
+  type SiteStandingOptions,
+  type StandingPort,
+  type StandingShown,
+} from './site-standing.ts';

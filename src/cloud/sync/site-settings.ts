@@ -7,9 +7,14 @@ import { bridgeTrouble, type SecurityType, type TroubleKind } from '#site/model/
 import type { Memory } from '#site/store/index.ts';
 import type { SyncPort } from './arming-sync.ts';
 import type { Place } from './requests.ts';
+import type { CloudSite, SiteStanding } from './site-standing.ts';
 
 export interface SiteSettingsOptions {
-  readonly manage: Pick<CloudClient['manage'], 'getArmingSettings' | 'getSite'>;
+  readonly manage: Pick<CloudClient['manage'], 'getArmingSettings'>;
+  /** Reads the site, and judges whether there is one. */
+  readonly standing: Pick<SiteStanding, 'isOpen' | 'read'>;
+  /** The site as it was read. */
+  readonly onSite?: (site: CloudSite) => void;
   readonly place: Place;
   readonly site: Pick<SyncPort, 'view' | 'tell' | 'signals'>;
   readonly memory: Memory;
@@ -18,6 +23,7 @@ export interface SiteSettingsOptions {
   readonly random?: () => number;
   readonly everyMs?: number;
   readonly inactiveEveryMs?: number;
+  readonly lostEveryMs?: number;
 }
 
 export interface SettingsShown {
@@ -38,6 +44,8 @@ export interface SiteSettings extends Part {
 const everyMs = 300_000;
 /** While somebody has still to activate the site, and looks whether it was seen. */
 const inactiveEveryMs = 60_000;
+/** Whether a site that is deleted, or an access that is withdrawn, is back. */
+const lostEveryMs = 900_000;
 const key = 'security-type';
 
 /**
@@ -45,7 +53,7 @@ const key = 'security-type';
  * changed is asked for, and becomes effective when the core says so; anything else changes nothing and is told.
  */
 export function createSiteSettings(options: SiteSettingsOptions): SiteSettings {
-  const { log, memory, site, manage } = options;
+  const { log, memory, site, manage, standing } = options;
   const random = options.random ?? Math.random;
   const stopping = new AbortController();
   const wakeups: Wakeup = wakeup();
@@ -64,15 +72,23 @@ export function createSiteSettings(options: SiteSettingsOptions): SiteSettings {
     }
   }
 
-  const pauseMs = () =>
-    shown.active === false ? (options.inactiveEveryMs ?? inactiveEveryMs) : (options.everyMs ?? everyMs);
+  function pauseMs(): number {
+    if (!standing.isOpen()) return options.lostEveryMs ?? lostEveryMs;
+    return shown.active === false ? (options.inactiveEveryMs ?? inactiveEveryMs) : (options.everyMs ?? everyMs);
+  }
 
   async function look(): Promise<void> {
+    // Of a site that is lost nothing is asked but whether it is back.
+    if (!standing.isOpen()) await readSite();
     const call = { params: options.place, signal: stopping.signal };
-    const settings = await manage.getArmingSettings(call);
+    const settings = await manage.getArmingSettings(call).catch(async (error: unknown) => {
+      // Settings that cannot be had say nothing of the site.
+      await readSite();
+      throw error;
+    });
     const given = givenIn(settings.raw) ?? settings.value.security_type;
     const reason = await obey(given);
-    const { value } = await manage.getSite(call);
+    const value = await readSite();
     const active = value.is_activated === undefined ? undefined : value.is_activated !== 0;
     if (active !== undefined) {
       await trouble(
@@ -90,6 +106,12 @@ export function createSiteSettings(options: SiteSettingsOptions): SiteSettings {
       ...(reason !== undefined && { reason }),
     };
     failure = undefined;
+  }
+
+  async function readSite(): Promise<CloudSite> {
+    const found = await standing.read(stopping.signal);
+    options.onSite?.(found);
+    return found;
   }
 
   /** Resolves with why it is not in force, if that is nothing that time will mend. */

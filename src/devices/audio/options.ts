@@ -125,7 +125,9 @@ const speaker = z.strictObject({
   enabled: z.boolean().default(true).describe('Whether it is used at all.'),
   cloud_device_id: word(255)
     .optional()
-    .describe('Id of the device at the service that is this speaker, for messages that only the service holds.'),
+    .describe(
+      'Id of the device at the service that is this speaker, for messages that only the service holds; the paths of the service on the LAN know it by it, too.',
+    ),
 });
 
 type Value = z.output<typeof speaker>;

@@ -69,7 +69,7 @@ export interface Device {
 }
 
 const maxBytes = 4 * 1024 * 1024;
-const maxRedirects = 3;
+const usualRedirects = 3;
 /** What many tell anybody: an answer says nothing of the password, unless it was wanted for this. */
 const oftenOpen = /^Get(DeviceInformation|Service|Capabilities|SystemDate)/;
 const sparesAllowed = 2;
@@ -91,12 +91,14 @@ export function createDevice(options: {
   kept?: { readonly id: string; readonly memory: MemoryPort } | undefined;
   /** Whether it may have the password in clear; `unless_better`: as long as it never took a better proof. */
   basicLogin?: boolean | 'unless_better' | undefined;
+  /** Redirects that are followed, all to the same host; three unless set. */
+  redirects?: number | undefined;
 }): Device {
   const base = new URL(options.url);
   const http = cameraHttp({ pin: options.pin, besidePin: options.besidePin, host: base.host });
   const clock = deviceClock(options.clock);
   const account = createAccount(options.clock, options.authHoldMs);
-  const { kept, username, basicLogin } = options;
+  const { kept, username, basicLogin, redirects: maxRedirects = usualRedirects } = options;
   const clear = clearLogin({ kept, basicLogin });
   const password = options.password?.reveal() ?? '';
   const about = { account, login: `${username}\n${password}`, clock: options.clock, holdMs: options.authHoldMs };

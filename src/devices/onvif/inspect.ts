@@ -31,12 +31,17 @@ export async function inspectDevice(options: {
   readonly username?: string | undefined;
   readonly password?: Secret | undefined;
   readonly fingerprint?: string | undefined;
+  /** Whether a redirect to the same host is followed; true unless set. */
+  readonly followsRedirects?: boolean;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }): Promise<Inspected> {
   const { url, username, password, fingerprint, clock, signal } = options;
   const pin = noted(certificatePin({ configured: fingerprint }));
-  const device = createDevice({ url, username, password, pin, clock, authHoldMs: fieldTiming.authHoldMs });
+  const device = createDevice({
+    ...{ url, username, password, pin, clock, authHoldMs: fieldTiming.authHoldMs },
+    redirects: options.followsRedirects === false ? 0 : undefined,
+  });
   const reads = createReads(device);
   try {
     await device.readClock(signal).catch(unlessMild);

@@ -1,9 +1,9 @@
+import { createTurn } from '#lib/turns.ts';
 import type { DeviceRef } from '#site/model/index.ts';
 import { createChannelBook } from './channel-book.ts';
 import { type Counts, createEngine, type Surroundings } from './engine.ts';
 import type { NvrOptions } from './options.ts';
 import { channelPlace } from './picture-places.ts';
-import { oneAtATime } from './pictures.ts';
 import { placeMemory } from './place-memory.ts';
 import { shownBy, type Unit } from './unit.ts';
 import { createView } from './view.ts';
@@ -24,7 +24,7 @@ export function createNvrUnit(nvr: NvrOptions, around: Surroundings, counts: Cou
     isUp: () => session.up,
   });
   // Recorders take a second or more for a picture, and get slower when asked for several.
-  const turn = oneAtATime();
+  const turn = createTurn();
   const channels = nvr.channels.map((channel) => ({
     id: channel.id,
     name: channel.name,

@@ -56,6 +56,12 @@ const name = z.string().min(1).max(64);
 const view = {
   id: deviceId.describe('Name of this camera in topics, events and logs; never changes'),
   name: name.optional().describe('What people call this camera'),
+  cloud_device_id: z
+    .string()
+    .min(1)
+    .max(255)
+    .optional()
+    .describe('Id of the device at the service, by which the paths of the service on the LAN know it, too'),
   zone: zoneNumber.optional().describe('Zone number the detections of this camera open'),
   zone_type: zoneType.optional().describe('What that zone does; see the list of zone types'),
   partition: partitionId.optional().describe('Partition the zone belongs to'),

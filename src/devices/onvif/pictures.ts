@@ -1,4 +1,5 @@
 import { isCode, SitewardError } from '#errors.ts';
+import type { Turn } from '#lib/turns.ts';
 import { withDeadline } from '#lib/wait.ts';
 import type { Ask, Snapshot } from './camera.ts';
 import type { Device } from './device.ts';
@@ -16,7 +17,6 @@ export interface Pictures {
 }
 
 /** Lets one picture after the other be taken; at once where a device can take several. */
-export type Turn = <T>(work: () => Promise<T>) => Promise<T>;
 
 const deadlineMs = 10_000;
 const choiceTimeoutMs = 4000;
@@ -108,15 +108,5 @@ export function createPictures(options: {
     },
     known: () => (place.profiles === undefined ? {} : { profiles: place.profiles }),
     close: () => lifetime.abort(new SitewardError('stopped', 'The camera session was stopped')),
-  };
-}
-
-/** A line in which each waits for the one before. */
-export function oneAtATime(): Turn {
-  let last: Promise<unknown> = Promise.resolve();
-  return (work) => {
-    const mine = last.then(work);
-    last = mine.catch(() => undefined);
-    return mine;
   };
 }

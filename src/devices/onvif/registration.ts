@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
-import type { CameraStatus } from './camera.ts';
+import { bareHost } from '#lib/host.ts';
+import type { CameraStatus, ChannelStatus } from './camera.ts';
 
 /** What the cloud is told of a recorder (decisions, "NVR bodies"): never credentials. */
 export interface NvrRegistration {
@@ -29,11 +30,17 @@ export interface Registration {
   readonly cameras: readonly CameraRegistration[];
 }
 
+/** What a device is registered by: its status, or as much as is known without one. */
+export type Registered = Pick<
+  CameraStatus,
+  'kind' | 'id' | 'name' | 'host' | 'manufacturer' | 'model' | 'serial' | 'identity'
+> & { readonly channels?: readonly Pick<ChannelStatus, 'id' | 'name'>[] };
+
 /**
  * What there is to register of one device. Ids are those of the configuration and stay with the place when the device is
  * replaced. Of a channel only its name is known: maker, serial number and MAC of the camera behind it are the recorder's secret.
  */
-export function registrationOf(status: CameraStatus): Registration {
+export function registrationOf(status: Registered): Registration {
   const { kind, id, name = id, host, identity, channels = [] } = status;
   const box = {
     ...text('manufacturer', status.manufacturer),
@@ -43,7 +50,7 @@ export function registrationOf(status: CameraStatus): Registration {
   };
   const camera = { device_type: 'camera' } as const;
   if (kind === 'camera') return { cameras: [{ external_device_id: id, ...camera, name, ...box }] };
-  const address = host.replace(/^\[|\]$/g, '');
+  const address = bareHost(host);
   return {
     nvr: { external_nvr_id: id, name, ...box, ...(isIP(address) !== 0 && { ip_address: address }) },
     cameras: channels.map((channel) => ({

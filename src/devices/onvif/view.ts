@@ -1,8 +1,9 @@
+import type { Turn } from '#lib/turns.ts';
 import type { Camera } from './camera.ts';
 import type { Engine } from './engine.ts';
 import type { ChannelOptions } from './options.ts';
 import type { Place } from './picture-places.ts';
-import { createPictures, type Turn } from './pictures.ts';
+import { createPictures } from './pictures.ts';
 import { createStream, type Stream } from './stream.ts';
 
 /** What one camera or channel shows: pictures, and a stream. */

@@ -5,6 +5,7 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { duh, keysOf, parseFrame } from '#lib/dc09/index.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
+import { hostAndPort } from '#lib/host.ts';
 import type { Secret } from '#lib/secret.ts';
 import { type RateLimit, rateLimit } from '#lib/token-bucket.ts';
 import { sleep, unlessAborted } from '#lib/wait.ts';
@@ -225,11 +226,6 @@ const unknownAccount: HintDraft = {
 
 /** Accounts are hexadecimal, and some panels write them in small letters. */
 const accountName = (account: string): string => account.toUpperCase();
-
-function hostAndPort(listen: string): { host: string; port: number } {
-  const at = listen.lastIndexOf(':');
-  return { host: listen.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(listen.slice(at + 1)) };
-}
 
 function createMetrics(metrics: Registry) {
   const registers = [metrics];

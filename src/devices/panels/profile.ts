@@ -9,7 +9,7 @@ import { armingWords, troubleKinds, zoneTypes } from '#site/model/index.ts';
 /** What a panel has trouble with; a camera's own troubles are not among them. */
 const trouble = z
   .enum(troubleKinds)
-  .exclude(['arming_sync', 'camera_tamper', 'config_unknown', 'site_inactive', 'video_loss']);
+  .exclude(['arming_sync', 'camera_tamper', 'config_unknown', 'site_gone', 'site_inactive', 'video_loss']);
 
 /** `unknown` is siteward's own word: no bridge may say it. */
 const state = z.enum(armingWords).exclude(['unknown']);

@@ -4,7 +4,7 @@ import type { Clock } from '#lib/clock.ts';
 import { type Health, ok } from '#lib/health.ts';
 import { Secret } from '#lib/secret.ts';
 import { type AuditDraft, type ClockQuality, isoTime } from '#site/model/index.ts';
-import { createAudit } from './audit.ts';
+import { accountRef, createAudit } from './audit.ts';
 import { shownPerson } from './book.ts';
 import { createChanges } from './changes.ts';
 import { createClaimTries } from './claim-code.ts';
@@ -120,9 +120,10 @@ export function createAccess(options: AccessOptions): Access {
     ...createChanges(inside),
     logout({ caller, from }) {
       if (caller.kind !== 'person' || !sessions.end(caller.session, caller.id)) return;
-      tell({ action: 'logout', from, actor: caller.id });
+      tell({ action: 'logout', from, actor: accountRef(caller.id) });
     },
 
+    handedOver: () => keeping.book().handedOver,
     people() {
       const book = keeping.book();
       return book.people.map((person) => {
@@ -160,7 +161,7 @@ export function createAccess(options: AccessOptions): Access {
 const needed = () => new SitewardError('access_needed', 'log in, or send an API key that counts');
 
 const denialText: Readonly<Record<Exclude<Denial, 'login'>, string>> = {
-  role: 'the role of this account does not allow it',
+  role: 'the role of this account, or of whoever made this API key, does not allow it',
   scope: 'this API key has no scope for it',
   password: 'the password is the one that somebody else gave; set one of your own first',
   local: 'this can be done on the machine alone',

@@ -17,6 +17,13 @@ export interface Act {
   readonly after?: string | undefined;
 }
 
+/** As every entry of the log names who asked: an account is no user. */
+export const accountRef = (id: string): string => `account:${id}`;
+export const keyRef = (id: string): string => `key:${id}`;
+
+/** Of an address as it is given to the ways in; `local` is the control socket. */
+export const fromOf = (address: string): From => (address === 'local' ? 'local' : { address });
+
 /** Refusals told one by one within a minute; the next one tells how many were only counted. */
 const toldCap = 20;
 const windowMs = 60_000;

@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
-import type { Act } from './audit.ts';
+import { type Act, accountRef, keyRef } from './audit.ts';
 import { type AccessBook, type KeptPerson, shownPerson } from './book.ts';
 import type { Inside } from './door.ts';
 import { makeKey, shownKey } from './keys.ts';
@@ -23,6 +23,9 @@ export function createChanges({ keeping, sessions, hash, now, tell }: Inside): C
       );
     return person;
   }
+
+  const isOut = (book: AccessBook, id: string): boolean =>
+    book.people.some((one) => one.id === id && unfit(book, one, now()) !== undefined);
 
   async function told<T>(by: By, act: Pick<Act, 'action' | 'target'>, work: () => Promise<T>): Promise<T> {
     try {
@@ -53,19 +56,27 @@ export function createChanges({ keeping, sessions, hash, now, tell }: Inside): C
     limitPerson: (by, id, validUntil) =>
       told(by, { action: 'account_limited' }, async () => {
         let before: string | undefined;
-        await keeping.change((book) => {
+        let wasOut = false;
+        const book = await keeping.change((book) => {
           before = book.people.find((one) => one.id === id)?.validUntil;
+          wasOut = isOut(book, id);
           return personLimited(book, askerIn(book, by), id, validUntil, now());
         });
+        // A later consent is for a new login: no session of an earlier time comes back with it.
+        if (wasOut || isOut(book, id)) sessions.endAll(id);
         const act = { action: 'account_limited', target: `account ${id}`, after: validUntil ?? 'none' };
         tell({ ...of(by), ...act, before: before ?? 'none' });
       }),
 
     removePerson: (by, id) =>
       told(by, { action: 'account_removed' }, async () => {
-        await keeping.change((book) => personRemoved(book, askerIn(book, by), id));
+        let before: string | undefined;
+        await keeping.change((book) => {
+          before = book.people.find((one) => one.id === id)?.role;
+          return personRemoved(book, askerIn(book, by), id);
+        });
         sessions.endAll(id);
-        tell({ ...of(by), action: 'account_removed', target: `account ${id}` });
+        tell({ ...of(by), action: 'account_removed', target: `account ${id}`, before });
       }),
 
     addKey: (by, key) =>
@@ -88,22 +99,27 @@ export function createChanges({ keeping, sessions, hash, now, tell }: Inside): C
 
     removeKey: (by, id) =>
       told(by, { action: 'key_removed' }, async () => {
-        await keeping.change((book) => keyRemoved(book, askerIn(book, by), id));
-        tell({ ...of(by), action: 'key_removed', target: `key ${id}` });
+        let before: string | undefined;
+        await keeping.change((book) => {
+          before = book.keys.find((one) => one.id === id)?.scopes.join(' ');
+          return keyRemoved(book, askerIn(book, by), id);
+        });
+        tell({ ...of(by), action: 'key_removed', target: `key ${id}`, before });
       }),
 
     endSession(by, id, anybodys = false) {
       const { caller } = by;
       const own = caller.kind === 'person' ? caller.id : '';
       const isTheirs = caller.kind === 'local' || (caller.kind === 'person' && caller.role === 'owner');
-      if (!sessions.end(id, anybodys && isTheirs ? undefined : own)) throw unknown('session');
-      tell({ ...of(by), action: 'session_ended', target: `session ${id}` });
+      const whose = sessions.list().find((session) => session.id === id)?.person;
+      if (whose === undefined || !sessions.end(id, anybodys && isTheirs ? undefined : own)) throw unknown('session');
+      tell({ ...of(by), action: 'session_ended', target: `session ${id}`, before: `account ${whose}` });
     },
   };
 }
 
 const actorOf = ({ caller }: By): string | undefined =>
-  caller.kind === 'person' ? caller.id : caller.kind === 'key' ? `key ${caller.id}` : undefined;
+  caller.kind === 'person' ? accountRef(caller.id) : caller.kind === 'key' ? keyRef(caller.id) : undefined;
 
 const of = (by: By) => ({ from: by.from, actor: actorOf(by) });
 

@@ -6,6 +6,11 @@ import type { Clock } from '#lib/clock.ts';
 /** Tries that wait for nothing; then 1, 2, 4 ... 60 s. */
 export const freeTries = 5;
 const longestMs = 60_000;
+/**
+ * Of an account: far shorter than of an address, so that whoever tries all the time waits for his own address while the
+ * account is free for its owner.
+ */
+const longestOfAccountMs = 8000;
 /** After so long without a wrong password it begins anew. */
 const forgottenMs = 15 * 60_000;
 export const addressCap = 1024;
@@ -43,9 +48,9 @@ export function createDelays(clock: Clock): Delays {
   const known = new BoundedMap<string, true>(knownCap);
   const key = randomBytes(32);
 
-  function left(counts: BoundedMap<string, Count>, name: string): number {
+  function left(counts: BoundedMap<string, Count>, name: string, longest: number): number {
     const { wrong, lastMono } = current(counts, name);
-    return Math.max(0, lastMono + delayMs(wrong) - clock.monotonic());
+    return Math.max(0, lastMono + Math.min(longest, delayMs(wrong)) - clock.monotonic());
   }
 
   function current(counts: BoundedMap<string, Count>, name: string): Count {
@@ -80,7 +85,8 @@ export function createDelays(clock: Clock): Delays {
   return {
     waitMs(account, address) {
       const network = networkOf(address);
-      return Math.max(left(addresses, network), left(accounts, placeOf(account, network)));
+      const ofAccount = left(accounts, placeOf(account, network), longestOfAccountMs);
+      return Math.max(left(addresses, network, longestMs), ofAccount);
     },
     begin(account, address) {
       const network = networkOf(address);
@@ -110,7 +116,8 @@ export function createDelays(clock: Clock): Delays {
 export const delayMs = (wrong: number): number =>
   wrong < freeTries ? 0 : Math.min(longestMs, 1000 * 2 ** Math.min(wrong - freeTries, 6));
 
-const isLoopback = (network: string): boolean => network === '::1' || network.startsWith('127.');
+/** The machine itself, by the network or by the control socket. */
+const isLoopback = (network: string): boolean => network === 'local' || network === '::1' || network.startsWith('127.');
 
 /** Who has one IPv6 address has the 2^64 beside it; an IPv4 address in the clothes of the other is one all the same. */
 export function networkOf(address: string): string {

@@ -1,6 +1,6 @@
 import { isCode, SitewardError } from '#errors.ts';
 import { Secret } from '#lib/secret.ts';
-import type { Act } from './audit.ts';
+import { type Act, accountRef, fromOf } from './audit.ts';
 import type { KeptPerson } from './book.ts';
 import type { ClaimTries } from './claim-code.ts';
 import type { Delays } from './delays.ts';
@@ -10,7 +10,7 @@ import { longestPassword, mustBePassword } from './password-rules.ts';
 import type { Caller } from './permissions.ts';
 import { claimed, mustBeClaimRole, type Now, passwordSet, refused, unfit, unfitText } from './rules.ts';
 import type { Session, Sessions } from './sessions.ts';
-import type { Access, Claim, Opened } from './types.ts';
+import type { Access, Claim, Login, Opened } from './types.ts';
 
 export type LoginResult = 'ok' | 'wrong' | 'unfit' | 'wait' | 'busy' | 'claim_ok' | 'claim_wrong' | 'claim_wait';
 
@@ -29,8 +29,12 @@ export interface Inside {
 export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'setOwnPassword'> {
   const { keeping, sessions, hash, delays, tries, now, tell, count } = inside;
 
-  /** The account whose password it is. The same work, and the same answer, for whatever is wrong. */
-  async function prove(id: string, password: string, address: string, signal: AbortSignal): Promise<KeptPerson> {
+  /** The account whose password it is; undefined after the same work for whatever is wrong. */
+  async function prove(
+    action: 'login' | 'password',
+    { id, password, address }: Pick<Login, 'id' | 'password' | 'address'>,
+    signal: AbortSignal,
+  ): Promise<KeptPerson | undefined> {
     await keeping.lookAgain();
     keeping.book();
     const waitMs = delays.waitMs(id, address);
@@ -52,8 +56,8 @@ export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'se
       return person;
     }
     count('wrong');
-    tell({ action: 'login', from: { address }, actor: person?.id, reason: 'password' });
-    throw new SitewardError('access_needed', 'name or password is wrong');
+    tell({ action, from: fromOf(address), actor: person && accountRef(person.id), reason: 'password' });
+    return undefined;
   }
 
   const personOf = (id: string): KeptPerson | undefined => keeping.book().people.find((one) => one.id === id);
@@ -74,7 +78,7 @@ export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'se
     const why = unfit(keeping.book(), person, now());
     if (why === undefined) return;
     count('unfit');
-    tell({ action: 'login', from: { address }, actor: person.id, reason: why });
+    tell({ action: 'login', from: fromOf(address), actor: accountRef(person.id), reason: why });
     throw new SitewardError('access_denied', unfitText[why]);
   }
 
@@ -88,7 +92,7 @@ export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'se
     }
     if (tries.isRight(code, claim)) return claim;
     count('claim_wrong');
-    tell({ action: 'claim', from: { address }, reason: 'code' });
+    tell({ action: 'claim', from: fromOf(address), reason: 'code' });
     const nextMs = tries.pauseMs();
     if (nextMs > 0) throw wait('too many wrong claim codes', nextMs);
     throw new SitewardError('access_needed', 'the claim code is wrong');
@@ -109,41 +113,48 @@ export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'se
       });
       count('claim_ok');
       tries.forget();
-      tell({ action: 'claim', from: { address }, actor: id, target: `account ${id}`, after: role });
-      if (book.handedOver !== undefined) tell({ action: 'handed_over', from: { address }, actor: id });
+      // Who came in by the code came in: a flood from elsewhere does not hold it up.
+      delays.begin(id, address).right();
+      const by = { from: fromOf(address), actor: accountRef(id) };
+      tell({ ...by, action: 'claim', target: `account ${id}`, after: role });
+      if (book.handedOver !== undefined) tell({ ...by, action: 'handed_over' });
       return open(must(personOf(id)), address);
     },
 
     async login({ id, password, address, replaces }, signal) {
       // Telephones begin every word with a capital letter, and put a blank behind it.
-      const person = await prove(id.trim().toLowerCase(), password, address, signal);
+      const person = await prove('login', { id: id.trim().toLowerCase(), password, address }, signal);
+      if (person === undefined) throw new SitewardError('access_needed', 'name or password is wrong');
       mustBeFit(person, address);
       const old = replaces === undefined ? undefined : sessions.use(replaces);
       if (old !== undefined) sessions.end(old.id);
       count('ok');
-      tell({ action: 'login', from: { address }, actor: person.id });
+      tell({ action: 'login', from: fromOf(address), actor: accountRef(person.id) });
       return open(person, address);
     },
 
     async setOwnPassword({ caller, from }, { current, next }, signal) {
       if (caller.kind !== 'person') throw new SitewardError('access_denied', 'this takes an account');
       const address = from === 'local' ? 'local' : from.address;
-      const person = await prove(caller.id, current, address, signal);
+      const person = await prove('password', { id: caller.id, password: current, address }, signal);
+      // The session counts all the same: it is no reason to log in again.
+      if (person === undefined) throw refused('the current password is wrong', 'current');
       mustBeFit(person, address);
       mustBePassword(next, person);
       if (next === current) throw refused('the new password is the old one', 'password');
       const kept = await hash.make(next, signal);
       const before = keeping.book().handedOver;
       const book = await keeping.change((now_) => {
-        // Whoever had the old one and is gone meanwhile sets none.
-        const still = now_.people.find((one) => one.id === person.id)?.password.hash === person.password.hash;
-        if (!still) throw refused('the password was changed meanwhile', 'password');
+        // Whoever had the old one and is gone meanwhile, or does not come in any more, sets none.
+        const still = now_.people.find((one) => one.id === person.id);
+        if (still?.password.hash !== person.password.hash || unfit(now_, still, now()) !== undefined)
+          throw refused('the password was changed meanwhile, or the account does not count any more', 'password');
         return passwordSet(now_, person.id, kept, now());
       });
       sessions.endAll(person.id);
-      tell({ action: 'password', from, actor: person.id, target: `account ${person.id}`, after: 'changed' });
-      if (before === undefined && book.handedOver !== undefined)
-        tell({ action: 'handed_over', from, actor: person.id });
+      const by = { from, actor: accountRef(person.id) };
+      tell({ ...by, action: 'password', target: `account ${person.id}`, after: 'changed' });
+      if (before === undefined && book.handedOver !== undefined) tell({ ...by, action: 'handed_over' });
       return open(must(personOf(person.id)), address);
     },
   };
@@ -152,8 +163,9 @@ export function createDoor(inside: Inside): Pick<Access, 'claim' | 'login' | 'se
 export const callerOf = ({ id, role, acceptedAt }: KeptPerson, session: Session): Opened['caller'] =>
   ({ kind: 'person', id, role, session: session.id, mustChange: acceptedAt === undefined }) satisfies Caller;
 
+/** How long is said by `Retry-After` alone, so that whoever shows it says it once and in their own words. */
 const wait = (why: string, waitMs: number): SitewardError =>
-  new SitewardError('access_wait', `${why}; wait ${Math.ceil(waitMs / 1000)} s`, { facts: { retryAfterMs: waitMs } });
+  new SitewardError('access_wait', why, { facts: { retryAfterMs: waitMs } });
 
 function must(person: KeptPerson | undefined): KeptPerson {
   if (person === undefined) throw new SitewardError('access_needed', 'the account was removed meanwhile');

@@ -34,8 +34,8 @@ export function guard(head: RequestHead, rules: GuardRules): GuardRefusal | unde
   if (hasToken(head.query)) return refusals.token_in_query;
   if (safeMethods.has(head.method)) return undefined;
   if (!head.isBearer && !isOurPage(head, rules.scheme)) return refusals.origin;
-  if (!isMedia(head, rules.media ?? 'application/json')) return refusals.media;
-  return undefined;
+  const media = rules.media ?? 'application/json';
+  return isMedia(head, media) ? undefined : mediaRefused(media);
 }
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -54,10 +54,17 @@ const refusals = {
   origin: {
     status: 403,
     reason: 'origin',
-    detail: 'Another page asked for this. Only a page of this bridge may, or a program with an API key.',
+    detail:
+      'Another page asked for this, or a program without an API key. A page of this bridge may, or a program that ' +
+      'sends "Authorization: Bearer KEY"; to claim or to log in, one that names the address of this bridge as "Origin".',
   },
-  media: { status: 415, reason: 'media', detail: 'The body is of another type than this operation takes.' },
-} as const satisfies Record<GuardRefusal['reason'], GuardRefusal>;
+} as const satisfies Partial<Record<GuardRefusal['reason'], GuardRefusal>>;
+
+const mediaRefused = (media: string): GuardRefusal => ({
+  status: 415,
+  reason: 'media',
+  detail: `The body is of another type than this operation takes. Send it as "Content-Type: ${media}".`,
+});
 
 /**
  * Against DNS rebinding: a name in the Internet that points here now is none of ours, whatever `Origin` says.

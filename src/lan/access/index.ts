@@ -9,6 +9,7 @@ export {
   type Denial,
   denial,
   type Permission,
+  type PermittedOperation,
   permissions,
   type Role,
   roles,
@@ -16,5 +17,5 @@ export {
   scopes,
 } from './permissions.ts';
 export type { NewKey, NewPerson, Unfit } from './rules.ts';
-export type { Session } from './sessions.ts';
+export { type Session, sessionTimes } from './sessions.ts';
 export type { Access, By, Claim, Login, Opened, OwnPassword } from './types.ts';

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { createTurn } from '#lib/turns.ts';
 import { type AccessBook, accessBook } from './book.ts';
 import { makeClaimCode } from './claim-code.ts';
 
@@ -40,17 +41,15 @@ export function createKeeping({ dir, clock }: { dir: string; clock: Clock }): Ke
   let state: State = { held: 'the accounts were not read yet' };
   let note: string | undefined;
   let readMono = Number.NEGATIVE_INFINITY;
-  let last: Promise<unknown> = Promise.resolve();
+  const turn = createTurn();
   let waiting = 0;
 
   async function inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (waiting >= waitingCap)
       throw new SitewardError('queue_full', 'other changes of accounts are under way; try again in a moment');
     waiting += 1;
-    const done = last.then(work);
-    last = done.catch(() => undefined);
     try {
-      return await done;
+      return await turn(work);
     } finally {
       waiting -= 1;
     }
@@ -119,7 +118,7 @@ export function createKeeping({ dir, clock }: { dir: string; clock: Clock }): Ke
         });
       }),
     async settled() {
-      await last;
+      await turn(async () => undefined);
     },
   };
 }

@@ -16,6 +16,8 @@ export const scopes = [
   'audio',
   'audio:play',
   'cameras',
+  'dispatch',
+  'audit',
 ] as const;
 export type Scope = (typeof scopes)[number];
 
@@ -26,7 +28,8 @@ export type Permission =
   | 'local'
   | {
       readonly roles: readonly Role[];
-      readonly scope?: Scope;
+      /** `any`: every key may, whatever its scopes. */
+      readonly scope?: Scope | 'any';
       /** Also for whoever has yet to change the password that somebody else gave. */
       readonly always?: true;
     };
@@ -41,15 +44,28 @@ const owners = ['owner'] as const;
 export const permissions = {
   getHealth: 'open',
   getReady: 'open',
+  getIdentity: 'open',
+  getAuthority: 'open',
+  // It tells what is the same in every copy of siteward.
+  getOpenApi: 'open',
   getStatus: { roles: all, scope: 'state' },
   listZones: { roles: all, scope: 'state' },
+  listPartitions: { roles: all, scope: 'state' },
+  getPartition: { roles: all, scope: 'state' },
+  listDevices: { roles: all, scope: 'state' },
   listSchedules: { roles: all, scope: 'state' },
   listCameras: { roles: all, scope: 'state' },
   listSpeakers: { roles: all, scope: 'state' },
   listEvents: { roles: all, scope: 'events' },
+  // Topics that the caller may not see are left out.
+  streamEvents: { roles: all, scope: 'events' },
   getMetrics: { roles: staff, scope: 'metrics' },
+  getSiteMirror: { roles: staff, scope: 'state' },
+  // Names and numbers of people: for who has to call them, and for no key.
+  listContacts: { roles: staff },
 
   getOutbox: { roles: staff, scope: 'outbox' },
+  getOutboxHistory: { roles: staff, scope: 'outbox' },
   listWaiting: { roles: staff, scope: 'outbox' },
   listParked: { roles: staff, scope: 'outbox' },
   getParked: { roles: staff, scope: 'outbox' },
@@ -60,6 +76,8 @@ export const permissions = {
 
   // What takes a code takes it all the same: the account says who may ask, the code who may disarm.
   giveCommand: { roles: keepers, scope: 'commands' },
+  // Who mends a detector walks it; beginning takes the code of a person who may, wherever a disarm takes one.
+  giveTestCommand: { roles: staff, scope: 'commands' },
   postponeSchedule: { roles: keepers, scope: 'commands' },
 
   listVerifications: { roles: keepers, scope: 'verifications' },
@@ -86,6 +104,37 @@ export const permissions = {
   importMessage: { roles: technical },
   removeMessage: { roles: technical },
 
+  // For who mends the bridge; what is logged in full may name who came and went.
+  getLog: { roles: technical },
+  getLogLevels: { roles: technical },
+  setLogLevels: { roles: technical },
+  getConfig: { roles: technical },
+  checkConfig: { roles: technical },
+  changeConfig: { roles: technical },
+  discoverCameras: { roles: technical },
+  inspectCamera: { roles: technical },
+  listCloudDevices: { roles: technical },
+  getDevicePlan: { roles: technical },
+  syncDevices: { roles: technical },
+  restart: { roles: technical },
+  forgetCloud: { roles: technical },
+  factoryReset: { roles: owners },
+  listBundleContents: { roles: technical },
+  makeSupportBundle: { roles: technical },
+  // The cloud's own paths.
+  listAudioMessages: { roles: all, scope: 'audio' },
+  playAudioMessage: { roles: staff, scope: 'audio:play' },
+  listReferencedAudioMessages: { roles: all, scope: 'audio' },
+  playReferencedAudioMessage: { roles: staff, scope: 'audio:play' },
+  armPartition: { roles: keepers, scope: 'commands' },
+  disarmPartition: { roles: keepers, scope: 'commands' },
+  bypassZones: { roles: keepers, scope: 'commands' },
+  readPartition: { roles: all, scope: 'state' },
+  captureSnapshot: { roles: staff, scope: 'cameras' },
+  getTakenPicture: { roles: staff, scope: 'cameras' },
+  dispatchResponder: { roles: keepers, scope: 'dispatch' },
+  getAuditLog: { roles: owners, scope: 'audit' },
+
   listUsers: { roles: owners },
   addUser: { roles: owners },
   setUserCode: { roles: owners },
@@ -104,7 +153,7 @@ export const permissions = {
   claim: 'open',
   login: 'open',
   logout: { roles: all, always: true },
-  getSelf: { roles: all, always: true },
+  getSelf: { roles: all, always: true, scope: 'any' },
   setOwnPassword: { roles: all, always: true },
   listOwnSessions: { roles: all },
   endOwnSession: { roles: all },
@@ -158,6 +207,7 @@ export function denial(caller: Caller, operation: string): Denial | undefined {
   if (!permission.roles.includes(caller.role)) return 'role';
   if (caller.kind === 'person') return caller.mustChange && permission.always !== true ? 'password' : undefined;
   const { scope } = permission;
+  if (scope === 'any') return undefined;
   return scope !== undefined && caller.scopes.includes(scope) ? undefined : 'scope';
 }
 

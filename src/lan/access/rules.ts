@@ -18,16 +18,22 @@ export const longestConsentMs = 30 * 86_400_000;
 export type Unfit = 'consent' | 'expired' | 'clock';
 
 export const unfitText: Readonly<Record<Unfit, string>> = {
-  consent: 'the site has an owner, who has to let an installer in, for a time',
+  consent:
+    'the site has an owner, who has to let an installer in, for a time, and to add anew whom the installer added',
   expired: 'the time of this account or key is over',
   clock: 'this account or key ends at some time, and the clock of the bridge cannot be trusted at the moment',
 };
 
 /** A clock in doubt never makes a time longer: whoever has an end waits outside until it is known again. */
-export function unfit({ handedOver }: AccessBook, person: KeptPerson, now: Now): Unfit | undefined {
-  if (person.role === 'installer' && handedOver !== undefined && person.consentedBy === undefined) return 'consent';
-  return over(person.validUntil, now);
+export function unfit(book: AccessBook, person: KeptPerson, now: Now): Unfit | undefined {
+  const takesConsent =
+    person.role === 'installer' ? person.consentedBy === undefined : isGivenByInstaller(book, person);
+  return book.handedOver !== undefined && takesConsent ? 'consent' : over(person.validUntil, now);
 }
+
+/** An installer who knows the password of an account could come in as somebody else after the hand-over (safety 11). */
+const isGivenByInstaller = ({ people }: AccessBook, { acceptedAt, createdBy }: KeptPerson): boolean =>
+  acceptedAt === undefined && !people.some(({ id, role }) => id === createdBy && role === 'owner');
 
 /** A key counts while whoever made it may come in. */
 export function keyUnfit(book: AccessBook, key: KeptKey, now: Now): Unfit | undefined {

@@ -5,6 +5,8 @@ export const idleMs = 30 * 60_000;
 export const absoluteMs = 12 * 3_600_000;
 export const sessionsOfOne = 8;
 export const sessionsInAll = 64;
+/** In seconds, as they are shown. */
+export const sessionTimes = { idle_s: idleMs / 1000, longest_s: absoluteMs / 1000 } as const;
 
 export interface Session {
   /** Names it in lists; it opens nothing. */

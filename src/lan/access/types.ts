@@ -26,12 +26,14 @@ export interface Claim {
   readonly name: string;
   readonly role: Role;
   readonly password: string;
+  /** Of the network, or `local`. */
   readonly address: string;
 }
 
 export interface Login {
   readonly id: string;
   readonly password: string;
+  /** Of the network, or `local`. */
   readonly address: string;
   /** Token of a session that the new one takes the place of. */
   readonly replaces?: string | undefined;
@@ -64,6 +66,8 @@ export interface Access extends Part {
   /** All other sessions of the account end, and this one gets another token. Throws `access_refused`. */
   setOwnPassword(by: By, password: OwnPassword, signal: AbortSignal): Promise<Opened>;
 
+  /** Since when the site is its owner's; undefined before. */
+  handedOver(): string | undefined;
   people(): readonly (ShownPerson & { readonly now: 'valid' | 'password not changed yet' | Unfit })[];
   /** The password is one that whoever adds knows; the account may nothing until it has another. */
   addPerson(by: By, person: NewPerson & { readonly password: string }, signal: AbortSignal): Promise<ShownPerson>;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { defineOperation } from '#lib/contract/operation.ts';
-import { problem } from './schemas.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 
 const time = z.iso.datetime({ precision: null });
 const moment = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-01T08:00:00Z' });
@@ -39,14 +38,11 @@ export interface ActivityPort {
   cloud(query: CloudActivityQuery, signal: AbortSignal): Promise<CloudActivity>;
 }
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
-
-export const getCloudActivity = defineOperation({
+export const getCloudActivity = lanOperation({
   id: 'getCloudActivity',
   // A session is a secret: it goes in a body, never in an address.
   method: 'POST',
   path: '/api/v1/activity/cloud',
-  base: 'lan',
   summary: "The cloud's activity log of this site, read now",
   body: { media: 'application/json', schema: cloudActivityQuery },
   responses: {
@@ -54,11 +50,9 @@ export const getCloudActivity = defineOperation({
     400: problemResponse('The body is wrong'),
     403: problemResponse('The session of the auditor has ended'),
   },
-  auth: ['local'],
   repeatable: 'yes',
   rules: ['S-144', 'S-145'],
   tags: ['audit'],
 });
 
-/** Served on the control socket alone, never on the network. */
 export const activityOperations = { getCloudActivity } as const;

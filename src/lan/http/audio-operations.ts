@@ -1,4 +1,3 @@
-import { defineOperation } from '#lib/contract/operation.ts';
 import { audioMessageShown, playbackShown, playWish } from '#site/model/index.ts';
 import {
   cancelBody,
@@ -11,13 +10,12 @@ import {
   removedMessage,
   speakerList,
 } from './audio-schemas.ts';
-import { problem } from './schemas.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const unusable = problemResponse('siteward is starting or stopping, or has too much of this to do');
-const shared = { base: 'lan', auth: ['local'], tags: ['audio'] } as const;
+const shared = { tags: ['audio'] } as const;
 
-export const listMessages = defineOperation({
+export const listMessages = lanOperation({
   ...shared,
   id: 'listMessages',
   method: 'GET',
@@ -28,7 +26,7 @@ export const listMessages = defineOperation({
   rules: ['S-170'],
 });
 
-export const importMessage = defineOperation({
+export const importMessage = lanOperation({
   ...shared,
   id: 'importMessage',
   method: 'POST',
@@ -46,7 +44,7 @@ export const importMessage = defineOperation({
   rules: ['S-170'],
 });
 
-export const removeMessage = defineOperation({
+export const removeMessage = lanOperation({
   ...shared,
   id: 'removeMessage',
   method: 'DELETE',
@@ -63,7 +61,7 @@ export const removeMessage = defineOperation({
   rules: [],
 });
 
-export const listSpeakers = defineOperation({
+export const listSpeakers = lanOperation({
   ...shared,
   id: 'listSpeakers',
   method: 'GET',
@@ -74,7 +72,7 @@ export const listSpeakers = defineOperation({
   rules: [],
 });
 
-export const listPlaybacks = defineOperation({
+export const listPlaybacks = lanOperation({
   ...shared,
   id: 'listPlaybacks',
   method: 'GET',
@@ -90,7 +88,7 @@ export const listPlaybacks = defineOperation({
   rules: ['S-174', 'safety 4'],
 });
 
-export const getPlayback = defineOperation({
+export const getPlayback = lanOperation({
   ...shared,
   id: 'getPlayback',
   method: 'GET',
@@ -106,7 +104,7 @@ export const getPlayback = defineOperation({
   rules: ['S-174', 'safety 4'],
 });
 
-export const playMessage = defineOperation({
+export const playMessage = lanOperation({
   ...shared,
   id: 'playMessage',
   method: 'POST',
@@ -125,7 +123,7 @@ export const playMessage = defineOperation({
   rules: ['S-171', 'S-173'],
 });
 
-export const cancelPlaybacks = defineOperation({
+export const cancelPlaybacks = lanOperation({
   ...shared,
   id: 'cancelPlaybacks',
   method: 'POST',
@@ -136,13 +134,13 @@ export const cancelPlaybacks = defineOperation({
     200: { description: 'Those it meant, as they are now', media: 'application/json', schema: playbackList },
     400: problemResponse('The body is wrong'),
     404: problemResponse('There is no such playback or speaker'),
+    409: problemResponse('It takes the code of somebody who may disarm'),
     503: unusable,
   },
   repeatable: 'yes',
-  rules: ['safety 1', 'safety 9'],
+  rules: ['safety 1', 'safety 9', 'C8'],
 });
 
-/** Messages on speakers; so far on the control socket alone. */
 export const audioOperations = {
   listMessages,
   importMessage,

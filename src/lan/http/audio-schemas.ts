@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { audioCategories, audioMessageShown, deviceId, playbackShown, speakerShown } from '#site/model/index.ts';
+import {
+  audioCategories,
+  audioMessageShown,
+  deviceId,
+  personCode,
+  playbackShown,
+  speakerShown,
+} from '#site/model/index.ts';
 
 const category = z.enum(audioCategories);
 
@@ -8,6 +15,9 @@ export const messageList = z.object({ items: z.array(audioMessageShown) });
 export const removedMessage = z.object({ removed: z.string() });
 export const speakerList = z.object({ items: z.array(speakerShown) });
 export const playbackList = z.object({ items: z.array(playbackShown) });
+export type PlaybackEntry = z.output<typeof playbackShown>;
+export type AudioMessageEntry = z.output<typeof audioMessageShown>;
+export type SpeakerEntry = z.output<typeof speakerShown>;
 
 /** What is said of a sound file that is imported; the library knows more of each, and names the field it does not take. */
 export const importQuery = z.strictObject({
@@ -35,6 +45,11 @@ export const cancelBody = z
     category: category.exactOptional(),
     all: z.literal(true).exactOptional(),
     alarms: z.boolean().default(false).describe('End alarms, too. One that is named by its id is ended in any case.'),
+    code: personCode
+      .exactOptional()
+      .describe(
+        'Of somebody who may disarm: over the network alarms end with it alone, but for those of whoever asks.',
+      ),
   })
   .refine(
     ({ playback, speaker, category, all }) =>

@@ -1,4 +1,8 @@
-import type { Handlers, Reply } from '#lib/contract/server.ts';
+import type { By } from '#lan/access/index.ts';
+import type { Handlers } from '#lib/contract/server.ts';
+import { withDeadline } from '#lib/wait.ts';
+import type { Asker } from '#site/model/index.ts';
+import { askerOf, json } from './answering.ts';
 import type { cameraOperations } from './cameras-operations.ts';
 import type { CameraEntry, CameraMessages, CertificateAnswer, TrustBody, TrustedAnswer } from './cameras-schemas.ts';
 
@@ -7,24 +11,28 @@ export interface CamerasPort {
   list(): readonly CameraEntry[];
   events(id: string, after: number): CameraMessages;
   /** A JPEG. */
-  snapshot(id: string, signal: AbortSignal): Promise<Uint8Array>;
+  snapshot(id: string, by: Asker, signal: AbortSignal): Promise<Uint8Array>;
   certificate(id: string): Promise<CertificateAnswer>;
-  trust(id: string, what: TrustBody): Promise<TrustedAnswer>;
+  trust(id: string, what: TrustBody, by: Asker): Promise<TrustedAnswer>;
 }
 
-export function cameraHandlers(
-  port: CamerasPort,
-  { json }: { json: (body: unknown) => Reply },
-): Handlers<typeof cameraOperations, 'local'> {
+/** A camera may take its time to shake hands. */
+const certificateMs = 15_000;
+
+export function cameraHandlers(port: CamerasPort): Handlers<typeof cameraOperations, By> {
   return {
     listCameras: () => json({ items: port.list() }),
     cameraEvents: ({ params: { id }, query }) => json(port.events(id, query.after)),
-    cameraSnapshot: async ({ params: { id }, signal }) => ({
+    cameraSnapshot: async ({ params: { id }, identity, signal }) => ({
       status: 200,
-      body: await port.snapshot(id, signal),
+      body: await port.snapshot(id, askerOf(identity), signal),
       headers: { 'content-type': 'image/jpeg', 'cache-control': 'no-store' },
     }),
-    cameraCertificate: async ({ params: { id } }) => json(await port.certificate(id)),
-    trustCamera: async ({ params: { id }, body }) => json(await port.trust(id, body)),
+    cameraCertificate: async ({ params: { id }, signal }) =>
+      json(await withDeadline(certificateMs, signal, () => port.certificate(id), 'asking for the certificate')),
+    async trustCamera({ params: { id }, body, identity, signal }) {
+      const trust = () => port.trust(id, body, askerOf(identity));
+      return json(await withDeadline(certificateMs, signal, trust, 'accepting a device'));
+    },
   };
 }

@@ -1,4 +1,3 @@
-import { defineOperation } from '#lib/contract/operation.ts';
 import {
   cameraEventsQuery,
   cameraList,
@@ -8,14 +7,13 @@ import {
   trustBody,
   trustedAnswer,
 } from './cameras-schemas.ts';
-import { problem } from './schemas.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const unknown = problemResponse('The configuration has no camera or recorder of this id');
 const unusable = problemResponse('siteward, or the camera, cannot answer at the moment');
-const shared = { base: 'lan', auth: ['local'], tags: ['cameras'] } as const;
+const shared = { tags: ['cameras'] } as const;
 
-export const listCameras = defineOperation({
+export const listCameras = lanOperation({
   ...shared,
   id: 'listCameras',
   method: 'GET',
@@ -26,7 +24,7 @@ export const listCameras = defineOperation({
   rules: ['safety 4'],
 });
 
-export const cameraEvents = defineOperation({
+export const cameraEvents = lanOperation({
   ...shared,
   id: 'cameraEvents',
   method: 'GET',
@@ -45,7 +43,7 @@ export const cameraEvents = defineOperation({
   rules: ['safety 4'],
 });
 
-export const cameraSnapshot = defineOperation({
+export const cameraSnapshot = lanOperation({
   ...shared,
   id: 'cameraSnapshot',
   method: 'POST',
@@ -62,7 +60,7 @@ export const cameraSnapshot = defineOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const cameraCertificate = defineOperation({
+export const cameraCertificate = lanOperation({
   ...shared,
   id: 'cameraCertificate',
   method: 'GET',
@@ -78,7 +76,7 @@ export const cameraCertificate = defineOperation({
   rules: [],
 });
 
-export const trustCamera = defineOperation({
+export const trustCamera = lanOperation({
   ...shared,
   id: 'trustCamera',
   method: 'POST',

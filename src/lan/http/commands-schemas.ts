@@ -80,6 +80,11 @@ export const commandBody = z.discriminatedUnion('verb', commands, {
 });
 export type CommandBody = z.output<typeof commandBody>;
 
+/** A walk test alone: who mends the bridge may begin one, and neither arm nor disarm. */
+export const testCommandBody = z.discriminatedUnion('verb', [testCommand, endTestCommand], {
+  error: 'must have a verb: test, end_test',
+});
+
 const walkTestResult = z.object({
   partition: z.string(),
   walked: z.int(),

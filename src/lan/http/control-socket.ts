@@ -2,16 +2,15 @@ import { chmod, lstat, mkdir, rm } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { dirname } from 'node:path';
-import { getRequestListener } from '@hono/node-server';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep } from '#lib/wait.ts';
-import { controlApp } from './app.ts';
+import { identifyLocal, lanApp } from './app.ts';
 import type { LanPort } from './port.ts';
-import { problemReply } from './problem.ts';
+import { serveApp, type Take } from './serving.ts';
 
 export interface ControlSocketOptions {
   /** The socket's file. Whoever may open it (mode 0660) is `local` and may do everything. */
@@ -22,7 +21,7 @@ export interface ControlSocketOptions {
 }
 
 /**
- * The LAN API and the users on a unix socket, for the command line. When the socket cannot be had, the part is down with
+ * The LAN API on a unix socket, for the command line. When the socket cannot be had, the part is down with
  * the reason and tries again with backoff; nothing else of the daemon waits for it.
  */
 export function createControlSocket(options: ControlSocketOptions): Part {
@@ -32,7 +31,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   let server: Server | undefined;
   let trying: Promise<void> | undefined;
   let health: Health = { state: 'down', reason: 'not started' };
-  const listener = requestListener(options);
+  const take = counted(options);
   const dropped = new Counter({
     name: 'siteward_control_dropped_total',
     help: `Connections to the control socket refused because ${maxConnections} were open`,
@@ -41,7 +40,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
 
   async function open(): Promise<boolean> {
     try {
-      server = await listen(path, listener, () => dropped.inc());
+      server = await listen(path, take, () => dropped.inc());
       health = ok({ path });
       wait.reset();
       return true;
@@ -74,39 +73,27 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   };
 }
 
-type Listener = ReturnType<typeof getRequestListener>;
-
-function requestListener({ port, log, metrics }: ControlSocketOptions): Listener {
-  const app = controlApp(port, log);
+function counted({ port, log, metrics }: ControlSocketOptions): Take {
+  const serve = serveApp(lanApp(port, { log, identify: identifyLocal }));
   const requests = new Counter({
     name: 'siteward_control_requests_total',
     help: 'Requests on the control socket by status of the answer',
     labelNames: ['status'],
     registers: [metrics],
   });
-  return getRequestListener(
-    async (request) => {
-      const response = await app.fetch(request);
-      requests.inc({ status: response.status });
-      return response;
-    },
-    {
-      overrideGlobalObjects: false,
-      // A unix socket has no host; the header may say anything.
-      hostname: 'localhost',
-      errorHandler: () => Response.json(problemReply(400, 'request_invalid').body, { status: 400 }),
-    },
-  );
+  return (incoming, outgoing) => {
+    outgoing.once('close', () => requests.inc({ status: outgoing.headersSent ? outgoing.statusCode : 'none' }));
+    serve(incoming, outgoing);
+  };
 }
 
 const limits = { requestTimeout: 10_000, headersTimeout: 5000, keepAliveTimeout: 5000, maxHeaderSize: 16 * 1024 };
 const maxConnections = 32;
 
-async function listen(path: string, listener: Listener, onDrop: () => void): Promise<Server> {
+async function listen(path: string, take: Take, onDrop: () => void): Promise<Server> {
   await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  const server = createServer({ ...limits, requireHostHeader: false }, (incoming, outgoing) => {
-    void listener(incoming, outgoing);
-  });
+  // A unix socket has no host; the header may say anything.
+  const server = createServer({ ...limits, requireHostHeader: false }, take);
   server.maxConnections = maxConnections;
   server.on('drop', onDrop);
   try {

@@ -1,5 +1,25 @@
+export {
+  claimCodeAnswer,
+  endedAnswer,
+  type KeyEntry,
+  keyList,
+  type PersonEntry,
+  personList,
+  resetAnswer,
+  type SelfAnswer,
+  type SessionShown,
+  sessionList,
+} from './access-schemas.ts';
 export { type ActivityPort, type CloudActivity, cloudActivity } from './activity-operations.ts';
-export { messageList, playbackList, removedMessage, speakerList } from './audio-schemas.ts';
+export {
+  type AudioMessageEntry,
+  messageList,
+  type PlaybackEntry,
+  playbackList,
+  removedMessage,
+  type SpeakerEntry,
+  speakerList,
+} from './audio-schemas.ts';
 export type { AuditPort, InputsPort } from './audit-port.ts';
 export {
   type AuditEntryBody,
@@ -11,6 +31,8 @@ export {
   inputsPage,
   openedAudit,
 } from './audit-schemas.ts';
+export type { BundlePort } from './bundle-handlers.ts';
+export { bundleContents, supportBundle } from './bundle-operations.ts';
 export type { CamerasPort } from './cameras-handlers.ts';
 export {
   type CameraEntry,
@@ -20,8 +42,49 @@ export {
   certificateAnswer,
   trustedAnswer,
 } from './cameras-schemas.ts';
+export {
+  type CloudDevice,
+  type CloudDeviceList,
+  type CloudDevicesPort,
+  cloudDeviceList,
+  type DevicePlanShown,
+  type DevicesSynced,
+  devicePlan,
+  devicesSynced,
+  syncDevicesMs,
+} from './cloud-devices.ts';
+export { cloudOperations } from './cloud-operations.ts';
+export type { BypassAnswer, CloudPathsPort, DispatchTold, PartitionAnswer, PartitionPicture } from './cloud-port.ts';
 export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';
+export { type ConfigChange, type ConfigChangesBody, type ConfigSaved, configSaved } from './config-changes.ts';
+export type { ConfigPort } from './config-handlers.ts';
+export { type ConfigChecked, type ConfigShown, configChecked, configShown } from './config-operations.ts';
 export { createControlSocket } from './control-socket.ts';
+export { type DangerPort, restartAnswer } from './danger.ts';
+export { type DeviceEntry, deviceList, devicesShown } from './devices.ts';
+export {
+  type FindCamerasPort,
+  type FoundCamera,
+  foundCameras,
+  type InspectBody,
+  type InspectedCamera,
+  inspectedCamera,
+} from './find-cameras.ts';
+export { createIdempotency } from './idempotency.ts';
+export { createHttpListener, type ShownCertificate } from './listener.ts';
+export { createLive, type Live, type LiveSource } from './live.ts';
+export type { EventHistory } from './live-catch-up.ts';
+export { settledText } from './live-list.ts';
+export type { LogPort } from './log-handlers.ts';
+export {
+  type LogLevelsBody,
+  type LogLevelsShown,
+  type LogLine,
+  type LogPage,
+  type LogQuery,
+  logLevelsShown,
+  logPage,
+} from './log-operations.ts';
 export type { MediaPort } from './media-handlers.ts';
 export {
   type MediaDetail,
@@ -33,14 +96,19 @@ export {
   mediaList,
   pieceBytes,
 } from './media-schemas.ts';
-export { controlOperations, lanOperations } from './operations.ts';
+export { type KeptContacts, keptContacts, type MirrorPort, type SiteMirror, siteMirror } from './mirror-operations.ts';
+export { isPublic } from './network-address.ts';
+export { lanDocument } from './openapi.ts';
+export { lanOperations } from './operations.ts';
 export {
   droppedAnswer,
   type GapEntry,
   gapList,
   maxSeqs,
   type OutboxDocument,
+  type OutboxHistory,
   outboxDocument,
+  outboxHistory,
   type ParkedDetail,
   type ParkedEntry,
   type ParkedQuery,
@@ -52,6 +120,8 @@ export {
   type WaitingQuery,
   waitingList,
 } from './outbox-schemas.ts';
+export type { PageFile } from './page-files.ts';
+export { type PartitionEntry, partitionEntries, partitionList } from './partitions.ts';
 export type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
 export {
   postponedAnswer,
@@ -63,6 +133,7 @@ export {
   type EventEntry,
   type EventsQuery,
   eventList,
+  type PartitionStatus,
   problem,
   type Readiness,
   type StatusDocument,
@@ -74,7 +145,7 @@ export {
   type SecurityTypePort,
   securityTypeAnswer,
 } from './security-type.ts';
-export { statusOf } from './status.ts';
+export { partitionsShown, statusOf } from './status.ts';
 export {
   changedAnswer,
   type NewCodesBody,

@@ -1,5 +1,8 @@
-import type { Handlers, Reply } from '#lib/contract/server.ts';
+import type { By } from '#lan/access/index.ts';
+import type { Handlers } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
+import type { Asker } from '#site/model/index.ts';
+import { answerDeadlineMs, askerOf, json } from './answering.ts';
 import type { mediaOperations } from './media-operations.ts';
 import type { MediaDetail, MediaEntry, MediaExport, MediaPieceBody, MediaQuery } from './media-schemas.ts';
 
@@ -9,27 +12,26 @@ export interface MediaPort {
   list(query: MediaQuery): Promise<readonly MediaEntry[]>;
   show(seq: number): Promise<MediaDetail>;
   /** Logs it, and its refusal (safety 11). */
-  export(seq: number): Promise<MediaExport>;
+  export(seq: number, by: Asker): Promise<MediaExport>;
   /** Rejects with `media_gone` too. */
   read(piece: MediaPieceBody): Promise<Uint8Array>;
 }
 
-export function mediaHandlers(
-  port: MediaPort,
-  { deadlineMs, json }: { deadlineMs: number; json: (body: unknown) => Reply },
-): Handlers<typeof mediaOperations, 'local'> {
+export function mediaHandlers(port: MediaPort): Handlers<typeof mediaOperations, By> {
   return {
     async listMedia({ query, signal }) {
-      const items = await withDeadline(deadlineMs, signal, () => port.list(query), 'reading pictures and clips');
+      const items = await withDeadline(answerDeadlineMs, signal, () => port.list(query), 'reading pictures and clips');
       return json({ items, next_before: items.at(-1)?.seq ?? null });
     },
     getMedia: async ({ params: { seq }, signal }) =>
-      json(await withDeadline(deadlineMs, signal, () => port.show(Number(seq)), 'reading pictures and clips')),
-    exportMedia: async ({ params: { seq }, signal }) =>
-      json(await withDeadline(deadlineMs, signal, () => port.export(Number(seq)), 'beginning an export')),
+      json(await withDeadline(answerDeadlineMs, signal, () => port.show(Number(seq)), 'reading pictures and clips')),
+    async exportMedia({ params: { seq }, identity, signal }) {
+      const begin = () => port.export(Number(seq), askerOf(identity));
+      return json(await withDeadline(answerDeadlineMs, signal, begin, 'beginning an export'));
+    },
     readMedia: async ({ body, signal }) => ({
       status: 200,
-      body: await withDeadline(deadlineMs, signal, () => port.read(body), 'reading a picture or clip'),
+      body: await withDeadline(answerDeadlineMs, signal, () => port.read(body), 'reading a picture or clip'),
       headers: { 'content-type': 'application/octet-stream', 'cache-control': 'no-store' },
     }),
   };

@@ -1,13 +1,11 @@
-import { defineOperation } from '#lib/contract/operation.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 import { mediaDetail, mediaExport, mediaList, mediaParams, mediaPieceBody, mediaQuery } from './media-schemas.ts';
-import { problem } from './schemas.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const unknown = problemResponse('No event of this number announced pictures or clips');
 const unreadable = problemResponse('The store, or the disk, cannot be read at the moment');
-const shared = { base: 'lan', auth: ['local'], tags: ['media'] } as const;
+const shared = { tags: ['media'] } as const;
 
-export const listMedia = defineOperation({
+export const listMedia = lanOperation({
   ...shared,
   id: 'listMedia',
   method: 'GET',
@@ -23,7 +21,7 @@ export const listMedia = defineOperation({
   rules: ['safety 4'],
 });
 
-export const getMedia = defineOperation({
+export const getMedia = lanOperation({
   ...shared,
   id: 'getMedia',
   method: 'GET',
@@ -39,7 +37,7 @@ export const getMedia = defineOperation({
   rules: ['safety 4'],
 });
 
-export const exportMedia = defineOperation({
+export const exportMedia = lanOperation({
   ...shared,
   id: 'exportMedia',
   method: 'POST',
@@ -55,7 +53,7 @@ export const exportMedia = defineOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const readMedia = defineOperation({
+export const readMedia = lanOperation({
   ...shared,
   id: 'readMedia',
   method: 'POST',
@@ -72,5 +70,4 @@ export const readMedia = defineOperation({
   rules: ['safety 11'],
 });
 
-/** Served on the control socket alone, never on the network. */
 export const mediaOperations = { listMedia, readMedia, getMedia, exportMedia } as const;

@@ -1,9 +1,13 @@
+import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
-import { version } from '#lib/version.ts';
+import { isHostName } from '#lib/certificates.ts';
+import { secretRef } from '#lib/secret-ref.ts';
 
 /** Linux takes 107 bytes for the name of a unix socket. */
 const socketPathCap = 107;
+
+const isPort = (address: string): boolean => Number(address.slice(address.lastIndexOf(':') + 1)) <= 65_535;
 
 /** The `http:` section. */
 export const httpOptions = z.strictObject({
@@ -14,8 +18,29 @@ export const httpOptions = z.strictObject({
     .default('/run/siteward/control.sock')
     .describe('Unix socket that "siteward status" and the other commands talk to.'),
   listen: z
-    .never({ error: `is not available in version ${version}; remove it` })
+    .string()
+    .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 0.0.0.0:8443')
+    .refine(isPort, 'must be ADDRESS:PORT with a port of at most 65535')
     .optional()
-    .describe('Address of the LAN API; not available in this version.'),
+    .describe(
+      'Where the LAN API listens, always with TLS: 0.0.0.0:8443 for every IPv4 address of this machine, "[::]:8443" for those of IPv6 too; without this key nothing listens.',
+    ),
+  names: z
+    .array(z.string().refine((name) => isIP(name) > 0 || isHostName(name), 'must be a host name or an IP address'))
+    .max(16)
+    .default([])
+    .describe(
+      'What clients call this bridge besides its addresses, localhost and names in .local; requests under other names are refused.',
+    ),
+  certificate: z
+    .strictObject({
+      cert: z
+        .string()
+        .refine(isAbsolute, 'must be an absolute path')
+        .describe('File with the certificate and those above it, PEM.'),
+      key: secretRef.describe('Where its private key lies, PEM.'),
+    })
+    .optional()
+    .describe('A certificate of your own; without this key the authority of the site makes one and renews it.'),
 });
 export type HttpOptions = z.output<typeof httpOptions>;

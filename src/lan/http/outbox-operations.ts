@@ -1,9 +1,10 @@
-import { defineOperation } from '#lib/contract/operation.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 import {
   droppedAnswer,
   gapList,
   gapsQuery,
   outboxDocument,
+  outboxHistory,
   parkedDetail,
   parkedList,
   parkedQuery,
@@ -13,14 +14,12 @@ import {
   waitingList,
   waitingQuery,
 } from './outbox-schemas.ts';
-import { problem } from './schemas.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const badQuery = problemResponse('A query member is wrong');
 const unreadable = problemResponse('The store cannot be read at the moment');
-const shared = { base: 'lan', auth: ['local'], rules: ['safety 4'], tags: ['outbox'] } as const;
+const shared = { rules: ['safety 4'], tags: ['outbox'] } as const;
 
-export const getOutbox = defineOperation({
+export const getOutbox = lanOperation({
   ...shared,
   id: 'getOutbox',
   method: 'GET',
@@ -30,7 +29,17 @@ export const getOutbox = defineOperation({
   repeatable: 'yes',
 });
 
-export const listWaiting = defineOperation({
+export const getOutboxHistory = lanOperation({
+  ...shared,
+  id: 'getOutboxHistory',
+  method: 'GET',
+  path: '/api/v1/outbox/history',
+  summary: 'How many events waited for the cloud over the last day, and how long they took',
+  responses: { 200: { description: 'In steps of five minutes', media: 'application/json', schema: outboxHistory } },
+  repeatable: 'yes',
+});
+
+export const listWaiting = lanOperation({
   ...shared,
   id: 'listWaiting',
   method: 'GET',
@@ -45,7 +54,7 @@ export const listWaiting = defineOperation({
   repeatable: 'yes',
 });
 
-export const listParked = defineOperation({
+export const listParked = lanOperation({
   ...shared,
   id: 'listParked',
   method: 'GET',
@@ -60,7 +69,7 @@ export const listParked = defineOperation({
   repeatable: 'yes',
 });
 
-export const getParked = defineOperation({
+export const getParked = lanOperation({
   ...shared,
   id: 'getParked',
   method: 'GET',
@@ -81,7 +90,7 @@ const changed = {
   503: problemResponse('The store cannot be written at the moment'),
 } as const;
 
-export const retryParked = defineOperation({
+export const retryParked = lanOperation({
   ...shared,
   id: 'retryParked',
   method: 'POST',
@@ -92,7 +101,7 @@ export const retryParked = defineOperation({
   repeatable: 'no',
 });
 
-export const dropParked = defineOperation({
+export const dropParked = lanOperation({
   ...shared,
   id: 'dropParked',
   method: 'POST',
@@ -103,7 +112,7 @@ export const dropParked = defineOperation({
   repeatable: 'no',
 });
 
-export const listGaps = defineOperation({
+export const listGaps = lanOperation({
   ...shared,
   id: 'listGaps',
   method: 'GET',
@@ -120,6 +129,7 @@ export const listGaps = defineOperation({
 
 export const outboxOperations = {
   getOutbox,
+  getOutboxHistory,
   listWaiting,
   listParked,
   getParked,

@@ -18,6 +18,7 @@ const laneState = z.object({
   lost: z.int(),
 });
 
+/** Sizes in whole steps of 16 MiB, rounded down (safety 4). */
 const fileState = z.object({
   name: z.string(),
   bytes: z.int(),
@@ -64,6 +65,27 @@ export const outboxDocument = z.object({
   hints: z.array(z.string()),
 });
 export type OutboxDocument = z.output<typeof outboxDocument>;
+
+/** The last day in steps; a silent alarm moves no number of it (safety 4). */
+export const outboxHistory = z.object({
+  every_s: z.int(),
+  /** Oldest first, without the times siteward did not run. */
+  items: z.array(
+    z.object({
+      /** When the step began. */
+      at: time,
+      /** Most events that waited at once; null while they could not be counted. */
+      waiting: z.int().nullable(),
+      /** Age of the oldest that waited, at most. */
+      oldest_s: z.int().nullable(),
+      /** Events the cloud accepted. */
+      accepted: z.int(),
+      /** From the making of an event to its acceptance: the middle one, and the one that 95 of 100 did not exceed. */
+      latency_ms: z.object({ p50: z.int(), p95: z.int() }).nullable(),
+    }),
+  ),
+});
+export type OutboxHistory = z.output<typeof outboxHistory>;
 
 const limit = z.coerce.number().int().min(1).max(200).default(50);
 

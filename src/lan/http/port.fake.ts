@@ -1,7 +1,13 @@
+import { Registry } from 'prom-client';
 import { SitewardError } from '#errors.ts';
+import { manualClock } from '#lib/clock.fake.ts';
 import type { AudioPort, VerificationsPort } from '#site/model/index.ts';
 import { fakeAudit, fakeInputs } from './audit-port.fake.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
+import type { CloudDevicesPort, DevicePlanShown } from './cloud-devices.ts';
+import { fakeCloudPaths } from './cloud-port.fake.ts';
+import { fakeConfig, fakeDanger, fakeFindCameras, fakeLog } from './diagnostics-port.fake.ts';
+import { createIdempotency } from './idempotency.ts';
 import type { MediaPort } from './media-handlers.ts';
 import type { GapEntry, OutboxDocument, ParkedDetail } from './outbox-schemas.ts';
 import type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
@@ -145,6 +151,7 @@ export function fakeOutbox(count = 3, replaced: Partial<OutboxPort> = {}): Outbo
     return seqs.length;
   };
   return {
+    history: () => ({ every_s: 300, items: [] }),
     show: async () => fakeOutboxDocument,
     async waiting({ limit, after }) {
       const items = [1, 2, 3].filter((seq) => seq > after).slice(0, limit);
@@ -185,10 +192,10 @@ export function fakeUsers(replaced: Partial<UsersPort> = {}): UsersPort {
   const codes = new Set<string>();
   return {
     list: async () => [...users.values()],
-    async add({ code, duress_code: _, consent: __, ...user }, actor) {
+    async add({ code, duress_code: _, consent: __, ...user }, by) {
       if (codes.has(code)) throw new SitewardError('code_refused', 'the code cannot be had; choose another one');
       codes.add(code);
-      const entry: UserEntry = { ...user, source: 'file', created_by: actor, now: 'valid' };
+      const entry: UserEntry = { ...user, source: 'file', created_by: by.client, now: 'valid' };
       users.set(user.id, entry);
       return entry;
     },
@@ -239,6 +246,17 @@ const noCameras: CamerasPort = {
   trust: async (id) => Promise.reject(noCamera(id)),
 };
 
+/** The cloud knows all there is: the bridge. */
+const noCloudDevices: CloudDevicesPort = {
+  list: () => ({ mode: 'automatic', state: 'in_step', in_step_at: '2026-11-27T22:03:00.000Z', items: [] }),
+  plan: async () => fakePlan,
+  sync: async ({ dry_run }) => ({ dry_run, state: 'in_step', ...(dry_run && { plan: fakePlan }), held: [] }),
+};
+const fakePlan: DevicePlanShown = {
+  ...{ in_step: true, create: [], update: [], unchanged: ['sw-1'], absent: [], zones: [] },
+  ...{ nvrs: { create: [], update: [], attach: [] }, held: [] },
+};
+
 /** No event announced anything. */
 const noMedia: MediaPort = {
   list: async () => [],
@@ -266,12 +284,15 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
   return {
     status: async () => fakeStatus,
     zones: () => [],
+    partitions: () => [],
+    devices: () => [],
     events: async ({ limit, before = Number.MAX_SAFE_INTEGER }) =>
       Array.from({ length: count }, (_, index) => fakeEvent(count - index))
         .filter(({ seq }) => seq < before)
         .slice(0, limit),
     ready: () => ({ ready: true, reasons: [] }),
     metrics: async () => 'siteward_up 1\n',
+    idempotency: createIdempotency({ clock: manualClock(), metrics: new Registry() }),
     outbox: fakeOutbox(),
     users: fakeUsers(),
     commands: fakeCommands(),
@@ -279,10 +300,36 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     audit: fakeAudit(),
     inputs: fakeInputs(),
     activity: { cloud: async () => ({ state: 'none', items: [] }) },
+    mirror: {
+      site: () => ({
+        state: 'ok',
+        site: { read_at: '2026-11-27T22:01:00.000Z', stale: false, name: 'Shop', timezone: 'Europe/Berlin' },
+        stations: { read_at: null, stale: true, left_out: 0, items: [] },
+        contacts: { read_at: null, stale: true, count: 0 },
+      }),
+      contacts: () => ({ read_at: null, stale: true, left_out: 0, items: [] }),
+    },
     verifications: noVerifications,
     cameras: noCameras,
+    cloudDevices: noCloudDevices,
     media: noMedia,
     audio: noAudio,
+    async mayEndAlarms(code) {
+      if (code !== '2580') throw new SitewardError('code_refused', 'the code does not count');
+    },
+    authority: async () => Promise.reject(new SitewardError('authority_unknown', 'there is none')),
+    live() {
+      throw new SitewardError('stopped', 'the streams are not running; try again in a moment');
+    },
+    log: fakeLog(),
+    config: fakeConfig(),
+    danger: fakeDanger(),
+    findCameras: fakeFindCameras(),
+    bundle: { contents: () => [], make: async () => '{}' },
+    cloudPaths: fakeCloudPaths(),
+    access() {
+      throw new SitewardError('stopped', 'access control is not running; try again in a moment');
+    },
     securityType: { change: async ({ security_type }) => ({ security_type }) },
     ...replaced,
   };

@@ -1,5 +1,7 @@
-import type { Handlers, Reply } from '#lib/contract/server.ts';
+import type { By } from '#lan/access/index.ts';
+import type { Handlers } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
+import { answerDeadlineMs, askerOf, json } from './answering.ts';
 import type { SchedulesPort } from './port.ts';
 import type { scheduleOperations } from './schedules-operations.ts';
 
@@ -7,14 +9,13 @@ import type { scheduleOperations } from './schedules-operations.ts';
 const postponeMs = 8000;
 
 /** The handlers of the schedules. */
-export function scheduleHandlers(
-  port: SchedulesPort,
-  { deadlineMs, json }: { deadlineMs: number; json: (body: unknown) => Reply },
-): Handlers<typeof scheduleOperations, 'local'> {
+export function scheduleHandlers(port: SchedulesPort): Handlers<typeof scheduleOperations, By> {
   return {
     listSchedules: async ({ query, signal }) =>
-      json(await withDeadline(deadlineMs, signal, () => port.list(query.limit), 'reading the schedules')),
-    postponeSchedule: async ({ params: { id }, body, signal }) =>
-      json(await withDeadline(postponeMs, signal, () => port.postpone({ id, ...body }), 'postponing')),
+      json(await withDeadline(answerDeadlineMs, signal, () => port.list(query.limit), 'reading the schedules')),
+    async postponeSchedule({ params: { id }, body, identity, signal }) {
+      const wish = { id, ...body, by: askerOf(identity) };
+      return json(await withDeadline(postponeMs, signal, () => port.postpone(wish), 'postponing'));
+    },
   };
 }

@@ -1,12 +1,10 @@
-import { defineOperation } from '#lib/contract/operation.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 import { postponeBody, postponedAnswer, scheduleList, scheduleParams, schedulesQuery } from './schedules-schemas.ts';
-import { problem } from './schemas.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const unusable = problemResponse('siteward cannot answer at the moment');
-const shared = { base: 'lan', auth: ['local'], tags: ['schedules'] } as const;
+const shared = { tags: ['schedules'] } as const;
 
-export const listSchedules = defineOperation({
+export const listSchedules = lanOperation({
   ...shared,
   id: 'listSchedules',
   method: 'GET',
@@ -22,7 +20,7 @@ export const listSchedules = defineOperation({
   rules: ['C12'],
 });
 
-export const postponeSchedule = defineOperation({
+export const postponeSchedule = lanOperation({
   ...shared,
   id: 'postponeSchedule',
   method: 'POST',
@@ -41,5 +39,4 @@ export const postponeSchedule = defineOperation({
   rules: ['safety 7'],
 });
 
-/** Served on the control socket alone, never on the network. */
 export const scheduleOperations = { listSchedules, postponeSchedule } as const;

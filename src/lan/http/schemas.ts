@@ -38,6 +38,8 @@ export const partitionStatus = z.object({
   authority,
   state: armingWord,
   mode: armMode.nullable(),
+  /** Those its panel can be told to arm in; absent where it can be told all, or nothing is known of it. */
+  modes: z.array(armMode).optional(),
   /** The panel cannot be heard: the state is the last one known. */
   stale: z.boolean(),
   since: time,
@@ -61,6 +63,8 @@ export const partitionStatus = z.object({
   /** A schedule arms it as soon as nothing is in the way. */
   arm_wait: z.object(armWaitShown.shape).optional(),
 });
+
+export type PartitionStatus = z.output<typeof partitionStatus>;
 
 const troubleStatus = z.object({
   kind: z.string(),
@@ -125,6 +129,26 @@ const armingSyncStatus = z.object({
   site_id: z.string().optional(),
 });
 
+/** What the cloud knows of the site, beside its arming (docs/cloud-devices.md). */
+const cloudStatus = z.object({
+  /** The devices and recorders of the site in the cloud; left out without a way to them in the configuration. */
+  devices: z
+    .object({
+      /** `manual`: told only by "siteward device sync". */
+      mode: z.enum(['automatic', 'manual']),
+      /** `gone`: the site is deleted in the cloud, or access to it was withdrawn. */
+      state: z.enum(['in_step', 'behind', 'away', 'gone']),
+      reason: z.string().optional(),
+      /** When the cloud was last seen to know all of it; null: never. */
+      in_step_at: time.nullable(),
+      /** Devices and recorders the cloud should know, those whose id there is known, and those held until somebody decides or the time is there. */
+      wanted: z.int(),
+      known: z.int(),
+      held: z.int(),
+    })
+    .optional(),
+});
+
 /** What `siteward status` shows. It is readable by every local client, so silent alarms leave no trace in it (safety 4). */
 export const statusDocument = z.object({
   version: z.string(),
@@ -146,7 +170,9 @@ export const statusDocument = z.object({
   /** Null while it cannot be counted: the disk does not answer. */
   outbox: outboxStatus.nullable(),
   arming_sync: armingSyncStatus.optional(),
-  clock: z.object({ quality: clockQuality, now: time }),
+  cloud: cloudStatus.optional(),
+  /** `timezone`: of the site, as IANA names it. */
+  clock: z.object({ quality: clockQuality, now: time, timezone: z.string().optional() }),
   config: z.object({
     path: z.string(),
     /** The file has errors: the daemon runs on the copy of the last good one. */
@@ -157,7 +183,7 @@ export const statusDocument = z.object({
 export type StatusDocument = z.output<typeof statusDocument>;
 
 /** An event with its delivery trail. */
-const eventEntry = z.object({
+export const eventEntry = z.object({
   seq: z.int(),
   event: siteEvent,
   delivery: z.enum(['waiting', 'delivered', 'parked', 'local']),
@@ -200,5 +226,7 @@ export const problem = z.object({
   detail: z.string().optional(),
   code: z.string(),
   errors: z.array(z.object({ field: z.string(), detail: z.string() })).optional(),
+  /** As in the head `x-request-id`; the log names it where siteward made a mistake. */
+  request_id: z.string().optional(),
 });
 export type ProblemDocument = z.output<typeof problem>;

@@ -1,9 +1,10 @@
 import { z } from 'zod';
-import { defineOperation } from '#lib/contract/operation.ts';
-import type { Handlers, Reply } from '#lib/contract/server.ts';
+import type { By } from '#lan/access/index.ts';
+import type { Handlers } from '#lib/contract/server.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { personCode } from '#site/model/index.ts';
-import { problem } from './schemas.ts';
+import { answerDeadlineMs, json } from './answering.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 
 /** The security type of the site, changed by a technician on this machine (arming-sync 1). */
 
@@ -32,13 +33,10 @@ export interface SecurityTypePort {
   change(wish: SecurityTypeBody): Promise<SecurityTypeAnswer>;
 }
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
-
-export const setSecurityType = defineOperation({
+export const setSecurityType = lanOperation({
   id: 'setSecurityType',
   method: 'POST',
   path: '/api/v1/security-type',
-  base: 'lan',
   summary: 'Say which security system handles the site',
   body: { media: 'application/json', schema: securityTypeBody },
   responses: {
@@ -47,21 +45,16 @@ export const setSecurityType = defineOperation({
     409: problemResponse('The configuration fixes another type, or the code is not taken'),
     503: problemResponse('The site is not running'),
   },
-  auth: ['local'],
   repeatable: 'yes',
   rules: ['S-140'],
   tags: ['commands'],
 });
 
-/** Served on the control socket alone: it decides who may arm and disarm. */
 export const securityTypeOperations = { setSecurityType } as const;
 
-export function securityTypeHandlers(
-  port: SecurityTypePort,
-  { deadlineMs, json }: { deadlineMs: number; json: (body: unknown) => Reply },
-): Handlers<typeof securityTypeOperations, 'local'> {
+export function securityTypeHandlers(port: SecurityTypePort): Handlers<typeof securityTypeOperations, By> {
   return {
     setSecurityType: async ({ body, signal }) =>
-      json(await withDeadline(deadlineMs, signal, () => port.change(body), 'changing the security type')),
+      json(await withDeadline(answerDeadlineMs, signal, () => port.change(body), 'changing the security type')),
   };
 }

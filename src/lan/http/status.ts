@@ -22,18 +22,21 @@ export interface StatusInput {
   readonly links: StatusDocument['links'];
   readonly outbox: StatusDocument['outbox'];
   readonly armingSync?: StatusDocument['arming_sync'];
+  readonly cloud?: StatusDocument['cloud'];
   /** Panels that call by SIA DC-09: whether their zones are open is never known. */
   readonly reporting?: ReadonlySet<string>;
   /** Why panels are not read at all, by their id; it stands in place of "not heard yet". */
   readonly brokenPanels?: ReadonlyMap<string, string>;
   readonly hints: StatusDocument['hints'];
   readonly config: StatusDocument['config'];
+  /** Of the site, as IANA names it. */
+  readonly timezone?: string;
 }
 
 /** The status document from what the rooms know. Pure. */
 export function statusOf(input: StatusInput): StatusDocument {
   const { view } = input;
-  const partitions = partitionsOf(view);
+  const partitions = partitionsShown(view);
   return {
     version: input.version,
     uptime_s: Math.floor(input.uptimeMs / 1000),
@@ -71,12 +74,17 @@ export function statusOf(input: StatusInput): StatusDocument {
     links: [...input.links],
     outbox: input.outbox,
     ...(input.armingSync !== undefined && { arming_sync: input.armingSync }),
-    clock: { quality: view.clock, now: isoTime(view.at) },
+    ...(input.cloud !== undefined && { cloud: input.cloud }),
+    clock: {
+      ...{ quality: view.clock, now: isoTime(view.at) },
+      ...(input.timezone !== undefined && { timezone: input.timezone }),
+    },
     config: input.config,
   };
 }
 
-function partitionsOf(view: SiteView) {
+/** The partitions in the order of the configuration. Pure. */
+export function partitionsShown(view: SiteView) {
   return view.plan.partitions.map((plan) => {
     const state = view.partitions.find(({ id }) => id === plan.id);
     return {
@@ -85,6 +93,7 @@ function partitionsOf(view: SiteView) {
       authority: plan.authority,
       state: state?.state ?? 'unknown',
       mode: state?.mode ?? null,
+      ...(plan.modes !== undefined && { modes: [...plan.modes] }),
       stale: state?.stale ?? true,
       since: isoTime(state?.at ?? view.at),
       seq: state?.seq ?? 0,
@@ -108,7 +117,7 @@ function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
     view.plan.zones.map(({ number }) => number).filter((number) => test(states.get(number)));
   return {
-    total: view.plan.zones.length,
+    total: view.plan.zones.filter(({ number }) => !silent.has(number)).length,
     alarm: numbers((zone) => zone?.alarm === true && !silent.has(zone.number)),
     open: numbers((zone) => zone?.open === true),
     bypassed: numbers((zone) => zone?.bypassed === true),
@@ -123,18 +132,18 @@ function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument
 }
 
 /** Panels that own a partition or a zone, each once, in the order of the configuration. */
-function panelIds(view: SiteView): string[] {
+export function panelIds(view: SiteView): string[] {
   const owners = view.plan.partitions.flatMap(({ panel }) => (panel === undefined ? [] : [panel]));
   const sources = view.plan.zones.flatMap(({ source }) => (source.kind === 'panel' ? [source.id] : []));
   return [...new Set([...owners, ...sources])];
 }
 
 /** A panel that is not read is down, whatever was heard of it before. */
-function panelLink(view: SiteView, id: string, broken: string | undefined): StatusDocument['links'][number] {
+export function panelLink(view: SiteView, id: string, broken: string | undefined): StatusDocument['links'][number] {
   return broken === undefined ? linkOf(view, 'panel', id) : { kind: 'panel', id, up: false, reason: broken };
 }
 
-function linkOf(
+export function linkOf(
   view: SiteView,
   kind: 'camera' | 'nvr' | 'panel' | 'speaker',
   id: string,

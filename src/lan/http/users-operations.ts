@@ -1,5 +1,4 @@
-import { defineOperation } from '#lib/contract/operation.ts';
-import { problem } from './schemas.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 import {
   changedAnswer,
   newCodesBody,
@@ -11,11 +10,10 @@ import {
   userParams,
 } from './users-schemas.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const unusable = problemResponse('The list of users cannot be used or written at the moment');
-const shared = { base: 'lan', auth: ['local'], tags: ['users'] } as const;
+const shared = { tags: ['users'] } as const;
 
-export const listUsers = defineOperation({
+export const listUsers = lanOperation({
   ...shared,
   id: 'listUsers',
   method: 'GET',
@@ -26,7 +24,7 @@ export const listUsers = defineOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const addUser = defineOperation({
+export const addUser = lanOperation({
   ...shared,
   id: 'addUser',
   method: 'POST',
@@ -43,7 +41,7 @@ export const addUser = defineOperation({
   rules: ['safety 10', 'safety 11'],
 });
 
-export const removeUser = defineOperation({
+export const removeUser = lanOperation({
   ...shared,
   id: 'removeUser',
   method: 'DELETE',
@@ -62,7 +60,7 @@ export const removeUser = defineOperation({
   rules: [],
 });
 
-export const setUserCode = defineOperation({
+export const setUserCode = lanOperation({
   ...shared,
   id: 'setUserCode',
   method: 'PUT',
@@ -81,5 +79,4 @@ export const setUserCode = defineOperation({
   rules: ['safety 4', 'safety 10', 'safety 11'],
 });
 
-/** Served on the control socket alone, never on the network. */
 export const userOperations = { listUsers, addUser, setUserCode, removeUser } as const;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { personCode, siteMoment, userId, userName, userRoles, weekWindow } from '#site/model/index.ts';
+import { newUserName, personCode, siteMoment, userId, userName, userRoles, weekWindow } from '#site/model/index.ts';
 
 const time = z.iso.datetime({ precision: null });
 const windows = z.array(weekWindow).min(1).max(7).readonly();
@@ -27,13 +27,15 @@ export const userList = z.object({ items: z.array(userEntry) });
 export const newUserBody = z.strictObject(
   {
     id: userId,
-    name: userName,
+    name: newUserName,
     role: z.enum(userRoles, { error: `must be one of ${userRoles.join(', ')}` }).default('user'),
     code: personCode.describe('Nobody else may have it.'),
     duress_code: personCode.exactOptional().describe('Disarms too, and calls for help silently.'),
     consent: personCode
       .exactOptional()
-      .describe('Code of an owner who lets an installer or an auditor in; needed once there is an owner.'),
+      .describe(
+        'Code of an owner who lets another owner, an installer or an auditor in; needed once there is an owner.',
+      ),
     valid_from: siteMoment.exactOptional().describe('First day, or minute, in the time of the site.'),
     valid_until: siteMoment.exactOptional().describe('Last day, or minute; an installer needs one.'),
     windows: windows.exactOptional().describe('Hours of the week; without them, all.'),

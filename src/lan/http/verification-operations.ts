@@ -1,6 +1,5 @@
-import { defineOperation } from '#lib/contract/operation.ts';
 import { verificationDocument } from '#site/model/index.ts';
-import { problem } from './schemas.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 import {
   answerAnswer,
   answerBody,
@@ -10,12 +9,11 @@ import {
   verificationParams,
 } from './verification-schemas.ts';
 
-const problemResponse = (description: string) => ({ description, media: 'application/problem+json', schema: problem });
 const json = 'application/json' as const;
 const unknown = problemResponse('There is no such verification');
-const shared = { base: 'lan', auth: ['local'], tags: ['alarm verifications'] } as const;
+const shared = { tags: ['alarm verifications'] } as const;
 
-export const listVerifications = defineOperation({
+export const listVerifications = lanOperation({
   ...shared,
   id: 'listVerifications',
   method: 'GET',
@@ -26,7 +24,7 @@ export const listVerifications = defineOperation({
   rules: ['safety 6'],
 });
 
-export const getVerification = defineOperation({
+export const getVerification = lanOperation({
   ...shared,
   id: 'getVerification',
   method: 'GET',
@@ -38,7 +36,7 @@ export const getVerification = defineOperation({
   rules: ['safety 6'],
 });
 
-export const addVerification = defineOperation({
+export const addVerification = lanOperation({
   ...shared,
   id: 'addVerification',
   method: 'POST',
@@ -55,7 +53,7 @@ export const addVerification = defineOperation({
   rules: ['S-156'],
 });
 
-export const answerVerificationLocally = defineOperation({
+export const answerVerificationLocally = lanOperation({
   ...shared,
   id: 'answerVerificationLocally',
   method: 'POST',
@@ -72,7 +70,6 @@ export const answerVerificationLocally = defineOperation({
   rules: ['safety 6', 'S-150', 'S-157'],
 });
 
-/** For the control socket; every listener that proves who calls may bind them. */
 export const verificationOperations = {
   listVerifications,
   getVerification,

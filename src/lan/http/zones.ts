@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { defineOperation } from '#lib/contract/operation.ts';
-import type { Handlers, Reply } from '#lib/contract/server.ts';
+import type { By } from '#lan/access/index.ts';
+import type { Handlers } from '#lib/contract/server.ts';
 import { isoTime, type SiteView, silentZones, zoneNumber, zoneType } from '#site/model/index.ts';
-import { problem } from './schemas.ts';
+import { json } from './answering.ts';
+import { lanOperation, problemResponse } from './lan-operation.ts';
 
 /** The zones of the site, one by one. Those of a silent hold-up are not among them (safety 4). */
 
@@ -30,40 +31,29 @@ export type ZoneEntry = z.output<typeof zoneEntry>;
 
 export const zoneList = z.object({ items: z.array(zoneEntry) });
 
-const unusable = {
-  description: 'siteward cannot answer at the moment',
-  media: 'application/problem+json',
-  schema: problem,
-};
+const unusable = problemResponse('siteward cannot answer at the moment');
 
-export const listZones = defineOperation({
+export const listZones = lanOperation({
   id: 'listZones',
   method: 'GET',
   path: '/api/v1/zones',
-  base: 'lan',
   summary: 'The zones with their state, in the order of the configuration',
   responses: {
     200: { description: 'All zones', media: 'application/json', schema: zoneList },
     503: unusable,
   },
-  auth: ['local'],
   repeatable: 'yes',
   rules: ['safety 4'],
   tags: ['state'],
 });
 
-/** Served on the control socket alone, never on the network. */
 export const zoneOperations = { listZones } as const;
 
-export function zoneHandlers(
-  zones: () => readonly ZoneEntry[],
-  { json }: { json: (body: unknown) => Reply },
-): Handlers<typeof zoneOperations, 'local'> {
+export function zoneHandlers(zones: () => readonly ZoneEntry[]): Handlers<typeof zoneOperations, By> {
   return { listZones: () => json({ items: zones() }) };
 }
 
-/** Pure. */
-/** `reporting`: panels that call by SIA DC-09. */
+/** Pure. `reporting`: panels that call by SIA DC-09. */
 export function zonesShown(view: SiteView, reporting: ReadonlySet<string> = new Set()): ZoneEntry[] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
   const silent = silentZones(view);

@@ -1,13 +1,20 @@
 import { SitewardError } from '#errors.ts';
-import type { AudioMessageShown, CancelWish, PlaybackShown, PlayWish, SpeakerPlayback } from '#site/model/index.ts';
+import type {
+  Asker,
+  AudioMessageShown,
+  CancelWish,
+  PlaybackShown,
+  PlayWish,
+  SpeakerPlayback,
+} from '#site/model/index.ts';
 import type { SitePort } from './site-port.ts';
 
 /** A speaker `gate` with two messages; a third stands for what only the service holds. */
 export interface FakeAudio {
   readonly port: SitePort['audio'];
   messages: readonly AudioMessageShown[];
-  readonly wishes: (PlayWish & { readonly by: string })[];
-  readonly cancels: (readonly [target: CancelWish, alarms: boolean, by: string])[];
+  readonly wishes: (PlayWish & { readonly by: string | Asker })[];
+  readonly cancels: (readonly [target: CancelWish, alarms: boolean, by: string | Asker])[];
   /** What becomes of the next wish. */
   failure: Error | undefined;
   status: SpeakerPlayback['status'];
@@ -75,7 +82,7 @@ export function fakeAudio(wall: () => number = Date.now): FakeAudio {
         if (known !== undefined) return known;
         const category = asked.category ?? found.category;
         return audio.set(id, audio.status, {
-          ...{ audio_message_id, name: found.name, volume, repeat, category, requested_by: by },
+          ...{ audio_message_id, name: found.name, volume, repeat, category, requested_by: String(by) },
         });
       },
       async cancel(target, alarms, by) {

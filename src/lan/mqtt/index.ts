@@ -8,5 +8,6 @@ export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts'
 export { isLoopback } from './loopback.ts';
 export { isPasswordOf, type Listeners, listenersIn, mosquittoConf, passwordHash, passwordsIn } from './mosquitto.ts';
 export type { DispatchOutcome, DispatchRequest, SitePort } from './site-port.ts';
+export { detailOf } from './state.ts';
 export { withoutCode } from './stray-code.ts';
 export { type Role, roles, rootOf, siteSlug, type TopicSpec, topicTable } from './table.ts';

@@ -1,4 +1,5 @@
 import { pbkdf2Sync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hostAndPort } from '#lib/host.ts';
 
 /** The files of mosquitto 2 that siteward writes, as text. Its access rules are in `acl.ts`. */
 
@@ -86,6 +87,6 @@ export function listenersIn(text: string): Listeners | undefined {
 }
 
 function listener(address: string): string {
-  const colon = address.lastIndexOf(':');
-  return `listener ${address.slice(colon + 1)} ${address.slice(0, colon).replace(/^\[|\]$/g, '')}`;
+  const { host, port } = hostAndPort(address);
+  return `listener ${port} ${host}`;
 }

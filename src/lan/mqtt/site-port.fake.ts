@@ -17,7 +17,7 @@ import { type FakeAudio, fakeAudio } from './audio.fake.ts';
 import type { AuditLine } from './audit-feed.ts';
 import type { SitePort } from './site-port.ts';
 
-/** A site of two partitions that obeys at once. Its code is 4827, its duress code 4828. */
+/** A site of two partitions that obeys at once. Its code is 48270391, its duress code 48270392. */
 export interface FakeSite extends SitePort {
   readonly submitted: Command[];
   readonly called: PanicCall[];
@@ -119,8 +119,8 @@ export function fakeSite(options: { readonly zones?: number } = {}): FakeSite {
     async checkCode(code) {
       site.checked.push(code);
       if (code === undefined) return { code: 'none' };
-      if (code === '4827') return { code: 'ok', actor: 'user 3' };
-      return code === '4828' ? { code: 'duress', actor: 'user 3' } : { code: 'bad' };
+      if (code === '48270391') return { code: 'ok', actor: 'user 3' };
+      return code === '48270392' ? { code: 'duress', actor: 'user 3' } : { code: 'bad' };
     },
     events: async (limit) => site.history.slice(0, limit),
     outbox: async () => ({ depth: 2, oldestS: 5, dropped: 0 }),

@@ -13,7 +13,8 @@ import type { AuditPage } from './audit-feed.ts';
 
 export interface DispatchRequest {
   readonly id: string;
-  readonly kind: DispatchKind;
+  /** `responder`: whoever the service sends. */
+  readonly kind: DispatchKind | 'responder';
   readonly client: string;
   readonly partition?: string;
   readonly eventId?: string;

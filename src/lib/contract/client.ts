@@ -51,6 +51,8 @@ export interface WireFailure {
   readonly failure: FailureKind;
   /** For people: what happened and what to do; never a secret. */
   readonly message: string;
+  /** There was no connection yet, so that the server cannot have acted. */
+  readonly notSent?: true;
   /** How long to leave the server alone, milliseconds, when that is known. */
   readonly retryAfterMs?: number;
 }

@@ -11,7 +11,12 @@ export type SecurityScheme = Readonly<Record<string, unknown>> & { readonly type
 export type Credential = SecurityScheme | 'connection';
 
 export interface OpenApiOptions {
-  readonly info: { readonly title: string; readonly version: string; readonly description?: string };
+  readonly info: {
+    readonly title: string;
+    readonly version: string;
+    readonly description?: string;
+    readonly license?: { readonly name: string; readonly identifier?: string };
+  };
   readonly servers?: readonly { readonly url: string; readonly description?: string }[];
   readonly operations: readonly Operation[];
   /** Every name that stands in an operation's `auth`. */

@@ -1,11 +1,17 @@
+import type { Writable } from 'node:stream';
 import type { Context, Hono } from 'hono';
 import type { z } from 'zod';
 import type { BodySpec, Operation, Operations, ParamsOf, QueryOf, ReceivedBodyOf } from './operation.ts';
 
 export interface Reply {
   readonly status: number;
-  /** An object becomes JSON; text and bytes are sent as they are under `content-type` of `headers`. */
+  /**
+   * An object becomes JSON; text, bytes and a `ReadableStream` of bytes are sent as they are under `content-type` of
+   * `headers`. A stream is read as fast as the client takes it, and cancelled when the client goes away.
+   */
   readonly body?: unknown;
+  /** Of a stream: when it aborts the connection is cut, whatever the client has not taken by then. */
+  readonly cut?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -44,7 +50,9 @@ export interface ServerRules<Identity> {
   /** The answer to a request that does not fit the operation. */
   refuse(operation: Operation, status: 400 | 404 | 413, issues: readonly RequestIssue[]): Reply;
   /** The answer when a handler threw, an AbortError where the client broke off; it must not tell more than the caller may know. */
-  failed(operation: Operation, error: unknown): Reply;
+  failed(operation: Operation, error: unknown, context: Context): Reply;
+  /** The last look at an answer, for what every answer carries. */
+  finish?(reply: Reply, context: Context): Reply;
   /** Largest body that is no stream, bytes. */
   readonly bodyCap: number;
 }
@@ -63,13 +71,14 @@ export function bindServer<const Ops extends Operations, Identity>(
 ): void {
   for (const [id, operation] of Object.entries(operations)) {
     const handler = handlers[id] as Handler<Operation, Identity>;
+    const finished = (reply: Reply, context: Context) => respond(rules.finish?.(reply, context) ?? reply, context);
     app.on(operation.method, pathOf(operation), async (context) => {
       try {
-        return respond(await serve(context, operation, handler, rules));
+        return finished(await serve(context, operation, handler, rules), context);
       } catch (error) {
         const { signal } = context.req.raw;
         const isGone = signal.aborted && error === signal.reason;
-        return respond(rules.failed(operation, isGone ? brokenOff() : error));
+        return finished(rules.failed(operation, isGone ? brokenOff() : error, context), context);
       }
     });
   }
@@ -87,7 +96,7 @@ export function refuseOtherMethods(
   const methods = Map.groupBy(operations, (operation) => pathOf(operation));
   for (const [path, group] of methods) {
     const allow = [...new Set(group.map((operation) => operation.method))].sort();
-    app.all(path, (context) => respond(answer(allow, context)));
+    app.all(path, (context) => respond(answer(allow, context), context));
   }
 }
 
@@ -243,12 +252,27 @@ async function readCapped(stream: ReadableStream<Uint8Array> | null, cap: number
   }
 }
 
-function respond(reply: Reply): Response {
+function respond(reply: Reply, context: Context): Response {
   const headers = new Headers(reply.headers);
   if (reply.body === undefined) return new Response(null, { status: reply.status, headers });
+  if (reply.body instanceof ReadableStream) {
+    if (context.req.method === 'HEAD') {
+      // Nobody will read it.
+      void reply.body.cancel();
+      return new Response(null, { status: reply.status, headers });
+    }
+    reply.cut?.addEventListener('abort', () => cut(context), { once: true });
+    return new Response(reply.body, { status: reply.status, headers });
+  }
   if (typeof reply.body === 'string' || reply.body instanceof Uint8Array) {
     return new Response(reply.body as never, { status: reply.status, headers });
   }
   if (!headers.has('content-type')) headers.set('content-type', 'application/json');
   return new Response(JSON.stringify(reply.body), { status: reply.status, headers });
+}
+
+/** The end of a stream goes out behind what was sent before it: a client that takes nothing would hold its connection for good. */
+function cut({ env }: Context): void {
+  const { outgoing } = (env ?? {}) as { outgoing?: Writable };
+  if (outgoing?.writableFinished === false) outgoing.destroy();
 }

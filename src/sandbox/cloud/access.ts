@@ -96,10 +96,10 @@ export function partnerRules(state: CloudState, leaf?: Leaf): ServerRules<Caller
       const last = leaf?.(params, dealer, site);
       return last !== undefined && isReply(last) ? last : undefined;
     },
-    failed: (operation, error) =>
+    failed: (operation, error, context) =>
       isCode(error, 'queue_full')
         ? badField('body', error instanceof Error ? error.message : '')
-        : openRules.failed(operation, error),
+        : openRules.failed(operation, error, context),
   };
 }
 

@@ -37,6 +37,9 @@ Where to look while it runs:
                npm run siteward -- audio play alarm.siren --socket ${stage.folder}/control.sock
   siteward     npm run siteward -- status --socket ${stage.folder}/control.sock
                npm run siteward -- events --socket ${stage.folder}/control.sock
+  the LAN API  curl --cacert ${stage.folder}/state/tls/ca.crt ${stage.apiUrl}/.well-known/siteward
+  its page     ${stage.apiUrl}/      (the browser warns of the certificate)
+               npm run siteward -- claim-code --socket ${stage.folder}/control.sock      (what it asks for first)
   as Anna      npm run siteward -- arm p1 --socket ${stage.folder}/control.sock
                npm run siteward -- disarm p1 --socket ${stage.folder}/control.sock      (her code is ${code})
 `;

@@ -18,6 +18,8 @@ export interface Running {
   /** SIGKILL, as a power cut ends a process; resolves when it is gone. */
   kill(): Promise<void>;
   readonly pid: number;
+  /** Undefined while it runs, null after a signal. */
+  exitCode(): number | null | undefined;
   /** The last lines it wrote, at most 200. */
   lines(): readonly string[];
 }
@@ -58,7 +60,7 @@ export function startProcess(options: {
   function watch<T>(
     match: (line: string) => T | undefined,
     what: string,
-    timeoutMs = 15_000,
+    timeoutMs = 60_000,
     past: readonly string[] = [],
   ): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -102,6 +104,7 @@ export function startProcess(options: {
     },
 
     pid: child.pid ?? 0,
+    exitCode: () => (ended ? child.exitCode : undefined),
     lines: () => [...lines],
 
     async kill() {
@@ -127,7 +130,7 @@ export async function eventually<T>(
   probe: () => Promise<T | undefined> | T | undefined,
   options: { timeoutMs?: number; everyMs?: number } = {},
 ): Promise<T> {
-  const timeoutMs = options.timeoutMs ?? 15_000;
+  const timeoutMs = options.timeoutMs ?? 60_000;
   const signal = AbortSignal.timeout(timeoutMs);
   let last: unknown;
   while (!signal.aborted) {

@@ -13,6 +13,8 @@ export interface Stage {
   readonly cloud: CloudRecord;
   readonly cloudUrl: string;
   readonly mqttUrl: string;
+  /** Address of the LAN API. */
+  readonly apiUrl: string;
   readonly root: string;
   readonly folder: string;
   readonly keypad: Keypad;
@@ -33,7 +35,12 @@ export const heardFolder = join('state', 'speakers', 'shop-speaker');
 const main = join(import.meta.dirname, '..', '..', 'cli', 'main.ts');
 const simulator = (name: string) => join(import.meta.dirname, '..', name, 'main.ts');
 
-export async function setStage(options: { plant?: Plant; onStep: (text: string) => void }): Promise<Stage> {
+export async function setStage(options: {
+  plant?: Plant;
+  onStep: (text: string) => void;
+  /** Makes another configuration of the demo's. */
+  edit?: (yaml: string) => string;
+}): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-demo-'));
   const open: (() => Promise<void>)[] = [];
   const close = async () => {
@@ -49,6 +56,7 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
   try {
     const mqttPort = await freePort();
     const mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
+    const httpPort = await freePort();
     const line = await openLine(options.plant === undefined ? {} : { plant: options.plant });
     open.push(line.close);
     const keyFile = join(folder, 'event-key.pem');
@@ -73,13 +81,14 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
 
     options.onStep('siteward with its embedded broker');
     const config = join(folder, 'siteward.yaml');
-    writeFileSync(config, configuration({ folder, mqttPort, cloudUrl: line.url, keyFile, shopUrl, yardUrl }));
+    const yaml = configuration({ folder, mqttPort, httpPort, cloudUrl: line.url, keyFile, shopUrl, yardUrl });
+    writeFileSync(config, options.edit?.(yaml) ?? yaml);
     mkdirSync(join(folder, 'state'), { mode: 0o700 });
     const siteward = process('siteward', [main, 'run', '--config', config], {
       CAMERA_PASSWORD: cameraPassword,
       DEMO_CODE: code,
     });
-    await siteward.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start');
+    await siteward.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 60_000);
 
     options.onStep('door sensors and the warehouse panel');
     const sensors = process('sensors', [
@@ -102,7 +111,8 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
     const keypad = await connectKeypad({ url: mqttUrl, root });
     open.push(keypad.close);
     const cloud = cloudRecord(cloudUrl);
-    return { line, cloud, cloudUrl, mqttUrl, root, folder, keypad, sensors, panel, camera, siteward, close };
+    const apiUrl = `https://127.0.0.1:${httpPort}`;
+    return { line, cloud, cloudUrl, mqttUrl, apiUrl, root, folder, keypad, sensors, panel, camera, siteward, close };
   } catch (error) {
     await close();
     throw error;
@@ -112,6 +122,7 @@ export async function setStage(options: { plant?: Plant; onStep: (text: string) 
 function configuration(of: {
   folder: string;
   mqttPort: number;
+  httpPort: number;
   cloudUrl: string;
   keyFile: string;
   shopUrl: string;
@@ -124,7 +135,7 @@ cloud:
   auth_url: ${of.cloudUrl}
   events: { client_id: bridge-1, private_key: { file: ${of.keyFile} } }
 mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort} }
-http:  { control_socket: ${of.folder}/control.sock }
+http:  { control_socket: ${of.folder}/control.sock, listen: 127.0.0.1:${of.httpPort} }
 store: { dir: ${of.folder}/state }
 partitions:
   - { id: p1, name: Shop, exit_delay: 1s, entry_delay: 4s }

@@ -15,6 +15,7 @@ import { after, clearTimer, isRunning, setTimer } from './timers.ts';
 import type { BypassState, Done, Failure } from './types.ts';
 import {
   decidedByPanel,
+  namedZone,
   own,
   partitionOf,
   partitionPlan,
@@ -45,7 +46,7 @@ export const isLeftOut = (work: Work, { number, partitions }: ZonePlan): boolean
  * disarm. A zone whose partitions its panel decides is the panel's to leave out.
  */
 export function bypassCommand(work: Work, command: Command): Failure | Done | 'waiting' {
-  const zone = zonePlan(work.plan, command.zone ?? '');
+  const zone = namedZone(work.plan, command.zone ?? '');
   if (zone === undefined) return refuse('UNKNOWN_TARGET', { field: 'zone' });
   const plans = zone.partitions.flatMap((id) => partitionPlan(work, id) ?? []);
   const isForeign = work.plan.securityType === 4 || plans.some(({ authority }) => authority === 'external');

@@ -51,6 +51,7 @@ const troubles: Readonly<
   runaway: code('377', 'BD', 'BE'),
   sensor_battery: code('384', 'XT', 'XR'),
   siren_fault: code('321', 'YA', 'YH'),
+  site_gone: code('350', 'YC', 'YK'),
   site_inactive: code('300', 'YX', 'YZ'),
   storage: code('300', 'YX', 'YZ'),
   swinger_shutdown: code('377', 'BD', 'BE'),

@@ -25,7 +25,7 @@ import { after, setTimer } from './timers.ts';
 import type { Done, Failure, InFlight } from './types.ts';
 import { seenTo } from './unarmed.ts';
 import { testCommand } from './walk-test.ts';
-import { own, partitionOf, partitionPlan, periodOf, setPartition, type Work, zonePlan } from './work.ts';
+import { namedZone, own, partitionOf, partitionPlan, periodOf, setPartition, type Work, zonePlan } from './work.ts';
 import { behaviour } from './zones.ts';
 
 /** Zones an answer names at most: answers are kept with the state (C2). */
@@ -235,8 +235,8 @@ function forEngine(work: Work, command: Command, plan: PartitionPlan): Step {
 
 function bypassOf(work: Work, command: Command, plan: PartitionPlan): Failure | { zones: readonly ZoneNumber[] } {
   const zones = [...new Set(command.bypass ?? [])];
-  const known = (number: ZoneNumber) => zonePlan(work.plan, number)?.partitions.includes(plan.id) === true;
-  const foreign = zones.filter((number) => zonePlan(work.plan, number) === undefined);
+  const known = (number: ZoneNumber) => namedZone(work.plan, number)?.partitions.includes(plan.id) === true;
+  const foreign = zones.filter((number) => namedZone(work.plan, number) === undefined);
   if (foreign.length > 0 || (command.partition !== 'all' && !zones.every(known))) {
     const unknown = zones.filter((number) => !known(number));
     return refuse('UNKNOWN_TARGET', { field: 'bypass', zones: unknown });

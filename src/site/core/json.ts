@@ -126,13 +126,15 @@ const period = z.strictObject({
   exit: optional(z.strictObject({ opened: z.int().nonnegative(), restarted: flag })),
 });
 
-const given = z.strictObject({
+const oneGiven = z.strictObject({
   verb: z.enum(['arm', 'disarm']),
   source: armingSource.exclude(['panel', 'engine']),
   person: flag,
   actor: optional(text),
+  client: optional(text),
   at: deadline,
 });
+const given = oneGiven.extend({ others: optional(z.array(oneGiven)) });
 
 const inFlight = z.strictObject({
   client: text,

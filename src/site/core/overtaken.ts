@@ -17,8 +17,9 @@ export function zoneOvertakes(work: Work, plan: ZonePlan, live: ZoneSignal, isOn
   const key = zoneKey(plan.number);
   const held = own(work.state.held, key);
   if (live.replay || held?.kind !== 'zone') return;
-  const isTripped = live.open === true || live.alarm === true;
-  const ends = (level: ZoneLevel) => held[level] === false && (level === 'tamper' ? live.tamper === true : isTripped);
+  // A detector with one level in two forms that is tripped in one of them has not ended in the other.
+  const begins = isTripped(live) && !(isOne && isTripped(held));
+  const ends = (level: ZoneLevel) => held[level] === false && (level === 'tamper' ? live.tamper === true : begins);
   const ended = levels.filter(ends);
   if (ended.length === 0) return;
   const others = levels.filter((level) => !ended.includes(level));
@@ -26,6 +27,8 @@ export function zoneOvertakes(work: Work, plan: ZonePlan, live: ZoneSignal, isOn
   // That of a detector with one level in two forms is said now, and is no end of what begins.
   if (isOne) work.state = { ...work.state, held: { ...work.state.held, [key]: leftOut(held, ended) } };
 }
+
+const isTripped = ({ open, alarm }: ZoneSignal): boolean => open === true || alarm === true;
 
 const leftOut = (held: ZoneSignal, names: readonly ZoneLevel[]): ZoneSignal =>
   change(held, Object.fromEntries(names.map((level) => [level, undefined])));

@@ -129,12 +129,19 @@ export interface Done {
   readonly undone?: readonly Undone[];
 }
 
-export interface GivenCommand {
+export interface GivenCommand extends Given {
+  /** What others gave of the same verb shortly before. */
+  readonly others?: readonly Given[];
+}
+
+export interface Given {
   readonly verb: 'arm' | 'disarm';
   readonly source: Command['source'];
   /** A person on the site with a good code gave it. */
   readonly person: boolean;
   readonly actor?: string;
+  /** Of an account or API key, where no code says more. */
+  readonly client?: string;
   readonly at: Deadline;
 }
 

@@ -3,7 +3,7 @@ import { emit, localEvent, place } from './events.ts';
 import { checkExpected, mayChange, refuse } from './gate.ts';
 import { after, clearTimer, isRunning, now, setTimer, since } from './timers.ts';
 import type { Done, Failure, TestState } from './types.ts';
-import { partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
+import { namedZone, partitionOf, periodOf, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, forGood } from './zones.ts';
 
 /** A walk test is always timed; minutes. */
@@ -62,7 +62,7 @@ export function testCommand(work: Work, command: Command, targets: readonly Part
 
 function checkZones(work: Work, { zones = [] }: Command, plans: readonly PartitionPlan[]): Failure | undefined {
   const unknown = zones.filter((number) => {
-    const zone = zonePlan(work.plan, number);
+    const zone = namedZone(work.plan, number);
     return zone === undefined || !plans.some(({ id }) => zone.partitions.includes(id));
   });
   if (unknown.length > 0) return refuse('UNKNOWN_TARGET', { field: 'zones', zones: unknown });

@@ -8,6 +8,7 @@ import type {
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
+import { isVisibleZone } from '#site/model/index.ts';
 import type { Decision, Effect, PeriodState, SiteState } from './types.ts';
 
 /**
@@ -87,6 +88,12 @@ export const partitionPlan = (work: Work, id: PartitionId): PartitionPlan | unde
 export function enginePlan(work: Work, id: PartitionId): PartitionPlan | undefined {
   const plan = partitionPlan(work, id);
   return plan?.authority === 'engine' ? plan : undefined;
+}
+
+/** As commands name it: a silent hold-up zone is none of anybody's, and cannot be told from one that is not there (safety 4). */
+export function namedZone(plan: SitePlan, number: ZoneNumber): ZonePlan | undefined {
+  const zone = zonePlan(plan, number);
+  return zone !== undefined && isVisibleZone(zone) ? zone : undefined;
 }
 
 export function zonePlan(plan: SitePlan, number: ZoneNumber): ZonePlan | undefined {

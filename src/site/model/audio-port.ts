@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Asker } from './asker.ts';
 import { type DeviceId, deviceId } from './ids.ts';
 import {
   type AudioMessageShown,
@@ -72,7 +73,8 @@ export type CancelWish =
   | 'all';
 
 /**
- * Messages on speakers, as the rooms of the LAN ask for them. `by` is who asks: `user:ID`, `client:ID`, `local`. Calls reject with
+ * Messages on speakers, as the rooms of the LAN ask for them. `by` is who asks: `user:ID`, `client:ID`, `local`, or whoever asks over
+ * the LAN API. Calls reject with
  * `audio_unknown`, `audio_invalid` (the field is in the facts), `audio_refused`, `queue_full` or `stopped`; `audio_unavailable` where
  * only the service holds a message, and it is not played through it.
  */
@@ -83,13 +85,13 @@ export interface AudioPort {
   playbacks(): readonly PlaybackShown[];
   /**
    * Resolves with the first sample, or after a second as it is then; what the service plays with its answer, of which nothing
-   * more is heard: it stands in no list and cannot be cancelled.
+   * more is heard: it stands in no list and cannot be cancelled. `anew`: an alarm joins none that waits and says the same.
    */
-  play(wish: unknown, by: string, signal: AbortSignal): Promise<PlaybackShown>;
+  play(wish: unknown, by: string | Asker, signal: AbortSignal, how?: { readonly anew?: true }): Promise<PlaybackShown>;
   /** `alarms`: whoever asks may end alarms, too. Resolves with what it meant; what had ended stays as it was. */
-  cancel(target: CancelWish, alarms: boolean, by: string): Promise<readonly PlaybackShown[]>;
+  cancel(target: CancelWish, alarms: boolean, by: string | Asker): Promise<readonly PlaybackShown[]>;
   /** Plays the test tone, not loud, on every speaker; rejects with `audio_refused` while an alarm is active. Takes up to some minutes. */
   selfTest(by: string, signal: AbortSignal): Promise<readonly SelfTestResult[]>;
-  import(wish: ImportWish, by: string, signal: AbortSignal): Promise<AudioMessageShown>;
-  remove(key: string, by: string): Promise<void>;
+  import(wish: ImportWish, by: string | Asker, signal: AbortSignal): Promise<AudioMessageShown>;
+  remove(key: string, by: string | Asker): Promise<void>;
 }

@@ -127,6 +127,8 @@ export interface Command {
   readonly source: Exclude<ArmingSource, 'panel' | 'engine'>;
   /** The LAN client or program it came from. */
   readonly client: string;
+  /** It is one account or one API key of the LAN API, which nobody else can be. */
+  readonly isProven?: true;
   readonly actor?: string;
   /** What the actor is on this site, where a code has shown it. */
   readonly role?: UserRole;

@@ -1,4 +1,5 @@
 export * from './arming.ts';
+export * from './asker.ts';
 export * from './audio-port.ts';
 export * from './audit.ts';
 export * from './command.ts';
@@ -7,6 +8,7 @@ export * from './event.ts';
 export * from './event-kinds.ts';
 export * from './ids.ts';
 export type * from './loss.ts';
+export * from './name.ts';
 export * from './panic.ts';
 export * from './partition-shown.ts';
 export * from './playback.ts';

@@ -42,6 +42,7 @@ export const troubleKinds = [
   'config_unknown',
   'siren_fault',
   'site_inactive',
+  'site_gone',
   'device_offline',
   'panel_offline',
   'broker_offline',

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { cleanNameRule, isCleanName } from './name.ts';
 
 /**
  * The id of a user; it stands in events and in the audit. It begins with a letter, so that a code typed in its place is
@@ -23,6 +24,9 @@ export const userName = z
   .string({ error: 'must be text' })
   .regex(/^[^\p{Cc}]{1,64}$/u, 'must be 1 to 64 characters without line ends')
   .refine((name) => name.trim() !== '', 'must not be blank');
+
+/** Of one that is made now; those that are kept from before stay as they are. */
+export const newUserName = userName.refine(isCleanName, cleanNameRule);
 
 export const userRoles = ['owner', 'user', 'guard', 'installer', 'auditor'] as const;
 export type UserRole = (typeof userRoles)[number];

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { coarseBytes } from '#lib/coarse-bytes.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
 import { fileNames } from './lanes.ts';
 import { type Report, trimmedKinds } from './protocol.ts';
@@ -26,8 +27,8 @@ export function storeMetrics(options: {
   const refused = counter('refused_total', 'Requests refused because the queue was full.');
   const restarts = counter('worker_restarts_total', 'Starts of the store thread after it died.');
   const pending = gauge('pending', 'Events waiting for the cloud.', ['lane']);
-  const bytes = gauge('file_bytes', 'Size of a database with its log.', ['file']);
-  const wal = gauge('wal_bytes', "Size of a database's write-ahead log.", ['file']);
+  const bytes = gauge('file_bytes', 'Size of a database with its log, in whole steps of 16 MiB.', ['file']);
+  const wal = gauge('wal_bytes', "Size of a database's write-ahead log, in whole steps of 16 MiB.", ['file']);
   const restored = counter('restored_total', 'Events that a damaged file gave back.');
   const rows = new Histogram({
     name: 'siteward_store_commit_rows',
@@ -45,7 +46,7 @@ export function storeMetrics(options: {
   });
   const lost = counter('lost_total', 'Events given up before the cloud had them, each in a gap record.', ['lane']);
   const gaps = gauge('gaps', 'Gap records that no event tells of yet.');
-  const free = gauge('free_bytes', 'Free space on the disk of the state directory.');
+  const free = gauge('free_bytes', 'Free space on the disk of the state directory, in whole steps of 16 MiB.');
   const level = gauge('storage_level', 'State of that disk: 1 for the level that holds.', ['level']);
   const counted: Record<Lane, number> = { alarm: 0, arming: 0, trouble: 0, activity: 0 };
   depthGauges(options);
@@ -61,16 +62,16 @@ export function storeMetrics(options: {
       for (const { file, code } of report.errors) errors.inc({ file, code });
       for (const what of trimmedKinds) if (report.trimmed[what] > 0) trimmed.inc({ what }, report.trimmed[what]);
       for (const lane of lanes) pending.set({ lane }, report.pending[lane]);
-      bytes.set({ file: 'site' }, report.bytes.site);
-      bytes.set({ file: 'bulk' }, report.bytes.bulk);
-      for (const file of fileNames) wal.set({ file }, report.files[file].walBytes ?? 0);
+      bytes.set({ file: 'site' }, coarseBytes(report.bytes.site));
+      bytes.set({ file: 'bulk' }, coarseBytes(report.bytes.bulk));
+      for (const file of fileNames) wal.set({ file }, coarseBytes(report.files[file].walBytes ?? 0));
       if (report.restored > 0) restored.inc(report.restored);
       for (const lane of lanes) {
         if (report.lost[lane] > counted[lane]) lost.inc({ lane }, report.lost[lane] - counted[lane]);
         counted[lane] = report.lost[lane];
       }
       gaps.set(report.openGaps);
-      if (report.storage.freeBytes !== undefined) free.set(report.storage.freeBytes);
+      if (report.storage.freeBytes !== undefined) free.set(coarseBytes(report.storage.freeBytes));
       for (const one of storageLevels) level.set({ level: one }, one === report.storage.level ? 1 : 0);
     },
     refused: () => refused.inc(),

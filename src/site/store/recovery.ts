@@ -46,6 +46,7 @@ export function recover(found: Found): { recovery: Recovery; nextOrder: number }
       epoch: epoch?.epoch ?? seen.epoch ?? side?.epoch ?? 1,
       storeId: known ?? randomUUID(),
       nextSeq: top + 1,
+      lastSeq: used,
       hidden: attempt(() => hiddenIn([site, bulk], { used, top })) ?? 0,
       state,
       lost: isLost,

@@ -66,13 +66,12 @@ export interface Commit {
 /** What the store found when it opened. */
 export interface Recovery {
   readonly epoch: number;
-  /**
-   * A UUID made with the state directory. It keeps the event ids of a box that was set up anew apart from those of its
-   * former life, which the cloud still knows.
-   */
+  /** A UUID made with the state directory: the cloud still knows the event ids of a box that was set up anew. */
   readonly storeId: string;
   /** The first free seq; above every seq ever handed out in this epoch that may have been committed. */
   readonly nextSeq: number;
+  /** The highest seq that is known to have been kept before this start: no event has one between it and `nextSeq`. */
+  readonly lastSeq: number;
   /**
    * How much the number of an event that everybody sees is below its seq: the silent events so far. Where it is not known it is
    * too low, so that numbers are left out and none is given twice.

@@ -58,7 +58,7 @@ export function createChanges(
     if (leftMs > 0) throw refused(`too many codes were refused; wait ${Math.ceil(leftMs / 1000)} s`, 'code');
   }
 
-  /** Installers and auditors come with the consent of an owner, as soon as there is one (safety 4 and 11). */
+  /** Owners, installers and auditors come with the consent of an owner, as soon as there is one (safety 4 and 11). */
   async function mustBeAgreed({ role }: Pick<Person, 'role'>, consent: string | undefined): Promise<void> {
     if (!takesConsent(role) || !book.usable().users.some((user) => user.role === 'owner')) return;
     if (consent === undefined) throw refused(`an ${role} needs the code of an owner, who agrees`, 'consent');
@@ -158,8 +158,8 @@ export function createChanges(
   };
 }
 
-/** An installer gets at everything; an auditor sees who was forced. */
-const takesConsent = (role: UserRole): boolean => role === 'installer' || role === 'auditor';
+/** An owner agrees to everybody else, an installer gets at everything, an auditor sees who was forced. */
+const takesConsent = (role: UserRole): boolean => role === 'owner' || role === 'installer' || role === 'auditor';
 
 const nobody = (isConfigured: boolean): SitewardError =>
   isConfigured

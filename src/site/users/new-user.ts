@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
-import { type ClockQuality, siteMoment, userId, userName, userRoles, weekWindow } from '#site/model/index.ts';
+import { type ClockQuality, newUserName, siteMoment, userId, userRoles, weekWindow } from '#site/model/index.ts';
 import { inUse, mustBeCode } from './code-rules.ts';
 import type { NewUser, UserRecord } from './types.ts';
 import { outOfDates, type SiteTime } from './validity.ts';
 
 const fields = z.object({
   id: userId,
-  name: userName,
+  name: newUserName,
   role: z.enum(userRoles),
   validFrom: siteMoment.exactOptional(),
   validUntil: siteMoment.exactOptional(),
@@ -63,11 +63,8 @@ function checkRole({ role, validFrom, validUntil, windows }: Person): void {
   const isLimited = validFrom !== undefined || validUntil !== undefined || windows !== undefined;
   if (role === 'owner' && isLimited) throw refused('an owner has no limits in time', 'role');
   if (role === 'installer' && validUntil === undefined)
-    throw refused(
-      'an installer comes for a time; say until when the code is valid (--until, `valid_until` over the API)',
-      'validUntil',
-    );
+    throw refused('an installer comes for a time; say until when the code is valid', 'validUntil');
 }
 
 export const refused = (reason: string, field: string): SitewardError =>
-  new SitewardError('user_refused', `the user is not taken: ${reason}`, { facts: { field } });
+  new SitewardError('user_refused', reason, { facts: { field } });

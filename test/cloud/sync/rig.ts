@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { createCloudClient } from '#cloud/client/index.ts';
 import type { ArmingState } from '#cloud/contract/index.ts';
-import { type ArmingSync, createArmingSync, createSiteSettings, type SiteSettings } from '#cloud/sync/index.ts';
+import {
+  type ArmingSync,
+  createArmingSync,
+  createSiteSettings,
+  createSiteStanding,
+  type SiteSettings,
+  type SiteStanding,
+} from '#cloud/sync/index.ts';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
 import { Secret } from '#lib/secret.ts';
 import { type SandboxCloud, seedSchema, startCloud } from '#sandbox/cloud/index.ts';
@@ -64,6 +71,7 @@ export interface SyncRig {
   store: Store;
   sync: ArmingSync;
   settings: SiteSettings;
+  standing: SiteStanding;
   quality: ClockQuality;
   readonly paths: { readonly status: string; readonly settings: string; readonly site: string };
   state(partition?: string): string | undefined;
@@ -184,6 +192,16 @@ export async function startSyncRig(
       set: (key: string, value: string) => counted(kept.set(key, value)),
       delete: (key: string) => counted(kept.delete(key)),
     };
+    rig.standing = createSiteStanding({
+      manage: { getSite: (input) => counted(manage.getSite(input)) },
+      ...{ place, site, memory, clock, log: quiet, metrics: new Registry(), confirmMs: 5, calmMs: 0 },
+      onChanged(isOpen) {
+        if (!alive()) return;
+        rig.sync.standingChanged(isOpen);
+        rig.settings.retryNow();
+      },
+    });
+    await rig.standing.load();
     rig.sync = createArmingSync({
       api: {
         getArmingStatus: (input) => counted(api.getArmingStatus(input)),
@@ -194,6 +212,7 @@ export async function startSyncRig(
       },
       ...{ place, form: 'status', idSpace, site, memory, clock, log: quiet },
       speaks: options.speaks ?? true,
+      standing: rig.standing,
       metrics: new Registry(),
       random: () => 0.5,
       timer(ms, run) {
@@ -203,8 +222,9 @@ export async function startSyncRig(
       },
     });
     rig.settings = createSiteSettings({
-      ...{ manage, place, site, memory, log: quiet },
+      ...{ manage, standing: rig.standing, place, site, memory, log: quiet },
       everyMs: options.everyMs ?? 3_600_000,
+      lostEveryMs: 20,
     });
     await rig.sync.start(signal);
     await rig.settings.start(signal);
@@ -216,7 +236,7 @@ export async function startSyncRig(
   const rig: SyncRig = {
     ...{ cloud, line, clock, events, dir, puts: [], quality: 'synced' },
     // Filled in by `begin`, before anybody can use them.
-    ...({} as Pick<SyncRig, 'controller' | 'store' | 'sync' | 'settings'>),
+    ...({} as Pick<SyncRig, 'controller' | 'store' | 'sync' | 'settings' | 'standing'>),
     paths: {
       status: '/partner/v1/dealers/1/sites/1/arming-status',
       settings: '/partner/v1/dealers/1/sites/1/arming-settings',
@@ -264,10 +284,17 @@ export async function startSyncRig(
       return found.filter((entry) => kind === undefined || entry.kind === kind);
     },
     async crash({ plan = options.plan ?? shop(), newBoot = false } = {}) {
-      const old = { sync: rig.sync, controller: rig.controller, store: rig.store, settings: rig.settings };
+      const old = {
+        sync: rig.sync,
+        controller: rig.controller,
+        store: rig.store,
+        settings: rig.settings,
+        standing: rig.standing,
+      };
       life += 1;
       timers.clear();
       // The files are closed as they are: the sync writes nothing when it ends.
+      old.standing.stop();
       await old.settings.stop();
       await old.sync.stop();
       await old.store.stop();
@@ -278,6 +305,7 @@ export async function startSyncRig(
     },
     async close() {
       life += 1;
+      rig.standing.stop();
       await rig.settings.stop();
       await rig.sync.stop();
       await rig.controller.stop();

@@ -33,8 +33,8 @@ it('reads the settings of a site that is not activated more often, so that its a
   const settings = createSiteSettings({
     manage: {
       getArmingSettings: async () => ({ ...call, value: { security_type: 3 } }),
-      getSite: async () => ({ ...call, value: { is_activated: ++reads < 3 ? 0 : 1 } }),
     } as unknown as SiteSettingsOptions['manage'],
+    standing: { isOpen: () => true, read: async () => ({ site_id: '1', is_activated: ++reads < 3 ? 0 : 1 }) },
     ...{ place: { dealerId: '1', siteId: '1' }, site: rig.controller, memory: rig.store.memory('test'), log: quiet },
     ...{ everyMs: 3_600_000, inactiveEveryMs: 5 },
   });

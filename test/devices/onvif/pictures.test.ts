@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { oneAtATime } from '#devices/onvif/pictures.ts';
 import { Secret } from '#lib/secret.ts';
+import { createTurn } from '#lib/turns.ts';
 import { harness, links, until } from './harness.ts';
 import {
   type CameraModel,
@@ -254,12 +254,15 @@ describe('a picture', () => {
   });
 
   it('follows a redirect on the same host', async () => {
+    const paths: string[] = [];
     const { take } = await yard({
-      before: pictured((request) =>
-        request.path === '/picture.jpg' ? { status: 302, headers: { location: '/picture.jpg?2' } } : undefined,
-      ),
+      before: pictured(({ path }) => {
+        paths.push(path);
+        return path === '/picture.jpg' ? { status: 302, headers: { location: '/picture.jpg?2' } } : undefined;
+      }),
     });
     await take();
+    expect(paths.at(-1)).toBe('/picture.jpg?2');
   });
 
   it('of a camera that is not configured is an error', async () => {
@@ -299,7 +302,7 @@ describe('a picture', () => {
 });
 
 it('of a recorder wait for each other, and one that fails holds up nobody', async () => {
-  const turn = oneAtATime();
+  const turn = createTurn();
   const done: string[] = [];
   let release: () => void = () => undefined;
   const first = turn(async () => {

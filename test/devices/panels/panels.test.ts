@@ -109,10 +109,10 @@ describe('malformed messages', () => {
 describe('codes typed on a keypad', () => {
   it('are in no signal, log line, hint or metric', async () => {
     const rig = await listening({ panels: [dsc, panel({ id: 'zb', profile: 'zigbee2mqtt' })], siteSlug: 'pin' });
-    await broker.publish('zigbee2mqtt/pad', '{"action":"disarm","action_code":"7731","action_zone":0}');
-    await broker.publish('zigbee2mqtt/pad', '{"action":"disarm","action_code":"7731"');
-    await broker.publish('zigbee2mqtt/pad', '{"contact":"7731","action_code":7731}');
-    await broker.publish('dsc/Get/Partition1', '7731');
+    await broker.publish('zigbee2mqtt/pad', '{"action":"disarm","action_code":"77310482","action_zone":0}');
+    await broker.publish('zigbee2mqtt/pad', '{"action":"disarm","action_code":"77310482"');
+    await broker.publish('zigbee2mqtt/pad', '{"contact":"77310482","action_code":77310482}');
+    await broker.publish('dsc/Get/Partition1', '77310482');
     await marker(rig);
     const everything = [
       rig.logged(),
@@ -120,7 +120,7 @@ describe('codes typed on a keypad', () => {
       JSON.stringify(rig.panels.hints()),
       await rig.metrics.metrics(),
     ];
-    for (const text of everything) expect(text).not.toContain('7731');
+    for (const text of everything) expect(text).not.toContain('77310482');
     expect(rig.logged()).toContain('****');
   });
 });

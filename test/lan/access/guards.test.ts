@@ -165,5 +165,7 @@ describe('credentials', () => {
 it('every answer forbids frames, other origins and guessing of types, and opens nothing to other pages', () => {
   expect(securityHeaders['content-security-policy']).toContain("default-src 'self'");
   expect(securityHeaders['content-security-policy']).toContain("frame-ancestors 'none'");
+  // What the page has fetched is shown from memory.
+  expect(securityHeaders['content-security-policy']).toContain("img-src 'self' blob:;");
   expect(Object.keys(securityHeaders).filter((name) => name.startsWith('access-control'))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type Caller, denial, permissions, type Role, roles, type Scope, scopes } from '#lan/access/permissions.ts';
-import { controlOperations } from '#lan/http/index.ts';
+import { cloudOperations, lanOperations } from '#lan/http/index.ts';
 
 const person = (role: Role, mustChange = false): Caller => ({
   kind: 'person',
@@ -11,16 +11,23 @@ const person = (role: Role, mustChange = false): Caller => ({
 });
 const key = (scope: Scope, role: Role = 'owner'): Caller => ({ kind: 'key', id: 'k', scopes: [scope], role });
 
-/** Operation: owner, operator, viewer, installer (`-` for no), then the scope by which a key may. Written apart from the table. */
+/** Operation: owner, operator, viewer, installer (`-` for no), then the scope by which a key may (`any`: each key). Written apart from the table. */
 const matrix = `
 getStatus                 O P V I state
 listZones                 O P V I state
+listPartitions            O P V I state
+getPartition              O P V I state
+listDevices               O P V I state
 listSchedules             O P V I state
 listCameras               O P V I state
 listSpeakers              O P V I state
 listEvents                O P V I events
+streamEvents              O P V I events
 getMetrics                O P - I metrics
+getSiteMirror             O P - I state
+listContacts              O P - I -
 getOutbox                 O P - I outbox
+getOutboxHistory          O P - I outbox
 listWaiting               O P - I outbox
 listParked                O P - I outbox
 getParked                 O P - I outbox
@@ -28,6 +35,7 @@ listGaps                  O P - I outbox
 retryParked               O P - I -
 dropParked                O - - - -
 giveCommand               O P - - commands
+giveTestCommand           O P - I commands
 postponeSchedule          O P - - commands
 listVerifications         O P - - verifications
 getVerification           O P - - verifications
@@ -48,6 +56,34 @@ playMessage               O P - I audio:play
 cancelPlaybacks           O P - I audio:play
 importMessage             O - - I -
 removeMessage             O - - I -
+getLog                    O - - I -
+getLogLevels              O - - I -
+setLogLevels              O - - I -
+getConfig                 O - - I -
+checkConfig               O - - I -
+changeConfig              O - - I -
+discoverCameras           O - - I -
+inspectCamera             O - - I -
+listCloudDevices          O - - I -
+getDevicePlan             O - - I -
+syncDevices               O - - I -
+restart                   O - - I -
+forgetCloud               O - - I -
+factoryReset              O - - - -
+listBundleContents        O - - I -
+makeSupportBundle         O - - I -
+listAudioMessages         O P V I audio
+playAudioMessage          O P - I audio:play
+listReferencedAudioMessages O P V I audio
+playReferencedAudioMessage O P - I audio:play
+armPartition              O P - - commands
+disarmPartition           O P - - commands
+bypassZones               O P - - commands
+readPartition             O P V I state
+captureSnapshot           O P - I cameras
+getTakenPicture           O P - I cameras
+dispatchResponder         O P - - dispatch
+getAuditLog               O - - - audit
 listUsers                 O - - - -
 addUser                   O - - - -
 setUserCode               O - - - -
@@ -61,7 +97,7 @@ listInputs                - - - - -
 getCloudActivity          - - - - -
 setSecurityType           - - - - -
 logout                    O P V I -
-getSelf                   O P V I -
+getSelf                   O P V I any
 setOwnPassword            O P V I -
 listOwnSessions           O P V I -
 endOwnSession             O P V I -
@@ -80,16 +116,17 @@ resetAccess               - - - - -
   .trim()
   .split('\n')
   .map((line) => line.split(/\s+/));
-const open = ['getHealth', 'getReady', 'claim', 'login'];
+const open = ['getHealth', 'getReady', 'getIdentity', 'getAuthority', 'getOpenApi', 'claim', 'login'];
 
 describe('the table of operations', () => {
   it('has every operation that is served', () => {
-    expect(Object.keys(controlOperations).filter((id) => !Object.hasOwn(permissions, id))).toEqual([]);
+    const served = { ...lanOperations, ...cloudOperations };
+    expect(Object.keys(served).filter((id) => !Object.hasOwn(permissions, id))).toEqual([]);
   });
 
   it('asks of nobody what the operation itself asks of everybody', () => {
-    const withoutAuth = Object.values(controlOperations).filter(({ auth }) => auth.length === 0);
-    expect(withoutAuth.map(({ id }) => id).sort()).toEqual(open.filter((id) => id.startsWith('get')).sort());
+    const withoutAuth = Object.values({ ...lanOperations, ...cloudOperations }).filter(({ auth }) => auth.length === 0);
+    expect(withoutAuth.map(({ id }) => id).sort()).toEqual([...open].sort());
   });
 
   it('is the one that is written here', () => {
@@ -100,7 +137,7 @@ describe('the table of operations', () => {
     const may = roles.map((role) => denial(person(role), operation) === undefined);
     expect(may).toEqual(expected.slice(0, 4).map((letter) => letter !== '-'));
     const opening = scopes.filter((scope) => denial(key(scope), operation) === undefined);
-    expect(opening).toEqual(expected[4] === '-' ? [] : [expected[4]]);
+    expect(opening).toEqual(expected[4] === '-' ? [] : expected[4] === 'any' ? scopes : [expected[4]]);
     expect(denial({ kind: 'nobody' }, operation)).toBeDefined();
     expect(denial({ kind: 'local' }, operation)).toBeUndefined();
   });
@@ -121,18 +158,20 @@ describe('a key', () => {
       }
   });
 
-  it('without scopes opens nothing but what is open', () => {
+  it('without scopes opens nothing but what is open, and who it is', () => {
     const may = Object.keys(permissions).filter(
       (id) => denial({ kind: 'key', id: 'k', scopes: [], role: 'owner' }, id) === undefined,
     );
-    expect(may.sort()).toEqual([...open].sort());
+    expect(may.sort()).toEqual([...open, 'getSelf'].sort());
   });
 
   it('gets at no people, users, codes, keys or sessions', () => {
     const may = Object.keys(permissions).filter(
       (id) => denial({ kind: 'key', id: 'k', scopes, role: 'owner' }, id) === undefined,
     );
-    expect(may.filter((id) => /User|Person|People|Key|Session|Password|Claim|Reset|Self/.test(id))).toEqual([]);
+    expect(may.filter((id) => /User|Person|People|Key|Session|Password|Claim|Reset|Self/.test(id))).toEqual([
+      'getSelf',
+    ]);
   });
 });
 
@@ -146,6 +185,10 @@ describe('an account', () => {
 
   it('of an installer gets at no code, picture of an event or command', () => {
     const may = Object.keys(permissions).filter((id) => denial(person('installer'), id) === undefined);
-    expect(may.filter((id) => /User|Code|Media|giveCommand|postpone|Verification/.test(id))).toEqual([]);
+    expect(
+      may.filter((id) =>
+        /User|Code|Media|giveCommand|postpone|Verification|(arm|disarm)Partition|bypassZones|dispatch/.test(id),
+      ),
+    ).toEqual([]);
   });
 });

@@ -94,6 +94,20 @@ describe('the hand-over', () => {
     expect(unfit(consented, consented.people[0]!, later)).toBe('expired');
     expect(keyUnfit(consented, consented.keys[0]!, later)).toBe('expired');
   });
+
+  it.each(['owner', 'operator', 'viewer'] as const)(
+    'leaves outside who is %s by a password that an installer still knows',
+    (role) => {
+      const given = add(bookOf([ines, kept('olga', 'owner', { createdBy: 'ines' })]), ines, role);
+      expect(unfit(given, last(given), now)).toBeUndefined();
+      const done = { ...given, handedOver };
+      expect(unfit(done, last(done), now)).toBe('consent');
+      const accepted = passwordSet(given, 'new', somePassword, now);
+      expect(unfit({ ...accepted, handedOver }, last(accepted), now)).toBeUndefined();
+      const byOwner = add(after, olga, role);
+      expect(unfit(byOwner, last(byOwner), now)).toBeUndefined();
+    },
+  );
 });
 
 describe('people', () => {

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { SitewardError } from '#errors.ts';
-import { lanApp } from '#lan/http/app.ts';
+import { identifyLocal, lanApp } from '#lan/http/app.ts';
 import { maxSeqs, type OutboxPort } from '#lan/http/index.ts';
 import { fakeLanPort, fakeOutbox, fakeOutboxDocument, fakeParked } from '#lan/http/port.fake.ts';
 
@@ -12,7 +12,7 @@ interface Asked {
 
 /** One request to the app, without a socket. */
 async function ask(outbox: OutboxPort, path: string, body?: unknown, method = 'POST'): Promise<Asked> {
-  const app = lanApp(fakeLanPort(0, { outbox }), pino({ level: 'silent' }));
+  const app = lanApp(fakeLanPort(0, { outbox }), { log: pino({ level: 'silent' }), identify: identifyLocal });
   const init = {
     method,
     headers: { 'content-type': 'application/json' },
@@ -45,8 +45,8 @@ test('retry and drop answer how many, and gaps list what was dropped', async () 
 
 test('the outbox is told who asked for a change', async () => {
   const actors: string[] = [];
-  const note: OutboxPort['retry'] = async ({ seqs, actor }) => {
-    actors.push(actor);
+  const note: OutboxPort['retry'] = async ({ seqs, by }) => {
+    actors.push(by.client);
     return seqs.length;
   };
   const outbox = fakeOutbox(1, { retry: note, drop: note });

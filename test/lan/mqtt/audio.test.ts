@@ -207,13 +207,17 @@ for (const [name, startBroker, missing] of brokers) {
       expect(await told(watcher, 'cancel', again)).toEqual(['already', undefined, undefined]);
       expect((await on.final(watcher, again.id)).data).toEqual({ cancelled: 0, spared: 2 });
       // Under duress as with any right code.
-      expect(await told(watcher, 'cancel', cancel('the-alarm', { code: '4828' }))).toEqual([
+      expect(await told(watcher, 'cancel', cancel('the-alarm', { code: '48270392' }))).toEqual([
         'done',
         undefined,
         undefined,
       ]);
       sound.set('the-second', 'playing', alarm);
-      expect(await told(watcher, 'cancel', cancel('all', { code: '4827' }))).toEqual(['done', undefined, undefined]);
+      expect(await told(watcher, 'cancel', cancel('all', { code: '48270391' }))).toEqual([
+        'done',
+        undefined,
+        undefined,
+      ]);
       expect(open()).toEqual([]);
       expect(sound.cancels.map(([target, alarms]) => [Object(target).playback, alarms])).toEqual([
         ...[
@@ -231,7 +235,7 @@ for (const [name, startBroker, missing] of brokers) {
       await on.start({ site: { ...on.site, checkCode } });
       const watcher = await on.observe({}, filters);
       on.site.sound.set('the-alarm', 'playing', { category: 'alarm', requested_by: 'rule:night' });
-      const body = bare({ playback_id: 'the-alarm', code: '4827' });
+      const body = bare({ playback_id: 'the-alarm', code: '48270391' });
       expect(await told(watcher, 'cancel', body)).toEqual(['refused', 'NOT_ALLOWED', 'code']);
       expect(on.site.sound.cancels).toEqual([]);
     });
@@ -245,7 +249,8 @@ for (const [name, startBroker, missing] of brokers) {
       await on.send(watcher, 'play', late);
       expect((await on.final(watcher, late.id)).error).toEqual({ code: 'RATE_LIMITED', retry_after_s: 3 });
       expect((await told(watcher, 'play', first))[0]).toBe('done');
-      for (const code of ['4827', '4828']) expect((await told(watcher, 'play', wish({ code })))[0]).toBe('done');
+      for (const code of ['48270391', '48270392'])
+        expect((await told(watcher, 'play', wish({ code })))[0]).toBe('done');
       expect(on.site.sound.wishes).toHaveLength(limits.plays_per_minute + 2);
       const ended = bare({ playback_id: first.id });
       on.site.sound.set(first.id, 'completed');

@@ -64,7 +64,7 @@ for (const [name, start, missing] of stands) {
       for (let n = 0; n < count; n += 1) {
         const id = commandId();
         const reply_to = `${root}/reply/kp1/${id}`;
-        const body = { id, issued_at: now(), partition: 'p2', code: '4827', reply_to };
+        const body = { id, issued_at: now(), partition: 'p2', code: '48270391', reply_to };
         await good.client.publishAsync(`${root}/cmd/disarm`, JSON.stringify(body), { qos: 1 });
         const reply = await until(
           () => good.json(`reply/kp1/${id}`).find(({ final }) => final === true),

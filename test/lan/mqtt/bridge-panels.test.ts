@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { embeddedBroker } from '../../../src/daemon/broker.ts';
+import { certifier } from '../../../src/daemon/certificates.ts';
 import type { Broker } from '../../../src/lan/mqtt/index.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { memoryLog, until, type Watcher, watch } from './harness.ts';
@@ -25,7 +26,7 @@ describe('a bridge whose panels are named, at the embedded broker', () => {
       panels: [{ id: 'main', profile: 'pai', vars: { b: 'paradox' }, partitions: { p1: '1' }, zones: {} }],
     };
     const profiles = [join(import.meta.dirname, '../../../config/panels')];
-    broker = embeddedBroker(settings as never, profiles, memoryLog().log, metrics);
+    broker = embeddedBroker(settings as never, profiles, { certify: certifier(), log: memoryLog().log, metrics });
     await broker.start(new AbortController().signal);
   });
   afterEach(async () => {

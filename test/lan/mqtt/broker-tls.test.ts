@@ -6,6 +6,7 @@ import { connect, type SecureVersion } from 'node:tls';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { embeddedBroker } from '../../../src/daemon/broker.ts';
+import { certifier } from '../../../src/daemon/certificates.ts';
 import { type Broker, createBroker } from '../../../src/lan/mqtt/index.ts';
 import { authorityFiles, ensureAuthority, ensureServer, serverFiles } from '../../../src/lib/certificates.ts';
 import { Secret } from '../../../src/lib/secret.ts';
@@ -138,7 +139,11 @@ describe('the embedded broker with TLS', () => {
         store: { dir: folder },
         panels: [],
       };
-      return embeddedBroker(settings as never, [], memoryLog().log, new Registry()).url();
+      return embeddedBroker(settings as never, [], {
+        certify: certifier(),
+        log: memoryLog().log,
+        metrics: new Registry(),
+      }).url();
     };
     expect(urlOf({ listen: '127.0.0.1:1883' })).toBe('mqtt://127.0.0.1:1883');
     expect(urlOf({ listen: '0.0.0.0:8883' })).toBe('mqtts://127.0.0.1:8883');

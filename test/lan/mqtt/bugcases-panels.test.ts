@@ -59,7 +59,8 @@ describe.skipIf(!isThere).each(kinds)('reports of panels on a site with %s (need
     await dscSite('armed_away');
     await play(rig, 15);
     await rig.lan.shows('partition/p1/availability', 'offline');
-    expect([rig.lan.topics.get('partition/p1/state'), detail(rig).stale]).toEqual(['armed_away', true]);
+    await eventually('its detail', () => (detail(rig).stale === true ? true : undefined));
+    expect(rig.lan.topics.get('partition/p1/state')).toBe('armed_away');
     const reply = await rig.lan.command('arm', { partition: 'p1', mode: 'away', code });
     expect(reply).toMatchObject({ outcome: 'refused', error: { code: 'PANEL_OFFLINE' } });
   });
@@ -130,6 +131,7 @@ describe.skipIf(!isThere).each(kinds)('reports of panels on a site with %s (need
     await paiSays('disarmed');
     await rig.lan.publish('paradox/states/zones/7/open', 'False', true);
     await rig.lan.shows('zone/7/state', 'OFF');
+    await eventually('its detail', () => (zoneDetail(rig, '7').open === false ? true : undefined));
     const before = rig.lan.topics.get('zone/7/detail');
     const [message] = await play(rig, 35);
     const unconfirmed = { outcome: 'unconfirmed', error: { code: 'UNCONFIRMED' } };
@@ -158,7 +160,7 @@ panels: [ { id: vista, profile: vista-quick, partitions: { p1: "1" }, zones: { "
     await rig.lan.shows('partition/p1/state', 'disarmed');
     await play(rig, 47);
     await rig.lan.shows('zone/12/state', 'ON');
-    expect(zoneDetail(rig, '12').open).toBe(true);
+    await eventually('it open', () => (zoneDetail(rig, '12').open === true ? true : undefined));
     await rig.lan.shows('zone/12/state', undefined);
     await eventually('its detail', () => (zoneDetail(rig, '12').open === null ? true : undefined));
     expect((await rig.events()).filter(({ event }) => event.class !== 'system' && event.zone === '12')).toEqual([]);
@@ -182,7 +184,8 @@ panels: [ { id: vista, profile: vista-quick, partitions: { p1: "1" }, zones: { "
       (await rig.events()).filter(({ event }) => event.class === 'alarm' && event.status === 'active');
     await eventually('the next alarm', async () => ((await alarms()).length >= 2 ? true : undefined));
     expect((await alarms()).map(({ event }) => event.zone)).toEqual(['7', '7']);
-    expect(detail(rig)).toMatchObject({ state: 'triggered', mode: 'away', bypassed: ['12'] });
+    await eventually('its detail', () => (detail(rig).state === 'triggered' ? true : undefined));
+    expect(detail(rig)).toMatchObject({ mode: 'away', bypassed: ['12'] });
   });
 
   it(nameOf(49), async () => {
@@ -198,7 +201,8 @@ panels: [ { id: vista, profile: vista-quick, partitions: { p1: "1" }, zones: { "
     await rig.lan.publish('paradox/states/zones/7/alarm', 'False', true);
     await rig.lan.publish('paradox/states/zones/7/open', 'False', true);
     await paiSays('armed_away');
-    expect(detail(rig)).toMatchObject({ state: 'armed_away', bypassed: ['12'] });
+    await eventually('its detail', () => (detail(rig).state === 'armed_away' ? true : undefined));
+    expect(detail(rig)).toMatchObject({ bypassed: ['12'] });
     expect(zoneDetail(rig, '12')).toMatchObject({ open: true, bypassed: true, alarm: false });
     const alarms = (await rig.events()).filter(({ event }) => event.class === 'alarm' && event.status === 'active');
     expect(alarms.map(({ event }) => event.zone)).toEqual(['7']);

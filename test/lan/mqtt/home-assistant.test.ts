@@ -133,18 +133,18 @@ for (const [name, startBroker, missing] of brokers) {
       const { ha, running } = await both();
       await ha.press('siteward_hq_p2', 'ARM_HOME');
       await until(() => state(ha, 'p2') === 'armed_home', 'armed');
-      await ha.press('siteward_hq_p2', 'DISARM', '4827');
+      await ha.press('siteward_hq_p2', 'DISARM', '48270391');
       await until(() => state(ha, 'p2') === 'disarmed', 'disarmed');
       expect(on.site.submitted.map(({ verb, partition, mode, code }) => [verb, partition, mode, code])).toEqual([
         ['arm', 'p2', 'home', 'none'],
         ['disarm', 'p2', undefined, 'ok'],
       ]);
-      expect(running.lines.join('\n')).not.toContain('4827');
+      expect(running.lines.join('\n')).not.toContain('48270391');
     });
 
     it('hears of a wrong code and of what was not armed, without the code', async () => {
       const { ha, running } = await both();
-      await ha.press('siteward_hq_p1', 'DISARM', '9173');
+      await ha.press('siteward_hq_p1', 'DISARM', '91730528');
       await until(() => ha.events.length === 1, 'the refusal');
       expect(ha.events[0]).toMatchObject({
         ...{ event_type: 'command_refused', partition: 'p1' },
@@ -158,7 +158,7 @@ for (const [name, startBroker, missing] of brokers) {
         data: { error: { code: 'NOT_READY', zones: ['2'] } },
       });
       for (const one of ha.events) expect(eventPayload.safeParse(one).error).toBeUndefined();
-      expect(JSON.stringify(ha.events) + running.lines.join('\n')).not.toContain('9173');
+      expect(JSON.stringify(ha.events) + running.lines.join('\n')).not.toContain('91730528');
       await until(() => state(ha, 'p1') === 'disarmed', 'the state stands');
     });
 
@@ -233,8 +233,8 @@ for (const [name, startBroker, missing] of brokers) {
       await ha.send(`${root}/cmd/ha/audio/play`, 'PRESS');
       await ha.send(`${root}/cmd/ha/snapshot/nowhere`, 'PRESS');
       await ha.send(`${root}/cmd/ha/p1`, 'ARM');
-      await ha.send(`${root}/cmd/ha/p1`, '{"action":"DISARM","code":4827,"issued_at":"2026-11-28T20:00:00Z"}');
-      await ha.send(`${root}/cmd/ha/p1`, '{"action":"DISARM","code":"4827"}');
+      await ha.send(`${root}/cmd/ha/p1`, '{"action":"DISARM","code":48270391,"issued_at":"2026-11-28T20:00:00Z"}');
+      await ha.send(`${root}/cmd/ha/p1`, '{"action":"DISARM","code":"48270391"}');
       await until(() => ha.events.length === 7, 'the answers');
       expect(codes()).toEqual([
         ...['UNKNOWN_TARGET', 'UNKNOWN_TARGET', 'AUDIO_UNAVAILABLE', 'UNKNOWN_TARGET', 'BAD_JSON', 'SCHEMA', 'SCHEMA'],

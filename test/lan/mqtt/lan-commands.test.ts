@@ -27,7 +27,7 @@ for (const [name, startBroker, missing] of brokers) {
       ]);
       for (const { topic: _, ...reply } of phases) expect(schemas.reply.safeParse(reply).error).toBeUndefined();
       await until(() => watcher.texts('partition/p1/state').at(-1) === 'armed_away', 'armed');
-      const disarm = on.body({ code: '4827' });
+      const disarm = on.body({ code: '48270391' });
       await on.send(watcher, 'disarm', disarm);
       expect(await on.final(watcher, disarm.id)).toMatchObject({ outcome: 'done', state: 'disarmed' });
       expect(on.site.submitted).toMatchObject([
@@ -63,7 +63,7 @@ for (const [name, startBroker, missing] of brokers) {
       const uncoded = on.body({ mode: 'away', actor: 'chief' });
       await on.send(watcher, 'arm', uncoded);
       await on.final(watcher, uncoded.id);
-      const coded = on.body({ code: '4827', actor: 'chief' });
+      const coded = on.body({ code: '48270391', actor: 'chief' });
       await on.send(watcher, 'disarm', coded);
       await on.final(watcher, coded.id);
       expect(on.site.submitted).toMatchObject([{ verb: 'arm' }, { verb: 'disarm', actor: 'user 3' }]);
@@ -74,7 +74,13 @@ for (const [name, startBroker, missing] of brokers) {
     it('hands on bypass, clear_memory and test, whose `on: false` is another verb', async () => {
       await on.start();
       const watcher = await on.observe();
-      const { partition: _, ...zone } = on.body({ zone: '2', on: true, minutes: 30, reason: 'delivery', code: '4827' });
+      const { partition: _, ...zone } = on.body({
+        zone: '2',
+        on: true,
+        minutes: 30,
+        reason: 'delivery',
+        code: '48270391',
+      });
       await on.send(watcher, 'bypass', zone);
       await on.final(watcher, zone.id);
       const back = { ...zone, id: commandId(), on: false };
@@ -101,7 +107,7 @@ for (const [name, startBroker, missing] of brokers) {
     it('answers a ping, and hands on silence', async () => {
       await on.start();
       const watcher = await on.observe();
-      const { partition: _, ...ping } = on.body({ issued_at: '2020-01-01T00:00:00Z', code: '4827' });
+      const { partition: _, ...ping } = on.body({ issued_at: '2020-01-01T00:00:00Z', code: '48270391' });
       await on.send(watcher, 'ping', ping);
       const { data, outcome } = await on.final(watcher, ping.id);
       const role = on.broker.kind === 'embedded' ? { role: 'local' } : {};
@@ -110,7 +116,7 @@ for (const [name, startBroker, missing] of brokers) {
         data: { boot_id: '3f2b6c1e-8a4d-4c55-9b1e-0d6f7a2c9e10', epoch: 1, ...role },
       });
       expect([on.site.submitted, on.site.checked]).toEqual([[], []]);
-      const quiet = on.body({ code: '4827' });
+      const quiet = on.body({ code: '48270391' });
       await on.send(watcher, 'silence', quiet);
       await on.final(watcher, quiet.id);
       expect(on.site.submitted).toMatchObject([{ verb: 'silence', partition: 'p1', code: 'ok', actor: 'user 3' }]);
@@ -119,7 +125,7 @@ for (const [name, startBroker, missing] of brokers) {
     it('hands on a postponement without its code, and refuses one that is not of whole minutes', async () => {
       await on.start();
       const watcher = await on.observe();
-      const { partition: _, ...wish } = on.body({ schedule: 'night', minutes: 30, code: '4827' });
+      const { partition: _, ...wish } = on.body({ schedule: 'night', minutes: 30, code: '48270391' });
       await on.send(watcher, 'postpone', wish);
       await on.final(watcher, wish.id);
       const bad = { ...wish, id: commandId(), minutes: 0.5 };
@@ -128,7 +134,7 @@ for (const [name, startBroker, missing] of brokers) {
       expect(on.site.submitted).toMatchObject([
         { verb: 'postpone', partition: 'all', schedule: 'night', minutes: 30, code: 'ok', actor: 'user 3' },
       ]);
-      expect(JSON.stringify(on.site.submitted)).not.toContain('4827');
+      expect(JSON.stringify(on.site.submitted)).not.toContain('48270391');
     });
 
     it('answers a refusal with its reason and shows the state again', async () => {
@@ -154,7 +160,7 @@ for (const [name, startBroker, missing] of brokers) {
       let next = 0;
       await on.start({ site: { ...on.site, checkCode: async () => verdicts[next++] ?? { code: 'none' } } });
       const watcher = await on.observe();
-      for (const code of ['4827', '4829']) {
+      for (const code of ['48270391', '48270393']) {
         const disarm = on.body({ code });
         await on.send(watcher, 'disarm', disarm);
         await on.final(watcher, disarm.id);
@@ -171,7 +177,7 @@ for (const [name, startBroker, missing] of brokers) {
       };
       const { lines } = await on.start({ site: { ...on.site, checkCode } });
       const watcher = await on.observe();
-      const disarm = on.body({ code: '4827' });
+      const disarm = on.body({ code: '48270391' });
       await on.send(watcher, 'disarm', disarm);
       expect(await on.final(watcher, disarm.id)).toMatchObject({
         outcome: 'refused',
@@ -185,7 +191,7 @@ for (const [name, startBroker, missing] of brokers) {
       await on.start();
       const watcher = await on.observe();
       const arm = on.body({ mode: 'away' });
-      await on.send(watcher, 'arm', { ...arm, code: '4827' });
+      await on.send(watcher, 'arm', { ...arm, code: '48270391' });
       await on.send(watcher, 'arm', arm);
       await on.send(watcher, 'arm', { ...arm, mode: 'home' });
       await until(() => on.site.submitted.length === 3, 'three commands');
@@ -323,8 +329,10 @@ for (const [name, startBroker, missing] of brokers) {
           reply_to,
           ...more,
         }));
-      const [help, good] = [on.body({ code: '4828', reply_to }), on.body({ code: '4827', reply_to })];
-      const sent = [...flood(300), ...flood(100, { code: '4829' })].map((query) => on.send(watcher, 'query', query));
+      const [help, good] = [on.body({ code: '48270392', reply_to }), on.body({ code: '48270391', reply_to })];
+      const sent = [...flood(300), ...flood(100, { code: '48270393' })].map((query) =>
+        on.send(watcher, 'query', query),
+      );
       sent.push(on.send(watcher, 'disarm', help), on.send(watcher, 'disarm', good));
       await Promise.all(sent);
       expect((await on.final(watcher, help.id)).outcome).toBe('done');
@@ -338,7 +346,7 @@ for (const [name, startBroker, missing] of brokers) {
       const watcher = await on.observe({ clientId: 'hasty' });
       const reply_to = `${root}/reply/hasty/1`;
       await Promise.all(
-        Array.from({ length: 200 }, () => on.send(watcher, 'disarm', on.body({ code: '4829', reply_to }))),
+        Array.from({ length: 200 }, () => on.send(watcher, 'disarm', on.body({ code: '48270393', reply_to }))),
       );
       const limited = () => watcher.packets.some((packet) => packet.payload.toString().includes('RATE_LIMITED'));
       await until(limited, 'a refusal');
@@ -352,7 +360,7 @@ for (const [name, startBroker, missing] of brokers) {
         const pad = 'x'.repeat(kB * 1000);
         // The embedded broker cuts who sends more than 256 KiB.
         if (on.broker.kind === 'embedded' && kB > 256) return;
-        const disarm = { ...on.body({ code: '4827' }), pad };
+        const disarm = { ...on.body({ code: '48270391' }), pad };
         await on.send(watcher, 'disarm', disarm);
         expect(await on.final(watcher, disarm.id)).toMatchObject({ outcome: 'refused', error: { code: 'TOO_LARGE' } });
         const help = { ...on.body({ kind: 'audible' }), pad };
@@ -384,17 +392,17 @@ for (const [name, startBroker, missing] of brokers) {
     it('keeps codes out of every log line, every topic and every command', async () => {
       const { lines } = await on.start();
       const watcher = await on.own({}, [`${root}/status`, `${root}/reply/#`]);
-      const good = on.body({ code: '4827' });
-      const wrong = on.body({ code: '9931' });
+      const good = on.body({ code: '48270391' });
+      const wrong = on.body({ code: '99310472' });
       const broken = commandId();
       await on.send(watcher, 'disarm', good);
       await on.send(watcher, 'disarm', wrong);
-      await on.send(watcher, 'disarm', `{"id":"${broken}","code":4827`);
-      await on.send(watcher, 'disarm', on.body({ code: 4827 }));
-      await on.send(watcher, 'disarm', on.body({ pin: '4827', '4827': '4827' }));
+      await on.send(watcher, 'disarm', `{"id":"${broken}","code":48270391`);
+      await on.send(watcher, 'disarm', on.body({ code: 48270391 }));
+      await on.send(watcher, 'disarm', on.body({ pin: '48270391', '48270391': '48270391' }));
       expect((await on.final(watcher, wrong.id)).error).toEqual({ code: 'BAD_CODE' });
       expect((await on.final(watcher, broken)).error).toEqual({ code: 'BAD_JSON' });
-      expect(on.site.checked).toEqual(['4827', '9931']);
+      expect(on.site.checked).toEqual(['48270391', '99310472']);
       const everything = await on.own({}, ['#']);
       await until(() => everything.texts('status').length > 0, 'the retained topics');
       const bare = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, '');
@@ -409,14 +417,14 @@ for (const [name, startBroker, missing] of brokers) {
           line: bare(line).replaceAll(/[0-9a-f]{64}|"(issuedAt|at)":\d+/g, ''),
           bodyHash: '',
         };
-        expect(rest.line).not.toMatch(/4827|9931/);
+        expect(rest.line).not.toMatch(/48270391|99310472/);
       }
     });
 
     it('answers duress like any right code', async () => {
       await on.start();
       const watcher = await on.observe();
-      const [plain, duress] = [on.body({ code: '4827' }), on.body({ code: '4828' })];
+      const [plain, duress] = [on.body({ code: '48270391' }), on.body({ code: '48270392' })];
       await on.send(watcher, 'disarm', plain);
       const first = await on.final(watcher, plain.id);
       await on.send(watcher, 'disarm', duress);

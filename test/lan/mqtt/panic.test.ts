@@ -16,7 +16,7 @@ for (const [name, startBroker, missing] of brokers) {
         call(),
         call({ kind: 'silent', ...long }),
         call({ kind: 'medical', issued_at: '2099-01-01T00:00:00Z' }),
-        call({ kind: 'fire', partition: 'all', code: '4827' }),
+        call({ kind: 'fire', partition: 'all', code: '48270391' }),
       ];
       for (const body of bodies) {
         await on.send(watcher, 'panic', body);
@@ -29,7 +29,7 @@ for (const [name, startBroker, missing] of brokers) {
         { kind: 'medical' },
         { kind: 'fire', partition: 'all' },
       ]);
-      expect(JSON.stringify(on.site.called)).not.toContain('4827');
+      expect(JSON.stringify(on.site.called)).not.toContain('48270391');
       // No code is looked at: that would take its turn behind those of others.
       expect(on.site.checked).toEqual([]);
       for (const { id } of bodies) expect(on.replies(watcher, id)).toHaveLength(1);
@@ -39,7 +39,7 @@ for (const [name, startBroker, missing] of brokers) {
       await on.start();
       const watcher = await on.observe();
       const wrong = {
-        ...call({ partition: 'kitchen', code: 4827, issued_at: 'now', expires_at: 0, expected: 1, extra: {} }),
+        ...call({ partition: 'kitchen', code: 48270391, issued_at: 'now', expires_at: 0, expected: 1, extra: {} }),
         reply_to: `${root}/cmd/disarm`,
       };
       await on.send(watcher, 'panic', wrong);
@@ -167,7 +167,7 @@ for (const [name, startBroker, missing] of brokers) {
       await on.start({ site: Object.assign(Object.create(on.site) as typeof on.site, { checkCode }) });
       const watcher = await on.observe();
       const flood = Array.from({ length: 300 }, (_, n) =>
-        on.body({ mode: 'away', ...(n % 2 > 0 && { code: '4827' }) }),
+        on.body({ mode: 'away', ...(n % 2 > 0 && { code: '48270391' }) }),
       );
       await Promise.all(flood.map((body) => on.send(watcher, 'arm', body)));
       const help = call();

@@ -147,7 +147,7 @@ for (const [name, startBroker, missing] of brokers) {
         const { outcome, error, data } = await on.final(watcher, body.id);
         return { body, told: [outcome, error?.code, data] };
       };
-      const first = await send({ partition: 'p1', note: 'gate 4827 open', event_id: 'e1', code: '4827' });
+      const first = await send({ partition: 'p1', note: 'gate 48270391 open', event_id: 'e1', code: '48270391' });
       expect(first.told).toEqual(['done', undefined, { queued: false, dispatch_id: 'd1' }]);
       await on.send(watcher, 'dispatch', first.body);
       await until(() => on.replies(watcher, first.body.id).filter((one) => one.final === true).length === 2, 'again');

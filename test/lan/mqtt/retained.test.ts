@@ -7,7 +7,7 @@ import { commandId, now, root, until } from './harness.ts';
 for (const [name, startBroker, missing] of brokers) {
   describe.skipIf(missing)(`a command that was retained on ${name}`, () => {
     const on = bench(startBroker);
-    const code = '4827';
+    const code = '48270391';
 
     /** The topics of commands that a client finds which connects now. */
     async function left(): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { lanOperations } from '#lan/http/index.ts';
+import { cloudOperations, lanOperations } from '#lan/http/index.ts';
 import { openApiDocument } from '#lib/contract/openapi.ts';
 import { defineOperation, type Operation } from '#lib/contract/operation.ts';
 import { openApiProblems } from './openapi-meta.ts';
@@ -158,6 +158,14 @@ test.each<[string, Partial<Parameters<typeof openApiDocument>[0]>, RegExp]>([
 });
 
 test('the operations of the control socket make a valid document', () => {
-  const lan = openApiDocument({ info, operations: Object.values(lanOperations), credentials: { local: 'connection' } });
+  const lan = openApiDocument({
+    info,
+    operations: Object.values({ ...lanOperations, ...cloudOperations }),
+    credentials: {
+      local: 'connection',
+      session: { type: 'http', scheme: 'x' },
+      api_key: { type: 'http', scheme: 'bearer' },
+    },
+  });
   expect(openApiProblems(lan)).toEqual([]);
 });

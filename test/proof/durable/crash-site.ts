@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { CrashPoint } from '#lib/crash-point.ts';
 import { startProcess } from '#sandbox/demo/processes.ts';
-import { makeBundle } from '../../../tools/bundle.ts';
+import { runnableBundle } from '../../../tools/bundle.ts';
 import { camera, code, type Site, startSite } from '../../harness/site.ts';
 import { acknowledgedEventsArrived, eachIdIsOneEvent } from '../checks.ts';
 import { outboxIsEmpty } from '../outbox.ts';
@@ -35,15 +35,21 @@ ${camera('yard', cameras.yard, 'partition: p1')}
 media: { snapshots: 1 }
 `;
 
-export async function startCrashSite(): Promise<CrashSite> {
+/** A bundle with crash points, in a folder of its own; it starts in half the time of the sources. */
+export async function crashProgram(): Promise<{ program: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-crash-'));
   const remove = () => rmSync(folder, { recursive: true, force: true });
-  const program = join(folder, 'cli.js');
   try {
-    await makeBundle(folder, { crashPoints: true });
-    mkdirSync(join(folder, 'node_modules'));
-    const modules = join(import.meta.dirname, '..', '..', '..', 'node_modules');
-    symlinkSync(join(modules, 'better-sqlite3'), join(folder, 'node_modules', 'better-sqlite3'));
+    return { program: await runnableBundle(folder, { crashPoints: true }), remove };
+  } catch (error) {
+    remove();
+    throw error;
+  }
+}
+
+export async function startCrashSite(): Promise<CrashSite> {
+  const { program, remove } = await crashProgram();
+  try {
     const site = await startSite({ program, cameras: ['yard'], yaml: (at) => yaml(at.cameras) });
     const close = () => site.close().finally(remove);
     return { ...site, close, ...doings(site, program) };

@@ -23,7 +23,7 @@ export function answerQuestion(of: {
     case 'stats':
       return store.stats();
     case 'gaps':
-      return store.gaps({ limit: many, withSilent: true });
+      return gapsSeen(store);
     case 'retryParked':
       return parkedOf(store, seqs).then((events) => store.retryParked(events));
     case 'dropParked':
@@ -37,9 +37,18 @@ export function answerQuestion(of: {
   }
 }
 
+/** The records are read first: what is there afterwards was not given up with anything they count. */
+async function gapsSeen(store: Store) {
+  const gaps = await store.gaps({ limit: many, withSilent: true });
+  const refused = await store.parked({ limit: many });
+  return { gaps, undelivered: [...(await inLine(store)), ...refused.map(({ seq }) => seq)] };
+}
+
+export type GapsSeen = Awaited<ReturnType<typeof gapsSeen>>;
+
 /** Everything about every event. */
 async function look(store: Store) {
-  const pending = (await Promise.all(lanes.map((lane) => waiting(store, lane)))).flat();
+  const pending = await inLine(store);
   const events = await every(store);
   const parked = await store.parked({ limit: many });
   const media = await store.media(['planned', 'ready', 'uploaded', 'failed'], many);
@@ -76,6 +85,10 @@ async function quiet(
 }
 
 export type Look = Awaited<ReturnType<typeof look>>;
+
+/** Numbers of the events that wait in the files. */
+const inLine = async (store: Store): Promise<number[]> =>
+  (await Promise.all(lanes.map((lane) => waiting(store, lane)))).flat();
 
 async function waiting(store: Store, lane: Lane): Promise<number[]> {
   const seqs: number[] = [];

@@ -57,7 +57,8 @@ export type Entry =
   | { readonly what: 'thawed' }
   | { readonly what: 'offline'; readonly connects: number; readonly boxMs: number }
   | { readonly what: 'idle'; readonly tries: number; readonly changed: readonly string[] }
-  | { readonly what: 'gaps'; readonly gaps: readonly Gap[] }
+  /** After a step: the gap records, and then the numbers of what `site.db` and `bulk.db` hold undelivered, refused or not. */
+  | { readonly what: 'gaps'; readonly gaps: readonly Gap[]; readonly undelivered: readonly number[] }
   | { readonly what: 'clockStep'; readonly ms: number };
 
 export interface Synchronous {

@@ -105,18 +105,18 @@ function isUnknown({ entries }: History, { postAt, answer }: Try): boolean {
   return end.how !== 'stop' || !end.clean || (disk?.what === 'disk' && disk.full);
 }
 
-/** It may be sent all the same: what was taken to be sent goes on in memory when `bulk.db` is deleted. */
-const isGivenUp = ({ lane, seq }: Put, gaps: readonly Gap[]): boolean =>
-  gaps.some((gap) => gap.lane === lane && gap.seqFrom <= seq && seq <= gap.seqTo);
-
-/** While something of less importance waits, no alarm and no arming is given up. */
+/**
+ * While something of less importance waits, no alarm and no arming is given up. It stood in its file before the step
+ * in which they went, and after it. Only a row of a file in use can give way: not one that is in memory only, nor one in a
+ * damaged file that was set aside and is not read to its end. That one goes as a whole or not at all, and holds alarms too.
+ */
 export function alarmsGiveWayLast(history: History): readonly string[] {
   const { entries } = history;
   const puts = putsOf(history);
   const ackedAt = new Map(entriesOf(history, 'acked').map(({ token, entryAt }) => [token, entryAt]));
-  const postIds = new Map(entriesOf(history, 'post').map(({ eventId, entryAt }) => [eventId, entryAt]));
   const found: string[] = [];
   let before = new Map<string, number>();
+  let waitedBefore: ReadonlySet<number> = new Set();
   /** What stood in a file that was damaged comes back when that has been read, and is no new loss. */
   const aside = new Map<string, number>();
   for (const [at, entry] of entries.entries()) {
@@ -125,23 +125,24 @@ export function alarmsGiveWayLast(history: History): readonly string[] {
     if (entry.what !== 'gaps') continue;
     const now = new Map<string, number>();
     for (const { lane, why, count } of entry.gaps) now.set(`${lane} ${why}`, (now.get(`${lane} ${why}`) ?? 0) + count);
+    const waits = new Set(entry.undelivered);
     for (const lane of ['alarm', 'arming'] as const) {
       const name = `${lane} disk_full`;
       const grew = (now.get(name) ?? 0) > Math.max(before.get(name) ?? 0, aside.get(name) ?? 0);
       if (!grew) continue;
-      // It was on disk before the step in which the alarm went, and was sent only after it.
       const start = entries.findLastIndex((other, place) => other.what === 'step' && place < at);
-      const spared = puts.filter(
+      const spared = puts.find(
         (put) =>
           lanes.indexOf(put.lane) > lanes.indexOf(lane) &&
           !put.silent &&
-          !isGivenUp(put, entry.gaps) &&
           (ackedAt.get(put.token) ?? Number.POSITIVE_INFINITY) < start &&
-          (postIds.get(put.eventId) ?? -1) > at,
+          waitedBefore.has(put.seq) &&
+          waits.has(put.seq),
       );
-      if (spared[0] !== undefined) found.push(`events of ${lane} were given up while ${nameOf(spared[0])} waited`);
+      if (spared !== undefined) found.push(`events of ${lane} were given up while ${nameOf(spared)} waited`);
     }
     before = now;
+    waitedBefore = waits;
   }
   return found;
 }

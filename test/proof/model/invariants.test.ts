@@ -69,6 +69,7 @@ function good(...puts: readonly Put[]): Entry[] {
 }
 
 const gap = { id: 1, lane: 'alarm', seqFrom: 1, seqTo: 1, count: 1, why: 'disk_full', at: 0, reported: false } as const;
+const activityGap = { ...gap, lane: 'activity', seqFrom: 1, seqTo: 9 } as const;
 const step = (index: number): Entry => ({ what: 'step', index, step: { do: 'kill' } });
 const bodyAt = (one: Put, wall: number) => ({
   body: { ...accepted(one, 1).body, event_time: new Date(wall).toISOString() },
@@ -111,7 +112,9 @@ const failsAlone = (status: number, times: number): Entry[] => [
 ];
 /** Its request went out and the answer is open. */
 const underWay = [life, numbered(one), acked(1), post(1, 1)];
-const seen = (count: number): Entry => ({ what: 'gaps', gaps: count === 0 ? [] : [{ ...gap, count }] });
+const seen = (count: number, ...undelivered: number[]): Entry => ({
+  ...{ what: 'gaps', gaps: count === 0 ? [] : [{ ...gap, count }], undelivered },
+});
 const countedThough = (entries: readonly Entry[], count = 1) =>
   history(entries, { accepted: [accepted(one, 1)], gaps: [{ ...gap, count }] });
 const corrupted = (file: 'site' | 'bulk'): Entry[] => [
@@ -120,6 +123,7 @@ const corrupted = (file: 'site' | 'bulk'): Entry[] => [
   { what: 'end', how: 'corrupt', clean: false },
 ];
 const activity = put(2, { lane: 'activity' });
+const bothAcked = [life, numbered(one), acked(1), numbered(activity), acked(2), step(0)];
 /** Takes no number of its own. */
 const call = put(2, { number: 1, silent: true });
 
@@ -217,27 +221,25 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
   },
   5: {
     broken: [
-      history([
-        ...[life, numbered(one), acked(1), numbered(activity), acked(2), step(0)],
-        ...[{ what: 'gaps', gaps: [gap] } as Entry, post(1, 2)],
-      ]),
+      history([...bothAcked, seen(0, 1, 2), step(1), seen(1, 2)]),
+      // In the range of a record that counts others.
+      history([...bothAcked, seen(0, 1, 2), step(1), { ...seen(1, 2), gaps: [gap, activityGap] } as Entry]),
+      // A damaged file was read to its end before.
+      history([...bothAcked, seen(0, 1, 2), ...corrupted('site'), life, seen(0, 1, 2), step(1), seen(1, 2)]),
     ],
     whole: [
-      history([
-        ...[life, numbered(one), acked(1), numbered(activity), acked(2), post(1, 2), step(0)],
-        { what: 'gaps', gaps: [gap] },
-      ]),
-      // Given up with the alarm, and on its way in memory.
-      history([
-        ...[life, numbered(one), acked(1), numbered(activity), acked(2), step(0)],
-        { what: 'gaps', gaps: [gap, { ...gap, lane: 'activity', seqFrom: 2, seqTo: 2 }] },
-        post(1, 2),
-      ]),
+      // Delivered meanwhile, or given up with the alarm.
+      history([...bothAcked, seen(0, 1, 2), step(1), seen(1), post(1, 2)]),
+      // Not on disk before.
+      history([life, numbered(one), acked(1), numbered(activity), step(0), seen(0, 1), step(1), acked(2), seen(1, 2)]),
+      // In a damaged file that was set aside, and brought back in the same step or later.
+      history([...bothAcked, seen(0, 1, 2), ...corrupted('site'), life, seen(0, 1), step(1), seen(1)]),
+      history([...bothAcked, seen(0, 1, 2), ...corrupted('site'), life, seen(0, 1), step(1), seen(1, 2)]),
       // Given up before the damage; its record was read later.
       history([
-        ...[life, numbered(one), acked(1), step(0), { what: 'gaps', gaps: [gap] } as Entry],
-        ...[{ what: 'end', how: 'corrupt', clean: false } as Entry, life, { what: 'gaps', gaps: [] } as Entry],
-        ...[numbered(activity), acked(2), step(1), { what: 'gaps', gaps: [gap] } as Entry, post(1, 2)],
+        ...[life, numbered(one), acked(1), step(0), seen(1)],
+        ...[{ what: 'end', how: 'corrupt', clean: false } as Entry, life, seen(0)],
+        ...[numbered(activity), acked(2), step(1), seen(0, 2), step(2), seen(1, 2)],
       ]),
     ],
   },

@@ -49,7 +49,7 @@ export const keptRuns: readonly { readonly plan: Plan; readonly found: string }[
   {
     plan: planOf(8351),
     found:
-      'an event sent from memory that was written meanwhile, given up, and stayed counted as lost; and alarms sent from memory ahead of what was just written',
+      'an event sent from memory that was written meanwhile, given up, and stayed counted as lost; alarms sent from memory ahead of what was just written; and that the model took a trouble in a damaged file, not read to its end on a full disk, for one that could give way',
   },
   { plan: planOf(13), found: 'nothing: bursts and kills, with the most events of all' },
 ];

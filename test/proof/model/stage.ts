@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
 import { freePort } from '#sandbox/demo/processes.ts';
 import { type CloudProcess, startCloudProcess } from '../../harness/cloud.ts';
+import { program } from '../../harness/program.ts';
 import { type CountingLine, countingLine } from './counting-line.ts';
 
 /** What all runs share: the sandbox as a process, and the line to it. */
@@ -19,8 +20,6 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-const main = join(import.meta.dirname, '../../../src/cli/main.ts');
-
 export async function openStage(): Promise<Stage> {
   const root = mkdtempSync(join(tmpdir(), 'siteward-model-cloud-'));
   const keyFile = join(root, 'event-key.pem');
@@ -29,7 +28,7 @@ export async function openStage(): Promise<Stage> {
   const line = await openLine({});
   const clientId = 'bridge-1';
   try {
-    const cloud = await startCloudProcess({ main, port: await freePort(), keyFile, clientId, line });
+    const cloud = await startCloudProcess({ main: program, port: await freePort(), keyFile, clientId, line });
     return {
       ...{ cloud, line, keyFile, clientId },
       cable: countingLine(line),

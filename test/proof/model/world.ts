@@ -3,9 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '#sandbox/demo/processes.ts';
 import type { Lane } from '#site/model/index.ts';
-import type { Gap } from '#site/store/index.ts';
 import type { Random } from '../random.ts';
-import type { Quiet } from './box-answers.ts';
+import type { GapsSeen, Quiet } from './box-answers.ts';
 import { type Box, startBox } from './box-process.ts';
 import type { BoxOptions, Command } from './box-protocol.ts';
 import type { Disk } from './disk.ts';
@@ -82,8 +81,8 @@ export class World {
     await this.#do(step);
     await pause(this.#random.between(0, 30));
     this.measure();
-    const gaps = await this.box.ask<Gap[]>('gaps').catch((error: unknown) => this.#unlessFull(error));
-    if (gaps !== undefined) this.entries.push({ what: 'gaps', gaps });
+    const seen = await this.box.ask<GapsSeen>('gaps').catch((error: unknown) => this.#unlessFull(error));
+    if (seen !== undefined) this.entries.push({ what: 'gaps', ...seen });
   }
 
   /** A file that could not be opened on a full disk answers nothing; anything else is a defect. */

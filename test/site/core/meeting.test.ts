@@ -68,6 +68,53 @@ describe('safety 5: commands that meet within two seconds', () => {
     }
   });
 
+  it('so is one account or API key without a code, and nobody else who has none, nor another one', () => {
+    const key = { code: 'none', client: 'key:a1', isProven: true } as const;
+    const site = world(free);
+    expect(meet(site, { ...arm, ...key }, { ...disarm, ...key }, 0)).toMatchObject({ outcome: 'done' });
+    for (const other of [plain, { ...key, client: 'key:b2' }, { code: 'none', client: 'key:a1' } as const]) {
+      expect(meet(world(free), { ...arm, ...key }, { ...disarm, ...other }, 0)).toMatchObject(overtaken);
+      expect(meet(world(free), { ...arm, ...other }, { ...disarm, ...key }, 0)).toMatchObject(overtaken);
+    }
+    // What it did with the code of a person is the person's.
+    expect(meet(world(free), { ...arm, ...key, ...anna }, { ...disarm, ...key }, 0)).toMatchObject(overtaken);
+    const stored = world(free);
+    stored.arm(key);
+    stored.state = readState(writeState(stored.state)) ?? stored.state;
+    expect(stored.disarm(key)).toMatchObject({ outcome: 'done' });
+  });
+
+  it('who gives the same as another one does not take back what that one gave', () => {
+    const one = { code: 'none', client: 'key:a1', isProven: true } as const;
+    const other = { ...one, client: 'key:b2' } as const;
+    for (const first of [one, anna, night, plain]) {
+      const site = world(free);
+      site.command({ ...arm, mode: 'away', skipExitDelay: true, ...first });
+      site.ms += 500;
+      site.command({ ...arm, mode: 'away', skipExitDelay: true, ...other });
+      site.ms += 1_499;
+      expect(site.disarm(other)).toMatchObject({ ...overtaken, state: 'armed_away' });
+      site.state = readState(writeState(site.state)) ?? site.state;
+      expect(site.disarm(other)).toMatchObject(overtaken);
+      site.ms += 1;
+      expect(site.disarm(other)).toMatchObject({ outcome: 'done' });
+    }
+    const site = world(free);
+    site.command({ ...arm, mode: 'away', skipExitDelay: true, ...anna });
+    site.command({ ...arm, mode: 'away', skipExitDelay: true, ...other });
+    expect(site.disarm(anna)).toMatchObject({ outcome: 'done', state: 'disarmed' });
+  });
+
+  it('a disarm with a code stays one when it is asked for without, too', () => {
+    const site = armed(free);
+    expect(site.disarm(anna).outcome).toBe('done');
+    site.ms += 500;
+    expect(site.disarm(plain).outcome).toBe('already');
+    site.ms += 500;
+    expect(site.arm({ ...plain, issuedAt: stamp(site.ms).wall })).toMatchObject(overtaken);
+    expect(site.word()).toBe('disarmed');
+  });
+
   it('a refused command has met nobody, and another partition is another matter', () => {
     const site = world(house({ partitions: [partition('p1'), partition('p2')] }));
     expect(site.arm({ ...plain, expected: { seq: 9 } }).outcome).toBe('refused');

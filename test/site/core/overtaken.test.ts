@@ -50,6 +50,16 @@ describe.each([
     expect(told(site, link(true), says(zone, begins))).toEqual([]);
   });
 
+  it('is none where the retained word says that it goes on, by an alarm in what is closed', () => {
+    const site = world(engine);
+    const running = { open: false, alarm: true };
+    expect(told(site, says('13', running))).toEqual(['burglary_24h 13']);
+    restarted(site, isHeard);
+    expect(told(site, says('13', running, true), says('13', running))).toEqual([]);
+    // Its end is told as ever, and what comes after that is another one.
+    expect(told(site, says('13', { open: false, alarm: false }), says('13', running))).toEqual(['burglary_24h 13']);
+  });
+
   it('is told: a sabotage', () => {
     const site = world(panelHouse());
     const troubles = () => site.log.filter((one) => one.kind === 'event' && one.event.kind === 'tamper').length;

@@ -33,6 +33,7 @@ describe('a commit', () => {
       epoch: 1,
       storeId: expect.any(String),
       nextSeq: 3,
+      lastSeq: 2,
       hidden: 0,
       state: '{"a":1}',
       lost: false,

@@ -91,14 +91,14 @@ describe('numbers that everybody sees', () => {
     const first = await filled(dir);
     await first.stop();
     const second = await startStore(dir);
-    expect(second.recovery()).toMatchObject({ nextSeq: 9, hidden: 3 });
+    expect(second.recovery()).toMatchObject({ nextSeq: 9, lastSeq: 8, hidden: 3 });
     await second.commit(commitOf([silent(9, 5)]));
     await second.stop();
     // As after a kill: what was set aside stays so.
     withFile(join(dir, 'site.db'), (db) => db.exec("UPDATE meta SET v = 100008 WHERE k = 'reserved'"));
     const third = await startStore(dir);
     // As at row 8, at which they were set aside, whatever came since.
-    expect(third.recovery()).toMatchObject({ nextSeq: 100_009, hidden: 3 });
+    expect(third.recovery()).toMatchObject({ nextSeq: 100_009, lastSeq: 9, hidden: 3 });
     expect(100_009 - 3).toBe(5 + 100_001);
   });
 

@@ -70,7 +70,7 @@ describe('the list of users on disk', () => {
   it('keeps the last owner unless it is meant, and leaves those of the configuration alone', async () => {
     const users = await rig().open({ configured: [configured('carl', '4711')] });
     await users.add(person('anna', '2580', { role: 'owner' }), 'test');
-    await users.add(person('ben', '3691', { role: 'owner' }), 'test');
+    await users.add(person('ben', '3691', { role: 'owner', consent: '2580' }), 'test');
     await users.remove('ben');
     expect(await refusal(users.remove('anna'))).toMatchObject({ code: 'last_owner' });
     expect(await users.check('2580')).toMatchObject({ code: 'ok' });

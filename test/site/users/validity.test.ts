@@ -96,8 +96,9 @@ describe('a code with limits', () => {
 
 describe('a new user is refused', () => {
   it.each<[string, Partial<NewUser>, RegExp]>([
-    ['with an id that could be a code', { id: '2580' }, /^the user is not taken: id must be 1 to 32 lower-case/],
+    ['with an id that could be a code', { id: '2580' }, /^id must be 1 to 32 lower-case/],
     ['with a name of two lines', { name: 'Mia\nroot' }, /name must be 1 to 64 characters/],
+    ['with a name that turns the writing round', { name: 'Mia \u202eroot' }, /name must not hold control characters/],
     ['with a blank name', { name: '   ' }, /name must not be blank/],
     ['with its code in its name', { name: 'Mia 2580' }, /must not hold the code/],
     ['with its duress code in its id', { id: 'mia9173', duressCode: '9173' }, /must not hold the code/],
@@ -135,6 +136,16 @@ describe('a new user is refused', () => {
     for (const id of ['mia', 'carl'])
       expect((await refusal(users.add(person(id, '3691'), 'test'))).message).toMatch(/there is a user of this id/);
   });
+});
+
+it('a second owner needs the consent of the first', async () => {
+  const users = await rig().open();
+  await users.add(person('anna', '2580', { role: 'owner' }), 'test');
+  const asked = (consent?: string) => users.add(person('eva', '9157', { role: 'owner', consent }), 'test');
+  expect((await refusal(asked())).message).toMatch(/an owner needs the code of an owner/);
+  expect((await refusal(asked('0815'))).message).toMatch(/not that of an owner/);
+  await asked('2580');
+  expect(await users.check('9157')).toEqual({ code: 'ok', actor: 'eva', role: 'owner' });
 });
 
 describe.each([{ role: 'installer', validUntil: '2026-11-28' }, { role: 'auditor' }] as const)(

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { connect as tlsConnect } from 'node:tls';
 import { type ErrorCode, isCode, SitewardError } from '#errors.ts';
+import { bareHost } from '#lib/host.ts';
 import type { Secret } from '#lib/secret.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type DriverFailure, SpeakerError } from '../driver.ts';
@@ -64,7 +65,7 @@ export async function dial(
 ): Promise<Socket> {
   const { host, port, secure } = target;
   const { ca, judge } = trust;
-  const open = { host: host.replace(/^\[|\]$/g, ''), port };
+  const open = { host: bareHost(host), port };
   signal.throwIfAborted();
   const socket = secure
     ? tlsConnect({ ...open, ...(ca !== undefined && { ca }), rejectUnauthorized: judge === undefined })

@@ -77,7 +77,7 @@ const partitionOf = ({ alarm }: { readonly alarm?: PlayRequest['alarm'] | undefi
 
 /** One that says the same and still waits on all of these speakers: thirty triggers are not thirty sirens. */
 function joinable(work: Work, request: PlayRequest, speakers: readonly SpeakerPlan[]): Playback | undefined {
-  if (!isAlarm(request)) return undefined;
+  if (!isAlarm(request) || request.anew === true) return undefined;
   const waits = (playback: Playback, { id }: SpeakerPlan) =>
     playback.parts.some(({ speaker, status }) => speaker === id && status === 'queued') &&
     placeOf(work, playback.id, id)?.as !== 'sound';

@@ -87,6 +87,8 @@ export interface PlayRequest {
   /** Omitted: all. */
   readonly speakers?: readonly DeviceId[];
   readonly requestedBy: string;
+  /** It joins none that says the same. */
+  readonly anew?: true;
 }
 
 export interface MessageRef {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { SitewardError } from '#errors.ts';
+import { bareHost } from '#lib/host.ts';
 import { withDeadline } from '#lib/wait.ts';
 
 export interface SeenCertificate {
@@ -15,7 +16,7 @@ export interface SeenCertificate {
 
 /** Looks at the certificate and sends nothing. Throws `camera_unreachable`, `deadline` or the signal's reason. */
 export function seeCertificate(url: URL, timeoutMs: number, signal: AbortSignal): Promise<SeenCertificate> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = bareHost(url.hostname);
   const port = url.port === '' ? 443 : Number(url.port);
   return withDeadline(timeoutMs, signal, (own) => handshake(host, port, own), `the certificate of ${url.host}`);
 }

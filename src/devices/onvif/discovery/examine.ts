@@ -1,5 +1,6 @@
 import { isCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
+import { bareHost } from '#lib/host.ts';
 import type { Secret } from '#lib/secret.ts';
 import type { AddressMode } from '../address.ts';
 import { certificatePin } from '../certificate-pin.ts';
@@ -87,7 +88,7 @@ export const unlessAborted = (signal: AbortSignal) => () => {
 
 async function reached(url: URL, options: ExamineOptions): Promise<boolean> {
   const { tell, signal, clock } = options;
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = bareHost(url.hostname);
   const port = portOf(url);
   const facts = { host, port };
   if (await isOpen(host, port, { timeoutMs: connectMs, signal })) {

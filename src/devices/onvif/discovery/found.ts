@@ -1,3 +1,4 @@
+import { bareHost } from '#lib/host.ts';
 import { isOwnSerial } from '../serial.ts';
 import type { Candidate } from './collect.ts';
 import type { Identity } from './identify.ts';
@@ -64,7 +65,7 @@ function addressesOf(places: readonly Place[], hosts: readonly string[]): readon
   const all = new Map<string, string>();
   for (const host of [...places.map((place) => place.host), ...hosts]) {
     const known = all.get(plainHost(host));
-    if (known === undefined || !known.includes('%')) all.set(plainHost(host), host.replace(/^\[|\]$/g, ''));
+    if (known === undefined || !known.includes('%')) all.set(plainHost(host), bareHost(host));
   }
   return [...all.values()];
 }

@@ -1,11 +1,8 @@
 import { isIPv4, isIPv6 } from 'node:net';
+import { bareHost } from '#lib/host.ts';
 
 /** Without brackets, without a zone id, lower case: what two spellings of one address have in common. */
-export const plainHost = (host: string): string =>
-  host
-    .replace(/^\[|\]$/g, '')
-    .replace(/%.*$/, '')
-    .toLowerCase();
+export const plainHost = (host: string): string => bareHost(host).replace(/%.*$/, '').toLowerCase();
 
 export const isLinkLocal = (host: string): boolean => /^169\.254\.|^fe[89ab][0-9a-f]:/i.test(plainHost(host));
 

@@ -1,3 +1,5 @@
+import { cleanWords } from '#site/model/index.ts';
+
 /** What the scopes of a device tell about it. Texts are the device's own: to be cleaned before they are shown. */
 export interface ScopeFacts {
   readonly vendor?: string;
@@ -47,12 +49,10 @@ const placeOf = (value: string): string => value.replace(/^(?:country|city|town|
  * two characters is a blank of a web form; one at the end belongs to a model.
  */
 export function decodeScope(text: string): string {
-  return text
+  const decoded = text
     .replaceAll(/(?<=[^+])\+(?=[^+])/g, ' ')
-    .replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, (run) => bytesToText(Buffer.from(run.replaceAll('%', ''), 'hex')))
-    .replaceAll(/[\p{Cc}\p{Bidi_Control}]+/gu, ' ')
-    .trim()
-    .slice(0, cap);
+    .replaceAll(/(?:%[0-9A-Fa-f]{2})+/g, (run) => bytesToText(Buffer.from(run.replaceAll('%', ''), 'hex')));
+  return cleanWords(decoded, cap);
 }
 
 function bytesToText(bytes: Buffer): string {

@@ -1,5 +1,6 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { SitewardError } from '#errors.ts';
+import { bareHost } from '#lib/host.ts';
 
 /** One address that somebody wants asked. */
 export interface Target {
@@ -58,7 +59,7 @@ function fromUrl(text: string): Target {
   if (url.username !== '' || url.password !== '')
     throw new SitewardError('request_invalid', 'an address must not hold a user name or password');
   const path = url.pathname === '/' ? '/onvif/device_service' : url.pathname;
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), url: `${url.origin}${path}${url.search}` };
+  return { host: bareHost(url.hostname), url: `${url.origin}${path}${url.search}` };
 }
 
 function* subnet(text: string, network: string, bits: number): Generator<Target> {

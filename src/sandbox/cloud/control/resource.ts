@@ -43,7 +43,7 @@ export function controlResource(state: CloudState): Resource {
     },
     {
       ...openRules,
-      failed: (operation, error) => controlFailure(error) ?? openRules.failed(operation, error),
+      failed: (operation, error, context) => controlFailure(error) ?? openRules.failed(operation, error, context),
       identify: (_, context) => {
         const exchange = exchangeOf(context);
         return isLoopback(exchange.remoteAddress) ? { exchange } : partnerError(404, 'there is nothing at this path');

@@ -342,6 +342,16 @@ describe('an alarm', () => {
     expect(rig.state.playbacks.size).toBe(2);
   });
 
+  it('is not joined where it was asked for anew, as often as there is room', () => {
+    const rig = new Rig();
+    rig.plays(request('siren', { alarm: burglary }));
+    for (const id of ['second', 'third'])
+      expect(rig.play({ ...request('siren', { alarm: burglary }), id, anew: true })).toMatchObject({
+        outcome: 'accepted',
+      });
+    expect(rig.state.playbacks.size).toBe(3);
+  });
+
   it.each([
     { name: 'another alarm', more: { alarm: { ...burglary, id: 'i9' } } },
     { name: 'another partition', more: { alarm: { ...burglary, partition: 'p2' } } },

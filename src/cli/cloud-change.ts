@@ -1,0 +1,144 @@
+import type { Management } from '#cloud/client/index.ts';
+import type { Dialect } from '#cloud/contract/index.ts';
+import { SitewardError } from '#errors.ts';
+import { openAccess } from './api-access.ts';
+import { readable } from './api-output.ts';
+import { typed } from './consent.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { inTime } from './in-time.ts';
+import { printable, table } from './table.ts';
+
+/** What every verb takes that speaks to the cloud for the site of the configuration. */
+export interface CloudOptions {
+  readonly config: string;
+  readonly timeout: number;
+  readonly json: boolean;
+}
+
+export interface ChangeOptions extends CloudOptions {
+  readonly dryRun: boolean;
+  /** The typed name, for what cannot be undone. */
+  readonly yes?: string;
+}
+
+export interface AtCloud {
+  readonly manage: Management;
+  readonly dialect: Dialect;
+  readonly dealer: { readonly dealerId: string };
+  readonly place: { readonly dealerId: string; readonly siteId: string };
+  /** For what is read first; ends with the time of the verb. */
+  readonly signal: AbortSignal;
+}
+
+/** Runs `work` with the credentials and the site of the configuration. Throws `config_*`, `secret_unreadable` and `cloud_*`. */
+export async function atCloud(options: CloudOptions, work: (at: AtCloud) => Promise<ExitCode>): Promise<ExitCode> {
+  await using access = openAccess(options);
+  const { site, manage, dialect } = access;
+  const dealerId = site?.dealer_id;
+  if (site === undefined || dealerId === undefined)
+    throw new SitewardError('config_invalid', 'site.dealer_id is missing: it says whose site this is in the cloud');
+  const dealer = { dealerId };
+  const at = { manage, dialect, dealer, place: { dealerId, siteId: site.id } };
+  return await within(options, (signal) => work({ ...at, signal }));
+}
+
+const within = <T>({ timeout }: CloudOptions, work: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+  inTime(timeout * 1000, work, '; --timeout gives it longer');
+
+/** Prints what was read. */
+export function show(value: unknown, { json }: CloudOptions): ExitCode {
+  console.log(json ? JSON.stringify(value ?? null) : readable(value));
+  return exitCodes.ok;
+}
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export interface Change {
+  /** What is done, as a sentence begins: "delete the site". */
+  readonly what: string;
+  /** What it is done to, with its name. */
+  readonly target: string;
+  /** Members with what they are now; undefined where nothing is known of it yet. */
+  readonly from?: Members;
+  readonly to?: Members;
+  /** Only for what cannot be undone: what is lost, and the name to be typed. */
+  readonly permanent?: { readonly loses: string; readonly name: string };
+  /** Resolves with what to show. Its time begins when it does: a name may be typed before. */
+  act(signal: AbortSignal): Promise<unknown>;
+  /** Said after it was done. */
+  readonly after?: (shown: unknown) => string | undefined;
+}
+
+/** Shows the plan, asks for the name where it cannot be undone, does it, and shows what came of it. `--dry-run` ends with the plan. */
+export async function carryOut(change: Change, options: ChangeOptions): Promise<ExitCode> {
+  const members = differences(change);
+  const plan = {
+    plan: change.what,
+    target: change.target,
+    changes: Object.fromEntries(members.map(([name, from, to]) => [name, { from, to }])),
+    ...(change.permanent !== undefined && { permanent: change.permanent.loses }),
+  };
+  if (options.dryRun && options.json) console.log(JSON.stringify({ ...plan, dry_run: true }));
+  else if (options.dryRun) console.log(`${planText(change, members)}\nnothing was sent (--dry-run)`);
+  if (options.dryRun) return exitCodes.ok;
+  if (change.to !== undefined && members.length === 0) {
+    if (options.json) console.log(JSON.stringify({ ...plan, done: false }));
+    else console.log('it is so already; nothing was sent');
+    return exitCodes.ok;
+  }
+  if (!options.json) console.error(planText(change, members));
+  const { permanent } = change;
+  if (permanent !== undefined && !(await isMeant(permanent.name, options.yes))) return exitCodes.usage;
+  const done = await within(options, (signal) => change.act(signal));
+  if (done === undefined && options.json) console.log('{}');
+  else if (done === undefined) console.log('done');
+  else show(done, options);
+  const more = change.after?.(done);
+  if (more !== undefined) console.error(`siteward: ${more}`);
+  return exitCodes.ok;
+}
+
+async function isMeant(name: string, yes: string | undefined): Promise<boolean> {
+  const shown = printable(name);
+  const answer = yes === undefined ? await typed('This cannot be undone.', shown) : yes === name ? 'yes' : 'no';
+  if (answer === 'nobody to ask') console.error(`siteward: this cannot be undone; say --yes "${shown}" if it is meant`);
+  if (answer === 'no') console.error(`siteward: that is not "${shown}"; nothing was changed`);
+  return answer === 'yes';
+}
+
+type Difference = readonly [name: string, from: unknown, to: unknown];
+
+function differences({ from = {}, to = {} }: Change): Difference[] {
+  return Object.entries(to)
+    .filter(([name, value]) => value !== undefined && !isSame(from[name], value))
+    .map(([name, value]) => [name, from[name] ?? null, value]);
+}
+
+/** Ids are text in one place and a number in another. */
+const isSame = (a: unknown, b: unknown): boolean => String(a ?? '') === String(b ?? '');
+
+const planText = ({ what, target, permanent }: Change, members: readonly Difference[]): string =>
+  [
+    `${what}: ${printable(target)}`,
+    ...(members.length === 0
+      ? []
+      : [
+          table(
+            members.map(([name, from, to]) => [name, from === null ? '' : `${said(from)} ->`, said(to)]),
+            '  ',
+          ),
+        ]),
+    ...(permanent === undefined ? [] : [`  for good: ${permanent.loses}`]),
+  ].join('\n');
+
+const said = (value: unknown): string => (value === null || value === '' ? '(nothing)' : String(value));
+
+/** Only what differs from what the cloud has: nothing else is sent. */
+export const changedMembers = (from: Members, to: Members): Members =>
+  Object.fromEntries(
+    differences({ what: '', target: '', from, to, act: async () => undefined }).map(([name, , value]) => [name, value]),
+  );
+
+/** A body without what was not given. */
+export const given = (members: Members): Members =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

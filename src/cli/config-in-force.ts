@@ -1,0 +1,22 @@
+import { isDeepStrictEqual } from 'node:util';
+import { shownConfig } from '#config/index.ts';
+import { configShown } from '#lan/http/index.ts';
+import { runningDaemon } from '../daemon/lock.ts';
+import { reloadUntil } from './camera-reload.ts';
+import { answered, openControl, patience } from './control.ts';
+import type { SiteFile } from './site-file.ts';
+
+/** Whether the daemon has taken the file as it is written. Throws as `answered` does. */
+export async function isInForce(text: string, socket: string): Promise<boolean> {
+  await using control = openControl(socket);
+  const { config } = configShown.parse(answered(await control.client.getConfig({ signal: patience() })).json);
+  return isDeepStrictEqual(config, JSON.parse(JSON.stringify(shownConfig(text))));
+}
+
+/** Has a daemon that runs take the file; false where none does. Throws as `reloadUntil` does. */
+export async function putInForce({ settings, text }: SiteFile, socket: string): Promise<boolean> {
+  if (runningDaemon(settings.store.dir) === undefined) return false;
+  const isTaken = () => isInForce(text, socket);
+  if (!(await isTaken())) await reloadUntil({ stateDir: settings.store.dir, socket, isTaken });
+  return true;
+}

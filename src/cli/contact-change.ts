@@ -1,0 +1,74 @@
+import type { ContactCreate, ContactUpdate } from '#cloud/contract/index.ts';
+import { atCloud, type ChangeOptions, carryOut, changedMembers, given, type Members } from './cloud-change.ts';
+import type { ExitCode } from './exit-codes.ts';
+
+export interface ContactMembers {
+  readonly externalId?: string;
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly phone?: string;
+  readonly email?: string;
+}
+
+const membersOf = ({ externalId, firstName, lastName, phone, email }: ContactMembers): Members =>
+  given({
+    external_contact_id: externalId,
+    first_name: firstName,
+    last_name: lastName,
+    phone_number: phone,
+    email,
+  });
+
+/** `siteward contact add`. */
+export const add = (options: ChangeOptions & ContactMembers): Promise<ExitCode> =>
+  atCloud(options, async ({ manage, place: params }) => {
+    const body = membersOf(options) as ContactCreate;
+    return carryOut(
+      {
+        ...{ what: 'add a contact', target: `to site ${params.siteId}`, to: body },
+        act: async (signal) => (await manage.createContact({ params, body, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward contact set`. */
+export const set = (options: ChangeOptions & ContactMembers & { readonly id: string }): Promise<ExitCode> =>
+  atCloud(options, async ({ manage, place, signal }) => {
+    const params = { ...place, contactId: options.id };
+    const [{ value: from }, to] = [await manage.getContact({ params, signal }), membersOf(options)];
+    const body = changedMembers(from, to) as ContactUpdate;
+    return carryOut(
+      {
+        ...{ what: 'change a contact', target: nameOf(from), from, to },
+        act: async (signal) => (await manage.updateContact({ params, body, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward contact delete`. */
+export const remove = (options: ChangeOptions & { readonly id: string }): Promise<ExitCode> =>
+  atCloud(options, async ({ manage, place, signal }) => {
+    const params = { ...place, contactId: options.id };
+    const { value: site } = await manage.getSite({ params: place, signal });
+    const { value: contact } = await manage.getContact({ params, signal });
+    const loses = 'the contact; a request to verify an alarm can no more be asked of this person';
+    return carryOut(
+      {
+        ...{ what: 'delete a contact', target: nameOf(contact) },
+        permanent: { loses, name: site.name ?? site.site_id },
+        async act(signal) {
+          await manage.deleteContact({ params, signal });
+          return undefined;
+        },
+      },
+      options,
+    );
+  });
+
+const nameOf = (one: {
+  readonly contact_id: string;
+  readonly first_name?: string | undefined;
+  readonly last_name?: string | undefined;
+}): string => `${[one.first_name, one.last_name].filter(Boolean).join(' ')} (${one.contact_id})`;

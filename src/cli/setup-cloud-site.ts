@@ -1,0 +1,121 @@
+import { resolve } from 'node:path';
+import { parse } from 'yaml';
+import type { Management } from '#cloud/client/index.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
+import { withoutGaps } from './setup-site.ts';
+import { type Context, noCloud, open, type Plan, type Step, skipped } from './setup-types.ts';
+
+/** What the steps of the cloud have in common: the site at the service, or why it cannot be asked. */
+export async function cloudPlace(context: Context): Promise<{ dealerId: string; siteId: string } | undefined> {
+  const { site, cloud } = context.site().settings;
+  if (cloud?.partner === undefined || site.dealer_id === undefined) return undefined;
+  return { dealerId: site.dealer_id, siteId: site.id };
+}
+
+export const noPartner = 'the partner interface is not in the configuration';
+
+/** The dealer, and the site at the service: found by its external id, else created. */
+export const cloudSiteStep: Step = {
+  id: 'cloud_site',
+  title: 'Dealer and site at the service',
+  needs: ['token'],
+  later: 'siteward api list-sites DEALER, then cloud.partner, site.dealer_id and site.id of the configuration',
+  async isDone(context) {
+    const params = await cloudPlace(context);
+    if (params === undefined) return { isDone: false, words: noPartner };
+    try {
+      const { value } = await context.withCloud(({ manage }, signal) => manage.getSite({ params, signal }));
+      const { external_id: id } = context.site().settings.site;
+      if (value.external_site_id !== undefined && value.external_site_id !== id)
+        return { isDone: false, words: `site ${params.siteId} of the service is ${value.external_site_id}, not ${id}` };
+      return { isDone: true, words: `site ${params.siteId} of dealer ${params.dealerId}: ${value.name ?? ''}` };
+    } catch (error) {
+      if (!isCode(error, 'cloud_not_found')) throw error;
+      return { isDone: false, words: `the service has no site ${params.siteId} of dealer ${params.dealerId}` };
+    }
+  },
+  async ask(context) {
+    const without = noCloud(context);
+    if (without !== undefined) return without;
+    const partner = await partnerOf(context);
+    if (partner === undefined && !context.talk.isThere) return skipped('the answers name no partner client');
+    if (partner === undefined) return skipped('not wanted');
+    if ('words' in partner) return partner;
+    const { site } = context.site().settings;
+    const would = `look for the site ${site.external_id} of dealer ${partner.dealerId}, and create it where it is not there`;
+    return { would, run: () => settle(context, partner) } satisfies Plan;
+  },
+};
+
+interface Partner {
+  readonly dealerId: string;
+  readonly clientId: string;
+  readonly secret: { readonly file: string } | { readonly text: string } | undefined;
+}
+
+async function partnerOf({ answers, talk, site }: Context) {
+  const { settings } = site();
+  const known = settings.cloud?.partner;
+  const clientId =
+    answers.cloud.partner_client_id ??
+    known?.client_id ??
+    (await talk.ask({ text: '  client id for the partner interface; nothing for none' }));
+  if (clientId === undefined || clientId === '') return undefined;
+  const dealerId =
+    answers.site.dealer_id ??
+    settings.site.dealer_id ??
+    (await talk.ask({ text: '  id of the dealer at the service' }));
+  if (dealerId === undefined || dealerId === '') return open('site.dealer_id is missing');
+  const file = answers.cloud.partner_secret_file;
+  if (known !== undefined && file === undefined) return { dealerId, clientId, secret: undefined };
+  if (file !== undefined) return { dealerId, clientId, secret: { file: resolve(file) } };
+  const text = await talk.hidden('  its client secret');
+  if (text === undefined || text === '') return open('cloud.partner_secret_file is missing');
+  return { dealerId, clientId, secret: { text } };
+}
+
+/** Access first, since the rest asks with it; the daemon is told when the id of the site is known. */
+async function settle(context: Context, { dealerId, clientId, secret }: Partner): Promise<string> {
+  if (secret !== undefined) {
+    const ref = 'file' in secret ? secret : await context.keepSecret('cloud-partner-client-secret', secret.text);
+    const { cloud } = parse(context.site().text, { logLevel: 'silent' }) as { cloud: object };
+    const members = { ...cloud, partner: { client_id: clientId, client_secret: ref } };
+    await context.change(
+      [
+        { do: 'set', section: 'cloud', members },
+        { do: 'set', section: 'site', members: { dealer_id: dealerId } },
+      ],
+      { quiet: true },
+    );
+  }
+  const { siteId, words } = await context.withCloud(({ manage }, signal) =>
+    findOrCreate(context, manage, dealerId, signal),
+  );
+  await context.change([{ do: 'set', section: 'site', members: { id: siteId } }]);
+  return words;
+}
+
+async function findOrCreate({ site, answers }: Context, manage: Management, dealerId: string, signal: AbortSignal) {
+  const { external_id, name, timezone } = site().settings.site;
+  const params = { dealerId };
+  await manage.getDealer({ params, signal }).catch((error: unknown) => {
+    if (!isCode(error, 'cloud_forbidden') && !isCode(error, 'cloud_not_found')) throw error;
+    throw new SitewardError(
+      'cloud_forbidden',
+      `the service does not let this client see dealer ${dealerId}: is the id right, and is the dealer connected? (${describe(error)})`,
+    );
+  });
+  if (answers.site.id !== undefined) {
+    await manage.getSite({ params: { dealerId, siteId: answers.site.id }, signal });
+    return { siteId: answers.site.id, words: `site ${answers.site.id} is there` };
+  }
+  const query = { filter: `external_site_id,${external_id},eq` };
+  for await (const row of manage.listAllSites({ params, query, signal }))
+    if (row.external_site_id === external_id)
+      return { siteId: row.site_id, words: `site ${row.site_id} is there: ${row.name ?? external_id}` };
+  const body = { external_site_id: external_id, name: name ?? external_id, timezone };
+  const { value } = await manage.createSite({ params, body: withoutGaps(body) as typeof body, signal });
+  if (value.site_id === undefined)
+    throw new SitewardError('cloud_bad_answer', 'the service does not tell the id of the new site');
+  return { siteId: value.site_id, words: `site ${value.site_id} was created; it is not activated yet` };
+}

@@ -1,0 +1,223 @@
+import { parse } from 'yaml';
+import { type Settings, sitePlan } from '#config/index.ts';
+import { discover, outlets, readTargets } from '#devices/onvif/index.ts';
+import { systemClock } from '#lib/clock.ts';
+import { never } from '#lib/wait.ts';
+import { zoneNumber, zoneTypes } from '#site/model/index.ts';
+import { placesIn } from '../daemon/known-cameras.ts';
+import { readNeighbours } from '../daemon/neighbours.ts';
+import { addDevice } from './camera-add.ts';
+import { configuredIn } from './camera-known.ts';
+import { camerasOrWhy } from './camera-reload.ts';
+import type { Answers } from './setup-answers.ts';
+import { withoutGaps } from './setup-site.ts';
+import { type Context, type Step, skipped } from './setup-types.ts';
+import { counted, printable } from './table.ts';
+
+type CameraAnswer = Answers['cameras'][number];
+
+export const named = (ids: readonly string[]): string => (ids.length === 0 ? 'none' : ids.join(', '));
+
+export const isId = (text: string): string | undefined =>
+  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? undefined : '1 to 32 lower-case letters, digits, _ or -';
+
+export const cameraStep: Step = {
+  id: 'cameras',
+  title: 'Cameras',
+  needs: ['site'],
+  later: 'siteward camera discover, then siteward camera add ADDRESS --id ID (docs/cameras.md)',
+  async isDone({ site, answers }) {
+    const { settings } = site();
+    const known = [...settings.cameras, ...settings.nvrs].map(({ id }) => id);
+    const isWhole = answers.cameras.every(({ id }) => known.includes(id));
+    return { isDone: known.length > 0 && isWhole, words: `cameras and recorders: ${named(known)}` };
+  },
+  async ask(context) {
+    const { answers, site } = context;
+    const { cameras, nvrs } = site().settings;
+    const known = new Set([...cameras, ...nvrs].map(({ id }) => id));
+    const listed = answers.cameras.filter(({ id }) => !known.has(id));
+    const wanted = listed.length > 0 ? listed : await askCameras(context);
+    if (wanted.length === 0) return skipped('no camera');
+    return {
+      would: `look at ${named(wanted.map(({ id, address }) => `${id} (${address})`))} and add what lets siteward in`,
+      async run() {
+        for (const one of wanted) await addCamera(context, one);
+        return `added: ${named(wanted.map(({ id }) => id))}`;
+      },
+    };
+  },
+};
+
+/** One after the other, each whole: what is ended in between has those before. */
+async function addCamera(context: Context, camera: CameraAnswer): Promise<void> {
+  const {
+    id,
+    address,
+    name,
+    zone,
+    zone_type: zoneType,
+    partition,
+    user,
+    password_file: passwordFile,
+    nvr,
+    pictures,
+  } = camera;
+  const { config, socket } = context;
+  const about = withoutGaps({ name, zone, zoneType, partition, user, passwordFile, pictures });
+  await addDevice(address, { id, nvr, config, socket, dryRun: false, passwordStdin: false, ...about });
+  // Nothing is left to write: the daemon takes what was.
+  await context.change([]);
+}
+
+/** What answers in the network, each approved by the person. */
+async function askCameras({ talk, config, socket, site }: Context): Promise<readonly CameraAnswer[]> {
+  if (!talk.isThere) return [];
+  const text = await talk.ask({
+    text: '  look for cameras: all for the whole network, or addresses such as 192.0.2.0/24; nothing for none',
+  });
+  if (text === undefined || text === '') return [];
+  const targets = text === 'all' ? [] : readTargets(text.split(/[\s,]+/));
+  talk.say('  looking for cameras ...');
+  const { devices } = await discover({
+    targets,
+    outlets: targets.length > 0 ? [] : outlets(undefined),
+    forMs: targets.length > 0 ? 2000 : 5000,
+    clock: systemClock(),
+    signal: never(),
+    progress: () => {},
+  });
+  const cameras = await camerasOrWhy(socket);
+  const placeOf = await placesIn(devices, {
+    configured: configuredIn(config),
+    cameras: typeof cameras === 'string' ? [] : cameras,
+    neighbours: await readNeighbours(),
+  });
+  const fresh = devices.filter((one) => one.url !== undefined && Object.keys(placeOf(one)).length === 0);
+  talk.say(`  found: ${counted(fresh.length, 'new camera')}`);
+  const partitions = site().settings.partitions.map(({ id }) => id);
+  const approved: CameraAnswer[] = [];
+  for (const { url = '', vendor = '', model = '', serial = '', passwordNeeded } of fresh) {
+    talk.say(`  ${printable([vendor, model, serial, url].filter((part) => part !== '').join(' '))}`);
+    const id = await talk.ask({ text: '    its id; nothing leaves it out', check: isId });
+    if (id === undefined || id === '') continue;
+    const name = await talk.ask({ text: '    what people call it', initial: id });
+    const zone = await talk.ask({
+      text: '    zone number that its detections open; nothing for pictures only',
+      check: isZone,
+    });
+    const user = await talk.ask({
+      text: '    its user for siteward; the password is asked for',
+      initial: passwordNeeded === false ? '' : 'siteward',
+    });
+    const more = zone ? { zone, ...(partitions.length === 1 && { partition: partitions[0] }) } : {};
+    approved.push({ address: url, id, nvr: false, ...more, ...(name && { name }), ...(user && { user }) });
+  }
+  return approved;
+}
+
+const isZone = (text: string): string | undefined =>
+  zoneNumber.safeParse(text).success ? undefined : 'a number of a zone, such as 21';
+
+export const zoneStep: Step = {
+  id: 'zones',
+  title: 'Zones',
+  needs: ['panels', 'cameras'],
+  later: 'panels[].zones and cameras[].zone of the configuration (docs/configuration.md)',
+  async isDone({ site, answers }) {
+    const { zones } = sitePlan(site().settings);
+    const numbers = new Set(zones.map(({ number }) => number));
+    const isWhole = answers.zones.every(({ number }) => numbers.has(number));
+    const shown = shownZones(site().settings).map(({ number }) => number);
+    return { isDone: zones.length > 0 && isWhole, words: `zones: ${named(shown)}` };
+  },
+  async ask(context) {
+    const { answers, site } = context;
+    const numbers = new Set(sitePlan(site().settings).zones.map(({ number }) => number));
+    const listed = answers.zones.filter(({ number }) => !numbers.has(number));
+    const zones = listed.length > 0 ? listed : await askZones(context);
+    if (zones.length === 0) return skipped('no further zones');
+    return {
+      would: `add the zones ${toldZones(zones)}`,
+      async run() {
+        for (const panel of new Set(zones.map((zone) => zone.panel))) await addZones(context, panel, zones);
+        return `added: ${toldZones(zones)}`;
+      },
+    };
+  },
+};
+
+/** What is kept and reported names no zone of a silent hold-up. */
+const toldZones = (zones: Answers['zones']): string =>
+  named(zones.filter(({ type }) => type !== 'panic_silent').map(({ number }) => number));
+
+interface WrittenPanel {
+  readonly id: string;
+  readonly zones?: object;
+}
+
+async function addZones(context: Context, panel: string, all: Answers['zones']): Promise<void> {
+  const added = all.filter((zone) => zone.panel === panel);
+  const fresh = added.map(({ panel: _, number, ...members }) => [number, withoutGaps(members)]);
+  // A group is given whole: what is not in it goes.
+  const { panels = [] } = parse(context.site().text, { logLevel: 'silent' }) as { panels?: WrittenPanel[] };
+  const zones = { ...panels.find(({ id }) => id === panel)?.zones, ...Object.fromEntries(fresh) };
+  await context.change([{ do: 'change', section: 'panels', id: panel, members: { zones } }]);
+}
+
+async function askZones({ talk, site }: Context): Promise<Answers['zones']> {
+  const [panel] = site().settings.panels;
+  if (!talk.isThere || panel === undefined) return [];
+  const zones: Answers['zones'] = [];
+  for (;;) {
+    const number = await talk.ask({ text: '  number of a zone of the panel; nothing ends the list', check: isZone });
+    if (number === undefined || number === '') return zones;
+    const type = await talk.ask({
+      text: '    what it is, such as entry_exit_1, perimeter, interior_follower, fire',
+      initial: 'perimeter',
+      check: (text) => ((zoneTypes as readonly string[]).includes(text) ? undefined : `one of ${zoneTypes.join(', ')}`),
+    });
+    const name = await talk.ask({ text: '    its name', initial: `Zone ${number}` });
+    zones.push({ panel: panel.id, number, type: type ?? 'perimeter', ...(name && { name }) });
+  }
+}
+
+export const speakerStep: Step = {
+  id: 'speakers',
+  title: 'Speakers',
+  needs: ['site'],
+  later: 'the section speakers of the configuration, then siteward audio test (docs/audio.md)',
+  async isDone({ site, answers }) {
+    const known = site().settings.speakers.map(({ id }) => id);
+    const isWhole = answers.speakers.every(({ id }) => known.includes(id));
+    return { isDone: known.length > 0 && isWhole, words: `speakers: ${named(known)}` };
+  },
+  async ask(context) {
+    const { answers, site, talk } = context;
+    const known = new Set(site().settings.speakers.map(({ id }) => id));
+    const listed: readonly { readonly id: string }[] = answers.speakers.filter(({ id }) => !known.has(id));
+    const speakers = listed.length > 0 ? listed : await askSpeaker(talk);
+    if (speakers.length === 0) return skipped('no speaker');
+    return {
+      would: `add ${named(speakers.map(({ id }) => id))} to the configuration`,
+      async run() {
+        await context.change(speakers.map((entry) => ({ do: 'add', section: 'speakers', entry })));
+        return `added: ${named(speakers.map(({ id }) => id))}`;
+      },
+    };
+  },
+};
+
+async function askSpeaker(talk: Context['talk']): Promise<readonly { readonly id: string }[]> {
+  const id = await talk.ask({
+    text: '  id of a speaker on a sound card of this box; nothing for none, or for later',
+    check: isId,
+  });
+  if (id === undefined || id === '') return [];
+  const device = (await talk.ask({ text: '    its device, as "aplay -L" names it', initial: 'default' })) ?? 'default';
+  return [{ id, driver: 'alsa', device } as { id: string }];
+}
+
+/** Zones of a silent hold-up stand in no list (safety 4). */
+export const shownZones = (settings: Settings) =>
+  sitePlan(settings).zones.filter(({ type }) => type !== 'panic_silent');

@@ -1,0 +1,97 @@
+import { describe, isCode } from '#errors.ts';
+import { applicationOf, applicationText } from './cloud-application.ts';
+import { registrationKey, writtenKey } from './cloud-keys.ts';
+import { checkToken } from './cloud-token.ts';
+import { withoutGaps } from './setup-site.ts';
+import { type Context, noCloud, open, type Step, skipped } from './setup-types.ts';
+
+/** The key for events, its registration, and what the operator gave for it. */
+export const keyStep: Step = {
+  id: 'key',
+  title: 'Key for events, and its registration with the operator',
+  needs: ['site'],
+  later: 'siteward cloud registration, then the section cloud of the configuration (docs/commissioning.md)',
+  async isDone(context) {
+    const site = context.site();
+    const { cloud } = site.settings;
+    if (cloud === undefined) return { isDone: false, words: 'the configuration has no cloud yet' };
+    const place = writtenKey(site, 'current')?.place ?? '';
+    return {
+      isDone: true,
+      words: `client ${cloud.events.client_id} at ${cloud.auth_url}; the key is that of ${place}`,
+    };
+  },
+  async ask(context) {
+    const { talk, answers, dryRun, config } = context;
+    if (!talk.isThere && Object.keys(answers.cloud).length === 0) return skipped('the answers name no cloud');
+    const found = dryRun ? undefined : await registrationKey(config);
+    if (found !== undefined && (talk.isThere || answers.cloud.client_id === undefined)) {
+      talk.say('  The operator of the service asks for this (siteward cloud registration writes it into a file):\n');
+      talk.say(applicationText(await applicationOf({ key: found.key, settings: context.site().settings })));
+    }
+    const { base_url, auth_url, client_id } = await given(context);
+    if (client_id === 'none') return skipped('siteward works on its own');
+    const missing = Object.entries({ base_url, auth_url, client_id }).filter(([, value]) => !value);
+    if (missing.length > 0 || !base_url || !auth_url || !client_id)
+      return open(
+        `${found?.made === true ? 'a key was made; ' : ''}give its registration to the operator, who names what is missing: ${missing.map(([key]) => `cloud.${key}`).join(', ')}`,
+      );
+    return {
+      would: `write the cloud ${base_url} with the client ${client_id} into ${config}`,
+      run: () => writeCloud(context, { base_url, auth_url, client_id }, found?.path),
+    };
+  },
+};
+
+async function given({ answers: { cloud }, talk }: Context) {
+  const url = { check: (text: string) => (URL.canParse(text) ? undefined : 'write it as https://api.example.net') };
+  const client_id =
+    cloud.client_id ??
+    (await talk.ask({
+      text: '  client id that the operator gave; nothing if it is not there yet, none to work without a cloud',
+    }));
+  if (client_id === undefined || client_id === '' || client_id === 'none')
+    return { client_id, base_url: cloud.base_url, auth_url: cloud.auth_url };
+  const base_url = cloud.base_url ?? (await talk.ask({ text: '  address of the service', ...url }));
+  const auth_url =
+    cloud.auth_url ?? (await talk.ask({ text: '  address of its token server', initial: base_url, ...url }));
+  return { client_id, base_url, auth_url };
+}
+
+async function writeCloud(
+  context: Context,
+  { client_id, ...urls }: { base_url: string; auth_url: string; client_id: string },
+  keyFile: string | undefined,
+): Promise<string> {
+  const { ext_base_url, audience, key_id, api_key_file } = context.answers.cloud;
+  const members = withoutGaps({
+    ...urls,
+    ext_base_url,
+    audience,
+    events: withoutGaps({ client_id, private_key: { file: keyFile }, key_id }),
+    api_key: api_key_file === undefined ? undefined : { file: api_key_file },
+  });
+  await context.change([{ do: 'set', section: 'cloud', members }]);
+  return `the cloud ${urls.base_url} is in the configuration`;
+}
+
+/** Whether the operator knows the key. */
+export const tokenStep: Step = {
+  id: 'token',
+  title: 'Access token for events',
+  needs: ['key', 'network'],
+  later: 'siteward api jwt-bearer-token',
+  async isDone(context) {
+    const site = context.site();
+    const [{ cloud }, key] = [site.settings, writtenKey(site, 'current')?.key];
+    if (cloud === undefined || key === undefined) return { isDone: false, words: 'there is no key to ask with' };
+    try {
+      await checkToken(cloud, key);
+      return { isDone: true, words: `the token server gave one to ${cloud.events.client_id}` };
+    } catch (error) {
+      if (!isCode(error, 'cloud_unauthorized') && !isCode(error, 'cloud_unreachable')) throw error;
+      return { isDone: false, words: describe(error) };
+    }
+  },
+  ask: async (context) => noCloud(context) ?? open(`${(await tokenStep.isDone(context)).words}; then run this again`),
+};

@@ -1,0 +1,178 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { applyChanges, type Change, freeSecretFile, secretFiles, secretFolder, writeSecrets } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
+import { openAccess } from './api-access.ts';
+import { putInForce } from './config-in-force.ts';
+import { openControl } from './control.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { inTime } from './in-time.ts';
+import { withFile } from './named-file.ts';
+import { readAnswers } from './setup-answers.ts';
+import { cloudSiteStep } from './setup-cloud-site.ts';
+import { activationStep, monitoringStep } from './setup-cloud-steps.ts';
+import { cameraStep, speakerStep, zoneStep } from './setup-devices.ts';
+import { keyStep, tokenStep } from './setup-key.ts';
+import { networkStep } from './setup-network.ts';
+import { panelStep } from './setup-panels.ts';
+import { daemonStep, userStep } from './setup-people.ts';
+import { keepProgress, type Progress, readProgress } from './setup-progress.ts';
+import { registerStep } from './setup-register.ts';
+import { type Outcome, runSteps } from './setup-run.ts';
+import { siteStep } from './setup-site.ts';
+import { talkOn } from './setup-talk.ts';
+import { testStep } from './setup-test-event.ts';
+import type { Context, Step } from './setup-types.ts';
+import { openSiteFile, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
+
+export interface SetupOptions {
+  readonly config: string;
+  readonly socket: string;
+  readonly answers?: string;
+  readonly set: readonly string[];
+  readonly nonInteractive: boolean;
+  readonly only: readonly string[];
+  readonly again: boolean;
+  readonly dryRun: boolean;
+  readonly report?: string;
+  readonly force: boolean;
+  readonly json: boolean;
+}
+
+/** In the order in which a technician does them. */
+export const steps: readonly Step[] = [
+  siteStep,
+  keyStep,
+  networkStep,
+  tokenStep,
+  cloudSiteStep,
+  panelStep,
+  cameraStep,
+  zoneStep,
+  speakerStep,
+  daemonStep,
+  userStep,
+  registerStep,
+  monitoringStep,
+  activationStep,
+  testStep,
+];
+
+/**
+ * `siteward setup`: looks at each step, does what is to be done, and ends with a list of what is open. Every write is whole and every
+ * step looks for itself, so that it may be ended at any moment and be run again. 1 while something is open.
+ */
+export async function setup(options: SetupOptions): Promise<ExitCode> {
+  const config = resolve(options.config);
+  const unknown = options.only.find((id) => !steps.some((step) => step.id === id));
+  if (unknown !== undefined)
+    throw new SitewardError(
+      'request_invalid',
+      `there is no step ${unknown}; there is ${steps.map(({ id }) => id).join(', ')}`,
+    );
+  const answers = await readAnswers(options.answers, options.set);
+  const talk = talkOn({ interactive: !options.nonInteractive, json: options.json });
+  let progress: Progress = { version: 1, steps: {} };
+  const load = async () => {
+    if (existsSync(config)) progress = await readProgress(openSiteFile(config).settings.store.dir);
+  };
+  await load();
+  const context = contextOf(
+    { ...options, config },
+    { answers, talk, wasDone: (id) => (options.again && options.only.includes(id) ? undefined : doneIn(progress, id)) },
+  );
+  const outcomes = await runSteps(steps, context, {
+    only: options.only.length === 0 ? undefined : options.only,
+    again: options.again,
+    noted: (id) => progress.steps[id],
+    async keep(outcome) {
+      if (options.json) console.log(JSON.stringify(shownOutcome(outcome)));
+      if (options.dryRun || !context.hasFile()) return;
+      progress = noted(progress, outcome);
+      const site = context.site();
+      await keepProgress(site.settings.store.dir, progress, await secretOwner(site));
+    },
+  });
+  summary(outcomes, context);
+  const ask = { text: '\nfile for the commissioning report (HTML); nothing for none' };
+  const out = options.report ?? (options.dryRun ? undefined : await talk.ask(ask));
+  if (out !== undefined && out !== '' && context.hasFile() && !options.dryRun) {
+    const { writeReport } = await import('./setup-report.ts');
+    await writeReport(context, outcomes, { out: resolve(out), force: options.force });
+  }
+  const wanted = outcomes.filter(({ id }) => options.only.length === 0 || options.only.includes(id));
+  return wanted.every(isOver) ? exitCodes.ok : exitCodes.failure;
+}
+
+const isOver = ({ state }: Outcome): boolean => ['done', 'skipped', 'planned'].includes(state);
+
+const doneIn = (progress: Progress, id: string): string | undefined => {
+  const known = progress.steps[id];
+  return known?.state === 'done' ? known.words : undefined;
+};
+
+/** What stands open is looked at anew each time. */
+function noted(progress: Progress, { id, state, words, at, did }: Outcome): Progress {
+  const { [id]: before, ...others } = progress.steps;
+  if (state !== 'done' && state !== 'skipped') return { ...progress, steps: others };
+  // When it was done counts, not when it was last found so.
+  const when = state === 'done' && before?.state === 'done' && !did ? before.at : at;
+  return { ...progress, steps: { ...others, [id]: { state, at: when, words: words.slice(0, 2000) } } };
+}
+
+const shownOutcome = ({ id, title, state, words, did, later }: Outcome) => ({
+  step: id,
+  title,
+  state,
+  words,
+  did,
+  later,
+});
+
+function summary(outcomes: readonly Outcome[], { talk, config }: Context): void {
+  const left = outcomes.filter((one) => !isOver(one));
+  const ids = left.map(({ id }) => id).join(', ');
+  const written = existsSync(config) ? '' : '; nothing was written yet';
+  talk.say(
+    left.length === 0
+      ? '\nNothing is open.'
+      : `\n${left.length} of ${outcomes.length} steps are open: ${ids}\nsiteward setup goes on there${written}`,
+  );
+}
+
+function contextOf(
+  { config, socket, dryRun }: Pick<SetupOptions, 'config' | 'socket' | 'dryRun'>,
+  given: Pick<Context, 'answers' | 'talk' | 'wasDone'>,
+): Context {
+  const site = () => openSiteFile(config);
+  return {
+    ...{ config, socket, dryRun, site, ...given },
+    hasFile: () => existsSync(config),
+    async change(changes: readonly Change[], { quiet = false } = {}) {
+      const before = site();
+      const text = applyChanges(before.text, changes);
+      if (text !== before.text) await writeSiteFile(before, text, { backup: true });
+      if (!quiet) await putInForce(site(), socket);
+    },
+    keepSecret: (name, text) => keepSecret(site(), name, text),
+    async withCloud(work) {
+      await using access = openAccess({ config });
+      return await inTime(cloudMs, (signal) => work(access, signal));
+    },
+    async withDaemon(work) {
+      await using control = openControl(socket);
+      return await inTime(daemonMs, (signal) => work(control, signal));
+    },
+  };
+}
+
+const cloudMs = 60_000;
+const daemonMs = 15_000;
+
+async function keepSecret(site: SiteFile, name: string, text: string): Promise<{ readonly file: string }> {
+  const folder = secretFolder(site.file, site.text);
+  const path = await freeSecretFile(folder, name, secretFiles(site.text), text);
+  const owner = await secretOwner(site);
+  await withFile(path, () => writeSecrets([{ path, text }], owner));
+  return { file: path };
+}

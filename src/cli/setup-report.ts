@@ -1,0 +1,150 @@
+import { resolve } from 'node:path';
+import { withoutZones } from '#cloud/sync/index.ts';
+import { views } from '#config/index.ts';
+import { describe, SitewardError } from '#errors.ts';
+import { userList } from '#lan/http/index.ts';
+import { version } from '#lib/version.ts';
+import { wantedDevices } from '../daemon/wanted-devices.ts';
+import { answered } from './control.ts';
+import { intoFile } from './named-file.ts';
+import { cloudPlace } from './setup-cloud-site.ts';
+import { shownZones } from './setup-devices.ts';
+import { type Report, type ReportPicture, reportHtml } from './setup-report-html.ts';
+import type { Outcome } from './setup-run.ts';
+import type { Context } from './setup-types.ts';
+import { printable } from './table.ts';
+
+/** Longer than a camera may take (10 s) and who asks it (11 s). */
+const pictureMs = 15_000;
+/** Of one picture; a camera of 4K gives less. */
+const pictureCap = 4 * 1024 * 1024;
+/** Of all, so that the file can be mailed and opened. */
+const picturesCap = 48 * 1024 * 1024;
+
+/**
+ * The commissioning report: one HTML file for this user alone, with what the site is, what each step came to, what is missing, and a
+ * picture of each camera whose `pictures` setting allows one now (safety 11). No secret and no code is in it.
+ */
+export async function writeReport(
+  context: Context,
+  outcomes: readonly Outcome[],
+  { out, force }: { out: string; force: boolean },
+): Promise<void> {
+  const report = await collect(context, outcomes);
+  const html = reportHtml(report);
+  await intoFile(resolve(out), force, async (file) => (await file.write(html)).bytesWritten);
+  const taken = report.pictures.filter(({ jpeg }) => jpeg !== undefined).length;
+  context.talk.say(`\nreport: ${printable(out)}, with ${taken} of ${report.pictures.length} pictures`);
+  if (taken > 0)
+    context.talk.say(
+      'The pictures are personal data: give it only to whom it concerns, and delete it here when it is handed over.',
+    );
+}
+
+async function collect(context: Context, outcomes: readonly Outcome[]): Promise<Report> {
+  const { settings } = context.site();
+  const { site, bridge, partitions, panels, speakers } = settings;
+  const [devices, users] = [await orWhy(() => devicesOf(context)), await orWhy(() => usersOf(context))];
+  return {
+    at: new Date().toISOString(),
+    facts: [
+      ['Site', site.name ?? site.external_id],
+      ['External id of the site', site.external_id],
+      ['Id at the service', site.id],
+      ['Dealer at the service', site.dealer_id ?? 'none'],
+      ['Time zone', site.timezone],
+      ['Box', `${bridge.external_id} (${bridge.role})`],
+      ['Service', settings.cloud?.base_url ?? 'none: siteward works on its own'],
+      ['Partitions', partitions.map(({ id, name }) => `${id} ${name}`).join(', ')],
+      ['Panels', panels.map(({ id, profile }) => `${id} (${profile})`).join(', ') || 'none'],
+      ['siteward', version],
+      ['Node.js', process.versions.node],
+    ],
+    devices,
+    users,
+    zones: shownZones(settings).map((zone) => [
+      ...[zone.number, zone.name, zone.type, zone.partitions.join(' ')],
+      `${zone.source.kind} ${zone.source.id}`,
+      zone.cameras.join(', '),
+    ]),
+    speakers: speakers.map(({ id, name = '', driver, enabled }) => [
+      id,
+      name,
+      driver,
+      enabled ? 'in use' : 'switched off',
+    ]),
+    pictures: await picturesOf(context),
+    steps: outcomes,
+  };
+}
+
+type Rows = readonly (readonly string[])[];
+
+/** What could not be had is said in its place. */
+async function orWhy(read: () => Promise<Rows>): Promise<Rows | string> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof SitewardError)) throw error;
+    return describe(error);
+  }
+}
+
+async function devicesOf(context: Context): Promise<Rows> {
+  const params = await cloudPlace(context);
+  if (params === undefined)
+    throw new SitewardError('config_invalid', 'the partner interface is not in the configuration');
+  // Numbers of zones for silent calls stand in no list (safety 4).
+  const { reserved = [] } = wantedDevices(context.site().settings, []);
+  const { value } = await context.withCloud(({ manage }, signal) => manage.listDevices({ params, signal }));
+  return value.map((one) => [
+    String(one.device_id ?? ''),
+    one.external_device_id ?? '',
+    one.name ?? '',
+    String(one.device_type ?? ''),
+    [one.zone_number, one.additional_zone_numbers]
+      .map((part) => withoutZones(part ?? '', reserved))
+      .filter((part) => part !== '')
+      .join(', '),
+  ]);
+}
+
+async function usersOf(context: Context): Promise<Rows> {
+  return await context.withDaemon(async ({ client }, signal) =>
+    userList
+      .parse(answered(await client.listUsers({ signal })).json)
+      .items.map(({ id, name, role, now = '' }) => [id, name, role, now]),
+  );
+}
+
+async function picturesOf(context: Context): Promise<readonly ReportPicture[]> {
+  const pictures: ReportPicture[] = [];
+  let left = picturesCap;
+  for (const { id, name = id } of views(context.site().settings)) {
+    const jpeg = await pictureOf(context, id);
+    const isTooMuch = typeof jpeg !== 'string' && (jpeg.length > pictureCap || jpeg.length > left);
+    if (typeof jpeg !== 'string' && !isTooMuch) left -= jpeg.length;
+    pictures.push({
+      ...{ id, name },
+      ...(typeof jpeg === 'string'
+        ? { why: jpeg }
+        : isTooMuch
+          ? { why: `it is too large for the report (${jpeg.length} bytes)` }
+          : { jpeg }),
+    });
+  }
+  return pictures;
+}
+
+/** Through the daemon, which keeps the setting `pictures` and writes the audit. */
+async function pictureOf(context: Context, id: string): Promise<Uint8Array | string> {
+  try {
+    return await context.withDaemon(async ({ client }) => {
+      const call = { params: { id }, signal: AbortSignal.timeout(pictureMs), deadlineMs: pictureMs };
+      return answered(await client.cameraSnapshot(call)).body;
+    });
+  } catch (error) {
+    if (!(error instanceof SitewardError)) throw error;
+    return describe(error);
+  }
+}

@@ -1,0 +1,91 @@
+import { describe, isCode, SitewardError } from '#errors.ts';
+import type { Noted } from './setup-progress.ts';
+import { ended } from './setup-talk.ts';
+import type { Context, Step } from './setup-types.ts';
+import { printable } from './table.ts';
+
+/** How a step stands after it was looked at. */
+export interface Outcome {
+  readonly id: string;
+  readonly title: string;
+  /** `planned`: it would be done without --dry-run. `waiting`: another step comes first. `open`: something is missing. */
+  readonly state: 'done' | 'skipped' | 'planned' | 'open' | 'waiting' | 'failed';
+  /** What was found, done or is missing. */
+  readonly words: string;
+  /** Something was done in this run. */
+  readonly did: boolean;
+  readonly later: string;
+  readonly at: string;
+}
+
+export interface RunOptions {
+  /** Only these steps. */
+  readonly only?: readonly string[] | undefined;
+  /** Steps that were skipped before are asked about again. */
+  readonly again: boolean;
+  readonly noted: (id: string) => Noted | undefined;
+  /** Called after each step, before the next one begins. */
+  readonly keep: (outcome: Outcome) => Promise<void>;
+}
+
+/** One step after the other. Throws `stopped` where the person ends it; every step before is kept by then. */
+export async function runSteps(steps: readonly Step[], context: Context, options: RunOptions): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const isReady = (id: string) =>
+    outcomes.some((one) => one.id === id && ['done', 'skipped', 'planned'].includes(one.state));
+  for (const step of steps) {
+    const missing = step.needs.filter((id) => !isReady(id));
+    context.talk.say(`\n${step.title}`);
+    const said =
+      missing.length > 0
+        ? { state: 'waiting' as const, words: `first: ${missing.join(', ')}`, did: false }
+        : await runStep(step, context, options);
+    const { id, title, later } = step;
+    const outcome: Outcome = { id, title, ...said, later, at: new Date().toISOString() };
+    outcomes.push(outcome);
+    context.talk.say(`  ${marks[outcome.state]}: ${printable(outcome.words)}`);
+    if (!['done', 'planned'].includes(outcome.state)) context.talk.say(`  later: ${later}`);
+    await options.keep(outcome);
+  }
+  return outcomes;
+}
+
+const marks: Readonly<Record<Outcome['state'], string>> = {
+  done: 'done',
+  skipped: 'left out',
+  planned: 'would be done',
+  open: 'open',
+  waiting: 'waits',
+  failed: 'FAILED',
+};
+
+async function runStep(
+  step: Step,
+  context: Context,
+  { only, again, noted }: RunOptions,
+): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
+  const { talk, dryRun } = context;
+  try {
+    const found = await step.isDone(context);
+    if (found.isDone) return { state: 'done', words: found.words, did: false };
+    const before = noted(step.id);
+    if (only !== undefined && !only.includes(step.id))
+      return { state: before?.state === 'skipped' ? 'skipped' : 'open', words: found.words, did: false };
+    // Whoever gives answers may have new ones; a person is not asked twice.
+    if (talk.isThere && before?.state === 'skipped' && !again)
+      return { state: 'skipped', words: `${before.words} (--again asks once more)`, did: false };
+    talk.say(`  found: ${printable(found.words)}`);
+    const plan = await step.ask(context);
+    if ('kind' in plan) return { state: plan.kind, words: plan.words, did: false };
+    if (dryRun) return { state: 'planned', words: plan.would, did: false };
+    talk.say(`  would: ${printable(plan.would)}`);
+    const answer = await talk.ask({ text: '  do it now? yes, skip or later', initial: 'yes' });
+    if (answer === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
+    if (answer !== undefined && !/^y(es)?$/i.test(answer)) return { state: 'open', words: 'put off', did: false };
+    return { state: 'done', words: await plan.run(), did: true };
+  } catch (error) {
+    if (isCode(error, 'stopped')) throw ended();
+    if (!(error instanceof SitewardError)) throw error;
+    return { state: 'failed', words: `${describe(error)} (${error.code})`, did: false };
+  }
+}

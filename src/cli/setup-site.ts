@@ -1,0 +1,156 @@
+import { stat } from 'node:fs/promises';
+import { hostname, networkInterfaces } from 'node:os';
+import { dirname, resolve } from 'node:path';
+import { stringify } from 'yaml';
+import { checkText, formatProblem } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
+import { writeDurably } from '#lib/durable-file.ts';
+import { otherProblems } from '../daemon/other-problems.ts';
+import { withFile } from './named-file.ts';
+import { type Context, open, type Step } from './setup-types.ts';
+
+/** Until the service has given one (`cloud_site`). */
+export const unknownSite = 'unknown';
+
+/** Who this site and this box are. Begins the configuration where there is none. */
+export const siteStep: Step = {
+  id: 'site',
+  title: 'Site and box',
+  needs: [],
+  later: 'write the sections site, bridge and partitions of the configuration (docs/configuration.md)',
+  async isDone(context) {
+    if (!context.hasFile()) return { isDone: false, words: `there is no ${context.config} yet` };
+    const { site, bridge } = context.site().settings;
+    const words = `site ${site.external_id}${site.name === undefined ? '' : ` (${site.name})`}, ${site.timezone}, box ${bridge.external_id}`;
+    const now: Readonly<Record<string, unknown>> = site;
+    const differs = Object.entries(wantedOf(context)).filter(([key, value]) => now[key] !== value);
+    return { isDone: differs.length === 0, words };
+  },
+  async ask(context) {
+    const { site } = context.answers;
+    if (context.hasFile()) {
+      const now = context.site().settings.site;
+      if (site.external_id !== undefined && site.external_id !== now.external_id)
+        return open(`the external id of the site is ${now.external_id} and never changes; the answers say another`);
+      const members = wantedOf(context);
+      return {
+        would: `change ${Object.keys(members).join(', ')} of the site`,
+        async run() {
+          await context.change([{ do: 'set', section: 'site', members }]);
+          return `site ${now.external_id} is changed`;
+        },
+      };
+    }
+    const text = await newFile(context);
+    if (text === undefined) return open('the answers lack site.external_id or site.timezone');
+    return {
+      would: `write ${context.config}`,
+      async run() {
+        await begin(context.config, text);
+        return `${context.config} is begun`;
+      },
+    };
+  },
+};
+
+/** What the answers want otherwise than any new file has it. */
+function wantedOf({ answers: { site } }: Context): Readonly<Record<string, unknown>> {
+  const { name, timezone, language, account_reference_id, security_type } = site;
+  const members = { name, timezone, language, account_reference_id, security_type };
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}
+
+/** Undefined where something is missing and nobody can be asked. */
+async function newFile({ answers, talk }: Context): Promise<string | undefined> {
+  const { site, bridge, partitions, settings = {} } = answers;
+  const externalId =
+    site.external_id ??
+    (await talk.ask({
+      text: '  your own id of the site; it never changes',
+      initial: hostname()
+        .toLowerCase()
+        .replaceAll(/[^a-z0-9._:-]/g, '-')
+        .slice(0, 64),
+      check: (text) => (isId(text) ? undefined : 'letters, digits, . _ : and -, at most 64'),
+    }));
+  const timezone =
+    site.timezone ??
+    (await talk.ask({
+      text: '  time zone of the site, by its IANA name',
+      initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      check: (text) => (isZone(text) ? undefined : 'no such time zone; write it as Europe/Berlin'),
+    }));
+  if (externalId === undefined || timezone === undefined) return undefined;
+  const name = site.name ?? (await talk.ask({ text: '  name of the site for people', initial: externalId }));
+  const box = bridge.external_id ?? (await talk.ask({ text: '  id of this box', initial: boxId() })) ?? boxId();
+  const parts = partitions ?? [
+    {
+      id: 'p1',
+      name: (await talk.ask({ text: '  name of its first partition', initial: name })) ?? name ?? externalId,
+    },
+  ];
+  return [
+    '# Written by "siteward setup"; docs/configuration.md describes every key. Secrets lie in files of their own.',
+    stringify({
+      site: {
+        id: site.id ?? unknownSite,
+        external_id: externalId,
+        ...(name !== undefined && { name }),
+        ...withoutGaps(wantedNew(site, timezone)),
+      },
+      bridge: { ...bridge, external_id: box },
+      ...settings,
+      partitions: parts,
+    }),
+  ].join('\n');
+}
+
+const wantedNew = (site: Context['answers']['site'], timezone: string) => ({
+  dealer_id: site.dealer_id,
+  timezone,
+  language: site.language,
+  account_reference_id: site.account_reference_id,
+  security_type: site.security_type,
+});
+
+export const withoutGaps = (members: object): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+
+const isId = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(text);
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return /^[A-Za-z]/.test(name);
+  } catch {
+    return false;
+  }
+}
+
+/** By the first network address of the box, which stays with it. */
+function boxId(): string {
+  const cards = Object.values(networkInterfaces()).flatMap((one = []) => one);
+  const mac = cards.find(({ internal, mac: address }) => !internal && address !== '00:00:00:00:00:00')?.mac;
+  return `sw-${
+    mac?.replaceAll(':', '') ??
+    hostname()
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9-]/g, '-')
+      .slice(0, 40)
+  }`;
+}
+
+/** Throws `config_invalid` with all that is wrong with it. */
+async function begin(file: string, text: string): Promise<void> {
+  const { problems } = checkText(file, text, { unreadableSecrets: 'degrade', alsoCheck: otherProblems(file) });
+  if (problems.length > 0)
+    throw new SitewardError(
+      'config_invalid',
+      `nothing was written, since the configuration would be wrong: ${problems.map(formatProblem).join('; ')}`,
+    );
+  const folder = dirname(resolve(file));
+  const isRoot = process.getuid?.() === 0;
+  // Root's own service would not be let in: the file goes to whom the folder belongs.
+  const owner = isRoot ? await withFile(folder, () => stat(folder)) : undefined;
+  await withFile(file, () => writeDurably(file, text, { mode: 0o640, ...(owner !== undefined && { owner }) }));
+}

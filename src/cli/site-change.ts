@@ -1,0 +1,161 @@
+import { linkBody, type MonitoringBindings, type SiteCreate, type SiteUpdate } from '#cloud/contract/index.ts';
+import { SitewardError } from '#errors.ts';
+import { statusDocument } from '#lan/http/index.ts';
+import {
+  type AtCloud,
+  atCloud,
+  type ChangeOptions,
+  carryOut,
+  changedMembers,
+  given,
+  type Members,
+} from './cloud-change.ts';
+import { answered, openControl, patience } from './control.ts';
+import { type ExitCode, exitCodes } from './exit-codes.ts';
+
+const siteNow = async ({ manage, place, signal }: AtCloud) => (await manage.getSite({ params: place, signal })).value;
+type SiteNow = Awaited<ReturnType<typeof siteNow>>;
+const nameOf = ({ name, site_id: id }: SiteNow): string => `${name ?? 'without a name'} (${id})`;
+
+export interface SiteMembers {
+  readonly name?: string;
+  readonly timezone?: string;
+  readonly accountNumber?: string;
+  readonly address1?: string;
+  readonly address2?: string;
+  /** Null: none. */
+  readonly station?: number | null;
+}
+
+const membersOf = ({ name, timezone, accountNumber, address1, address2, station }: SiteMembers): Members =>
+  given({ name, timezone, monitoring_station_id: station, account_number: accountNumber, address1, address2 });
+
+/** `siteward site create`. */
+export const create = (options: ChangeOptions & SiteMembers & { readonly externalId: string }): Promise<ExitCode> =>
+  atCloud(options, async ({ manage, dealer }) => {
+    const body = { external_site_id: options.externalId, ...membersOf(options) } as SiteCreate;
+    return carryOut(
+      {
+        what: 'create a site; it starts inactive',
+        target: `of dealer ${dealer.dealerId}`,
+        to: body,
+        act: async (signal) => (await manage.createSite({ params: dealer, body, signal })).value,
+        after: (made) =>
+          `write site.id: "${(made as SiteNow).site_id}" into the configuration; "siteward site activate" lets its alarms be seen`,
+      },
+      options,
+    );
+  });
+
+/** `siteward site set`. */
+export const set = (options: ChangeOptions & SiteMembers): Promise<ExitCode> =>
+  atCloud(options, async (at) => {
+    const [now, to] = [await siteNow(at), membersOf(options)];
+    const body = changedMembers(now, to) as SiteUpdate;
+    const { manage, place: params } = at;
+    return carryOut(
+      {
+        ...{ what: 'change the site', target: nameOf(now), from: now, to },
+        act: async (signal) => (await manage.updateSite({ params, body, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward site activate` and `deactivate`: the service only toggles, so the state is read before and after. */
+export const activation = (options: ChangeOptions & { readonly active: boolean }): Promise<ExitCode> =>
+  atCloud(options, async (at) => {
+    const now = await siteNow(at);
+    const { manage, place: params } = at;
+    const { active } = options;
+    return carryOut(
+      {
+        what: active ? 'activate the site: its alarms are seen' : 'deactivate the site: nobody looks at its alarms',
+        ...{ target: nameOf(now), from: now, to: { is_activated: active ? 1 : 0 } },
+        act: async (signal) => (await manage.setActivation({ params, active, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward site link` and `unlink`. */
+export const link = (options: ChangeOptions & { readonly linked: boolean }): Promise<ExitCode> =>
+  atCloud(options, async (at) => {
+    const now = await siteNow(at);
+    const { manage, dialect, place: params } = at;
+    const body = linkBody(dialect);
+    const input = { params, ...(body !== undefined && { body }) };
+    const loses = 'the platform loses the site until somebody links it again; its events are still offered';
+    return carryOut(
+      {
+        what: options.linked ? 'link the site to the platform' : 'unlink the site from the platform',
+        target: nameOf(now),
+        ...(!options.linked && { permanent: { loses, name: now.name ?? now.site_id } }),
+        act: async (signal) =>
+          (await (options.linked ? manage.linkSite : manage.unlinkSite)({ ...input, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward site bind-monitoring`. */
+export const bind = (
+  options: ChangeOptions & { readonly station?: number | null; readonly account?: string },
+): Promise<ExitCode> =>
+  atCloud(options, async (at) => {
+    const now = await siteNow(at);
+    const { manage, place: params } = at;
+    const to = given({ monitoring_station_id: options.station, account_number: options.account });
+    return carryOut(
+      {
+        ...{ what: 'bind the site to a monitoring station', target: nameOf(now), from: now, to },
+        act: async (signal) =>
+          (await manage.updateMonitoringBindings({ params, body: to as MonitoringBindings, signal })).value,
+      },
+      options,
+    );
+  });
+
+/** `siteward site delete`. Refused while it protects something here or has something to tell. */
+export const remove = (
+  options: ChangeOptions & { readonly force: boolean; readonly socket: string },
+): Promise<ExitCode> =>
+  atCloud(options, async (at) => {
+    const now = await siteNow(at);
+    const hindrance = options.force ? undefined : await hindranceOf(options.socket);
+    if (hindrance !== undefined) {
+      console.error(`siteward: the site is not deleted: ${hindrance}. --force does it all the same`);
+      return exitCodes.refused;
+    }
+    const { manage, place: params } = at;
+    const loses = 'the site with its devices, recorders, contacts and records; its events are no more taken';
+    return carryOut(
+      {
+        ...{ what: 'delete the site in the cloud', target: nameOf(now) },
+        permanent: { loses, name: now.name ?? now.site_id },
+        async act(signal) {
+          await manage.deleteSite({ params, signal });
+          return undefined;
+        },
+        after: () => 'this box goes on protecting the site; nothing was deleted here',
+      },
+      options,
+    );
+  });
+
+/** Why it must not be deleted now, as the daemon tells. */
+async function hindranceOf(socket: string): Promise<string | undefined> {
+  try {
+    await using control = openControl(socket);
+    const { json } = answered(await control.client.getStatus({ signal: patience() }));
+    const { partitions, outbox } = statusDocument.parse(json);
+    const armed = partitions.filter(({ state }) => state !== 'disarmed').map(({ id, state }) => `${id} is ${state}`);
+    if (armed.length > 0) return armed.join(', ');
+    if (outbox === null) return 'nobody knows whether events wait: the outbox cannot be read';
+    const waiting = Object.values(outbox.waiting).reduce((sum, one) => sum + one, 0);
+    return waiting > 0 ? `${waiting} events wait for the cloud` : undefined;
+  } catch (error) {
+    if (!(error instanceof SitewardError)) throw error;
+    return `the daemon does not say whether it is armed and whether events wait (${error.code})`;
+  }
+}

@@ -1,0 +1,8 @@
+export {
+  createDeviceSync,
+  type DeviceSync,
+  type DeviceSyncOptions,
+} from './device-sync.ts';
+export type * from './types.ts';
+export type { DeviceCalls } from './write.ts';
+export { numbersOf, withoutZones, zoneKey } from './zones.ts';

@@ -1,0 +1,65 @@
+import type { ZoneEntry } from '#lan/http/index.ts';
+import { useWords } from './context.ts';
+import { Badge } from './parts.tsx';
+
+/** `chosen`: those that something is to be done with; without it none can be chosen. */
+export function Zones(props: {
+  zones: readonly ZoneEntry[];
+  chosen?: readonly string[];
+  onChosen?: (chosen: readonly string[]) => void;
+}) {
+  const { t } = useWords();
+  const { zones, chosen, onChosen } = props;
+  return (
+    <details>
+      <summary>{t('partitions.zones', { count: zones.length })}</summary>
+      {onChosen !== undefined && <p class="hint">{t('partitions.choose')}</p>}
+      <ul class="rows">
+        {zones.map((zone) => (
+          <li key={zone.number}>
+            {chosen === undefined || onChosen === undefined ? (
+              <Name zone={zone} />
+            ) : (
+              <label class="check">
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(zone.number)}
+                  onChange={({ currentTarget: { checked } }) => {
+                    const others = chosen.filter((number) => number !== zone.number);
+                    onChosen(checked ? [...others, zone.number] : others);
+                  }}
+                />{' '}
+                <Name zone={zone} />
+              </label>
+            )}
+            <State zone={zone} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+const Name = ({ zone: { number, name } }: { zone: ZoneEntry }) => (
+  <span>
+    {number} <bdi>{name}</bdi>
+  </span>
+);
+
+function State({ zone }: { zone: ZoneEntry }) {
+  const { t } = useWords();
+  const { open, alarm, tamper, bypassed, low_battery, online } = zone;
+  const words = [
+    ...(alarm ? [t('zone.alarm')] : []),
+    ...(tamper ? [t('zone.tamper')] : []),
+    ...(online ? [] : [t('zone.offline')]),
+    ...(low_battery ? [t('zone.battery')] : []),
+    ...(bypassed ? [t('zone.bypassed')] : []),
+    t(open === null ? 'unknown' : open ? 'zone.open' : 'zone.closed'),
+  ];
+  return (
+    <Badge tone={alarm || tamper ? 'bad' : open === true || !online || low_battery ? 'note' : 'plain'}>
+      {words.join(', ')}
+    </Badge>
+  );
+}

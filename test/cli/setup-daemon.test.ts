@@ -1,0 +1,194 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { cameraPassword, ownerCode, partnerSecret, type SetupRig, setupRig } from './setup-rig.ts';
+
+let rig: SetupRig;
+beforeAll(async () => {
+  rig = await setupRig();
+}, 120_000);
+afterAll(() => rig?.close());
+
+const siteName = 'Shop <b>&"x"';
+
+function writeAnswers(): string {
+  const file = join(rig.folder, 'answers.yaml');
+  writeFileSync(
+    file,
+    `site: { external_id: shop-7, name: '${siteName}', timezone: Europe/Berlin, dealer_id: "1" }
+bridge: { external_id: sw-shop-7 }
+partitions: [ { id: p1, name: Shop, exit_delay: 0s } ]
+settings:
+  mqtt: { broker: embedded, listen: "127.0.0.1:${rig.mqttPort}" }
+  http: { control_socket: ${rig.socket} }
+  store: { dir: ${join(rig.folder, 'state')} }
+cloud:
+  base_url: ${rig.url}
+  auth_url: ${rig.url}
+  partner_client_id: partner-9
+  partner_secret_file: ${rig.secret('partner', partnerSecret)}
+panels: [ { id: sensors, profile: zigbee2mqtt } ]
+cameras:
+  - { address: "${rig.camera}", id: yard, name: Yard, zone: "21", partition: p1, user: siteward, password_file: ${rig.secret('camera', cameraPassword)}, pictures: always }
+zones: [ { panel: sensors, number: "1", type: perimeter, name: Window, key: window, partition: p1 } ]
+speakers: [ { id: gate, driver: "null" } ]
+users: [ { id: anna, name: Anna, role: owner, code_file: ${rig.secret('code', ownerCode)} } ]
+monitoring: { station: "201", account: "4711" }
+activate: true
+test: { code_file: ${join(rig.folder, 'code')} }
+`,
+  );
+  return file;
+}
+
+interface Told {
+  readonly step: string;
+  readonly state: string;
+  readonly words: string;
+  readonly did: boolean;
+}
+
+const setup = async (more: readonly string[] = [], until?: string) => {
+  const args = ['setup', '--config', rig.config, '--socket', rig.socket, '--answers', join(rig.folder, 'answers.yaml')];
+  const ran = await rig.run([...args, '--non-interactive', '--json', ...more], until);
+  const told = ran.out
+    .split('\n')
+    .filter((line) => line.startsWith('{') && line.endsWith('}'))
+    .map((line) => JSON.parse(line) as Told);
+  return { ...ran, told, states: Object.fromEntries(told.map(({ step, state }) => [step, state])) };
+};
+
+const secrets = () => [cameraPassword, partnerSecret, ownerCode, privateLine()];
+/** As the service has them. */
+const devicesAt = async (siteId: string) => {
+  const ran = await rig.run(['api', 'list-devices', '1', siteId, '--config', rig.config, '--json']);
+  return { devices: JSON.parse(ran.out) as { external_device_id: string }[] };
+};
+const privateLine = () =>
+  readFileSync(join(rig.folder, 'secrets', 'cloud-events-private-key'), 'utf8').split('\n')[3] ?? 'none';
+const sitesNow = async () =>
+  ((await rig.control('sites')) as { sites: { external_site_id: string; is_activated: number; site_id: number }[] })
+    .sites;
+
+test('a dry run writes nothing, and answers that cannot be are named', { timeout: 120_000 }, async () => {
+  writeAnswers();
+  const dry = await setup(['--dry-run']);
+  expect(dry.states).toMatchObject({ site: 'planned' });
+  expect(existsSync(rig.config)).toBe(false);
+  expect(existsSync(join(rig.folder, 'secrets'))).toBe(false);
+  const wrong = await setup(['--set', 'users.0.role=king', '--set', 'site.sort=1']);
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringMatching(/site: .*sort.*users\.0\.role/s) });
+  const zone = await setup(['--set', 'site.timezone=Mars/Olympus']);
+  expect(zone.told[0]).toMatchObject({
+    step: 'site',
+    state: 'failed',
+    words: expect.stringContaining('is not a time zone'),
+  });
+  expect(existsSync(rig.config)).toBe(false);
+});
+
+test('a site is commissioned without a person, stopped in the middle, and gone on with', {
+  timeout: 400_000,
+}, async () => {
+  const first = await setup();
+  expect(first.code).toBe(1);
+  expect(first.states).toMatchObject({
+    ...{
+      site: 'done',
+      key: 'open',
+      token: 'waiting',
+      panels: 'done',
+      cameras: 'done',
+      zones: 'done',
+      speakers: 'done',
+    },
+    ...{ daemon: 'open', users: 'waiting', test: 'waiting' },
+  });
+  const progress = join(rig.folder, 'state', 'setup.json');
+  expect(statSync(progress).mode & 0o777).toBe(0o600);
+  expect(Object.keys(JSON.parse(readFileSync(progress, 'utf8')).steps)).not.toContain('key');
+
+  await rig.register('bridge-7');
+  await rig.startDaemon();
+  // Killed as soon as the cloud stands in the file, when the site was created, and when its people are there.
+  const killed: Awaited<ReturnType<typeof setup>>[] = [];
+  for (const step of ['key', 'cloud_site', 'users']) {
+    const ran = await setup(['--set', 'cloud.client_id=bridge-7'], `"step":"${step}"`);
+    expect(ran.code).toBeNull();
+    killed.push(ran);
+  }
+  expect(parse(readFileSync(rig.config, 'utf8')).cloud.events.client_id).toBe('bridge-7');
+
+  const out = join(rig.folder, 'report.html');
+  const last = await setup(['--set', 'cloud.client_id=bridge-7', '--report', out]);
+  expect(last.told.filter(({ state }) => state !== 'done')).toEqual([]);
+  expect(last.code).toBe(0);
+  const site = (await sitesNow()).filter((one) => one.external_site_id === 'shop-7');
+  expect(site).toHaveLength(1);
+  expect(site[0]).toMatchObject({ is_activated: 1, monitoring_station_id: 201, account_number: '4711' });
+  expect(parse(readFileSync(rig.config, 'utf8')).site.id).toBe(String(site[0]?.site_id));
+  const { events } = (await rig.control('events')) as { events: { event_id: string }[] };
+  const arrived = last.told.find(({ step }) => step === 'test')?.words ?? '';
+  expect(events.map(({ event_id: id }) => id).filter((id) => arrived.includes(id))).toHaveLength(1);
+
+  const { devices } = await devicesAt(String(site[0]?.site_id));
+  expect(devices.map(({ external_device_id: id }) => id).sort()).toEqual(['sw-shop-7', 'yard']);
+
+  const html = readFileSync(out, 'utf8');
+  expect(statSync(out).mode & 0o777).toBe(0o600);
+  expect(html).toContain('Shop &lt;b&gt;&amp;&quot;x&quot;');
+  expect(html).not.toContain('<b>');
+  expect(html).toMatch(/data:image\/jpeg;base64,\/9j\//);
+  expect(html).not.toMatch(/https?:\/\/(?!127\.0\.0\.1)/);
+  for (const part of ['sw-shop-7', 'Window', '<td>yard</td>', 'anna', 'gate', 'personal data', 'Installer, date'])
+    expect(html).toContain(part);
+  for (const text of [
+    html,
+    readFileSync(progress, 'utf8'),
+    last.out,
+    last.err,
+    first.out,
+    first.err,
+    ...killed.map((ran) => ran.out),
+  ])
+    for (const secret of secrets()) expect(text).not.toContain(secret);
+
+  const again = await setup(['--set', 'cloud.client_id=bridge-7']);
+  expect(again.code).toBe(0);
+  expect(again.told.filter(({ did }) => did)).toEqual([]);
+  expect((await sitesNow()).filter((one) => one.external_site_id === 'shop-7')).toHaveLength(1);
+});
+
+test('a site without a cloud is whole without one', { timeout: 120_000 }, async () => {
+  const folder = join(rig.folder, 'alone');
+  mkdirSync(folder);
+  const config = join(folder, 'siteward.yaml');
+  const settings = ['store.dir', join(folder, 'state'), 'http.control_socket', join(folder, 'control.sock')] as const;
+  const set = (name: string, value: string) => ['--set', `${name}=${value}`];
+  const ran = await rig.run([
+    ...[
+      'setup',
+      '--config',
+      config,
+      '--socket',
+      settings[3],
+      '--non-interactive',
+      '--only',
+      'site',
+      '--only',
+      'key',
+      '--only',
+      'network',
+    ],
+    ...[...set('site.external_id', 'alone'), ...set('site.timezone', 'Europe/Berlin')],
+    ...[...set(`settings.${settings[0]}`, settings[1]), ...set(`settings.${settings[2]}`, settings[3])],
+  ]);
+  expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('left out: the answers name no cloud') });
+  expect(ran.out).toContain('later: siteward cloud registration');
+  expect(existsSync(join(folder, 'secrets'))).toBe(false);
+  expect(parse(readFileSync(config, 'utf8'))).toMatchObject({
+    site: { external_id: 'alone' },
+    partitions: [{ id: 'p1' }],
+  });
+});

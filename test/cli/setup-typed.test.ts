@@ -1,0 +1,144 @@
+import { spawn } from 'node:child_process';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { parse } from 'yaml';
+import { member } from '#sandbox/demo/processes.ts';
+import { program } from '../harness/program.ts';
+import { cameraPassword, ownerCode, partnerSecret, type SetupRig, setupRig } from './setup-rig.ts';
+
+let rig: SetupRig;
+beforeAll(async () => {
+  rig = await setupRig();
+}, 120_000);
+afterAll(() => rig?.close());
+
+/** Questions in their order, and what is typed; a function is called first. One that is not asked each time is left out where the next one comes. */
+type Dialogue = readonly (readonly [question: string, typed: string, first?: (() => Promise<void>) | 'maybe'])[];
+
+/** `siteward setup` on a terminal, with a person at it. */
+async function typing(dialogue: Dialogue, more: readonly string[] = []) {
+  const args = ['setup', '--config', rig.config, '--socket', rig.socket, '--answers', join(rig.folder, 'paths.yaml')];
+  const terminal = join(import.meta.dirname, 'terminal.py');
+  const child = spawn('python3', [terminal, process.execPath, program, ...args, ...more], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  let [shown, from] = ['', 0];
+  child.stdout.on('data', (bytes) => {
+    shown += stripVTControlCharacters(String(bytes));
+  });
+  for (const [index, [question, typed, first]] of dialogue.entries()) {
+    const next = first === 'maybe' ? dialogue[index + 1]?.[0] : undefined;
+    const place = (text = question) => shown.indexOf(text, from);
+    await vi
+      .waitUntil(() => place() >= 0 || (next !== undefined && place(next) >= 0), { timeout: 60_000, interval: 50 })
+      .catch(() => expect(shown.slice(from), shown).toContain(question));
+    if (next !== undefined && place(next) >= 0 && (place() < 0 || place(next) < place())) continue;
+    from = place() + question.length;
+    if (typeof first === 'function') await first();
+    child.stdin.write(typed);
+  }
+  return { code: await ended, shown };
+}
+
+const enter = '\r';
+const yes = ['do it now', enter] as const;
+
+test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }, async () => {
+  writeFileSync(
+    join(rig.folder, 'paths.yaml'),
+    `settings:
+  mqtt: { broker: embedded, listen: "127.0.0.1:${rig.mqttPort}" }
+  http: { control_socket: ${rig.socket} }
+  store: { dir: ${join(rig.folder, 'state')} }
+`,
+  );
+  const begun = await typing([
+    ['your own id of the site', `shop-9${enter}`],
+    ['time zone of the site', `Europe/Nowhere${enter}`],
+    ['no such time zone', ''],
+    ['time zone of the site', `Europe/Berlin${enter}`],
+    ['name of the site', `Shop nine${enter}`],
+    ['id of this box', `sw-shop-9${enter}`],
+    ['name of its first partition', enter],
+    yes,
+    ['client id that the operator gave', `bridge-9${enter}`, () => rig.register('bridge-9')],
+    ['address of the service', `${rig.url}${enter}`],
+    ['address of its token server', enter],
+    yes,
+    ['client id for the partner interface', '\u0003'],
+  ]);
+  expect(begun.code).toBe(1);
+  expect(begun.shown).toContain('goes on where it stopped');
+  expect(parse(readFileSync(rig.config, 'utf8'))).toMatchObject({
+    site: { external_id: 'shop-9', name: 'Shop nine', timezone: 'Europe/Berlin' },
+    bridge: { external_id: 'sw-shop-9' },
+    partitions: [{ id: 'p1', name: 'Shop nine' }],
+    cloud: { base_url: rig.url, auth_url: rig.url, events: { client_id: 'bridge-9' } },
+  });
+
+  await rig.startDaemon();
+  const heardWindow = async () => {
+    const panel = rig.panel(['--kind', 'zigbee', '--device', 'window:contact']);
+    await panel.until((text) => member(text, 'kind'), 'connect');
+    panel.send('close window');
+    panel.send('open window');
+  };
+  const out = join(rig.folder, 'report.html');
+  const gone = await typing(
+    [
+      ['client id for the partner interface', `partner-9${enter}`],
+      ['id of the dealer', `1${enter}`],
+      ['its client secret', `${partnerSecret}${enter}`],
+      yes,
+      ['profile of the panel', `learn${enter}`],
+      ['for how many seconds', `10${enter}`],
+      ['listening on', '', heardWindow],
+      ['profile: zigbee2mqtt', ''],
+      yes,
+      ['look for cameras', `${rig.camera}${enter}`],
+      ['its id', `yard${enter}`],
+      ['what people call it', `Yard${enter}`],
+      ['zone number', `21${enter}`],
+      ['its user', enter],
+      yes,
+      ['password of user siteward', `${cameraPassword}${enter}`],
+      ['id of a speaker', enter],
+      ['id of the owner', `anna${enter}`],
+      ['name of that person', `Anna${enter}`],
+      ['code of anna', `${ownerCode}${enter}`],
+      ['once more', `${ownerCode}${enter}`],
+      yes,
+      ['Devices at the service', ''],
+      ['do it now', enter, 'maybe'],
+      ['station 201', ''],
+      ['id of the monitoring station', `201${enter}`],
+      ['account number', `4711${enter}`],
+      yes,
+      ['Activation', ''],
+      yes,
+      ['Test event', ''],
+      yes,
+      ['code of a user', `${ownerCode}${enter}`],
+    ],
+    ['--report', out],
+  );
+  expect(parse(readFileSync(rig.config, 'utf8')).panels).toMatchObject([
+    { profile: 'zigbee2mqtt', zones: { 1: { key: 'window' } } },
+  ]);
+  expect(gone.shown).toContain('reached the cloud');
+  expect(gone.shown).toContain('Nothing is open.');
+  expect(gone.code).toBe(0);
+  // `pictures` is `alarm` unless set: without one there is none, and the report says so.
+  expect(readFileSync(out, 'utf8')).toContain('No picture');
+  for (const secret of [cameraPassword, partnerSecret, ownerCode]) {
+    expect(begun.shown + gone.shown).not.toContain(secret);
+    expect(readFileSync(out, 'utf8')).not.toContain(secret);
+  }
+  expect(existsSync(join(rig.folder, 'secrets', 'cloud-partner-client-secret'))).toBe(true);
+  const { sites } = (await rig.control('sites')) as { sites: { external_site_id: string; is_activated: number }[] };
+  expect(sites.find((one) => one.external_site_id === 'shop-9')).toMatchObject({ is_activated: 1 });
+});

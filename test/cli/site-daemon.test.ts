@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '#sandbox/demo/processes.ts';
+import { askSocket } from '../harness/control.ts';
+import { code, type Site, startSite } from '../harness/site.ts';
+import { type Ran, siteward } from './run-cli.ts';
+
+const secret = 'site-cli-secret';
+const contact = { external_contact_id: 'k1', first_name: 'Ada', last_name: 'Byron', phone_number: '+49 30 5550100' };
+const station = { external_monitoring_station_id: 'central', name: 'Central station' };
+
+let site: Site;
+beforeAll(async () => {
+  site = await startSite({
+    broker: 'embedded',
+    siteYaml: 'id: "4711", dealer_id: "17"',
+    cloudYaml: '  partner: { client_id: partner-9, client_secret: { env: PARTNER } }',
+    env: { PARTNER: secret },
+    yaml: () => 'partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]',
+    async prepare(cloud) {
+      const place = { site_id: 4711, external_site_id: 'proof', name: 'Proof', timezone: 'Europe/Berlin' };
+      const sites = [{ ...place, security_type: 3, contacts: [contact] }];
+      const dealer = { dealer_id: 17, external_dealer_id: 'd17', company_name: 'Acme', monitoring_stations: [station] };
+      await cloud.control('dealers', { method: 'POST', body: { ...dealer, sites } });
+      await cloud.control('clients', { method: 'POST', body: { client_id: 'partner-9', client_secret: secret } });
+    },
+  });
+}, 60_000);
+afterAll(() => site?.close());
+
+const run = (...args: string[]): Promise<Ran> =>
+  siteward([...args, '--config', site.config], { PARTNER: secret, HARNESS_CODE: code, SITEWARD_SOCKET: site.socket });
+async function json(...args: string[]) {
+  const { code: ended, out, err } = await run(...args, '--json');
+  expect({ ended, err: ended === 0 ? '' : err }).toEqual({ ended: 0, err: '' });
+  return JSON.parse(out);
+}
+/** Orders to the cloud that were taken since the start; tokens are asked for by POST as well. */
+const orders = async () => {
+  const { log } = (await site.cloud.control('log')) as { log: { method: string; path: string }[] };
+  const ours = /\/sites(\/4711(\/(?!arming-status|devices|nvrs).*)?)?$/;
+  return log.filter(({ method, path }) => method !== 'GET' && ours.test(path)).length;
+};
+
+/** Later tests go on where earlier ones stop: a site takes seconds to start. */
+describe('siteward site', { timeout: 120_000 }, () => {
+  it('shows the site, the stations, the dealer and the contacts', async () => {
+    expect(await json('site', 'show')).toMatchObject({ name: 'Proof', is_activated: 0 });
+    expect(await json('site', 'list')).toEqual([expect.objectContaining({ name: 'Proof' })]);
+    expect(await json('site', 'list', '--filter', 'name,Other,eq')).toEqual([]);
+    const [found] = await json('station', 'list');
+    expect(found).toMatchObject(station);
+    expect(await json('station', 'show', String(found.monitoring_station_id))).toMatchObject(station);
+    expect(await json('dealer', 'show')).toMatchObject({ company_name: 'Acme' });
+    expect(await json('contact', 'list')).toEqual([expect.objectContaining(contact)]);
+    expect((await run('contact', 'list')).out).toContain('Byron');
+  });
+
+  it('--dry-run sends nothing, and says what would be changed', async () => {
+    const before = await orders();
+    expect(await json('site', 'set', '--name', 'Shop', '--timezone', 'Europe/Berlin', '--dry-run')).toMatchObject({
+      changes: { name: { from: 'Proof', to: 'Shop' } },
+      dry_run: true,
+    });
+    const plans = [
+      ['site', 'activate'],
+      ['site', 'unlink'],
+      ['site', 'delete', '--force'],
+      ['site', 'create', '--external-id', 'x', '--name', 'X', '--timezone', 'Europe/Berlin'],
+      ['site', 'bind-monitoring', '--account', '42'],
+      ['contact', 'add', '--external-id', 'k2', '--first-name', 'Bo', '--last-name', 'Byron'],
+      ['arming', 'source', '1'],
+    ];
+    for (const plan of plans) {
+      const ran = await run(...plan, '--dry-run');
+      expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('nothing was sent') });
+    }
+    expect(await orders()).toBe(before);
+  });
+
+  it('changes what differs, once', async () => {
+    expect(await json('site', 'set', '--name', 'Shop', '--account-number', '42')).toMatchObject({ name: 'Shop' });
+    expect(await json('site', 'activate')).toMatchObject({ is_activated: 1 });
+    const before = await orders();
+    expect((await run('site', 'activate')).out).toContain('it is so already');
+    expect((await run('site', 'set', '--name', 'Shop')).out).toContain('it is so already');
+    expect(await orders()).toBe(before);
+    expect(await json('site', 'deactivate')).toMatchObject({ is_activated: 0 });
+    const [{ monitoring_station_id: id }] = await json('station', 'list');
+    expect(await json('site', 'bind-monitoring', '--station', String(id), '--account', '43')).toMatchObject({
+      account_number: '43',
+      monitoring_station_id: String(id),
+    });
+    expect(
+      await json('site', 'create', '--external-id', 'x', '--name', 'X', '--timezone', 'Europe/Berlin'),
+    ).toMatchObject({
+      is_activated: 0,
+    });
+    expect(await json('arming', 'source')).toMatchObject({ security_type: 3 });
+    expect(await json('arming', 'source', '1')).toMatchObject({ security_type: 1 });
+    expect(await json('arming', 'source', '3')).toMatchObject({ security_type: 3 });
+  });
+
+  it('contacts are added, changed, and deleted only with the name of the site', async () => {
+    const made = await json('contact', 'add', '--external-id', 'k2', '--first-name', 'Bo', '--last-name', 'Byron');
+    const id = String(made.contact_id);
+    expect(await json('contact', 'set', id, '--phone', '110')).toMatchObject({ phone_number: '110', first_name: 'Bo' });
+    const refused = await run('contact', 'delete', id);
+    expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--yes "Shop"') });
+    expect(await run('contact', 'delete', id, '--yes', 'Proof')).toMatchObject({ code: 2 });
+    expect(await json('contact', 'list')).toHaveLength(2);
+    expect(await run('contact', 'delete', id, '--yes', 'Shop')).toMatchObject({ code: 0, out: 'done\n' });
+    expect(await json('contact', 'list')).toHaveLength(1);
+    expect(await run('contact', 'set', '999999', '--phone', '1')).toMatchObject({ code: 66 });
+  });
+
+  it('shows what the box has kept while the line is cut', async () => {
+    await eventually('the contacts', async () => {
+      const { contacts, stations } = (await askSocket(site.socket, 'GET', '/api/v1/cloud/site')).body;
+      return contacts.count > 0 && stations.items.length > 0 ? true : undefined;
+    });
+    await site.line.cut();
+    try {
+      expect((await run('contact', 'list', '--kept')).out).toContain('Byron');
+      expect((await run('station', 'list', '--kept')).out).toContain('Central station');
+      expect((await run('site', 'show', '--kept')).code).toBe(0);
+      expect(await run('site', 'show', '--timeout', '3')).toMatchObject({ code: 69 });
+    } finally {
+      await site.line.restore();
+    }
+  });
+
+  it('is deleted only while nothing is armed and nothing waits, with its name', async () => {
+    await site.lan.ask('arm', { partition: 'p1', mode: 'away' });
+    const armed = await run('site', 'delete', '--yes', 'Shop');
+    expect(armed).toMatchObject({ code: 65, err: expect.stringContaining('p1 is armed_away') });
+    await site.lan.ask('disarm', { partition: 'p1', code });
+    expect(await run('site', 'delete', '--yes', 'Proof', '--force')).toMatchObject({ code: 2 });
+    expect(await json('site', 'show')).toMatchObject({ name: 'Shop' });
+    await eventually('nothing waits', async () => {
+      const { outbox } = (await site.api('/api/v1/status')) as { outbox: { waiting: Record<string, number> } };
+      return Object.values(outbox.waiting).every((one) => one === 0) ? true : undefined;
+    });
+    expect(await run('site', 'delete', '--yes', 'Shop')).toMatchObject({ code: 0 });
+    expect(await run('site', 'show')).toMatchObject({ code: 66 });
+  });
+});
+
+it('siteward verify is siteward verification', async () => {
+  expect(await run('verify', 'list', '--socket', site.socket).then(({ err }) => err)).toContain(
+    "unknown option '--config'",
+  );
+  expect(await siteward(['verify', 'list', '--socket', site.socket])).toMatchObject({ code: 0 });
+});

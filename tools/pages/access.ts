@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Permission, permissions, roles, scopes } from '#lan/access/index.ts';
+import { cloudOperations, lanOperations } from '#lan/http/index.ts';
+
+/** `docs/access.md`: the table of permissions put into the hand-written template. */
+export function accessPage(): string {
+  const template = readFileSync(join(import.meta.dirname, 'access.template.md'), 'utf8');
+  const parts: Readonly<Record<string, string>> = { operations: operations(), scopes: scopeTable() };
+  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
+    const part = parts[name];
+    if (part === undefined) throw new TypeError(`the template names {{${name}}}, which nothing makes`);
+    return part;
+  });
+}
+
+const all = Object.values({ ...lanOperations, ...cloudOperations });
+
+function operations(): string {
+  const rows = all.map(
+    ({ id, method, path, summary }) => `| ${summary} | \`${method} ${path}\` | ${cells(permissions[id])} |`,
+  );
+  return [
+    `| what | request | ${roles.join(' | ')} | scope of a key |`,
+    `|---|---|${roles.map(() => '---|').join('')}---|`,
+    ...rows,
+  ].join('\n');
+}
+
+function cells(permission: Permission): string {
+  if (permission === 'open') return [...roles.map(() => 'yes'), 'none needed'].join(' | ');
+  if (permission === 'local') return [...roles.map(() => 'no'), 'no; on the box alone'].join(' | ');
+  const { roles: may, scope = 'no' } = permission;
+  return [...roles.map((role) => (may.includes(role) ? 'yes' : 'no')), scope === 'no' ? scope : `\`${scope}\``].join(
+    ' | ',
+  );
+}
+
+function scopeTable(): string {
+  const rows = scopes.map((scope) => {
+    const opened = all.filter(({ id }) => {
+      const permission: Permission = permissions[id];
+      return typeof permission === 'object' && permission.scope === scope;
+    });
+    return `| \`${scope}\` | ${opened.map(({ id }) => `\`${id}\``).join(', ')} |`;
+  });
+  return ['| scope | opens |', '|---|---|', ...rows].join('\n');
+}
