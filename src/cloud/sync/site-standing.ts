@@ -81,6 +81,7 @@ export function createSiteStanding(options: SiteStandingOptions): SiteStanding {
   const stopping = new AbortController();
   let standing: StandingShown = { state: 'unknown' };
   let reading: Promise<CloudSite> | undefined;
+  let judging: Promise<void> | undefined;
   let readMono = Number.NEGATIVE_INFINITY;
   let told: string | undefined;
 
@@ -94,6 +95,14 @@ export function createSiteStanding(options: SiteStandingOptions): SiteStanding {
   });
 
   const isOpen = () => standing.state === 'ok' || standing.state === 'unknown';
+
+  const calmLeft = () => Math.max(0, readMono + (options.calmMs ?? calmMs) - clock.monotonic());
+
+  async function anew(): Promise<void> {
+    await sleep(calmLeft(), stopping.signal);
+    reading ??= ask();
+    await reading;
+  }
 
   async function ask(): Promise<CloudSite> {
     try {
@@ -185,9 +194,12 @@ export function createSiteStanding(options: SiteStandingOptions): SiteStanding {
       return unlessAborted(reading, signal);
     },
     async judge() {
-      if (clock.monotonic() - readMono < (options.calmMs ?? calmMs)) return isOpen();
-      reading ??= ask();
-      await reading.catch(() => undefined);
+      if (!isOpen() && calmLeft() > 0) return false;
+      // A read from before the refusal says nothing of it: where one has just been, the next one waits.
+      judging ??= anew().finally(() => {
+        judging = undefined;
+      });
+      await judging.catch(() => undefined);
       return isOpen();
     },
     stop: () => stopping.abort(new Error('the standing of the site is no more asked for')),

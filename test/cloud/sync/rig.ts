@@ -92,7 +92,7 @@ export interface SyncRig {
 }
 
 export async function startSyncRig(
-  options: { plan?: SitePlan; speaks?: boolean; type?: number; everyMs?: number } = {},
+  options: { plan?: SitePlan; speaks?: boolean; type?: number; everyMs?: number; calmMs?: number } = {},
 ): Promise<SyncRig> {
   const clock = manualClock(Date.UTC(2026, 10, 2, 21));
   const dir = mkdtempSync(join(tmpdir(), 'siteward-sync-'));
@@ -194,7 +194,7 @@ export async function startSyncRig(
     };
     rig.standing = createSiteStanding({
       manage: { getSite: (input) => counted(manage.getSite(input)) },
-      ...{ place, site, memory, clock, log: quiet, metrics: new Registry(), confirmMs: 5, calmMs: 0 },
+      ...{ place, site, memory, clock, log: quiet, metrics: new Registry(), confirmMs: 5, calmMs: options.calmMs ?? 0 },
       onChanged(isOpen) {
         if (!alive()) return;
         rig.sync.standingChanged(isOpen);

@@ -51,6 +51,13 @@ describe('A site that is lost in the cloud', { timeout: 60_000 }, () => {
     expect(troubles('site_gone')).toEqual([]);
   });
 
+  it('is seen by a part that is refused right after a read that still found it', async () => {
+    rig = await startSyncRig({ calmMs: 200 });
+    await until('it was read', () => rig.standing.shown().state === 'ok');
+    lose(404);
+    expect(await rig.standing.judge()).toBe(false);
+  });
+
   it('is not believed after one answer', async () => {
     rig = await startSyncRig();
     await until('it was read', () => rig.standing.shown().state === 'ok');
