@@ -1,5 +1,6 @@
 import { addEntry, type Members, shownEntry } from '#config/index.ts';
 import type { Inspected } from '#devices/onvif/index.ts';
+import { given } from '#lib/given.ts';
 import { hostAndPort } from '../daemon/known-cameras.ts';
 import { deviceAddress } from './camera-address.ts';
 import {
@@ -34,7 +35,7 @@ export interface AddOptions extends ChangeOptions {
 export async function add(address: string, options: AddOptions): Promise<ExitCode> {
   const { site, url, found, section, entry } = await addDevice(address, options);
   const { id, nvr } = options;
-  const outcome = { id, url, ...shownFound(found), entry: withoutGaps(entry) };
+  const outcome = { id, url, ...shownFound(found), entry: given(entry) };
   if (options.json) console.log(JSON.stringify({ ...outcome, written: !options.dryRun }));
   else {
     console.log(foundText(found));
@@ -68,7 +69,7 @@ export async function addDevice(address: string, options: Omit<AddOptions, 'relo
     ...(nvr ? { channels: channelsOf(id, found) } : { zone, zone_type: zoneType, partition, pictures }),
   };
   const section = nvr ? 'nvrs' : 'cameras';
-  const text = addEntry(site.text, section, withoutGaps(entry));
+  const text = addEntry(site.text, section, given(entry));
   await keep({ site, text, password, secretFile, options });
   return { site, url, found, section, entry };
 }
@@ -95,6 +96,3 @@ function channelsOf(id: string, { sources }: Inspected): readonly Members[] {
     ...(tokens.size === sources.length ? { source: token } : { position: at + 1 }),
   }));
 }
-
-const withoutGaps = (entry: Members): Members =>
-  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== undefined));

@@ -138,7 +138,3 @@ export const changedMembers = (from: Members, to: Members): Members =>
   Object.fromEntries(
     differences({ what: '', target: '', from, to, act: async () => undefined }).map(([name, , value]) => [name, value]),
   );
-
-/** A body without what was not given. */
-export const given = (members: Members): Members =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -1,5 +1,6 @@
 import type { ContactCreate, ContactUpdate } from '#cloud/contract/index.ts';
-import { atCloud, type ChangeOptions, carryOut, changedMembers, given, type Members } from './cloud-change.ts';
+import { given } from '#lib/given.ts';
+import { atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
 import type { ExitCode } from './exit-codes.ts';
 
 export interface ContactMembers {

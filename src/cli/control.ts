@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 import { isErrorCode, SitewardError } from '#errors.ts';
-import { lanOperations, problem } from '#lan/http/index.ts';
+import { lanOperations, problem, syncDevicesMs } from '#lan/http/index.ts';
 import {
   type Answer,
   bindClient,
@@ -15,6 +15,12 @@ const bodyCapBytes = 8 * 1024 * 1024;
 
 /** Of a verb for one answer: longer than the daemon takes for what it answers at once. */
 export const patience = (): AbortSignal => AbortSignal.timeout(15_000);
+
+/** The same where the daemon asks the cloud first, with its retries. */
+export function cloudPatience(): { readonly signal: AbortSignal; readonly deadlineMs: number } {
+  const ms = syncDevicesMs + 5000;
+  return { signal: AbortSignal.timeout(ms), deadlineMs: ms };
+}
 
 export interface Control extends AsyncDisposable {
   readonly client: Client<typeof lanOperations>;

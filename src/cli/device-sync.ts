@@ -5,9 +5,8 @@ import {
   type DevicesSynced,
   devicePlan,
   devicesSynced,
-  syncDevicesMs,
 } from '#lan/http/index.ts';
-import { answered, openControl, patience } from './control.ts';
+import { answered, cloudPatience, openControl, patience } from './control.ts';
 import { heldLines, planLines } from './device-words.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { counted, printable, table } from './table.ts';
@@ -17,14 +16,10 @@ interface Options {
   readonly socket: string;
 }
 
-/** The daemon asks the cloud, with its retries; a little longer than it takes itself. */
-const askMs = syncDevicesMs + 5000;
-const asking = () => ({ signal: AbortSignal.timeout(askMs), deadlineMs: askMs });
-
 /** `siteward device plan`: 0 where the cloud knows the devices as they are, else 1. */
 export async function plan({ json, socket }: Options): Promise<ExitCode> {
   await using control = openControl(socket);
-  const answer = answered(await control.client.getDevicePlan(asking()));
+  const answer = answered(await control.client.getDevicePlan(cloudPatience()));
   const found = devicePlan.parse(answer.json);
   console.log(json ? answer.text : planLines(found).join('\n'));
   return found.in_step ? exitCodes.ok : exitCodes.failure;
@@ -39,7 +34,7 @@ export async function sync({
   only,
 }: Options & { readonly dryRun: boolean; readonly again: boolean; readonly only?: 'nvrs' }): Promise<ExitCode> {
   await using control = openControl(socket);
-  const answer = answered(await control.client.syncDevices({ body: { dry_run: dryRun, again }, ...asking() }));
+  const answer = answered(await control.client.syncDevices({ body: { dry_run: dryRun, again }, ...cloudPatience() }));
   const result = devicesSynced.parse(answer.json);
   if (json) console.log(answer.text);
   else console.log((result.plan === undefined ? doneLines(result, only) : planned(result.plan, only)).join('\n'));

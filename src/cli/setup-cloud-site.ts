@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { parse } from 'yaml';
 import type { Management } from '#cloud/client/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
-import { withoutGaps } from './setup-site.ts';
+import { given } from '#lib/given.ts';
 import { type Context, noCloud, open, type Plan, type Step, skipped } from './setup-types.ts';
 
 /** What the steps of the cloud have in common: the site at the service, or why it cannot be asked. */
@@ -114,7 +114,7 @@ async function findOrCreate({ site, answers }: Context, manage: Management, deal
     if (row.external_site_id === external_id)
       return { siteId: row.site_id, words: `site ${row.site_id} is there: ${row.name ?? external_id}` };
   const body = { external_site_id: external_id, name: name ?? external_id, timezone };
-  const { value } = await manage.createSite({ params, body: withoutGaps(body) as typeof body, signal });
+  const { value } = await manage.createSite({ params, body: given(body) as typeof body, signal });
   if (value.site_id === undefined)
     throw new SitewardError('cloud_bad_answer', 'the service does not tell the id of the new site');
   return { siteId: value.site_id, words: `site ${value.site_id} was created; it is not activated yet` };

@@ -2,6 +2,7 @@ import { parse } from 'yaml';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { discover, outlets, readTargets } from '#devices/onvif/index.ts';
 import { systemClock } from '#lib/clock.ts';
+import { given } from '#lib/given.ts';
 import { never } from '#lib/wait.ts';
 import { zoneNumber, zoneTypes } from '#site/model/index.ts';
 import { placesIn } from '../daemon/known-cameras.ts';
@@ -10,7 +11,6 @@ import { addDevice } from './camera-add.ts';
 import { configuredIn } from './camera-known.ts';
 import { camerasOrWhy } from './camera-reload.ts';
 import type { Answers } from './setup-answers.ts';
-import { withoutGaps } from './setup-site.ts';
 import { type Context, type Step, skipped } from './setup-types.ts';
 import { counted, printable } from './table.ts';
 
@@ -64,7 +64,7 @@ async function addCamera(context: Context, camera: CameraAnswer): Promise<void> 
     pictures,
   } = camera;
   const { config, socket } = context;
-  const about = withoutGaps({ name, zone, zoneType, partition, user, passwordFile, pictures });
+  const about = given({ name, zone, zoneType, partition, user, passwordFile, pictures });
   await addDevice(address, { id, nvr, config, socket, dryRun: false, passwordStdin: false, ...about });
   // Nothing is left to write: the daemon takes what was.
   await context.change([]);
@@ -158,7 +158,7 @@ interface WrittenPanel {
 
 async function addZones(context: Context, panel: string, all: Answers['zones']): Promise<void> {
   const added = all.filter((zone) => zone.panel === panel);
-  const fresh = added.map(({ panel: _, number, ...members }) => [number, withoutGaps(members)]);
+  const fresh = added.map(({ panel: _, number, ...members }) => [number, given(members)]);
   // A group is given whole: what is not in it goes.
   const { panels = [] } = parse(context.site().text, { logLevel: 'silent' }) as { panels?: WrittenPanel[] };
   const zones = { ...panels.find(({ id }) => id === panel)?.zones, ...Object.fromEntries(fresh) };

@@ -1,8 +1,8 @@
 import { describe, isCode } from '#errors.ts';
+import { given } from '#lib/given.ts';
 import { applicationOf, applicationText } from './cloud-application.ts';
 import { registrationKey, writtenKey } from './cloud-keys.ts';
 import { checkToken } from './cloud-token.ts';
-import { withoutGaps } from './setup-site.ts';
 import { type Context, noCloud, open, type Step, skipped } from './setup-types.ts';
 
 /** The key for events, its registration, and what the operator gave for it. */
@@ -29,7 +29,7 @@ export const keyStep: Step = {
       talk.say('  The operator of the service asks for this (siteward cloud registration writes it into a file):\n');
       talk.say(applicationText(await applicationOf({ key: found.key, settings: context.site().settings })));
     }
-    const { base_url, auth_url, client_id } = await given(context);
+    const { base_url, auth_url, client_id } = await told(context);
     if (client_id === 'none') return skipped('siteward works on its own');
     const missing = Object.entries({ base_url, auth_url, client_id }).filter(([, value]) => !value);
     if (missing.length > 0 || !base_url || !auth_url || !client_id)
@@ -43,7 +43,7 @@ export const keyStep: Step = {
   },
 };
 
-async function given({ answers: { cloud }, talk }: Context) {
+async function told({ answers: { cloud }, talk }: Context) {
   const url = { check: (text: string) => (URL.canParse(text) ? undefined : 'write it as https://api.example.net') };
   const client_id =
     cloud.client_id ??
@@ -64,11 +64,11 @@ async function writeCloud(
   keyFile: string | undefined,
 ): Promise<string> {
   const { ext_base_url, audience, key_id, api_key_file } = context.answers.cloud;
-  const members = withoutGaps({
+  const members = given({
     ...urls,
     ext_base_url,
     audience,
-    events: withoutGaps({ client_id, private_key: { file: keyFile }, key_id }),
+    events: given({ client_id, private_key: { file: keyFile }, key_id }),
     api_key: api_key_file === undefined ? undefined : { file: api_key_file },
   });
   await context.change([{ do: 'set', section: 'cloud', members }]);

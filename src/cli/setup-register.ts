@@ -1,14 +1,12 @@
 import { isCode, SitewardError } from '#errors.ts';
-import { devicePlan, devicesSynced, syncDevicesMs } from '#lan/http/index.ts';
+import { devicePlan, devicesSynced } from '#lan/http/index.ts';
 import { never, sleep } from '#lib/wait.ts';
-import { answered } from './control.ts';
+import { answered, cloudPatience } from './control.ts';
 import { type Context, type Step, skipped } from './setup-types.ts';
 import { counted } from './table.ts';
 
-const askMs = syncDevicesMs + 5000;
 const settlesMs = 60_000;
 const everyMs = 2000;
-const asking = () => ({ signal: AbortSignal.timeout(askMs), deadlineMs: askMs });
 
 /** The devices of the site at the service; what the daemon does by itself later, too. */
 export const registerStep: Step = {
@@ -47,7 +45,7 @@ export const registerStep: Step = {
 async function planOf(context: Context) {
   try {
     return await context.withDaemon(async ({ client }) =>
-      devicePlan.parse(answered(await client.getDevicePlan(asking())).json),
+      devicePlan.parse(answered(await client.getDevicePlan(cloudPatience())).json),
     );
   } catch (error) {
     if (isCode(error, 'config_fixed')) return undefined;
@@ -62,7 +60,7 @@ async function sync(context: Context): Promise<string> {
   for (;;) {
     const { held, state, done, reason } = await context.withDaemon(async ({ client }) =>
       devicesSynced.parse(
-        answered(await client.syncDevices({ body: { dry_run: false, again: true }, ...asking() })).json,
+        answered(await client.syncDevices({ body: { dry_run: false, again: true }, ...cloudPatience() })).json,
       ),
     );
     for (const id of done?.created ?? []) created.add(id);

@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { checkText, formatProblem } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { writeDurably } from '#lib/durable-file.ts';
+import { given } from '#lib/given.ts';
 import { otherProblems } from '../daemon/other-problems.ts';
 import { withFile } from './named-file.ts';
 import { type Context, open, type Step } from './setup-types.ts';
@@ -57,7 +58,7 @@ export const siteStep: Step = {
 function wantedOf({ answers: { site } }: Context): Readonly<Record<string, unknown>> {
   const { name, timezone, language, account_reference_id, security_type } = site;
   const members = { name, timezone, language, account_reference_id, security_type };
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+  return given(members);
 }
 
 /** Undefined where something is missing and nobody can be asked. */
@@ -96,7 +97,7 @@ async function newFile({ answers, talk }: Context): Promise<string | undefined> 
         id: site.id ?? unknownSite,
         external_id: externalId,
         ...(name !== undefined && { name }),
-        ...withoutGaps(wantedNew(site, timezone)),
+        ...given(wantedNew(site, timezone)),
       },
       bridge: { ...bridge, external_id: box },
       ...settings,
@@ -112,9 +113,6 @@ const wantedNew = (site: Context['answers']['site'], timezone: string) => ({
   account_reference_id: site.account_reference_id,
   security_type: site.security_type,
 });
-
-export const withoutGaps = (members: object): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
 
 const isId = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(text);
 

@@ -1,15 +1,8 @@
 import { linkBody, type MonitoringBindings, type SiteCreate, type SiteUpdate } from '#cloud/contract/index.ts';
 import { SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
-import {
-  type AtCloud,
-  atCloud,
-  type ChangeOptions,
-  carryOut,
-  changedMembers,
-  given,
-  type Members,
-} from './cloud-change.ts';
+import { given } from '#lib/given.ts';
+import { type AtCloud, atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 

@@ -2,6 +2,7 @@ import type { Settings } from '#config/index.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { CameraEntry, CamerasPort } from '#lan/http/index.ts';
+import { given } from '#lib/given.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { noPicture } from '#site/core/index.ts';
 import { type Asker, type CameraPlan, hasSilentZone, isoTime, type SiteView, silentZones } from '#site/model/index.ts';
@@ -212,9 +213,3 @@ function channelOf(recorder: CameraStatus | undefined, { nvr, id }: Device, view
     ...given({ source, mapping, reason, profiles, stream }),
   };
 }
-
-/** Without what is not known. */
-const given = <T extends object>(members: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as {
-    [K in keyof T]?: Exclude<T[K], undefined>;
-  };

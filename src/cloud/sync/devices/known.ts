@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
+import { given } from '#lib/given.ts';
 import { createTextKeeper } from '#lib/kept-text.ts';
 import type { Memory } from '#site/store/index.ts';
 import type { KnownDevice } from './match.ts';
@@ -81,11 +82,6 @@ export function createKnownBook(options: { memory: Memory; of: string; log: Logg
       } satisfies z.input<typeof kept>),
   };
 }
-
-type Given<T> = { [K in keyof T]: Exclude<T[K], undefined> };
-/** Without the members that are not there. */
-const given = <T extends object>(value: T): Given<T> =>
-  Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined)) as Given<T>;
 
 /** What is as before keeps its place, so that nothing is written for it. */
 function note<T>(map: BoundedMap<string, T>, id: string, value: T | undefined): void {
