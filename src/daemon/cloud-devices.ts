@@ -31,14 +31,13 @@ export const wantedWants = ({ site, bridge, panels, cameras, nvrs }: Settings): 
   nvrs,
 ];
 
-/** Undefined where the configuration names no way to the site over the partner interface. `current`: the settings in force. */
+/** Undefined where the configuration names no way to the site over the partner interface. */
 export function cloudDevices(
   settings: Settings,
   metrics: Registry,
   surroundings: Surroundings,
-  current: () => Settings,
 ): CloudDevices | undefined {
-  const { house, clock, quality } = surroundings;
+  const { house, clock, quality, settings: current } = surroundings;
   const way = partnerPlace(settings);
   if (typeof way === 'string') return undefined;
   const log = surroundings.log('devices');

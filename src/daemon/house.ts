@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { Delivery } from '#cloud/delivery/index.ts';
 import type { AudioCatalogue, Mirror } from '#cloud/sync/index.ts';
 import type { AnswerSender } from '#cloud/verification/index.ts';
+import type { Settings } from '#config/index.ts';
 import type { Audio } from '#devices/audio/index.ts';
 import type { Media, Streams } from '#devices/media/index.ts';
 import type { Cameras } from '#devices/onvif/index.ts';
@@ -61,6 +62,8 @@ export interface Surroundings {
   readonly house: House;
   readonly clock: Clock;
   readonly quality: ClockQualityWatch;
+  /** Those in force. */
+  readonly settings: () => Settings;
   /** By the name of the part. */
   readonly log: (part: string) => Logger;
 }
@@ -92,3 +95,6 @@ export const viewOf = (house: House): SiteView => running(house, 'controller').v
 /** Tells the core what was found, through whichever controller runs then. Rejects while none does, and throws nothing at once. */
 export const tellCore = (house: House) => async (signals: readonly Signal[]) =>
   running(house, 'controller').signals(signals);
+
+/** Whether the wall clock can be gone by. */
+export const knowsTime = (quality: ClockQualityWatch) => (): boolean => quality.current() !== 'doubtful';

@@ -1,43 +1,38 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { defaultDialect, encodeEvent } from '#cloud/contract/index.ts';
+import { defaultDialect } from '#cloud/contract/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { createCameras } from '#devices/onvif/index.ts';
-import { bridgedPanels, createPanels, createReceiver, dc09Profile } from '#devices/panels/index.ts';
 import { createAccess } from '#lan/access/index.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
-import { createLanMqtt } from '#lan/mqtt/index.ts';
 import type { Clock } from '#lib/clock.ts';
 import { createTicks } from '#lib/ticks.ts';
-import { version } from '#lib/version.ts';
 import { type ClockQualityWatch, clockWatch } from '#site/clock-quality.ts';
-import { type Controller, createController } from '#site/controller.ts';
+import type { Controller } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
 import { openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
-import { audioPlan, audioWants, siteAudio, soundIn } from './audio.ts';
+import { audioPlan, audioWants, siteAudio } from './audio.ts';
 import { audioCatalogue, catalogueWants } from './audio-cloud.ts';
 import { noteIn, noteUnfit } from './audit-wiring.ts';
 import { bridgeIdOf } from './bridge-id.ts';
-import { bridgeTopics, brokerConnect, embeddedBroker, homeAssistantOf, slugOf } from './broker.ts';
-import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
+import { bridgeTopics, embeddedBroker } from './broker.ts';
 import { callForHelp } from './call-for-help.ts';
 import { certifier } from './certificates.ts';
-import { identityOf } from './cloud.ts';
 import { cloudDelivery } from './cloud-delivery.ts';
 import { cloudDevices, cloudDevicesWants, wantedWants } from './cloud-devices.ts';
 import { credentialFile } from './credential-file.ts';
 import { fileDigests, profilePaths, withTraits } from './folders.ts';
-import { heardUntil, panelWords } from './heard-until.ts';
-import { type House, running, type Surroundings, tellCore } from './house.ts';
+import { siteController } from './heart.ts';
+import { type House, running, type Surroundings } from './house.ts';
 import { httpWants, siteHttp } from './http.ts';
 import { liveStreams } from './live.ts';
 import { mediaWants, siteMedia } from './media.ts';
+import { siteMqtt } from './mqtt.ts';
 import type { OutboxCount } from './outbox-count.ts';
-import { rawWatch } from './raw-watch.ts';
+import { sitePanels, siteReceiver } from './panels.ts';
 import { mirrorWants, siteMirror } from './site-mirror.ts';
-import { sitePort } from './site-port.ts';
 import type { Slot } from './slots.ts';
 import { siteStreams, streamWants } from './streams.ts';
 import { answerSender, siteVerifications, verificationWants } from './verification.ts';
@@ -60,14 +55,10 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const startedWall = clock.wall();
   const certify = certifier();
   const part = (name: string) => options.log.child({ part: name });
-  const knowsTime = () => quality.current() !== 'doubtful';
-  const surroundings: Surroundings = { house, clock, quality, log: part };
+  const surroundings: Surroundings = { house, clock, quality, settings, log: part };
   const planOf = (next: Settings) => withTraits(sitePlan(next), next, options.profiles);
   const note = noteIn(house);
   const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
-
-  /** Who was given the newest rows that could not be written: asked once more when it has stopped. */
-  let sender: House['delivery'];
 
   /** Once an hour, so that a journal without it shows since when siteward was silent. */
   function signOfLife(): void {
@@ -109,44 +100,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         wants: planOf,
         to: (next) => running(house, 'controller').reconfigure(planOf(next)),
       },
-      ...placed(house, 'controller', (next, metrics) =>
-        createController({
-          plan: planOf(next),
-          bridgeId: bridgeIdOf(next),
-          store: running(house, 'store'),
-          ports: {
-            publish: {
-              state(view, changes) {
-                house.lan?.publishState(view, changes);
-                house.live?.publishState(changes);
-                house.arming?.siteChanged(view);
-                house.streams?.review();
-              },
-              event(event) {
-                house.lan?.publishEvent(event);
-                house.live?.publishEvent(event);
-              },
-            },
-            panels: { send: (command) => house.panels?.send(command) },
-            capture: { capture: (job) => house.media?.capture(job) },
-            sound: soundIn(house),
-            delivery: {
-              wake: () => house.delivery?.wake(),
-              direct(rows) {
-                sender = house.delivery;
-                sender?.direct(rows.filter((row) => row.toCloud));
-              },
-              written: (rows) => house.delivery?.written(rows),
-              wasAccepted: (seq) => sender?.wasAccepted(seq) === true,
-            },
-            encode: (event, draft) => encodeEvent(event, draft, identityOf(settings())),
-          },
-          clock,
-          quality: quality.current,
-          log: part('controller'),
-          metrics,
-        }),
-      ),
+      ...placed(house, 'controller', (next, metrics) => siteController(next, planOf(next), metrics, surroundings)),
     },
     {
       name: 'codes',
@@ -239,26 +193,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
     {
       name: 'mqtt',
       wants: (next) => [brokerWants(next), next.site.name, next.bridge.external_id],
-      ...placed(house, 'lan', (next, metrics) =>
-        createLanMqtt({
-          connect: brokerConnect(next, house.broker),
-          slug: slugOf(next.site.external_id),
-          site: sitePort({ house, count, clock, settings, quality, log: part('dispatch') }),
-          version,
-          onLink: brokerTrouble(tellCore(house)),
-          onCertificate: certificateTrouble(tellCore(house), clock.wall, knowsTime),
-          bootId: clock.bootId,
-          ...(next.mqtt.broker === 'embedded' && {
-            senderOf: (topic: string, payload: Uint8Array) => house.broker?.senderOf(topic, payload),
-          }),
-          homeAssistant: homeAssistantOf(next),
-          retainImages: next.mqtt.retain_images,
-          memory: running(house, 'store').memory('mqtt'),
-          clock,
-          log: part('mqtt'),
-          metrics,
-        }),
-      ),
+      ...placed(house, 'lan', (next, metrics) => siteMqtt(next, metrics, surroundings, count)),
     },
     {
       name: 'panels',
@@ -268,48 +203,14 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
         brokerWants(next),
         next.arming.confirm_timeout,
       ],
-      ...placed(house, 'panels', (next, metrics) => {
-        const view = house.controller?.view();
-        const heard = heardUntil(view, startedWall);
-        house.rawWatch = rawWatch(house, { panels: bridgedPanels(next.panels), clock, metrics });
-        return createPanels({
-          raw: house.rawWatch,
-          known: panelWords(view),
-          panels: bridgedPanels(next.panels),
-          code: (id) => next.panels.find((panel) => panel.id === id)?.code,
-          profiles: options.profiles,
-          confirmMs: next.arming.confirm_timeout,
-          connect: brokerConnect(next, house.broker),
-          siteSlug: slugOf(next.site.external_id),
-          memory: running(house, 'store').memory('panels'),
-          knowsTime,
-          clock,
-          log: part('panels'),
-          metrics,
-          emit,
-          ...(heard !== undefined && { heardUntil: heard }),
-        });
-      }),
+      ...placed(house, 'panels', (next, metrics) =>
+        sitePanels(next, metrics, surroundings, { profiles: options.profiles, startedWall }),
+      ),
     },
     {
       name: 'receiver',
       wants: ({ dc09, panels, partitions }) => dc09 && [dc09, panels, partitions.map(({ id }) => id)],
-      ...placed(house, 'receiver', (next, metrics) => {
-        if (next.dc09 === undefined) return undefined;
-        const zones = new Map(sitePlan(next).zones.map((zone) => [zone.number, zone.partitions]));
-        return createReceiver({
-          dc09: next.dc09,
-          panels: next.panels.filter(({ profile }) => profile === dc09Profile),
-          partitionsOf: (zone) => zones.get(zone) ?? [],
-          knowsTime,
-          timezone: () => settings().site.timezone,
-          memory: running(house, 'store').memory('dc09'),
-          clock,
-          log: part('receiver'),
-          metrics,
-          emit,
-        });
-      }),
+      ...placed(house, 'receiver', (next, metrics) => siteReceiver(next, metrics, surroundings)),
     },
     {
       name: 'cameras',
@@ -342,7 +243,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       name: 'cloud-devices',
       wants: cloudDevicesWants,
       adapts: { wants: wantedWants, to: async () => house.devices?.changed() },
-      ...placed(house, 'devices', (next, metrics) => cloudDevices(next, metrics, surroundings, settings)),
+      ...placed(house, 'devices', (next, metrics) => cloudDevices(next, metrics, surroundings)),
     },
     {
       name: 'control',

@@ -65,7 +65,7 @@ async function open(users: number): Promise<Site> {
   await settle(house, users);
   clock.advance(3 * 86_400_000);
   house.verifications = siteVerifications(settings, new Registry(), {
-    ...{ house, clock, log: () => quiet },
+    ...{ house, clock, settings: () => settings, log: () => quiet },
     quality: { current: () => 'synced' } as ClockQualityWatch,
   });
   await house.verifications.start(new AbortController().signal);
