@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
-import { parse } from 'yaml';
 import { z } from 'zod';
-import { readConfigText } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
+import { formatProblem, parseConfig, readConfigText } from '#config/index.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import { userId, userName, userRoles, zoneNumber } from '#site/model/index.ts';
-import { withFile } from './named-file.ts';
+import { formOf, putAnswer, refuseSecrets, unknownName } from './setup-set.ts';
 
 /** Entries of the configuration; what may stand in them its own check knows. */
 const entry = z.looseObject({ id: z.string() });
@@ -13,6 +12,9 @@ const path = z
   .string()
   .min(1)
   .transform((file) => resolve(file));
+
+/** As `--set` gives it, too. */
+const flag = z.stringbool().or(z.boolean());
 
 const zone = z.strictObject({
   panel: z.string(),
@@ -33,7 +35,7 @@ const camera = z.strictObject({
   partition: text.optional(),
   user: text.optional(),
   password_file: path.optional(),
-  nvr: z.boolean().default(false),
+  nvr: flag.default(false),
   pictures: z.enum(['alarm', 'armed', 'always']).optional(),
 });
 
@@ -84,35 +86,39 @@ export const answersSchema = z.strictObject({
   users: z.array(user).default([]),
   monitoring: z.strictObject({ station: text.optional(), account: text.optional() }).default({}),
   /** Whether the cloud is to activate the site. */
-  activate: z.stringbool().or(z.boolean()).optional(),
+  activate: flag.optional(),
   test: z.strictObject({ code_file: path.optional() }).default({}),
 });
 export type Answers = z.output<typeof answersSchema>;
 
-/** Of `--answers FILE` and each `--set NAME=VALUE`, which goes before it. Throws `request_invalid` with what is wrong, `file_unusable`. */
+/**
+ * Of `--answers FILE` and each `--set NAME=VALUE`, which goes before it. Throws `request_invalid` with what is wrong, and
+ * `file_unusable`; neither repeats a value.
+ */
 export async function readAnswers(file: string | undefined, set: readonly string[]): Promise<Answers> {
-  const given: unknown =
-    file === undefined ? {} : parse(await withFile(file, () => readConfigText(resolve(file))), { logLevel: 'silent' });
-  const root = typeof given === 'object' && given !== null ? structuredClone(given) : {};
-  for (const one of set) put(root as Record<string, unknown>, one);
+  const root = file === undefined ? {} : await fromFile(resolve(file));
+  const form = formOf(answersSchema);
+  for (const one of set) putAnswer(root, one, form);
+  refuseSecrets(root, [], 'the answers cannot be used: ', 'does not stand in the answers');
   const read = answersSchema.safeParse(root);
   if (read.success) return read.data;
-  const wrong = read.error.issues.slice(0, 10).map(({ path: at, message }) => `${at.join('.')}: ${message}`);
+  const wrong = read.error.issues.slice(0, 10).flatMap((issue) => {
+    const at = issue.path.map(String);
+    if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownName([...at, key], form));
+    return [`${at.join('.')}: ${issue.message}`];
+  });
   throw new SitewardError('request_invalid', `the answers cannot be used: ${wrong.join('; ')}`);
 }
 
-/** `cameras.0.zone=21`. */
-function put(root: Record<string, unknown>, text: string): void {
-  const [, name = '', value = ''] = /^([\w.]+)=([\s\S]*)$/.exec(text) ?? [];
-  const keys = name.split('.');
-  const last = keys.pop() ?? '';
-  if (last === '' || keys.some((key) => key === '' || key === '__proto__') || last === '__proto__')
-    throw new SitewardError('request_invalid', '--set takes NAME=VALUE, such as site.timezone=Europe/Berlin');
-  let at: Record<string, unknown> = root;
-  for (const [index, key] of keys.entries()) {
-    const isList = /^\d+$/.test(keys[index + 1] ?? last);
-    if (typeof at[key] !== 'object' || at[key] === null) at[key] = isList ? [] : {};
-    at = at[key] as Record<string, unknown>;
-  }
-  at[last] = value;
+async function fromFile(path: string): Promise<Record<string, unknown>> {
+  const cannot = (why: string) => new SitewardError('request_invalid', `the answers cannot be read: ${why}`);
+  const text = await readConfigText(path).catch((error: unknown) => {
+    if (!isCode(error, 'config_unreadable')) throw error;
+    throw new SitewardError('file_unusable', describe(error).replace('the configuration', 'the file of answers'));
+  });
+  const { value, problems } = parseConfig(path, text);
+  if (problems.length > 0) throw cannot(problems.slice(0, 10).map(formatProblem).join('; '));
+  if (value === null || value === undefined) return {};
+  if (typeof value !== 'object' || Array.isArray(value)) throw cannot(`${path} must be keys with values`);
+  return structuredClone(value) as Record<string, unknown>;
 }

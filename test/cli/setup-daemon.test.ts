@@ -77,8 +77,8 @@ test('a dry run writes nothing, and answers that cannot be are named', { timeout
   expect(dry.states).toMatchObject({ site: 'planned' });
   expect(existsSync(rig.config)).toBe(false);
   expect(existsSync(join(rig.folder, 'secrets'))).toBe(false);
-  const wrong = await setup(['--set', 'users.0.role=king', '--set', 'site.sort=1']);
-  expect(wrong).toMatchObject({ code: 2, err: expect.stringMatching(/site: .*sort.*users\.0\.role/s) });
+  const wrong = await setup(['--set', 'users.0.role=king', '--set', 'site.security_type=all']);
+  expect(wrong).toMatchObject({ code: 2, err: expect.stringMatching(/site\.security_type.*users\.0\.role/s) });
   const zone = await setup(['--set', 'site.timezone=Mars/Olympus']);
   expect(zone.told[0]).toMatchObject({
     step: 'site',
