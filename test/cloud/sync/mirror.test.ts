@@ -214,6 +214,22 @@ describe('A contact', () => {
     expect(await mirror.knows(firstId(), never())).toBe('known');
   });
 
+  it('that was perhaps left out of the list is not said to be unknown', async () => {
+    cloud.plant({
+      ...{ path: contacts, method: 'GET', mode: 'status', status: 200, count: -1 },
+      body: [{ contact_id: 5, first_name: 'Cy' }, { first_name: 'without an id' }],
+    });
+    await start();
+    await until('it is read', isRead);
+    expect(mirror.contacts()).toMatchObject({ leftOut: 1, stale: false });
+    expect([await mirror.knows('5', never()), await mirror.knows('7777', never())]).toEqual(['known', 'unsure']);
+    // The same after a start without a line: what was left out is kept with the list.
+    await mirror.stop();
+    await line.cut('refuses');
+    await start();
+    expect(await mirror.knows('7777', never())).toBe('unsure');
+  });
+
   it('that is new in the cloud is found by looking once more', async () => {
     await start();
     await until('it is read', isRead);

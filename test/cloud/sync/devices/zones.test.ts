@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { assignZones, numbersOf, stageZones, type Zones, type ZoneWish, zoneKey } from '#cloud/sync/devices/zones.ts';
+import {
+  assignZones,
+  numbersOf,
+  stageZones,
+  withoutZones,
+  type Zones,
+  type ZoneWish,
+  zoneKey,
+} from '#cloud/sync/devices/zones.ts';
 
 const none: Zones = { further: [] };
 const now = (main: string, ...further: string[]): Zones => ({ main, further });
@@ -21,6 +29,21 @@ describe('zone numbers', () => {
     expect(numbersOf(' 1, 2,,07 ,')).toEqual(['1', '2', '07']);
     expect(numbersOf(undefined)).toEqual([]);
     expect(['07', '7', '000', 'A7', '0A'].map(zoneKey)).toEqual(['7', '7', '0', 'A7', '0A']);
+  });
+
+  it.each<[list: string, hidden: readonly string[], shown: string]>([
+    ['07', ['7'], ''],
+    ['7', ['007'], ''],
+    ['1, 07,3', ['7'], '1,3'],
+    ['1,7,07,70,17', ['7'], '1,70,17'],
+    ['0A,A', ['A'], '0A'],
+    ['000,1', ['0'], '1'],
+    // Nothing is taken out: the text is as the cloud has it.
+    [' 1 ,2,', ['7'], ' 1 ,2,'],
+    ['', ['7'], ''],
+    ['1,2', [], '1,2'],
+  ])('of the list "%s" are shown without %j, in whatever spelling: "%s"', (list, hidden, shown) => {
+    expect(withoutZones(list, hidden)).toBe(shown);
   });
 
   it.each<[string, readonly ZoneWish[], readonly string[], Record<string, string>]>([
