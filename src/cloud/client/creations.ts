@@ -58,7 +58,7 @@ export function createMonitoringStation(
   return doOnce(
     {
       act: () => calls.createMonitoringStation({ ...input, ...trace }),
-      find: async () => only(await list(), (one) => one.external_monitoring_station_id === id),
+      find: async () => only(await list(), (one) => one.external_monitoring_station_id, id),
     },
     { ...once, signal },
   );
@@ -72,7 +72,7 @@ export function createContact({ calls, once }: CreationContext, input: Creation<
   return doOnce(
     {
       act: () => calls.createContact({ ...input, ...trace }),
-      find: async () => only(await list(), (one) => one.external_contact_id === body.external_contact_id),
+      find: async () => only(await list(), (one) => one.external_contact_id, body.external_contact_id),
     },
     { ...once, signal },
   );
@@ -80,11 +80,16 @@ export function createContact({ calls, once }: CreationContext, input: Creation<
 
 const unread = 'what was created may be there: some rows of the list cannot be read. Look before creating it again';
 
-/** The reply of a list as the reply of the one element that fits. */
-function only<T>({ value, ...rest }: Reply<readonly T[]>, fits: (one: T) => boolean): Reply<T> | undefined {
-  const there = value.find(fits);
+/** The reply of a list as the reply of the one element of this external id. */
+function only<T>(
+  { value, ...rest }: Reply<readonly T[]>,
+  externalId: (one: T) => string | undefined,
+  id: string,
+): Reply<T> | undefined {
+  const there = value.find((one) => externalId(one) === id);
   if (there !== undefined) return { ...rest, value: there };
-  // A row that cannot be read may be the very one: then nothing shows that it must be created again.
-  if (rowsOf(rest.raw).length > value.length) throw new SitewardError('cloud_outcome_unknown', unread);
+  // A row that cannot be read, or that does not say whose it is, may be the very one: then nothing shows that it must be created again.
+  if (rowsOf(rest.raw).length > value.length || value.some((one) => externalId(one) === undefined))
+    throw new SitewardError('cloud_outcome_unknown', unread);
   return undefined;
 }

@@ -11,6 +11,9 @@ export const keyNames = [
   'audio_message_id',
 ] as const;
 
+/** Records whose answer the specification does not show: their own id is perhaps called just `id`. */
+export const shortKeyNames: readonly string[] = ['monitoring_station_id', 'contact_id', 'nvr_id'];
+
 /** A record with one of these tells what was done to another one: that it was done is certain without any id. */
 export const receiptNames = ['verification_id', 'playback_id'] as const;
 

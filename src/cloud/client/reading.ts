@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { InterfaceChange } from './interface-watch.ts';
 import { isObject, type JsonObject } from './json.ts';
-import { keyNames, receiptNames } from './reading-types.ts';
+import { keyNames, receiptNames, shortKeyNames } from './reading-types.ts';
 
 export type Note = (path: string, what: InterfaceChange['what']) => void;
 
@@ -10,7 +10,8 @@ type Found = { readonly value: unknown } | undefined;
 
 /**
  * Reads an answer by its schema, taking what can be used: ids as text, lists wrapped or bare, unknown words verbatim; a
- * member of a wrong type is left out and noted, not the record; an element without its own id is left out of its list.
+ * member of a wrong type is left out and noted, not the record; an element without its own id is left out of its list. The id of
+ * a record the specification does not show may be called `id`.
  * Undefined when not even that is possible. `own` are ids the caller asked by: they fill in for missing ones.
  */
 export function readTolerantly(schema: z.ZodType, json: unknown, note: Note, own: JsonObject = {}): Found {
@@ -50,8 +51,9 @@ function lookAtObject(schema: z.ZodObject, given: unknown, path: string, reading
   const key = keyOf(schema);
   if (key === undefined || result[key] !== undefined) return { value: result };
   reading.note(path === '' ? key : `${path}.${key}`, 'missing');
-  if (path !== '' || reading.own[key] === undefined) return undefined;
-  return { value: { ...result, [key]: String(reading.own[key]) } };
+  const own = path === '' ? idOf(reading.own[key]) : undefined;
+  const id = own ?? (shortKeyNames.includes(key) ? idOf(value.id) : undefined);
+  return id === undefined ? undefined : { value: { ...result, [key]: id.value } };
 }
 
 /** The record itself, one level inside or outside of `data` than described. */

@@ -41,6 +41,33 @@ describe('an answer', () => {
   });
 
   it.each([
+    ['its name as a number', { nvr_id: 7 }, []],
+    ['its name as text', { nvr_id: '7' }, []],
+    ['`id` as a number', { id: 7 }, ['nvr_id']],
+    ['`id` as text', { id: '7' }, ['nvr_id']],
+    ['`id` in data', { data: { id: 7, name: 'Recorder' } }, ['body', 'nvr_id']],
+    ['both: its own name counts', { id: 8, nvr_id: 7 }, []],
+    ['a name without a value', { id: 7, nvr_id: null }, ['nvr_id']],
+  ])('to the registration of a recorder has its id under %s', async (_form, body, changed) => {
+    const { manage, changes } = rig(() => answer({ status: 201, body }));
+    const recorder = { external_nvr_id: 'rec', name: 'Recorder' };
+    expect((await manage.createNvr({ params, body: recorder, signal })).value.nvr_id).toBe('7');
+    expect(changes.map(({ path }) => path)).toEqual(changed);
+  });
+
+  it('to the registration of a recorder without any id leaves its outcome unknown', async () => {
+    const { manage } = rig(() => answer({ status: 201, body: { id: '', name: 'Recorder' } }));
+    await expect(
+      manage.createNvr({ params, body: { external_nvr_id: 'rec', name: 'Recorder' }, signal }),
+    ).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
+  });
+
+  it('of a device has its id under its own name only, which the specification shows', async () => {
+    const { manage } = rig(() => answer({ status: 200, body: [{ id: 7, name: 'x' }, device] }));
+    expect((await manage.listDevices({ params, signal })).value).toHaveLength(1);
+  });
+
+  it.each([
     ['bare', [device]],
     ['in data', { data: [device] }],
     ['in a list of its own name', { devices: [device], total: 1 }],

@@ -128,10 +128,13 @@ describe('creating a site', () => {
   });
 });
 
-it('a contact is not created again where the list hides whether it is there', async () => {
+it.each([
+  ['a row without an id', { name: 'x' }],
+  ['a row that does not say whose it is', { id: 7 }],
+])('a contact is not created again where the list hides whether it is there: %s', async (_what, row) => {
   const body = { external_contact_id: 'ada', first_name: 'Ada', last_name: 'Byron' };
   const { manage, sent } = rig(({ operation }) =>
-    operation.id === 'createContact' ? failure('reset') : answer({ status: 200, body: [{ id: 7 }] }),
+    operation.id === 'createContact' ? failure('reset') : answer({ status: 200, body: [row] }),
   );
   const call = manage.createContact({ params, body, signal });
   await expect(call).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
