@@ -93,6 +93,8 @@ export const errorCodes = {
   request_invalid: 'What was asked does not fit the operation; the message names what is wrong.',
   schedule_unknown: 'There is no schedule of this id.',
   secret_unreadable: 'A secret named in the configuration cannot be read. Check the file, credential or variable.',
+  site_gone:
+    'The site is deleted in the cloud, or access to it was withdrawn. Nothing is asked of it until it is back; it is protected here as before.',
   state_dir_unusable: 'The state directory cannot be used. Check that it exists and belongs to the siteward user.',
   stopped: 'The part was stopped while the work was under way.',
   store_failed: 'The database did not confirm a write. It is sent again under the same number.',

@@ -67,6 +67,7 @@ const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   profile_invalid: configuration,
   request_invalid: usage,
   schedule_unknown: notFound,
+  site_gone: notFound,
   user_refused: refused,
   user_unknown: notFound,
   verification_refused: refused,

@@ -42,7 +42,7 @@ export function cloudDevicesPort({
     list() {
       const way = partnerPlace(settings());
       if (typeof way === 'string') return { mode: 'automatic', state: 'off', reason: way, in_step_at: null, items: [] };
-      const shown: DeviceSyncShown = house.devices?.shown() ?? { state: 'away', ids: {}, held: [] };
+      const shown = house.devices?.shown() ?? notRunning;
       return { ...headOf(shown, settings()), items: itemsOf(house.devices?.wanted() ?? nothing, shown) };
     },
     async plan(signal) {
@@ -87,6 +87,8 @@ export function cloudDevicesPort({
 }
 
 const nothing: Wanted = { devices: [], nvrs: [] };
+/** At a start and a reload. */
+const notRunning: DeviceSyncShown = { state: 'away', ids: {}, left: {}, held: [] };
 
 const headOf = (shown: DeviceSyncShown, { cloud }: Settings): Omit<CloudDeviceList, 'items'> => ({
   mode: cloud?.devices ?? 'automatic',
@@ -95,14 +97,12 @@ const headOf = (shown: DeviceSyncShown, { cloud }: Settings): Omit<CloudDeviceLi
   in_step_at: shown.inStepAt === undefined ? null : isoTime(shown.inStepAt),
 });
 
-/** Devices and recorders of this site, then those the cloud knows from before. */
-function itemsOf({ devices, nvrs }: Wanted, { ids, held }: DeviceSyncShown): CloudDevice[] {
+/** Devices and recorders of this site, then those it had and the cloud still has. */
+function itemsOf({ devices, nvrs }: Wanted, { ids, left, held }: DeviceSyncShown): CloudDevice[] {
   const wanted = [
     ...devices.map((one) => ({ external_id: one.external_device_id, kind: one.device_type, name: one.name ?? null })),
     ...nvrs.map((one) => ({ external_id: one.external_nvr_id, kind: 'nvr' as const, name: one.name })),
   ];
-  const here = new Set(wanted.map((one) => one.external_id));
-  const gone = Object.keys(ids).filter((id) => !here.has(id));
   return [
     ...wanted.map((one): CloudDevice => {
       const id = ids[one.external_id] ?? null;
@@ -112,8 +112,8 @@ function itemsOf({ devices, nvrs }: Wanted, { ids, held }: DeviceSyncShown): Clo
       const { reason: state, status, message } = why;
       return { ...one, cloud_id: id, state, ...(status !== undefined && { status }), message };
     }),
-    ...gone.map(
-      (id): CloudDevice => ({ external_id: id, kind: null, name: null, cloud_id: ids[id] ?? null, state: 'absent' }),
+    ...Object.entries(left).map(
+      ([external_id, cloud_id]): CloudDevice => ({ external_id, kind: null, name: null, cloud_id, state: 'absent' }),
     ),
   ];
 }

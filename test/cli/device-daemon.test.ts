@@ -217,7 +217,7 @@ test('a site that is deleted in the cloud is said, and its protection goes on', 
   const gone = await siteward(['api', 'delete-site', '17', '4711', '--yes', '--config', site.config], env);
   expect(gone).toMatchObject({ code: 0 });
   const asked = await device('sync');
-  expect(asked).toMatchObject({ code: 66, err: expect.stringContaining('cloud_not_found') });
+  expect(asked).toMatchObject({ code: 66, err: expect.stringContaining('site_gone') });
   expect((await status()).cloud?.devices).toMatchObject({ state: 'gone', known: 5 });
   expect((await known()).items.map(({ cloud_id }) => cloud_id)).not.toContain(null);
   await eventually('the trouble', async () => (await status()).troubles.find(({ kind }) => kind === 'site_gone'));

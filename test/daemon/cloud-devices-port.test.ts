@@ -27,7 +27,8 @@ const wanted: Wanted = {
 const shown: DeviceSyncShown = {
   state: 'behind',
   inStepAt: 0,
-  ids: { 'sw-1': '100', yard: '101', old: '99' },
+  ids: { 'sw-1': '100', yard: '101' },
+  left: { old: '99' },
   held: [
     { external_id: 'gate', kind: 'device', reason: 'refused', status: 400, message: 'name: too long' },
     { external_id: 'rec', kind: 'nvr', reason: 'waiting', message: 'the cloud is busy' },

@@ -83,7 +83,7 @@ const cloudDevice = z.object({
   name: z.string().nullable(),
   /** Null: the cloud does not have it yet, as far as is known here. */
   cloud_id: z.string().nullable(),
-  /** `known`; `missing`: not there yet; `absent`: the configuration has it no more; else why it is held. */
+  /** `known`; `missing`: not there yet; `absent`: the configuration has it no more, and the cloud still has it; else why it is held. */
   state: z.enum(['known', 'missing', 'absent', ...held.shape.reason.options]),
   status: z.int().optional(),
   message: z.string().optional(),

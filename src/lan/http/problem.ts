@@ -74,6 +74,7 @@ const problems: Readonly<Partial<Record<ErrorCode, readonly [status: number, tit
   queue_full: [503],
   request_invalid: [400],
   schedule_unknown: [404, 'No such schedule'],
+  site_gone: [409, 'The site is gone in the cloud'],
   stopped: [503],
   store_failed: [503],
   store_unavailable: [503],

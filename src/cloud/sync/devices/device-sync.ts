@@ -11,7 +11,7 @@ import { createHolds } from './holds.ts';
 import { createKnownBook } from './known.ts';
 import { deviceMetrics } from './metrics.ts';
 import { type Look, lookAt } from './reader.ts';
-import { doneOf, idsOf, isSettled, planShown } from './shown.ts';
+import { doneOf, idsOf, isSettled, leftOf, planShown } from './shown.ts';
 import type { DevicePlan, DeviceSyncDone, DeviceSyncShown, HeldDevice, Wanted } from './types.ts';
 import { isEmpty, staged, tasksOf, unheld, type Work } from './work.ts';
 import { type DeviceCalls, hasWritten, newTally, nothingTold, type Site, type Tally, takenAs, write } from './write.ts';
@@ -77,7 +77,10 @@ const goneText = {
 } as const;
 const closedText =
   'the site is deleted in the cloud, or access to it was withdrawn; nothing is asked of it until it is back. It is protected as before';
-const lasting: ReadonlySet<string> = new Set([...Object.keys(goneText), 'cloud_unauthorized', 'cloud_refused']);
+const lasting: ReadonlySet<string> = new Set([
+  ...Object.keys(goneText),
+  ...['site_gone', 'cloud_unauthorized', 'cloud_refused'],
+]);
 
 /**
  * Keeps the devices and recorders of the site in the cloud as `wanted` says (cloud map, section 6): reads, plans, writes
@@ -91,10 +94,12 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   const { signal } = stopping;
   const wakeups = wakeup();
   const inTurn = createTurn();
-  const known = createKnownBook({ memory: options.memory, of: `${place.dealerId} ${place.siteId}`, log });
-  const holds = createHolds({ ...rules, clock, random });
+  const room = { memory: options.memory, of: `${place.dealerId} ${place.siteId}`, log };
+  const known = createKnownBook(room);
+  const holds = createHolds({ ...rules, ...room, clock, random });
   const waits = backoff({ ...rules, random });
   let loading: Promise<void> | undefined;
+  let isLoaded = false;
   let loop: Promise<void> | undefined;
   /** The one that has not begun: whoever asks meanwhile takes part in it. */
   let next: Waiting | undefined;
@@ -109,16 +114,22 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   const outcomes = deviceMetrics(options.metrics, () => ({ planned: latest?.planned, held: held() }));
 
   async function loaded(): Promise<void> {
-    loading ??= known.load().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
+    loading ??= known
+      .load()
+      .then(() => holds.load())
+      .then(() => {
+        isLoaded = true;
+      })
+      .catch((error: unknown) => {
+        loading = undefined;
+        throw error;
+      });
     await loading;
   }
 
   async function look(): Promise<Look> {
     await loaded();
-    if (options.standing?.isOpen() === false) throw new SitewardError('cloud_not_found', closedText);
+    if (options.standing?.isOpen() === false) throw new SitewardError('site_gone', closedText);
     const wanted = options.wanted();
     wantedThen = JSON.stringify(wanted);
     const found = await lookAt(wanted, { manage, place, known, signal });
@@ -196,7 +207,11 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
       succeeded();
     } catch (error) {
       signal.throwIfAborted();
-      throw failed(error, await isOpenAfter(error));
+      const isOpen = await isOpenAfter(error);
+      throw failed(
+        isOpen === false ? new SitewardError('site_gone', closedText, { cause: error }) : error,
+        isOpen === true,
+      );
     } finally {
       await keep();
       const done = doneOf(tally, shown());
@@ -214,17 +229,20 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     return doneOf(tally, shown());
   }
 
-  /** Whether the site itself is there in spite of what was answered. */
-  async function isOpenAfter(error: unknown): Promise<boolean> {
-    if (options.standing === undefined || !(error instanceof SitewardError) || !isGone(error.code)) return false;
+  /** Whether the site itself is there in spite of what was answered; undefined where it is not asked for. */
+  async function isOpenAfter(error: unknown): Promise<boolean | undefined> {
+    if (options.standing === undefined || !(error instanceof SitewardError) || !isGone(error.code)) return undefined;
     return unlessAborted(options.standing.judge(), signal);
   }
 
   async function keep(): Promise<void> {
+    // What could not be read yet must not be written over.
+    if (!isLoaded) return;
     // The session goes on by what it knows; only a restart would know less.
-    await known.keep().catch((error: unknown) => {
-      if (!signal.aborted) log.warn({ err: error }, 'what is known of the devices in the cloud cannot be kept');
-    });
+    for (const book of [known, holds])
+      await book.keep().catch((error: unknown) => {
+        if (!signal.aborted) log.warn({ err: error }, 'what is known of the devices in the cloud cannot be kept');
+      });
   }
 
   function succeeded(): void {
@@ -275,7 +293,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     }
   }
 
-  const reasonNow = (why: SitewardError) => (isSiteThere || why.message === closedText ? describe(why) : reasonOf(why));
+  const reasonNow = (why: SitewardError) => (isSiteThere ? describe(why) : reasonOf(why));
 
   function shown(): DeviceSyncShown {
     const wanted = options.wanted();
@@ -296,6 +314,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
       ...(reason !== undefined && { reason }),
       ...(inStepAt !== undefined && { inStepAt }),
       ids: idsOf(wanted, known),
+      left: leftOf(wanted, known, latest?.planned),
       held: held(),
     };
   }
@@ -303,6 +322,8 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   return {
     name: 'cloud-devices',
     async start() {
+      // So that it is shown before the cloud was asked; who needs it reads it again where the store is away.
+      void loaded().catch(() => undefined);
       if (options.automatic === false) return;
       dueMono = clock.monotonic() + rules.spreadMs * random();
       loop ??= repeat().catch((error: unknown) => {
@@ -355,6 +376,6 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
 }
 
 const isGone = (code: string): code is keyof typeof goneText => Object.hasOwn(goneText, code);
-const stateOf = ({ code }: SitewardError) => (isGone(code) ? 'gone' : 'away');
+const stateOf = ({ code }: SitewardError) => (isGone(code) || code === 'site_gone' ? 'gone' : 'away');
 const reasonOf = (failure: SitewardError): string =>
   isGone(failure.code) ? goneText[failure.code] : describe(failure);

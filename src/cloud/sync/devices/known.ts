@@ -35,6 +35,8 @@ const kept = z.strictObject({
 
 /** Which device and recorder of the cloud is which of ours, kept over restarts. */
 export interface KnownBook extends Known {
+  readonly devices: Pick<BoundedMap<string, KnownDevice>, 'get' | 'entries'>;
+  readonly nvrs: Pick<BoundedMap<string, KnownNvr>, 'get' | 'entries'>;
   /** Reads what was kept. A book of another site, or a damaged one, is empty. Rejects where the store does not answer now. */
   load(): Promise<void>;
   /** Writes what has changed. Rejects when it could not. */

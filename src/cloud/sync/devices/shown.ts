@@ -1,4 +1,5 @@
 import type { Holds, Task } from './holds.ts';
+import type { KnownBook } from './known.ts';
 import type { Known, Planned } from './plan.ts';
 import type { Look } from './reader.ts';
 import type { DevicePlan, DeviceSyncDone, DeviceSyncShown, HeldDevice, Wanted } from './types.ts';
@@ -17,6 +18,23 @@ export function idsOf({ devices, nvrs }: Wanted, known: Known): DeviceSyncShown[
     ...nvrs.map(({ external_nvr_id: id }) => [id, known.nvrs.get(id)?.id]),
   ];
   return Object.fromEntries(ids.filter(([, id]) => id !== undefined));
+}
+
+/** What was told once and is wanted no more. That a device is there was seen; recorders cannot be looked for (S-143). */
+export function leftOf(
+  { devices, nvrs }: Wanted,
+  known: Pick<KnownBook, 'devices' | 'nvrs'>,
+  planned: Planned | undefined,
+): DeviceSyncShown['left'] {
+  const there = new Set(planned?.absent.map(({ device_id }) => device_id));
+  const wantedDevices = new Set(devices.map(({ external_device_id }) => external_device_id));
+  const wantedNvrs = new Set(nvrs.map(({ external_nvr_id }) => external_nvr_id));
+  const left: [string, string][] = [];
+  for (const [externalId, { id }] of known.devices.entries())
+    if (there.has(id) && !wantedDevices.has(externalId)) left.push([externalId, id]);
+  for (const [externalId, { id }] of known.nvrs.entries())
+    if (id !== undefined && !wantedNvrs.has(externalId)) left.push([externalId, id]);
+  return Object.fromEntries(left);
 }
 
 export function doneOf(

@@ -78,6 +78,8 @@ export interface DeviceSyncShown {
   readonly inStepAt?: number;
   /** Ids of the cloud by external id, of devices and recorders. */
   readonly ids: Readonly<Record<string, string>>;
+  /** The same of those that are wanted no more and are still there: devices as seen last, recorders as they were registered. */
+  readonly left: Readonly<Record<string, string>>;
   readonly held: readonly HeldDevice[];
 }
 

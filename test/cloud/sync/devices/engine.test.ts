@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Wanted } from '#cloud/sync/index.ts';
 import { until } from '../../support.ts';
 import { faultyTransport } from './faults.ts';
-import { bridge, camera, devicesPath, nvrsPath, place, sitePath, startRig } from './rig.ts';
+import { bridge, camera, devicesPath, place, sitePath, startRig } from './rig.ts';
 
 const { signal } = new AbortController();
 const cameras = (count: number) => Array.from({ length: count }, (_, n) => camera(`cam-${n}`));
@@ -164,24 +164,6 @@ describe('a device', () => {
     expect([rig.writes(), externals(await rig.devices())]).toEqual([['POST /devices'], ['cam-0', 'cam-1', 'cam-2']]);
   });
 
-  it('the cloud refused stays so until its content changes or somebody asks again; the others are made', async () => {
-    const rig = await startRig({ wanted: { devices: [camera('yard', { name: 'x'.repeat(300) }), camera('gate')] } });
-    await rig.sync.sync(signal);
-    const { state, held } = rig.sync.shown();
-    expect([state, externals(await rig.devices())]).toEqual(['behind', ['gate']]);
-    expect(held).toMatchObject([{ external_id: 'yard', kind: 'device', reason: 'refused', status: 400 }]);
-    expect(rig.sync.health()).toMatchObject({ state: 'degraded', reason: expect.stringContaining('yard') });
-    expect(await rig.metric('siteward_cloud_devices{state="refused"}')).toMatch(/ 1$/);
-    expect((await rig.sync.plan(signal)).create).toEqual([]);
-    await rig.sync.sync(signal);
-    expect(rig.writes()).toHaveLength(1);
-    await rig.sync.sync(signal, { again: true });
-    expect(rig.writes()).toHaveLength(2);
-    rig.wanted = { devices: [camera('yard'), camera('gate')], nvrs: [] };
-    await rig.sync.sync(signal);
-    expect([rig.sync.shown().state, rig.sync.shown().held]).toEqual(['in_step', []]);
-  });
-
   it('that failed for the moment is tried again alone, by itself', async () => {
     const faulty = faultyTransport(['none', 'mixed']);
     const rig = await startRig({ wanted: { devices: cameras(4) }, transport: faulty.transport });
@@ -220,6 +202,17 @@ describe('a device', () => {
     expect([lies(), rig.sync.shown().held[0]?.reason]).toEqual([3, 'refused']);
   });
 
+  it('that was taken out of the configuration is told as long as the cloud has it; a recorder stays told', async () => {
+    const rig = await startRig({ wanted: { devices: [camera('yard'), camera('gate')], nvrs: [recorder()] } });
+    await rig.sync.sync(signal);
+    rig.wanted = { devices: [camera('gate')], nvrs: [] };
+    await rig.sync.sync(signal);
+    expect(rig.sync.shown()).toMatchObject({ ids: { gate: '402' }, left: { yard: '401', rec: '501' } });
+    await rig.operator.deleteDevices({ params: place, items: ['401'], signal });
+    await rig.sync.sync(signal);
+    expect(rig.sync.shown().left).toEqual({ rec: '501' });
+  });
+
   it('where creating is not offered is left to the platform, and found when it is there', async () => {
     const rig = await startRig({
       ...{ devices: [{ external_device_id: 'gate', device_type: 'camera', zone_number: '1', name: 'Old' }] },
@@ -236,92 +229,6 @@ describe('a device', () => {
     await rig.operator.createDevices({ params: place, items, signal });
     await rig.sync.sync(signal);
     expect(rig.sync.shown()).toMatchObject({ state: 'in_step', held: [] });
-  });
-});
-
-describe('a recorder', () => {
-  const one = { devices: [camera('yard')], nvrs: [recorder({ devices: ['yard'], ip_address: '192.0.2.7' })] };
-
-  it('is told what changed, at most once an hour unless somebody asks', async () => {
-    const rig = await startRig({ wanted: one });
-    await rig.sync.sync(signal);
-    const change = (model: string) => {
-      rig.wanted = { ...one, nvrs: [recorder({ devices: ['yard'], ip_address: '192.0.2.7', model })] };
-    };
-    change('R1');
-    await rig.sync.sync(signal);
-    change('R2');
-    await rig.sync.sync(signal);
-    const patches = () => rig.writes().filter((line) => line.startsWith('PATCH'));
-    expect(patches()).toHaveLength(1);
-    expect(rig.sync.shown()).toMatchObject({
-      state: 'behind',
-      held: [{ external_id: 'rec', kind: 'nvr', reason: 'waiting' }],
-    });
-    expect((await rig.sync.plan(signal)).nvrs.update).toEqual([]);
-    await rig.sync.sync(signal, { again: true });
-    expect([patches().length, rig.sync.shown().state]).toEqual([2, 'in_step']);
-  });
-
-  it('whose registration may be lost is told so, over a restart too, and registered again only on request', async () => {
-    const rig = await startRig({ wanted: one });
-    rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'hang', when: 'before' });
-    const asked = rig.sync.sync(signal).catch(() => undefined);
-    await until('it is asked for', () => [...rig.kept.values()].some((text) => text.includes('"asked":true')));
-    await rig.restart();
-    await asked;
-    await rig.sync.sync(signal);
-    expect(rig.sync.shown().held).toMatchObject([{ external_id: 'rec', kind: 'nvr', reason: 'unknown' }]);
-    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(1);
-    await rig.restart();
-    const done = await rig.sync.sync(signal, { again: true });
-    expect([done.nvrs.created, done.nvrs.attached, done.shown.state]).toEqual([
-      ['rec'],
-      [{ external_nvr_id: 'rec', devices: ['yard'] }],
-      'in_step',
-    ]);
-  });
-
-  it('that is there although the reply was lost stays unknown, with what the cloud says', async () => {
-    const rig = await startRig({ wanted: one });
-    rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'reset', when: 'after' });
-    await rig.sync.sync(signal);
-    await rig.sync.sync(signal, { again: true });
-    await rig.restart();
-    await rig.sync.sync(signal);
-    expect(rig.sync.shown().held).toMatchObject([
-      { reason: 'unknown', message: expect.stringContaining('another recorder') },
-    ]);
-    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(2);
-  });
-
-  it('that could surely not be registered is registered later by itself', async () => {
-    const rig = await startRig({ wanted: one });
-    rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'status', status: 503, count: 2 });
-    await rig.sync.start(signal);
-    await until('it is in step', () => rig.sync.shown().state === 'in_step');
-    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(3);
-  });
-
-  it('that is gone in the cloud is registered anew, once', async () => {
-    const rig = await startRig({ wanted: one });
-    await rig.sync.sync(signal);
-    const change = (model: string) => {
-      rig.wanted = { ...one, nvrs: [recorder({ devices: ['yard'], ip_address: '192.0.2.7', model })] };
-    };
-    const gone = { path: `${nvrsPath}/*`, mode: 'status', status: 404, count: -1 } as const;
-    rig.cloud.plant(gone);
-    // The sandbox has the recorder still, so that its name would be taken.
-    rig.wanted = { ...one, nvrs: [recorder({ devices: ['yard'], name: 'Changed' })] };
-    rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'status', status: 201, body: { nvr_id: 777 }, count: -1 });
-    await rig.sync.sync(signal);
-    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(2);
-    change('R');
-    await rig.sync.sync(signal, { again: true });
-    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(2);
-    expect(rig.sync.shown().held).toContainEqual(
-      expect.objectContaining({ kind: 'nvr', reason: 'refused', status: 404 }),
-    );
   });
 });
 
@@ -350,13 +257,24 @@ describe('a cloud that does not answer as it should', () => {
     let isOpen = false;
     const standing = { isOpen: () => isOpen, judge: async () => isOpen };
     const rig = await startRig({ wanted: { devices: [camera('yard')] }, more: { standing } });
-    await expect(rig.sync.sync(signal)).rejects.toMatchObject({ code: 'cloud_not_found' });
-    await expect(rig.sync.plan(signal)).rejects.toMatchObject({ code: 'cloud_not_found' });
+    await expect(rig.sync.sync(signal)).rejects.toMatchObject({ code: 'site_gone' });
+    await expect(rig.sync.plan(signal)).rejects.toMatchObject({ code: 'site_gone' });
     expect([rig.sync.shown().state, rig.cloud.log()]).toEqual(['gone', []]);
     isOpen = true;
     await rig.sync.sync(signal);
     expect(rig.sync.shown()).toMatchObject({ state: 'in_step', ids: { yard: '401' } });
     expect(rig.sync.shown().reason).toBeUndefined();
+  });
+
+  it.each([404, 403])('with %i for the devices and for the site itself is a site that is gone', async (status) => {
+    const standing = { isOpen: () => true, judge: async () => false };
+    const rig = await startRig({ wanted: { devices: [camera('yard')] }, more: { standing } });
+    rig.cloud.plant({ path: devicesPath, mode: 'status', status, count: -1 });
+    await expect(rig.sync.sync(signal)).rejects.toMatchObject({ code: 'site_gone' });
+    expect(rig.sync.shown()).toMatchObject({
+      state: 'gone',
+      reason: expect.stringMatching(/is deleted in the cloud.*protected as before/),
+    });
   });
 
   it.each([404, 403])('with %i for the devices alone is away, when the site itself is there', async (status) => {

@@ -65,6 +65,22 @@ it('one that is damaged is empty, and is written over by what is found next', as
   expect(third.devices.get('yard')).toEqual({ id: '402' });
 });
 
+it('a store that can be written and not be read is not written over', async () => {
+  const kept = new Map<string, string>();
+  const memory = failing(kept);
+  const rig = await startRig({ wanted: { devices: [camera('yard')] }, more: { memory } });
+  await rig.sync.sync(signal);
+  const before = new Map(kept);
+  const { get } = memory;
+  memory.get = () => Promise.reject(new SitewardError('store_unavailable', 'the disk does not answer'));
+  await rig.restart();
+  await expect(rig.sync.sync(signal)).rejects.toMatchObject({ code: 'store_unavailable' });
+  expect(kept).toEqual(before);
+  memory.get = get;
+  await rig.sync.sync(signal);
+  expect(rig.sync.shown()).toMatchObject({ state: 'in_step', ids: { yard: '401' } });
+});
+
 it('no device is made, and nothing forgotten, while the store is away; it goes on by itself after that', async () => {
   const kept = new Map<string, string>();
   const memory = failing(kept);
