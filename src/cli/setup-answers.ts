@@ -84,6 +84,8 @@ export const answersSchema = z.strictObject({
   zones: z.array(zone).default([]),
   speakers: z.array(entry).default([]),
   users: z.array(user).default([]),
+  /** The code of an owner who is there already, and lets further owners, installers and auditors in. */
+  consent: z.strictObject({ code_file: path.optional() }).default({}),
   monitoring: z.strictObject({ station: text.optional(), account: text.optional() }).default({}),
   /** Whether the cloud is to activate the site. */
   activate: flag.optional(),

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, isCode, SitewardError } from '#errors.ts';
-import { userList } from '#lan/http/index.ts';
+import { type UserEntry, userList } from '#lan/http/index.ts';
+import { given } from '#lib/given.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce, putInForce } from './config-in-force.ts';
 import { answered } from './control.ts';
@@ -8,6 +9,7 @@ import { withFile } from './named-file.ts';
 import { asCode } from './piped-code.ts';
 import type { Answers } from './setup-answers.ts';
 import { type Context, open, type Step, skipped } from './setup-types.ts';
+import { withConsent } from './user-codes.ts';
 
 /** The daemon runs, with the configuration as it is written. */
 export const daemonStep: Step = {
@@ -52,22 +54,35 @@ export const userStep: Step = {
     return { isDone: known.length > 0 && missing.length === 0, words: `users: ${words === '' ? 'none' : words}` };
   },
   async ask(context) {
-    const known = (await usersOf(context)).map(({ id }) => id);
-    const listed = context.answers.users.filter(({ id }) => !known.includes(id));
-    const users = listed.length > 0 ? listed : await askUser(context);
+    const known = await usersOf(context);
+    const listed = context.answers.users.filter(({ id }) => !known.some((one) => one.id === id));
+    const users = ownersFirst(listed.length > 0 ? listed : await askUser(context));
     if (users.length === 0) return skipped('no further users');
+    const endless = users.find(({ role, valid_until: until }) => role === 'installer' && until === undefined);
+    if (endless !== undefined) return open(`users: ${endless.id} is an installer, who comes for a time (valid_until)`);
     const codes = new Map<string, Codes>();
     for (const user of users) {
-      const given = await codesOf(context, user);
-      if (given === undefined) return open(`users: the code of ${user.id} is missing (code_file)`);
-      codes.set(user.id, given);
+      const own = await codesOf(context, user);
+      if (own === undefined) return open(`users: the code of ${user.id} is missing (code_file)`);
+      codes.set(user.id, own);
     }
+    const isOwned = known.some(({ role, source }) => role === 'owner' && source === 'file');
+    const [first] = users;
+    // As soon as there is an owner he agrees to others of his kind, installers and auditors (safety 4 and 11).
+    const agreed = users.filter((user) => withConsent.includes(user.role) && (isOwned || user !== first));
+    const isByFirst = !isOwned && first?.role === 'owner';
+    const consent = isByFirst
+      ? codes.get(first.id)?.code
+      : isOwned && agreed.length > 0
+        ? await consentOf(context, known)
+        : undefined;
+    const [one] = agreed;
+    if (isOwned && one !== undefined && consent === undefined)
+      return open(`users: ${one.id} (${one.role}) needs the code of an owner, who agrees (consent.code_file)`);
     return {
       would: `add ${users.map(({ id, role }) => `${id} (${role})`).join(', ')}`,
-      async run() {
-        for (const user of users) await addUser(context, user, codes.get(user.id));
-        return `added: ${users.map(({ id }) => id).join(', ')}`;
-      },
+      run: () =>
+        addUsers(context, users, (user) => ({ ...codes.get(user.id), ...(agreed.includes(user) && { consent }) })),
     };
   },
 };
@@ -82,6 +97,20 @@ const usersOf = (context: Context) =>
   context.withDaemon(
     async ({ client }, signal) => userList.parse(answered(await client.listUsers({ signal })).json).items,
   );
+
+const ownersFirst = (users: readonly User[]): readonly User[] =>
+  users.toSorted((a, b) => Number(b.role === 'owner') - Number(a.role === 'owner'));
+
+/** The code of an owner who is there: of the answers, also of one whom an earlier run has added; else of the person who is there. */
+async function consentOf({ answers, talk }: Context, known: readonly UserEntry[]): Promise<string | undefined> {
+  const owners = known.filter(({ role }) => role === 'owner').map(({ id }) => id);
+  const file =
+    answers.consent.code_file ??
+    answers.users.find(({ id, code_file: one }) => owners.includes(id) && one !== undefined)?.code_file;
+  if (file !== undefined) return await codeIn(file);
+  const typed = await talk.hidden('  code of an owner, who agrees');
+  return typed === undefined || typed === '' ? undefined : asCode(typed, 'the code of an owner');
+}
 
 async function askUser({ talk }: Context): Promise<readonly User[]> {
   const id = await talk.ask({
@@ -112,16 +141,25 @@ async function typedTwice(talk: Context['talk'], id: string): Promise<string | u
 export const codeIn = async (file: string): Promise<string> =>
   asCode((await withFile(file, () => readFile(file, 'utf8'))).replace(/\r?\n$/, ''), `the text of ${file}`);
 
-async function addUser(
+/** Each is whole: those before one that is refused stay, and are said. */
+async function addUsers(
   context: Context,
-  { id, name, role, valid_until }: User,
-  codes: Codes | undefined,
-): Promise<void> {
-  if (codes === undefined) return;
-  const body = {
-    ...{ id, name, role, code: codes.code },
-    ...(codes.duress !== undefined && { duress_code: codes.duress }),
-    ...(valid_until !== undefined && { valid_until }),
-  };
-  await context.withDaemon(async ({ client }, signal) => answered(await client.addUser({ body, signal })));
+  users: readonly User[],
+  codesFor: (user: User) => Partial<Codes> & { readonly consent?: string | undefined },
+): Promise<string> {
+  const added: string[] = [];
+  for (const user of users) {
+    const { code = '', duress, consent } = codesFor(user);
+    const { id, name, role, valid_until } = user;
+    const body = { ...{ id, name, role, code }, ...given({ duress_code: duress, consent, valid_until }) };
+    try {
+      await context.withDaemon(async ({ client }, signal) => answered(await client.addUser({ body, signal })));
+    } catch (error) {
+      if (!(error instanceof SitewardError)) throw error;
+      const before = added.length === 0 ? '' : `added: ${added.join(', ')}; `;
+      throw new SitewardError(error.code, `${before}${id} was not: ${error.message}`);
+    }
+    added.push(id);
+  }
+  return `added: ${added.join(', ')}`;
 }

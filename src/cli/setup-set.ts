@@ -93,7 +93,7 @@ const secretKeys: readonly string[] = [
   ...['private_key', 'api_key', 'token'],
 ];
 /** Sections whose secrets stand in files that the answers name; all others are those of the configuration. */
-const filed: readonly string[] = ['cloud', 'cameras', 'recorders', 'users', 'account', 'test'];
+const filed: readonly string[] = ['cloud', 'cameras', 'users', 'consent', 'test'];
 
 const isSecret = (keys: readonly string[]): boolean => {
   const key = keys.at(-1) ?? '';
@@ -115,6 +115,7 @@ export function refuseSecrets(value: unknown, keys: readonly string[], where: st
 function inFile(keys: readonly string[]): string {
   const [section = ''] = keys;
   const key = keys.at(-1);
+  if (key === 'consent') return 'write it into a file of mode 0600, and name that one: consent.code_file';
   const before = keys.slice(0, -1).join('.');
   if (section === 'cloud' && (key === 'private_key' || key === 'key'))
     return 'the key for events is made on this box: siteward cloud registration';

@@ -12,6 +12,10 @@ afterAll(() => rig?.close());
 
 const siteName = 'Shop <b>&"x"';
 
+/** Of an installer, of a second owner, and of an auditor. */
+const otherCodes = ['48613907', '59724018', '60835129'] as const;
+const inAMonth = new Date(Date.now() + 30 * 86_400_000).toISOString().slice(0, 10);
+
 function writeAnswers(): string {
   const file = join(rig.folder, 'answers.yaml');
   writeFileSync(
@@ -33,7 +37,10 @@ cameras:
   - { address: "${rig.camera}", id: yard, name: Yard, zone: "21", partition: p1, user: siteward, password_file: ${rig.secret('camera', cameraPassword)}, pictures: always }
 zones: [ { panel: sensors, number: "1", type: perimeter, name: Window, key: window, partition: p1 } ]
 speakers: [ { id: gate, driver: "null" } ]
-users: [ { id: anna, name: Anna, role: owner, code_file: ${rig.secret('code', ownerCode)} } ]
+users:
+  - { id: ines, name: Ines, role: installer, valid_until: "${inAMonth}", code_file: ${rig.secret('code-ines', otherCodes[0])} }
+  - { id: anna, name: Anna, role: owner, code_file: ${rig.secret('code', ownerCode)} }
+  - { id: bert, name: Bert, role: owner, code_file: ${rig.secret('code-bert', otherCodes[1])} }
 monitoring: { station: "201", account: "4711" }
 activate: true
 test: { code_file: ${join(rig.folder, 'code')} }
@@ -59,7 +66,7 @@ const setup = async (more: readonly string[] = [], until?: string) => {
   return { ...ran, told, states: Object.fromEntries(told.map(({ step, state }) => [step, state])) };
 };
 
-const secrets = () => [cameraPassword, partnerSecret, ownerCode, privateLine()];
+const secrets = () => [cameraPassword, partnerSecret, ownerCode, ...otherCodes, privateLine()];
 /** As the service has them. */
 const devicesAt = async (siteId: string) => {
   const ran = await rig.run(['api', 'list-devices', '1', siteId, '--config', rig.config, '--json']);
@@ -153,6 +160,27 @@ test('a site is commissioned without a person, stopped in the middle, and gone o
     ...killed.map((ran) => ran.out),
   ])
     for (const secret of secrets()) expect(text).not.toContain(secret);
+
+  // The first owner agrees to the next and to the installer; later one who is there already does.
+  const rolesOf = async () => {
+    const { out } = await rig.run(['user', 'list', '--socket', rig.socket, '--json']);
+    const users = out
+      .split('\n')
+      .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as { id: string; role: string }]));
+    return users.map(({ id, role }) => `${id} ${role}`).sort();
+  };
+  const people = ['anna owner', 'bert owner', 'ines installer'];
+  expect(await rolesOf()).toEqual(people);
+  const auditor = { id: 'otto', name: 'Otto', role: 'auditor', code_file: rig.secret('code-otto', otherCodes[2]) };
+  const more = Object.entries(auditor).flatMap(([name, value]) => ['--set', `users.3.${name}=${value}`]);
+  const disagreed = ['--set', `consent.code_file=${join(rig.folder, 'code-ines')}`, '--only', 'users'];
+  const refused = await setup([...more, ...disagreed]);
+  expect(refused.states).toMatchObject({ users: 'failed' });
+  expect(await rolesOf()).toEqual(people);
+  const audited = await setup([...more, '--only', 'users']);
+  expect(audited.states).toMatchObject({ users: 'done' });
+  expect(await rolesOf()).toEqual([...people, 'otto auditor']);
+  for (const secret of secrets()) expect(refused.out + refused.err + audited.out + audited.err).not.toContain(secret);
 
   const again = await setup(['--set', 'cloud.client_id=bridge-7']);
   expect(again.code).toBe(0);
