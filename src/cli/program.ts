@@ -45,7 +45,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
 }
 
 /** The table of verbs. Each is a file of its own, loaded when it is called. */
-function buildProgram(done: (code: number) => void): Command {
+export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('siteward')
     .description('Controller of one security site: cameras, alarm panels and a durable outbox to the cloud.')
     .version(version)
@@ -79,6 +79,15 @@ function buildProgram(done: (code: number) => void): Command {
     .option('--json', 'print the status document', false)
     .addOption(socket())
     .action(async (options) => done(await (await import('./status.ts')).status(options)));
+  program
+    .command('doctor')
+    .description('look at everything siteward needs, whether it runs or not, and say what to do')
+    .argument('[checks...]', 'only these, such as "clock" and "token"; all without one')
+    .option('--json', 'print one JSON document', false)
+    .addOption(configOption())
+    .addOption(socket())
+    .addHelpText('after', '\nExit codes: 0 all is well, 1 warnings, 2 something does not work.')
+    .action(async (only, options) => done(await (await import('./doctor/doctor.ts')).doctor({ ...options, only })));
   program
     .command('zones')
     .description('list the zones with their state')

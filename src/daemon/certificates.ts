@@ -59,7 +59,8 @@ export async function siteAuthority({ store }: Settings): Promise<string> {
   }
 }
 
-const tlsFolder = (stateDir: string): string => join(stateDir, 'tls');
+/** Where the authority of the site and its servers lie. */
+export const tlsFolder = (stateDir: string): string => join(stateDir, 'tls');
 
 const readPair = async ({ cert, key }: OwnCertificate): Promise<OwnCertificate> => ({
   cert: await readFile(cert, 'utf8'),

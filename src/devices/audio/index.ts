@@ -14,5 +14,6 @@ export {
 } from './library/index.ts';
 export type { SpeakerOptions } from './options.ts';
 export type * from './ports.ts';
+export { probeLocalSpeaker } from './probe-local.ts';
 export type { ClockPlan, ClockRun, NextRuns } from './rules/index.ts';
 export type { AudioPlan } from './speakers.ts';

@@ -1,0 +1,38 @@
+import { formatProblem } from '#config/index.ts';
+import { type Check, type Finding, failed, good, warning } from './finding.ts';
+
+/** The file and what it names: every error, and each secret that cannot be read. */
+export const configCheck: Check = {
+  id: 'configuration',
+  title: 'configuration',
+  look({ file, config }): readonly Finding[] {
+    const { unreadable, problems, warnings } = config;
+    if (unreadable !== undefined)
+      return [
+        failed({
+          seen: unreadable,
+          means: 'siteward runs with the copy of its last good configuration, or waits for one',
+          advice: [
+            `look at ${file}, or name another one with --config`,
+            'run this as root, or as a member of the group siteward',
+          ],
+        }),
+      ];
+    const wrong = problems.map((problem) =>
+      failed({
+        seen: formatProblem(problem),
+        means: 'the file is not taken: siteward goes on with its last good configuration',
+        advice: `correct it, then "siteward check ${file}" and "systemctl reload siteward"`,
+      }),
+    );
+    const doubtful = warnings.map((text) =>
+      warning({
+        seen: text,
+        means: 'the part that needs it does not work, or not as the file says; all others do',
+        advice: 'put it right where the line says; run this as root, which may read every secret file',
+      }),
+    );
+    const found = [...wrong, ...doubtful];
+    return found.length > 0 ? found : [good(`${file} has no errors`)];
+  },
+};

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { type CheckedConfig, checkConfig, type Settings } from '#config/index.ts';
+import { describe, SitewardError } from '#errors.ts';
+import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
+import { runningDaemon } from '../../daemon/lock.ts';
+import { otherProblems } from '../../daemon/other-problems.ts';
+import { answered, type Control, openControl } from '../control.ts';
+
+/** What is known before anything is looked at. */
+export interface Scene {
+  /** Whole path. */
+  readonly file: string;
+  readonly config: Pick<CheckedConfig, 'problems' | 'warnings'> & { readonly unreadable?: string };
+  /** Undefined where the configuration has errors. */
+  readonly settings: Settings | undefined;
+  readonly daemon: DaemonSeen;
+  /** The root of /proc and /sys; another one in tests. */
+  readonly root: string;
+}
+
+export interface DaemonSeen {
+  /** Its process, as the note in the state directory says. */
+  readonly pid: number | undefined;
+  /** Undefined where it does not answer. */
+  readonly status: StatusDocument | undefined;
+  readonly control: Control | undefined;
+  /** Why it does not answer. */
+  readonly why: string | undefined;
+}
+
+/** Longer than a daemon takes that is busy. */
+const askMs = 10_000;
+
+/** Where systemd lays the credentials of the service, which root may read while it runs. */
+const credentials = '/run/credentials/siteward.service';
+
+export async function openScene(at: { file: string; socket: string }, signal: AbortSignal): Promise<Scene> {
+  // This process is of one call: from here on it reads secrets as the service does.
+  if (existsSync(credentials)) process.env.CREDENTIALS_DIRECTORY ??= credentials;
+  const { config, settings } = readConfig(at.file);
+  const pid = settings === undefined ? undefined : runningDaemon(settings.store.dir);
+  const control = openControl(at.socket);
+  const daemon = await ask(control, signal);
+  return { file: at.file, config, settings, daemon: { pid, ...daemon }, root: '/' };
+}
+
+function readConfig(file: string): Pick<Scene, 'config' | 'settings'> {
+  try {
+    const { problems, warnings, loaded } = checkConfig(file, {
+      unreadableSecrets: 'degrade',
+      alsoCheck: otherProblems(file),
+    });
+    return { config: { problems, warnings }, settings: loaded?.settings };
+  } catch (error) {
+    if (!(error instanceof SitewardError)) throw error;
+    return { config: { problems: [], warnings: [], unreadable: describe(error) }, settings: undefined };
+  }
+}
+
+async function ask(control: Control, signal: AbortSignal): Promise<Omit<DaemonSeen, 'pid'>> {
+  try {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(askMs)]);
+    const status = statusDocument.parse(answered(await control.client.getStatus({ signal: soon })).json);
+    return { status, control, why: undefined };
+  } catch (error) {
+    signal.throwIfAborted();
+    await control[Symbol.asyncDispose]();
+    return { status: undefined, control: undefined, why: describe(error) };
+  }
+}
