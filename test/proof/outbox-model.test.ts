@@ -6,7 +6,8 @@ import { keptRuns, passedSeeds } from './model/kept.ts';
 import { play } from './model/run.ts';
 import { shrink } from './model/shrink.ts';
 import { openStage, type Stage } from './model/stage.ts';
-import { type Plan, planOf, textOf } from './model/steps.ts';
+import { type Plan, planOf } from './model/steps.ts';
+import { told } from './model/told.ts';
 
 /**
  * Issue 4, proof: the invariants of the outbox (outbox-design, section 13) under random puts, links, statuses, kills,
@@ -67,17 +68,7 @@ async function holds(plan: Plan): Promise<void> {
   const violations = violationsOf(history);
   if (violations.length === 0) return;
   const { steps } = await shrink(plan, stage, { untilMs: performance.now() + shrinkMs });
-  const tail = history.entries.slice(-30).map((entry) => JSON.stringify(entry).slice(0, 300));
-  expect.fail(
-    [
-      `seed ${plan.seed} (repeat with SITEWARD_SEED=${plan.seed} SITEWARD_MODEL_RUNS=1):`,
-      ...violations.slice(0, 20),
-      `steps that fail as well, on a ${plan.disk ? 'small disk' : 'folder'}, cap of bulk.db ${plan.bulkBytes ?? 'as usual'}:`,
-      ...steps.map((step) => `  ${textOf(step)}`),
-      'the last that was seen:',
-      ...tail,
-    ].join('\n'),
-  );
+  expect.fail(told({ plan, violations, shorter: steps, entries: history.entries }));
 }
 
 describe('the outbox as a whole keeps its invariants', () => {

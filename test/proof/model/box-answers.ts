@@ -37,11 +37,20 @@ export function answerQuestion(of: {
   }
 }
 
-/** The records are read first: what is there afterwards was not given up with anything they count. */
+/**
+ * These are several answers, and between them the box stores and gives up. So what stands undelivered is read on both sides of
+ * the records: what was there before them also stood before any later loss, and what is there after them was not given up with
+ * anything they count.
+ */
 async function gapsSeen(store: Store) {
+  const before = await undelivered(store);
   const gaps = await store.gaps({ limit: many, withSilent: true });
+  return { before, gaps, after: await undelivered(store) };
+}
+
+async function undelivered(store: Store): Promise<number[]> {
   const refused = await store.parked({ limit: many });
-  return { gaps, undelivered: [...(await inLine(store)), ...refused.map(({ seq }) => seq)] };
+  return [...(await inLine(store)), ...refused.map(({ seq }) => seq)];
 }
 
 export type GapsSeen = Awaited<ReturnType<typeof gapsSeen>>;

@@ -57,8 +57,16 @@ export type Entry =
   | { readonly what: 'thawed' }
   | { readonly what: 'offline'; readonly connects: number; readonly boxMs: number }
   | { readonly what: 'idle'; readonly tries: number; readonly changed: readonly string[] }
-  /** After a step: the gap records, and then the numbers of what `site.db` and `bulk.db` hold undelivered, refused or not. */
-  | { readonly what: 'gaps'; readonly gaps: readonly Gap[]; readonly undelivered: readonly number[] }
+  /**
+   * After a step: the gap records, and the numbers of what `site.db` and `bulk.db` held undelivered, refused or not, when they
+   * were read just `before` the records and just `after` them.
+   */
+  | {
+      readonly what: 'gaps';
+      readonly before: readonly number[];
+      readonly gaps: readonly Gap[];
+      readonly after: readonly number[];
+    }
   | { readonly what: 'clockStep'; readonly ms: number };
 
 export interface Synchronous {

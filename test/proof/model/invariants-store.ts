@@ -107,7 +107,9 @@ function isUnknown({ entries }: History, { postAt, answer }: Try): boolean {
 
 /**
  * While something of less importance waits, no alarm and no arming is given up. It stood in its file before the step
- * in which they went, and after it. Only a row of a file in use can give way: not one that is in memory only, nor one in a
+ * in which they went, and after it: when the records that do not count them yet were about to be read, and when those that do
+ * had been read. What shows only after the former may have come after the loss: the room left free in one file is of no use
+ * to the other, and may take it. Only a row of a file in use can give way: not one that is in memory only, nor one in a
  * damaged file that was set aside and is not read to its end. That one goes as a whole or not at all, and holds alarms too.
  */
 export function alarmsGiveWayLast(history: History): readonly string[] {
@@ -125,7 +127,7 @@ export function alarmsGiveWayLast(history: History): readonly string[] {
     if (entry.what !== 'gaps') continue;
     const now = new Map<string, number>();
     for (const { lane, why, count } of entry.gaps) now.set(`${lane} ${why}`, (now.get(`${lane} ${why}`) ?? 0) + count);
-    const waits = new Set(entry.undelivered);
+    const waits = new Set(entry.after);
     for (const lane of ['alarm', 'arming'] as const) {
       const name = `${lane} disk_full`;
       const grew = (now.get(name) ?? 0) > Math.max(before.get(name) ?? 0, aside.get(name) ?? 0);
@@ -142,7 +144,7 @@ export function alarmsGiveWayLast(history: History): readonly string[] {
       if (spared !== undefined) found.push(`events of ${lane} were given up while ${nameOf(spared)} waited`);
     }
     before = now;
-    waitedBefore = waits;
+    waitedBefore = new Set(entry.before);
   }
   return found;
 }

@@ -1,131 +1,42 @@
 import { describe, expect, it } from 'vitest';
-import type { Accepted } from '../../harness/cloud.ts';
-import type { Entry, Final, History, Put } from './history.ts';
+import type { Entry, History } from './history.ts';
 import { type Invariant, invariants, violationsOf } from './invariants.ts';
-
-/** A put with everything that goes well after it. */
-function put(token: number, change: Partial<Put> = {}): Put {
-  return {
-    ...{
-      token,
-      seq: token,
-      number: token,
-      eventId: `id-${token}`,
-      lane: 'alarm',
-      key: 'p1',
-      silent: false,
-      media: false,
-    },
-    ...{ boot: 'boot-1', clock: 'synced', mono: token * 10, trueWall: 1_000_000 + token },
-    ...change,
-  };
-}
-const numbered = (one: Put): Entry => ({ what: 'numbered', ...one });
-const acked = (token: number): Entry => ({ what: 'acked', token });
-const post = (nth: number, token: number, mono = nth * 100): Entry => ({
-  what: 'post',
-  nth,
-  eventId: `id-${token}`,
-  mono,
-});
-const posted = (nth: number, more: Partial<Extract<Entry, { what: 'posted' }>> = {}): Entry => ({
-  ...{ what: 'posted', nth, mono: nth * 100 + 10, status: 200, taken: true },
-  ...more,
-});
-const settled = (...seqs: number[]): Entry => ({ what: 'settled', seqs });
-const life: Entry = {
-  ...{ what: 'life', boot: 'boot-1', mono: 0, epoch: 1, storeId: 's', nextSeq: 1, lost: false },
-  synchronous: { site: 2, bulk: 2 },
-};
-const killed: Entry = { what: 'end', how: 'kill', clean: false };
-const stopped: Entry = { what: 'end', how: 'stop', clean: true };
-
-function accepted(one: Put, seq: number, change: Partial<Accepted> = {}): Accepted {
-  const payload = { seq: one.seq, zone: `t${one.token}` } as Accepted['body']['payload'];
-  const body = { event_id: one.eventId, event_time: new Date(one.trueWall).toISOString(), payload } as Accepted['body'];
-  return { event_id: one.eventId, seq, body, try_count: 1, identical: true, ...change };
-}
-
-function history(entries: readonly Entry[], final: Partial<Final> = {}): History {
-  const empty: Final = {
-    ...{ accepted: [], uploads: [], pending: [], parked: [], known: [], gaps: [], media: [], anchors: [], spool: [] },
-    ...{ pictures: new Map(), sizes: {}, caps: {}, slots: 4 },
-  };
-  return { seed: 0, entries, final: { ...empty, ...final } };
-}
-
-/** One put after the other, each delivered. */
-function good(...puts: readonly Put[]): Entry[] {
-  return [
-    life,
-    ...puts.flatMap((one, index) => [
-      numbered(one),
-      acked(one.token),
-      post(index + 1, one.token),
-      posted(index + 1),
-      settled(one.seq),
-    ]),
-  ];
-}
-
-const gap = { id: 1, lane: 'alarm', seqFrom: 1, seqTo: 1, count: 1, why: 'disk_full', at: 0, reported: false } as const;
-const activityGap = { ...gap, lane: 'activity', seqFrom: 1, seqTo: 9 } as const;
-const step = (index: number): Entry => ({ what: 'step', index, step: { do: 'kill' } });
-const bodyAt = (one: Put, wall: number) => ({
-  body: { ...accepted(one, 1).body, event_time: new Date(wall).toISOString() },
-});
-const media = (change: object) =>
-  ({
-    seq: 1,
-    index: 0,
-    kind: 'snapshot',
-    camera: 'cam-1',
-    lane: 'alarm',
-    eventId: 'id-1',
-    state: 'uploaded',
-    ...change,
-  }) as never;
-const upload = (sha256: string) =>
-  ({ event_id: 'id-1', kind: 'snapshot', index: 0, bytes: 1, sha256, authorization_sent: false }) as const;
-const one = put(1);
-const doubted = put(1, { clock: 'doubtful' });
-const two = put(2);
-/** The older alarm of the key goes out, and what comes of it shows after three seconds. */
-const heldUp = (outcome: { status: number } | { failure: string }): Entry[] => [
-  ...[life, numbered(one), acked(1), numbered(two), acked(2), post(1, 1)],
-  { what: 'posted', nth: 1, mono: 3_110, taken: false, ...outcome },
-  post(2, 2, 3_120),
-];
-const overtaken = { accepted: [accepted(two, 1), accepted(one, 2)] };
-/** One was taken, and another fails. */
-const suspected = (status: number) => [
-  ...[...good(one), numbered(two), acked(2), post(2, 2), posted(2, { taken: false, status })],
-];
-/** It fails so often, each time after another had passed. */
-const failsAlone = (status: number, times: number): Entry[] => [
-  ...[life, numbered(one), acked(1), numbered(two), acked(2)],
-  ...Array.from({ length: times }, (_, i) => [
-    ...[post(2 * i + 1, 1), posted(2 * i + 1, { taken: false, status })],
-    ...[post(2 * i + 2, 9), posted(2 * i + 2)],
-  ]).flat(),
-  ...[post(100, 1), posted(100, { taken: false, status, mono: 0 }), post(101, 2, 1)],
-];
-/** Its request went out and the answer is open. */
-const underWay = [life, numbered(one), acked(1), post(1, 1)];
-const seen = (count: number, ...undelivered: number[]): Entry => ({
-  ...{ what: 'gaps', gaps: count === 0 ? [] : [{ ...gap, count }], undelivered },
-});
-const countedThough = (entries: readonly Entry[], count = 1) =>
-  history(entries, { accepted: [accepted(one, 1)], gaps: [{ ...gap, count }] });
-const corrupted = (file: 'site' | 'bulk'): Entry[] => [
-  { what: 'step', index: 0, step: { do: 'corrupt', file, place: 0.5, clean: false } },
+import {
+  accepted,
+  acked,
+  activity,
+  activityGap,
+  bodyAt,
+  bothAcked,
+  call,
+  corrupted,
+  countedThough,
+  doubted,
+  failsAlone,
+  gap,
+  good,
+  heldUp,
+  history,
   killed,
-  { what: 'end', how: 'corrupt', clean: false },
-];
-const activity = put(2, { lane: 'activity' });
-const bothAcked = [life, numbered(one), acked(1), numbered(activity), acked(2), step(0)];
-/** Takes no number of its own. */
-const call = put(2, { number: 1, silent: true });
+  life,
+  media,
+  numbered,
+  one,
+  overtaken,
+  post,
+  posted,
+  put,
+  seen,
+  settled,
+  step,
+  stopped,
+  suspected,
+  two,
+  underWay,
+  upload,
+} from './pieces.ts';
+import { planOf } from './steps.ts';
+import { told } from './told.ts';
 
 /** By the number of the invariant: histories that break it, and close ones that do not. */
 const planted: Readonly<Record<string, { broken: readonly History[]; whole: readonly History[] }>> = {
@@ -222,6 +133,9 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
   5: {
     broken: [
       history([...bothAcked, seen(0, 1, 2), step(1), seen(1, 2)]),
+      // The alarm went after the first records had been read, or before the second ones were; the other stood all the time.
+      history([...bothAcked, { ...seen(0, 1, 2), after: [2] } as Entry, step(1), seen(1, 2)]),
+      history([...bothAcked, seen(0, 1, 2), step(1), { ...seen(1, 1, 2), after: [2] } as Entry]),
       // In the range of a record that counts others.
       history([...bothAcked, seen(0, 1, 2), step(1), { ...seen(1, 2), gaps: [gap, activityGap] } as Entry]),
       // A damaged file was read to its end before.
@@ -230,6 +144,11 @@ const planted: Readonly<Record<string, { broken: readonly History[]; whole: read
     whole: [
       // Delivered meanwhile, or given up with the alarm.
       history([...bothAcked, seen(0, 1, 2), step(1), seen(1), post(1, 2)]),
+      // The alarm went after the first records had been read, and what waits then came after it.
+      history([...bothAcked, { ...seen(0, 2), before: [1] } as Entry, step(1), seen(1, 2)]),
+      // It came while the last records were read, or went.
+      history([...bothAcked, { ...seen(0, 1), after: [1, 2] } as Entry, step(1), { ...seen(1), after: [2] } as Entry]),
+      history([...bothAcked, seen(0, 1, 2), step(1), { ...seen(1, 2), after: [] } as Entry]),
       // Not on disk before.
       history([life, numbered(one), acked(1), numbered(activity), step(0), seen(0, 1), step(1), acked(2), seen(1, 2)]),
       // In a damaged file that was set aside, and brought back in the same step or later.
@@ -417,5 +336,15 @@ describe('each invariant of the model', () => {
   it('is content with a run in which all went well', () => {
     const run = history(good(one, two), { accepted: [accepted(one, 1), accepted(two, 2)], known: [1, 2] });
     expect(violationsOf(run)).toEqual([]);
+  });
+});
+
+describe('a failed run of the model', () => {
+  it('says in its last line too which run it was and what it broke first', () => {
+    const entries = Array.from({ length: 100 }, (_, seq) => settled(seq));
+    const text = told({ plan: planOf(105), violations: ['5 alarms', '6 gaps'], shorter: [], entries });
+    expect(text.split('\n').at(-1)).toBe('seed 105 broke 2 in all, first: 5 alarms');
+    expect(text).toContain('5 alarms\n6 gaps\n');
+    expect(text.match(/settled/g)).toHaveLength(30);
   });
 });

@@ -8,6 +8,7 @@ import { folder, smallDisk } from './disk.ts';
 import { entriesOf, type Final, type History } from './history.ts';
 import type { Stage } from './stage.ts';
 import type { Plan } from './steps.ts';
+import { tailOf } from './told.ts';
 import { World } from './world.ts';
 
 const mib = 1024 ** 2;
@@ -45,18 +46,13 @@ export async function play(plan: Plan, stage: Stage): Promise<History> {
     await world.end('stop');
     return { seed: plan.seed, entries: world.entries, final: await finalOf({ world, look, spool: left, stage, plan }) };
   } catch (error) {
-    throw new Error(`${String(error)}\n${tailOf(world)}`, { cause: error });
+    const last = `seed ${plan.seed} came to no end: ${String(error).split('\n')[0]}`;
+    throw new Error([String(error), ...tailOf(world.entries), last].join('\n'), { cause: error });
   } finally {
     await world.close();
     disk.close();
   }
 }
-
-const tailOf = (world: World): string =>
-  world.entries
-    .slice(-30)
-    .map((entry) => JSON.stringify(entry).slice(0, 300))
-    .join('\n');
 
 /** Lets minutes pass, each as soon as nothing is under way, until everything was delivered or parked. */
 async function drain(world: World): Promise<void> {
