@@ -98,7 +98,7 @@ export async function openSite(options: {
 /** Node's flags in the unit, so that memory is what a box would see. */
 export function unitFlags(): string[] {
   const unit = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
-  return [...(/^ExecStart=\S+ (.*?) \S+\.js /m.exec(unit)?.[1] ?? '').split(' ')];
+  return [...(/^ExecStart=.*?\/node (.*?) \S+\.js /m.exec(unit)?.[1] ?? '').split(' ')];
 }
 
 function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number, pictureMs: number) {
