@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build, type Plugin } from 'esbuild';
-import { makePage } from './page.ts';
+import { buildPage } from './page.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -34,6 +34,23 @@ const noDebug: Plugin = {
   },
 };
 
+/** In place of the version in the sources. */
+const ofVersion = (version: string): Plugin => ({
+  name: 'version',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]lib[/\\]version\.ts$/ }, () => ({
+      contents: `export const version = ${JSON.stringify(version)};`,
+    }));
+  },
+});
+
+export interface BundleOptions {
+  /** Leaves them in: for tests only. */
+  readonly crashPoints?: boolean;
+  /** What it says of itself; that of the sources unless given. */
+  readonly version?: string;
+}
+
 export interface Bundle {
   /** Everything that went in, relative to the repository. */
   readonly inputs: readonly string[];
@@ -42,9 +59,12 @@ export interface Bundle {
 
 /**
  * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), `config-judge.js` (a thread that checks a
- * text), their shared chunks, `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources. `crashPoints` leaves them in: for tests only.
+ * text), their shared chunks, `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources.
  */
-export async function makeBundle(folder: string, { crashPoints = false } = {}): Promise<Bundle> {
+export async function makeBundle(
+  folder: string,
+  { crashPoints = false, version }: BundleOptions = {},
+): Promise<Bundle> {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: {
@@ -62,7 +82,9 @@ export async function makeBundle(folder: string, { crashPoints = false } = {}): 
     external: outside,
     // Inlines empty functions.
     minifySyntax: true,
-    plugins: [noDebug, ...(crashPoints ? [] : [noCrashPoints])],
+    // The same bytes wherever the packages lie.
+    preserveSymlinks: true,
+    plugins: [noDebug, ...(crashPoints ? [] : [noCrashPoints]), ...(version === undefined ? [] : [ofVersion(version)])],
     banner: { js: requireForCommonJs },
     legalComments: 'eof',
     metafile: true,
@@ -70,18 +92,19 @@ export async function makeBundle(folder: string, { crashPoints = false } = {}): 
   });
   mkdirSync(join(folder, 'panels'), { recursive: true });
   cpSync(join(root, 'config', 'panels'), join(folder, 'panels'), { recursive: true });
-  for (const { path, bytes } of await makePage()) {
+  const page = await buildPage();
+  for (const { path, bytes } of page.files) {
     const file = join(folder, 'page', path === '/' ? 'index.html' : path);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, bytes);
   }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
   const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-  return { inputs: Object.keys(metafile.inputs), bytes };
+  return { inputs: [...new Set([...Object.keys(metafile.inputs), ...page.inputs])], bytes };
 }
 
 /** The bundle in a folder that is not below the repository, and can run there; the path of its program. */
-export async function runnableBundle(folder: string, options: { crashPoints?: boolean } = {}): Promise<string> {
+export async function runnableBundle(folder: string, options: BundleOptions = {}): Promise<string> {
   await makeBundle(folder, options);
   mkdirSync(join(folder, 'node_modules'));
   for (const name of outside) symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name));

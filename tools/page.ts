@@ -13,8 +13,11 @@ export interface PageFile {
 }
 
 /** The technician page: one script, one style, the document that names them by what they hold. */
-export async function makePage(): Promise<readonly PageFile[]> {
-  const { outputFiles } = await build({
+export const makePage = async (): Promise<readonly PageFile[]> => (await buildPage()).files;
+
+/** The same with everything that went in, relative to the repository. */
+export async function buildPage(): Promise<{ files: readonly PageFile[]; inputs: readonly string[] }> {
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: { page: 'src/lan/page/main.tsx', style: 'src/lan/page/page.css' },
     outdir: 'assets',
@@ -29,24 +32,27 @@ export async function makePage(): Promise<readonly PageFile[]> {
     jsxImportSource: 'preact',
     legalComments: 'eof',
     write: false,
+    preserveSymlinks: true,
+    metafile: true,
     logLevel: 'warning',
   });
-  const files = outputFiles.map(({ path, contents }) => ({
+  const built = outputFiles.map(({ path, contents }) => ({
     path: `/assets/${path.split('/').at(-1)}`,
     bytes: contents,
   }));
-  const nameOf = (ending: string): string => files.find(({ path }) => path.endsWith(ending))?.path ?? '';
+  const nameOf = (ending: string): string => built.find(({ path }) => path.endsWith(ending))?.path ?? '';
   const icon = readFileSync(join(source, 'icon.svg'));
   const iconPath = `/assets/icon-${createHash('sha256').update(icon).digest('hex').slice(0, 8).toUpperCase()}.svg`;
   const document = readFileSync(join(source, 'index.html'), 'utf8')
     .replace('/assets/icon.svg', iconPath)
     .replace('/assets/page.css', nameOf('.css'))
     .replace('/assets/page.js', nameOf('.js'));
-  return [
+  const files = [
     { path: '/', bytes: Buffer.from(document) },
     { path: iconPath, bytes: icon },
     // Asked for by its old name beside every document that is no page, such as an answer of the API.
     { path: '/favicon.ico', bytes: icon },
-    ...files,
+    ...built,
   ];
+  return { files, inputs: Object.keys(metafile.inputs) };
 }

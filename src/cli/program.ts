@@ -44,7 +44,7 @@ export async function runProgram(args: readonly string[]): Promise<number> {
   }
 }
 
-/** The table of verbs. Each is a file of its own, loaded when it is called. */
+/** The table of verbs. Each is a file of its own, loaded when it is called. The manual and the completions are made of it, too. */
 export function buildProgram(done: (code: number) => void): Command {
   const program = new Command('siteward')
     .description('Controller of one security site: cameras, alarm panels and a durable outbox to the cloud.')

@@ -32,9 +32,7 @@ interface Row {
 /** `docs/configuration.md`: every key of the configuration file. */
 export function configurationPage(): string {
   const root = configJsonSchema() as Node;
-  const sections = Object.entries(root.properties ?? {}).map(([name, node]) =>
-    section(name, node, root.required?.includes(name) === true),
-  );
+  const sections = configSections().map(section);
   const zoneTypes = valuesOf(root, 'type', 'entry_exit_1');
   const detections = valuesOf(root, 'detections', 'person');
   const kinds = valuesOf(root, 'kind', 'entry_delay_started');
@@ -69,11 +67,34 @@ ${wrapped(kinds)}
 `;
 }
 
-function section(name: string, node: Node, required: boolean): string {
-  const rows = rowsOf(name, node).map(row);
-  const intro = `## ${name}\n\n${sentence(node)}${required ? ' Required.' : ''}\n`;
-  if (rows.length === 0) return intro;
-  return `${intro}\n| key | value | default | meaning |\n|---|---|---|---|\n${rows.join('\n')}\n`;
+export interface ConfigRow {
+  readonly key: string;
+  readonly value: string;
+  /** `required`, the default, or empty where the key has neither. */
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+export interface ConfigSection {
+  readonly name: string;
+  readonly intro: string;
+  readonly rows: readonly ConfigRow[];
+}
+
+/** The same as the page, for others to write. */
+export function configSections(): readonly ConfigSection[] {
+  const root = configJsonSchema() as Node;
+  return Object.entries(root.properties ?? {}).map(([name, node]) => ({
+    name,
+    intro: `${sentence(node)}${root.required?.includes(name) === true ? ' Required.' : ''}`,
+    rows: rowsOf(name, node).map(shownRow),
+  }));
+}
+
+function section({ name, intro, rows }: ConfigSection): string {
+  const head = `## ${name}\n\n${intro}\n`;
+  if (rows.length === 0) return head;
+  return `${head}\n| key | value | default | meaning |\n|---|---|---|---|\n${rows.map(row).join('\n')}\n`;
 }
 
 /** Every key below a node, containers included where they have a meaning of their own. */
@@ -93,10 +114,15 @@ function rowsOf(prefix: string, node: Node): Row[] {
   return [];
 }
 
-function row({ key, node, required }: Row): string {
-  const fallback = required ? 'required' : node.default === undefined ? '' : code(shown(node.default));
-  return `| \`${key}\` | ${cell(formOf(node))} | ${cell(fallback)} | ${cell(sentence(node))} |`;
-}
+const shownRow = ({ key, node, required }: Row): ConfigRow => ({
+  key,
+  value: formOf(node),
+  fallback: required ? 'required' : node.default === undefined ? '' : code(shown(node.default)),
+  meaning: sentence(node),
+});
+
+const row = ({ key, value, fallback, meaning }: ConfigRow): string =>
+  `| \`${key}\` | ${cell(value)} | ${cell(fallback)} | ${cell(meaning)} |`;
 
 /** What may stand there, with its unit. */
 function formOf(node: Node): string {
