@@ -29,6 +29,8 @@ export interface AddOptions extends ChangeOptions {
   readonly nvr: boolean;
   /** When pictures may be taken; default as the configuration has it. */
   readonly pictures?: string;
+  /** Of a recorder: what is written of its channels, out of all of them; all unless set. */
+  readonly channels?: (all: readonly Members[]) => Promise<readonly Members[]>;
 }
 
 /** `siteward camera add ADDRESS`. */
@@ -61,12 +63,15 @@ export async function addDevice(address: string, options: Omit<AddOptions, 'relo
       `this is a recorder, or a camera with several pictures (${tokens}): say --nvr to add it with its ${found.sources.length} channels`,
     );
   }
+  const channels = nvr ? channelsOf(id, found) : undefined;
   const secretFile = password === undefined ? undefined : await passwordFile(site, id, password);
   const entry = {
     ...{ id, name, url, username: options.user },
     ...(secretFile !== undefined && { password: { file: secretFile } }),
     ...fingerprintOf(found),
-    ...(nvr ? { channels: channelsOf(id, found) } : { zone, zone_type: zoneType, partition, pictures }),
+    ...(channels !== undefined
+      ? { channels: (await options.channels?.(channels)) ?? channels }
+      : { zone, zone_type: zoneType, partition, pictures }),
   };
   const section = nvr ? 'nvrs' : 'cameras';
   const text = addEntry(site.text, section, given(entry));

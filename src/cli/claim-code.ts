@@ -41,11 +41,19 @@ export function invitation(code: string, { urls, fingerprint }: WayIn): string {
 }
 
 export async function wayIn(control: Control): Promise<WayIn> {
+  const { listen, fingerprint } = await listenerOf(control);
+  return { urls: listen === undefined ? [] : urlsOf(listen), ...(fingerprint !== undefined && { fingerprint }) };
+}
+
+/** HOST:PORT where the LAN API is served over the network, and the SHA-256 fingerprint of its certificate. */
+export async function listenerOf(
+  control: Control,
+): Promise<{ readonly listen?: string; readonly fingerprint?: string }> {
   const { json } = answered(await control.client.getStatus({ signal: patience() }));
   const { facts = {} } = statusDocument.parse(json).parts.find(({ name }) => name === 'http') ?? {};
   const { listen, fingerprint } = facts;
   return {
-    urls: typeof listen === 'string' && listen !== '' ? urlsOf(listen) : [],
+    ...(typeof listen === 'string' && listen !== '' && { listen }),
     ...(typeof fingerprint === 'string' && { fingerprint }),
   };
 }

@@ -30,17 +30,27 @@ export interface Control extends AsyncDisposable {
 export function openControl(socket: string): Control {
   const agent = new Agent({ connect: { socketPath: socket, timeout: deadlineMs }, connections: 1 });
   return {
-    client: bindClient(lanOperations, (wire) => send(agent, socket, wire)),
+    client: bindClient(lanOperations, (wire) =>
+      sendOn({ dispatcher: agent, origin: 'http://localhost', place: socket }, wire),
+    ),
     [Symbol.asyncDispose]: () => agent.destroy(),
   };
 }
 
-async function send(dispatcher: Agent, socket: string, wire: WireRequest): Promise<WireAnswer> {
+/** Where the daemon listens; `place` is how errors name it. */
+interface Listener {
+  readonly dispatcher: Agent;
+  readonly origin: string;
+  readonly place: string;
+}
+
+/** Throws `control_unreachable`, and the reason of the signal. */
+export async function sendOn({ dispatcher, origin, place }: Listener, wire: WireRequest): Promise<WireAnswer> {
   const signal = AbortSignal.any([wire.signal, AbortSignal.timeout(wire.deadlineMs ?? deadlineMs)]);
   const { method } = wire.operation;
   const sentMono = performance.now();
   try {
-    const answer = await request(`http://localhost${wire.target}`, {
+    const answer = await request(`${origin}${wire.target}`, {
       dispatcher,
       method,
       headers: wire.headers,
@@ -53,7 +63,7 @@ async function send(dispatcher: Agent, socket: string, wire: WireRequest): Promi
     return { kind: 'answer', status: answer.statusCode, headers, body, sentMono, headMono };
   } catch (cause) {
     wire.signal.throwIfAborted();
-    throw unreachable(socket, cause);
+    throw cause instanceof SitewardError ? cause : unreachable(place, cause);
   }
 }
 

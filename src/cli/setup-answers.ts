@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { z } from 'zod';
 import { formatProblem, parseConfig, readConfigText } from '#config/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
+import { scopes } from '#lan/access/index.ts';
 import { userId, userName, userRoles, zoneNumber } from '#site/model/index.ts';
 import { formOf, putAnswer, refuseSecrets, unknownName } from './setup-set.ts';
 
@@ -26,6 +27,8 @@ const zone = z.strictObject({
   cameras: z.array(z.string()).optional(),
 });
 
+const pictures = z.enum(['alarm', 'armed', 'always']).optional();
+
 const camera = z.strictObject({
   address: text,
   id: text,
@@ -35,8 +38,27 @@ const camera = z.strictObject({
   partition: text.optional(),
   user: text.optional(),
   password_file: path.optional(),
-  nvr: flag.default(false),
-  pictures: z.enum(['alarm', 'armed', 'always']).optional(),
+  pictures,
+});
+
+/** Those that are watched; all without it. */
+const channel = z.strictObject({
+  position: z.coerce.number().int().min(1).max(256),
+  id: text.optional(),
+  name: text.optional(),
+  zone: zoneNumber.optional(),
+  zone_type: text.optional(),
+  partition: text.optional(),
+  pictures,
+});
+
+const recorder = z.strictObject({
+  address: text,
+  id: text,
+  name: text.optional(),
+  user: text.optional(),
+  password_file: path.optional(),
+  channels: z.array(channel).min(1).optional(),
 });
 
 const user = z.strictObject({
@@ -46,6 +68,15 @@ const user = z.strictObject({
   code_file: path.optional(),
   duress_code_file: path.optional(),
   valid_until: text.optional(),
+});
+
+/** Of a program on the network. */
+const apiKey = z.strictObject({
+  name: userName,
+  scopes: z.array(z.enum(scopes)).min(1),
+  expires_at: text.optional(),
+  /** Where the key is written. */
+  file: path,
 });
 
 /** What a person is asked, given beforehand. Secrets stand in files; the answers name those. */
@@ -81,11 +112,23 @@ export const answersSchema = z.strictObject({
     .default({}),
   panels: z.array(entry).default([]),
   cameras: z.array(camera).default([]),
+  recorders: z.array(recorder).default([]),
   zones: z.array(zone).default([]),
-  speakers: z.array(entry).default([]),
+  /** Entries of the configuration, and where a password is to be taken from. */
+  speakers: z.array(entry.extend({ password_file: path.optional() })).default([]),
   users: z.array(user).default([]),
   /** The code of an owner who is there already, and lets further owners, installers and auditors in. */
   consent: z.strictObject({ code_file: path.optional() }).default({}),
+  /** Who makes the keys; the first account of a bridge that nobody has claimed. */
+  account: z
+    .strictObject({
+      id: userId.optional(),
+      name: userName.optional(),
+      role: z.enum(['owner', 'installer']).optional(),
+      password_file: path.optional(),
+    })
+    .default({}),
+  api_keys: z.array(apiKey).default([]),
   monitoring: z.strictObject({ station: text.optional(), account: text.optional() }).default({}),
   /** Whether the cloud is to activate the site. */
   activate: flag.optional(),

@@ -28,14 +28,13 @@ export const cameraStep: Step = {
   later: 'siteward camera discover, then siteward camera add ADDRESS --id ID (docs/cameras.md)',
   async isDone({ site, answers }) {
     const { settings } = site();
-    const known = [...settings.cameras, ...settings.nvrs].map(({ id }) => id);
+    const known = settings.cameras.map(({ id }) => id);
     const isWhole = answers.cameras.every(({ id }) => known.includes(id));
-    return { isDone: known.length > 0 && isWhole, words: `cameras and recorders: ${named(known)}` };
+    return { isDone: known.length > 0 && isWhole, words: `cameras: ${named(known)}` };
   },
   async ask(context) {
     const { answers, site } = context;
-    const { cameras, nvrs } = site().settings;
-    const known = new Set([...cameras, ...nvrs].map(({ id }) => id));
+    const known = new Set(site().settings.cameras.map(({ id }) => id));
     const listed = answers.cameras.filter(({ id }) => !known.has(id));
     const wanted = listed.length > 0 ? listed : await askCameras(context);
     if (wanted.length === 0) return skipped('no camera');
@@ -60,12 +59,11 @@ async function addCamera(context: Context, camera: CameraAnswer): Promise<void> 
     partition,
     user,
     password_file: passwordFile,
-    nvr,
     pictures,
   } = camera;
   const { config, socket } = context;
   const about = given({ name, zone, zoneType, partition, user, passwordFile, pictures });
-  await addDevice(address, { id, nvr, config, socket, dryRun: false, passwordStdin: false, ...about });
+  await addDevice(address, { id, nvr: false, config, socket, dryRun: false, passwordStdin: false, ...about });
   // Nothing is left to write: the daemon takes what was.
   await context.change([]);
 }
@@ -99,7 +97,7 @@ async function askCameras({ talk, config, socket, site }: Context): Promise<read
   const approved: CameraAnswer[] = [];
   for (const { url = '', vendor = '', model = '', serial = '', passwordNeeded } of fresh) {
     talk.say(`  ${printable([vendor, model, serial, url].filter((part) => part !== '').join(' '))}`);
-    const id = await talk.ask({ text: '    its id; nothing leaves it out', check: isId });
+    const id = await talk.ask({ text: '    its id; nothing leaves it out, recorders come next', check: isId });
     if (id === undefined || id === '') continue;
     const name = await talk.ask({ text: '    what people call it', initial: id });
     const zone = await talk.ask({
@@ -111,18 +109,33 @@ async function askCameras({ talk, config, socket, site }: Context): Promise<read
       initial: passwordNeeded === false ? '' : 'siteward',
     });
     const more = zone ? { zone, ...(partitions.length === 1 && { partition: partitions[0] }) } : {};
-    approved.push({ address: url, id, nvr: false, ...more, ...(name && { name }), ...(user && { user }) });
+    const pictures = await askPictures(talk, '    ');
+    approved.push({ address: url, id, ...more, ...given({ pictures }), ...(name && { name }), ...(user && { user }) });
   }
   return approved;
 }
 
-const isZone = (text: string): string | undefined =>
+const pictureRules = ['alarm', 'armed', 'always'] as const;
+type PictureRule = (typeof pictureRules)[number];
+
+/** The site's own choice, and none of the installer's (safety 11): what is there without one is with an alarm alone. */
+export async function askPictures(talk: Context['talk'], indent: string): Promise<PictureRule | undefined> {
+  const rule = await talk.ask({
+    text: `${indent}when pictures of it may be taken: ${pictureRules.join(', ')}`,
+    initial: 'alarm',
+    check: (text) =>
+      (pictureRules as readonly string[]).includes(text) ? undefined : `one of ${pictureRules.join(', ')}`,
+  });
+  return pictureRules.find((one) => one === rule);
+}
+
+export const isZone = (text: string): string | undefined =>
   zoneNumber.safeParse(text).success ? undefined : 'a number of a zone, such as 21';
 
 export const zoneStep: Step = {
   id: 'zones',
   title: 'Zones',
-  needs: ['panels', 'cameras'],
+  needs: ['panels', 'cameras', 'recorders'],
   later: 'panels[].zones and cameras[].zone of the configuration (docs/configuration.md)',
   async isDone({ site, answers }) {
     const { zones } = sitePlan(site().settings);
@@ -180,42 +193,6 @@ async function askZones({ talk, site }: Context): Promise<Answers['zones']> {
     const name = await talk.ask({ text: '    its name', initial: `Zone ${number}` });
     zones.push({ panel: panel.id, number, type: type ?? 'perimeter', ...(name && { name }) });
   }
-}
-
-export const speakerStep: Step = {
-  id: 'speakers',
-  title: 'Speakers',
-  needs: ['site'],
-  later: 'the section speakers of the configuration, then siteward audio test (docs/audio.md)',
-  async isDone({ site, answers }) {
-    const known = site().settings.speakers.map(({ id }) => id);
-    const isWhole = answers.speakers.every(({ id }) => known.includes(id));
-    return { isDone: known.length > 0 && isWhole, words: `speakers: ${named(known)}` };
-  },
-  async ask(context) {
-    const { answers, site, talk } = context;
-    const known = new Set(site().settings.speakers.map(({ id }) => id));
-    const listed: readonly { readonly id: string }[] = answers.speakers.filter(({ id }) => !known.has(id));
-    const speakers = listed.length > 0 ? listed : await askSpeaker(talk);
-    if (speakers.length === 0) return skipped('no speaker');
-    return {
-      would: `add ${named(speakers.map(({ id }) => id))} to the configuration`,
-      async run() {
-        await context.change(speakers.map((entry) => ({ do: 'add', section: 'speakers', entry })));
-        return `added: ${named(speakers.map(({ id }) => id))}`;
-      },
-    };
-  },
-};
-
-async function askSpeaker(talk: Context['talk']): Promise<readonly { readonly id: string }[]> {
-  const id = await talk.ask({
-    text: '  id of a speaker on a sound card of this box; nothing for none, or for later',
-    check: isId,
-  });
-  if (id === undefined || id === '') return [];
-  const device = (await talk.ask({ text: '    its device, as "aplay -L" names it', initial: 'default' })) ?? 'default';
-  return [{ id, driver: 'alsa', device } as { id: string }];
 }
 
 /** Zones of a silent hold-up stand in no list (safety 4). */

@@ -9,17 +9,20 @@ import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
 import { withFile } from './named-file.ts';
 import { readAnswers } from './setup-answers.ts';
+import { apiKeyStep } from './setup-api-keys.ts';
 import { cloudSiteStep } from './setup-cloud-site.ts';
 import { activationStep, monitoringStep } from './setup-cloud-steps.ts';
-import { cameraStep, speakerStep, zoneStep } from './setup-devices.ts';
+import { cameraStep, zoneStep } from './setup-devices.ts';
 import { keyStep, tokenStep } from './setup-key.ts';
 import { networkStep } from './setup-network.ts';
 import { panelStep } from './setup-panels.ts';
 import { daemonStep, userStep } from './setup-people.ts';
 import { keepProgress, type Progress, readProgress } from './setup-progress.ts';
+import { recorderStep } from './setup-recorders.ts';
 import { registerStep } from './setup-register.ts';
 import { type Outcome, runSteps } from './setup-run.ts';
 import { siteStep } from './setup-site.ts';
+import { speakerStep } from './setup-speakers.ts';
 import { talkOn } from './setup-talk.ts';
 import { testStep } from './setup-test-event.ts';
 import type { Context, Step } from './setup-types.ts';
@@ -48,10 +51,12 @@ export const steps: readonly Step[] = [
   cloudSiteStep,
   panelStep,
   cameraStep,
+  recorderStep,
   zoneStep,
   speakerStep,
   daemonStep,
   userStep,
+  apiKeyStep,
   registerStep,
   monitoringStep,
   activationStep,

@@ -12,7 +12,7 @@ const everyMs = 2000;
 export const registerStep: Step = {
   id: 'devices',
   title: 'Devices at the service',
-  needs: ['cloud_site', 'cameras', 'zones', 'daemon'],
+  needs: ['cloud_site', 'cameras', 'recorders', 'zones', 'daemon'],
   later: 'siteward device plan, then siteward device sync (docs/cloud-devices.md)',
   async isDone(context) {
     const plan = await planOf(context);

@@ -16,6 +16,7 @@ export interface Report {
   /** A text says why there are none. */
   readonly devices: Rows | string;
   readonly users: Rows | string;
+  readonly keys: Rows | string;
   readonly zones: Rows;
   readonly speakers: Rows;
   readonly pictures: readonly ReportPicture[];
@@ -71,6 +72,8 @@ ${report.pictures.length === 0 ? '<p>None.</p>' : report.pictures.map(figure).jo
 ${tableOr(['Id', 'Name', 'Driver', ''], report.speakers)}
 <h2>People</h2>
 ${tableOr(['Id', 'Name', 'Role', 'Code'], report.users)}
+<h2>API keys of programs on the network</h2>
+${tableOr(['Id', 'Name', 'Scopes', 'Account', ''], report.keys)}
 <h2>Signatures</h2>
 <table><tr><th class="sign">Installer, date</th><th class="sign">Owner, date</th><th class="sign">Place</th></tr></table>
 </body>

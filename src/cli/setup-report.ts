@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { withoutZones } from '#cloud/sync/index.ts';
 import { views } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
-import { userList } from '#lan/http/index.ts';
+import { keyList, userList } from '#lan/http/index.ts';
 import { version } from '#lib/version.ts';
 import { wantedDevices } from '../daemon/wanted-devices.ts';
 import { answered } from './control.ts';
@@ -45,6 +45,7 @@ async function collect(context: Context, outcomes: readonly Outcome[]): Promise<
   const { settings } = context.site();
   const { site, bridge, partitions, panels, speakers } = settings;
   const [devices, users] = [await orWhy(() => devicesOf(context)), await orWhy(() => usersOf(context))];
+  const keys = await orWhy(() => keysOf(context));
   return {
     at: new Date().toISOString(),
     facts: [
@@ -62,6 +63,7 @@ async function collect(context: Context, outcomes: readonly Outcome[]): Promise<
     ],
     devices,
     users,
+    keys,
     zones: shownZones(settings).map((zone) => [
       ...[zone.number, zone.name, zone.type, zone.partitions.join(' ')],
       `${zone.source.kind} ${zone.source.id}`,
@@ -114,6 +116,14 @@ async function usersOf(context: Context): Promise<Rows> {
     userList
       .parse(answered(await client.listUsers({ signal })).json)
       .items.map(({ id, name, role, now = '' }) => [id, name, role, now]),
+  );
+}
+
+async function keysOf(context: Context): Promise<Rows> {
+  return await context.withDaemon(async ({ client }, signal) =>
+    keyList
+      .parse(answered(await client.listKeys({ signal })).json)
+      .items.map(({ id, name, scopes, created_by: by, now }) => [id, name, scopes.join(' '), by, now]),
   );
 }
 

@@ -93,7 +93,7 @@ const secretKeys: readonly string[] = [
   ...['private_key', 'api_key', 'token'],
 ];
 /** Sections whose secrets stand in files that the answers name; all others are those of the configuration. */
-const filed: readonly string[] = ['cloud', 'cameras', 'users', 'consent', 'test'];
+const filed: readonly string[] = ['cloud', 'cameras', 'recorders', 'speakers', 'users', 'consent', 'account', 'test'];
 
 const isSecret = (keys: readonly string[]): boolean => {
   const key = keys.at(-1) ?? '';

@@ -9,6 +9,8 @@ export interface Question {
   readonly initial?: string | undefined;
   /** What is wrong with an answer, in words. */
   readonly check?: (answer: string) => string | undefined;
+  /** Whether nothing is no answer; `check` is asked then, too. */
+  readonly mustAnswer?: boolean;
 }
 
 /** The person who is there, if one is. */
@@ -31,14 +33,14 @@ export function talkOn({ interactive, json }: { interactive: boolean; json: bool
   return {
     isThere,
     say,
-    async ask({ text, initial, check }) {
+    async ask({ text, initial, check, mustAnswer = false }) {
       if (!isThere) return undefined;
       for (;;) {
         const typed = (
           await line(`${printable(text)}${initial === undefined ? '' : ` [${printable(initial)}]`}: `)
         ).trim();
         const answer = typed === '' ? (initial ?? '') : typed;
-        const problem = answer === '' ? undefined : check?.(answer);
+        const problem = answer === '' && !mustAnswer ? undefined : check?.(answer);
         if (problem === undefined) return answer;
         say(`  ${problem}`);
       }

@@ -30,19 +30,26 @@ panels: [ { id: main, profile: pai } ]
       'monitoring.station=201',
       'activate=true',
       'cameras.0.zone=21',
-      'cameras.0.nvr=true',
+      'recorders.0.channels.0.position=2',
     ],
     ...['panels.0.vars.b=paradox', 'panels.0.partitions.p1="1"', 'speakers.0.id=gate', 'speakers.0.trim_db=-3'],
-    ...['speakers.0.enabled=false', 'speakers.0.password.file=/root/gate', 'settings.http.listen="0.0.0.0:8443"'],
+    ...[
+      'speakers.0.enabled=false',
+      'speakers.0.password_file=/root/gate',
+      'recorders.0.id=rec',
+      'recorders.0.address=192.0.2.9',
+      'settings.http.listen="0.0.0.0:8443"',
+    ],
     ...['zones.0={panel: main, number: "1", type: fire}', 'zones.0.cameras=[yard]'],
   ]);
   expect(answers).toMatchObject({
     site: { name: 'Shop 7 = the last', dealer_id: '1' },
     monitoring: { station: '201' },
     activate: true,
-    cameras: [{ address: '192.0.2.10', id: 'yard', zone: '21', nvr: true }],
+    cameras: [{ address: '192.0.2.10', id: 'yard', zone: '21' }],
     panels: [{ id: 'main', profile: 'pai', vars: { b: 'paradox' }, partitions: { p1: '1' } }],
-    speakers: [{ id: 'gate', trim_db: -3, enabled: false, password: { file: '/root/gate' } }],
+    speakers: [{ id: 'gate', trim_db: -3, enabled: false, password_file: '/root/gate' }],
+    recorders: [{ id: 'rec', channels: [{ position: 2 }] }],
     settings: { http: { listen: '0.0.0.0:8443' } },
     zones: [{ panel: 'main', number: '1', type: 'fire', cameras: ['yard'] }],
   });
@@ -71,7 +78,7 @@ test('every name that is told can be set', async () => {
     .split(', ');
   expect(told.length).toBeGreaterThan(40);
   for (const name of told) {
-    const said = await saidOf(undefined, `${name.replace('N', '0').replace('*', 'id')}=x`);
+    const said = await saidOf(undefined, `${name.replaceAll('N', '0').replace('*', 'id')}=x`);
     expect(said, name).not.toMatch(/there is no answer|NAME=VALUE|secret/);
   }
 });
@@ -90,7 +97,7 @@ test('a secret is taken from nowhere but a file, and no message repeats it', asy
   expect(await told('cloud.client_secret')).toContain('cloud.partner_secret_file');
   expect(await told('cloud.api_key')).toContain('cloud.api_key_file');
   expect(await told('cloud.private_key')).toContain('siteward cloud registration');
-  expect(await told('speakers.0.password')).toContain('speakers.0.password.file');
+  expect(await told('speakers.0.password')).toContain('speakers.0.password_file');
   expect(await told('settings.mqtt.password')).toContain('settings.mqtt.password.file');
   expect(await told('panels.0.dc09.key')).toContain('panels.0.dc09.key.file');
   for (const whole of [

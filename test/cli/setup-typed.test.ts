@@ -4,15 +4,28 @@ import { join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { member } from '#sandbox/demo/processes.ts';
+import { freePort, member } from '#sandbox/demo/processes.ts';
+import { type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';
+import { recorderChannel, recorderModel } from '../devices/onvif/scripted-nvr.ts';
 import { program } from '../harness/program.ts';
 import { cameraPassword, ownerCode, partnerSecret, type SetupRig, setupRig } from './setup-rig.ts';
 
+const [nvrPassword, hornPassword, accountPassword] = [
+  'rig-nvr-password',
+  'rig-horn-password',
+  'rig gate wall password',
+];
+
 let rig: SetupRig;
+let recorder: ScriptedCamera;
 beforeAll(async () => {
   rig = await setupRig();
+  recorder = await startCamera(recorderModel({ channels: [recorderChannel(1), recorderChannel(2)] }).script);
 }, 120_000);
-afterAll(() => rig?.close());
+afterAll(async () => {
+  await rig?.close();
+  await recorder?.close();
+});
 
 /** Questions in their order, and what is typed; a function is called first. One that is not asked each time is left out where the next one comes. */
 type Dialogue = readonly (readonly [question: string, typed: string, first?: (() => Promise<void>) | 'maybe'])[];
@@ -52,7 +65,7 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
     join(rig.folder, 'paths.yaml'),
     `settings:
   mqtt: { broker: embedded, listen: "127.0.0.1:${rig.mqttPort}" }
-  http: { control_socket: ${rig.socket} }
+  http: { control_socket: ${rig.socket}, listen: "127.0.0.1:${await freePort()}" }
   store: { dir: ${join(rig.folder, 'state')} }
 `,
   );
@@ -104,13 +117,43 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
       ['what people call it', `Yard${enter}`],
       ['zone number', `21${enter}`],
       ['its user', enter],
+      ['when pictures of it may be taken', enter],
       yes,
       ['password of user siteward', `${cameraPassword}${enter}`],
-      ['id of a speaker', enter],
+      ['address of a recorder', `${recorder.url}${enter}`],
+      ['its id', enter],
+      ['what people call it', `Recorder${enter}`],
+      ['its user', enter],
+      yes,
+      ['password of user siteward', `${nvrPassword}${enter}`],
+      ['name of channel 1 (VideoSource_1)', `Door${enter}`],
+      ['zone number', `31${enter}`],
+      ['when pictures of it may be taken', `never${enter}`],
+      ['one of alarm, armed, always', ''],
+      ['when pictures of it may be taken', `always${enter}`],
+      ['name of channel 2', `-${enter}`],
+      ['id of a speaker', `horn${enter}`],
+      ['what it is', `horn${enter}`],
+      ['address that takes the sound', enter],
+      ['write it as http', ''],
+      ['address that takes the sound', `http://127.0.0.2:9/play${enter}`],
+      ['its user', `siteward${enter}`],
+      ['its password', `${hornPassword}${enter}`],
+      ['id of a speaker; nothing ends', enter],
+      yes,
       ['id of the owner', `anna${enter}`],
       ['name of that person', `Anna${enter}`],
       ['code of anna', `${ownerCode}${enter}`],
       ['once more', `${ownerCode}${enter}`],
+      yes,
+      ['program that gets an API key', `Wall tablet${enter}`],
+      ['what it may', enter],
+      ['file for the key', `${join(rig.folder, 'tablet.key')}${enter}`],
+      ['Nobody has claimed this bridge', ''],
+      ['id of the account', `ines${enter}`],
+      ['its password', `${accountPassword}${enter}`],
+      ['once more', `${accountPassword}${enter}`],
+      ['owner of the site, or its installer', enter],
       yes,
       ['Devices at the service', ''],
       ['do it now', enter, 'maybe'],
@@ -129,12 +172,24 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
   expect(parse(readFileSync(rig.config, 'utf8')).panels).toMatchObject([
     { profile: 'zigbee2mqtt', zones: { 1: { key: 'window' } } },
   ]);
+  const { nvrs, speakers } = parse(readFileSync(rig.config, 'utf8'));
+  expect(nvrs).toMatchObject([
+    { id: 'nvr', channels: [{ id: 'nvr-1', name: 'Door', zone: '31', partition: 'p1', pictures: 'always' }] },
+  ]);
+  expect(nvrs[0].channels).toHaveLength(1);
+  expect(speakers).toMatchObject([
+    { id: 'horn', driver: 'http', push: { url: 'http://127.0.0.2:9/play' }, username: 'siteward', auth: 'digest' },
+  ]);
+  expect(readFileSync(speakers[0].password.file, 'utf8')).toBe(`${hornPassword}\n`);
+  const key = readFileSync(join(rig.folder, 'tablet.key'), 'utf8').trim();
+  expect(key).toMatch(/^sw_/);
   expect(gone.shown).toContain('reached the cloud');
   expect(gone.shown).toContain('Nothing is open.');
   expect(gone.code).toBe(0);
+  expect(readFileSync(out, 'utf8')).toContain('<td>Wall tablet</td><td>state events</td><td>ines</td>');
   // `pictures` is `alarm` unless set: without one there is none, and the report says so.
   expect(readFileSync(out, 'utf8')).toContain('No picture');
-  for (const secret of [cameraPassword, partnerSecret, ownerCode]) {
+  for (const secret of [cameraPassword, partnerSecret, ownerCode, nvrPassword, hornPassword, accountPassword, key]) {
     expect(begun.shown + gone.shown).not.toContain(secret);
     expect(readFileSync(out, 'utf8')).not.toContain(secret);
   }

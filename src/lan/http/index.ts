@@ -3,6 +3,7 @@ export {
   endedAnswer,
   type KeyEntry,
   keyList,
+  newKeyAnswer,
   type PersonEntry,
   personList,
   resetAnswer,
