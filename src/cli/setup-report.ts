@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { withoutZones } from '#cloud/sync/index.ts';
 import { views } from '#config/index.ts';
+import { smallerJpeg } from '#devices/media/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { keyList, userList } from '#lan/http/index.ts';
 import { version } from '#lib/version.ts';
@@ -16,7 +17,10 @@ import { printable } from './table.ts';
 
 /** Longer than a camera may take (10 s) and who asks it (11 s). */
 const pictureMs = 15_000;
-/** Of one picture; a camera of 4K gives less. */
+/** A larger one is made smaller, to be looked at on paper. */
+const largeBytes = 512 * 1024;
+const paperWidth = 1280;
+/** Of one that cannot be made smaller, without ffmpeg. */
 const pictureCap = 4 * 1024 * 1024;
 /** Of all, so that the file can be mailed and opened. */
 const picturesCap = 48 * 1024 * 1024;
@@ -35,6 +39,8 @@ export async function writeReport(
   await intoFile(resolve(out), force, async (file) => (await file.write(html)).bytesWritten);
   const taken = report.pictures.filter(({ jpeg }) => jpeg !== undefined).length;
   context.talk.say(`\nreport: ${printable(out)}, with ${taken} of ${report.pictures.length} pictures`);
+  for (const { id, why } of report.pictures)
+    if (why !== undefined) context.talk.say(`  no picture of ${id}: ${printable(why)}`);
   if (taken > 0)
     context.talk.say(
       'The pictures are personal data: give it only to whom it concerns, and delete it here when it is handed over.',
@@ -131,7 +137,7 @@ async function picturesOf(context: Context): Promise<readonly ReportPicture[]> {
   const pictures: ReportPicture[] = [];
   let left = picturesCap;
   for (const { id, name = id } of views(context.site().settings)) {
-    const jpeg = await pictureOf(context, id);
+    const jpeg = await fitting(await pictureOf(context, id));
     const isTooMuch = typeof jpeg !== 'string' && (jpeg.length > pictureCap || jpeg.length > left);
     if (typeof jpeg !== 'string' && !isTooMuch) left -= jpeg.length;
     pictures.push({
@@ -144,6 +150,17 @@ async function picturesOf(context: Context): Promise<readonly ReportPicture[]> {
     });
   }
   return pictures;
+}
+
+/** As it is where ffmpeg is not there, or can make nothing of it: the caps hold then. */
+async function fitting(picture: Uint8Array | string): Promise<Uint8Array | string> {
+  if (typeof picture === 'string' || picture.length <= largeBytes) return picture;
+  try {
+    return await smallerJpeg(picture, paperWidth, AbortSignal.timeout(pictureMs));
+  } catch (error) {
+    if (!(error instanceof SitewardError)) throw error;
+    return picture;
+  }
 }
 
 /** Through the daemon, which keeps the setting `pictures` and writes the audit. */

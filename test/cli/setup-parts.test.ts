@@ -1,23 +1,52 @@
+import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { openListener } from '#cli/own-listener.ts';
+import { readJpeg } from '#lib/jpeg.ts';
 import { freePort } from '#sandbox/demo/processes.ts';
 import { type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';
 import { recorderChannel, recorderModel } from '../devices/onvif/scripted-nvr.ts';
 import { certificate } from '../harness/certificate.ts';
 import { type SetupRig, setupRig } from './setup-rig.ts';
 
+/** A picture that JPEG can make little of. */
+async function noise(width: number, height: number): Promise<Uint8Array> {
+  const grain = `nullsrc=s=${width}x${height},geq=random(1)*255:128:128`;
+  const args = [
+    '-loglevel',
+    'error',
+    '-f',
+    'lavfi',
+    '-i',
+    grain,
+    '-frames:v',
+    '1',
+    '-q:v',
+    '4',
+    '-f',
+    'image2',
+    'pipe:1',
+  ];
+  return (await run('ffmpeg', args, { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 })).stdout;
+}
+const run = promisify(execFile);
+
 let rig: SetupRig;
 let recorder: ScriptedCamera;
 let port: number;
 beforeAll(async () => {
   rig = await setupRig();
-  const model = recorderModel({ channels: [recorderChannel(1), recorderChannel(2), recorderChannel(3)] });
+  const large = await noise(2560, 1440);
+  expect(large.length).toBeGreaterThan(512 * 1024);
+  const model = recorderModel({
+    channels: [recorderChannel(1, { picture: large }), recorderChannel(2), recorderChannel(3)],
+  });
   recorder = await startCamera(model.script);
   port = await freePort();
 }, 120_000);
@@ -126,7 +155,21 @@ test('recorders, speakers on the network and keys of programs are taken from the
     sessions: [],
   });
 
-  const again = await setup();
+  // Of the camera that allows one a picture, made smaller; of the other the reason.
+  const out = join(rig.folder, 'report.html');
+  const again = await setup(['--report', out]);
+  const html = readFileSync(out, 'utf8');
+  const [, base64 = '', ...others] = html.split('data:image/jpeg;base64,');
+  expect(others).toEqual([]);
+  expect(readJpeg(Buffer.from(base64.slice(0, base64.indexOf('"')), 'base64'))).toMatchObject({
+    width: 1280,
+    height: 720,
+  });
+  const why = expect.stringMatching(/of rec-back allows pictures only with an alarm/);
+  expect([html, again.err]).toEqual([why, why]);
+  for (const text of ['rec-1: Door', 'No picture: &quot;pictures: alarm&quot; of rec-back', 'Wall tablet'])
+    expect(html).toContain(text);
+  for (const secret of [...Object.values(passwords), key]) expect(html).not.toContain(secret);
   expect(again.told.filter(({ did }) => did)).toEqual([]);
   expect(keyOf()).toBe(key);
 
