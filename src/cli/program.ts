@@ -138,6 +138,12 @@ export function buildProgram(done: (code: number) => void): Command {
     .action(async (file, options) =>
       done(await (await import('./support-bundle.ts')).supportBundleVerb({ ...options, file })),
     );
+  program
+    .command('upgrade-check')
+    .description('say whether siteward may be stopped for an upgrade: not while a partition is armed or in alarm')
+    .option('--json', 'print JSON', false)
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./upgrade-check.ts')).upgradeCheck(options)));
   addMqtt(program, { done });
   addPanel(program, { done });
   addCamera(program, { socket, done });

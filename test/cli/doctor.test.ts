@@ -163,6 +163,22 @@ test('errors of the file are findings, and the rest is looked at as far as it ca
   expect(states(of('token'))).toEqual(['skipped']);
 }, 120_000);
 
+test('an upgrade waits while a partition is armed, and for no daemon that is away', async () => {
+  const check = (socket = site.socket) => siteward(['upgrade-check', '--socket', socket], env);
+  expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('may be stopped') });
+  await site.lan.ask('arm', { partition: 'p1', mode: 'away', force: true, code });
+  await eventually('it is armed', async () =>
+    (await status()).partitions[0]?.state === 'armed_away' ? true : undefined,
+  );
+  expect(await check()).toMatchObject({ code: 65, out: expect.stringContaining('partition Shop (p1) is armed away') });
+  await site.lan.ask('disarm', { partition: 'p1', code });
+  await eventually('it is disarmed', async () =>
+    (await status()).partitions[0]?.state === 'disarmed' ? true : undefined,
+  );
+  expect((await check()).code).toBe(0);
+  expect((await check(join(site.folder, 'none.sock'))).code).toBe(0);
+}, 120_000);
+
 test('with the daemon down cameras, speakers and databases are asked here, and nothing is left beside them', async () => {
   await site.daemon.stop();
   const before = readdirSync(join(site.folder, 'state'));
