@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runnableBundle } from '../tools/bundle.ts';
 import { ensurePackages } from './packages.ts';
+import { whyNot } from './system/needs.ts';
 
 interface VitestReport {
   readonly testResults: readonly {
@@ -26,6 +27,8 @@ const checks: readonly (readonly [name: string, command: string, args: readonly 
 ];
 
 async function main(): Promise<number> {
+  const [first, ...others] = process.argv.slice(2);
+  if (first === '--system') return runSystem(others);
   const missing = ensurePackages();
   if (missing !== undefined) {
     console.error(missing);
@@ -41,6 +44,19 @@ async function main(): Promise<number> {
   const failed = tests.failed + failedChecks.length;
   console.log(`${passed} passed, ${failed} failed, ${tests.skipped} skipped`);
   return failed === 0 ? 0 : 1;
+}
+
+/** `npm run test:system`: what boots machines of its own, for whoever may. */
+function runSystem(args: readonly string[]): number {
+  const why = whyNot();
+  if (why !== undefined) {
+    console.log(`the system tests are skipped: ${why}`);
+    return 0;
+  }
+  const config = join(import.meta.dirname, 'system', 'vitest.config.ts');
+  return (
+    spawnSync(process.execPath, [bin('vitest'), 'run', '--config', config, ...args], { stdio: 'inherit' }).status ?? 1
+  );
 }
 
 /** A skip is allowed only where the test says that it needs ../shared; in CI any other one is a failure. */

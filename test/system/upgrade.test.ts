@@ -1,0 +1,107 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { commission, config, eventIds, events, install, installed, newBox, property, startCloud, tell } from './box.ts';
+import type { Machine } from './machine.ts';
+import { versions } from './versions.ts';
+
+let box: Machine;
+beforeEach(async () => {
+  box = await newBox();
+  await installed(box, versions.old);
+  await commission(box);
+});
+afterEach(() => box.remove());
+
+const ids = () => eventIds(box);
+
+/** Sets the version of a database file, as one of a siteward that is not written yet. */
+const setSchema = (version: number) =>
+  box.sh(`systemctl stop siteward; /usr/lib/siteward/bin/node -e '
+    const Sqlite = require("/usr/lib/siteward/app/node_modules/better-sqlite3");
+    const db = new Sqlite("/var/lib/siteward/site.db");
+    db.pragma("user_version = ${version}");
+    db.close()' && chown siteward: /var/lib/siteward/site.db*`);
+
+describe('an upgrade', () => {
+  test('keeps configuration, arming and what waits; each event reaches the cloud once', async () => {
+    await tell(box, 'window', { contact: true, battery: 97 });
+    await box.sh('siteward arm --no-exit-delay');
+    await tell(box, 'smoke_1', { smoke: true, battery: 97 });
+    await tell(box, 'smoke_2', { smoke: true, battery: 97 });
+    const before = await ids();
+    expect(before.length).toBeGreaterThanOrEqual(3);
+    const text = await box.sh(`cat ${config}`);
+    await installed(box, versions.now);
+    expect(await box.sh('siteward --version')).toBe(versions.now);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await box.sh(`cat ${config}`)).toBe(text);
+    expect(await ids()).toEqual(expect.arrayContaining(before));
+    expect(await box.sh('siteward status')).toMatch(/p1 +Shop +(armed|triggered)/);
+    expect(await box.sh(`stat -c "%U %a" /var/backups/siteward/${versions.old}`)).toBe('root 700');
+    await box.sh(`test -s /var/backups/siteward/${versions.old}/site.db`);
+    await startCloud(box);
+    await box.sh('systemctl reload siteward');
+    await vi.waitUntil(async () => (await events(box)).every(({ delivery }) => delivery !== 'waiting'), {
+      timeout: 60_000,
+      interval: 500,
+    });
+    const accepted = (await box.sh('journalctl -u cloud -o cat --no-pager')).match(/event \S+ \S+, accepted/g) ?? [];
+    expect(new Set(accepted).size).toBe(accepted.length);
+    const sent = (await events(box)).filter(({ delivery }) => delivery === 'delivered');
+    expect(accepted.length).toBe(sent.length);
+  });
+
+  test('back to the older version needs only its package; two sets of databases are kept', async () => {
+    await tell(box, 'smoke_1', { smoke: true, battery: 97 });
+    const before = await ids();
+    await installed(box, versions.now);
+    const { code, err } = await install(box, versions.old);
+    expect(code, err).toBe(0);
+    expect(err).toContain(`going back from ${versions.now} to ${versions.old}`);
+    expect(await box.sh('siteward --version')).toBe(versions.old);
+    expect(await ids()).toEqual(expect.arrayContaining(before));
+    await box.sh('mkdir /var/backups/siteward/0.0.1; touch -d "2020-01-01" /var/backups/siteward/0.0.1');
+    await installed(box, versions.now);
+    expect((await box.sh('ls /var/backups/siteward')).split('\n').sort()).toEqual([versions.old, versions.now]);
+  });
+
+  test('where the newer one has changed the database, the older one says so and takes over what waits; its own can be put back', async () => {
+    await tell(box, 'smoke_1', { smoke: true, battery: 97 });
+    const before = await ids();
+    await installed(box, versions.now);
+    await tell(box, 'smoke_2', { smoke: true, battery: 97 });
+    const since = await ids();
+    await setSchema(99);
+    const said = await installed(box, versions.old);
+    expect(said).toContain(`use-backup ${versions.old}`);
+    expect(await box.sh('siteward status')).toContain('was written by a newer siteward');
+    await vi.waitUntil(async () => (await ids()).length >= since.length, { timeout: 60_000, interval: 500 });
+    expect(await ids()).toEqual(expect.arrayContaining(since));
+    await box.sh(`/usr/lib/siteward/bin/use-backup ${versions.old}`);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await box.sh('siteward status')).not.toContain('was written by a newer siteward');
+    expect(await ids()).toEqual(expect.arrayContaining(before));
+    expect(await box.sh('ls -d /var/lib/siteward/replaced-*')).toMatch(/replaced-\d/);
+    const wrong = await box.run('/usr/lib/siteward/bin/use-backup', '9.9.9');
+    expect(wrong.code).toBe(2);
+    expect(wrong.err).toContain(versions.old);
+  });
+
+  test('to one that does not start fails, and says how to go back', async () => {
+    await box.write('/etc/systemd/system/siteward.service.d/broken.conf', '[Service]\nExecStartPre=/bin/false\n');
+    const { code, err } = await install(box, versions.now);
+    expect(code).not.toBe(0);
+    expect(err).toContain(`${versions.now} is installed, but does not start`);
+    expect(err).toContain(`dpkg -i siteward_${versions.old}_amd64.deb`);
+    await box.sh('rm /etc/systemd/system/siteward.service.d/broken.conf; systemctl daemon-reload; dpkg --configure -a');
+    expect(await property(box, 'ActiveState')).toBe('active');
+  });
+
+  test('without enough room the older one runs on', async () => {
+    await box.sh('mkdir -p /var/backups/siteward; mount -t tmpfs -o size=4m tmpfs /var/backups/siteward');
+    const { code, err } = await install(box, versions.now);
+    expect(code).not.toBe(0);
+    expect(err).toMatch(/there is no room: \/var\/backups\/siteward needs/);
+    expect(await box.sh('siteward --version')).toBe(versions.old);
+    expect(await property(box, 'ActiveState')).toBe('active');
+  });
+});
