@@ -38,6 +38,17 @@ test('a refusal by the server itself doubles the rest up to its cap', () => {
   expect(waits).toEqual([60_000, 120_000, 240_000, 480_000, 960_000, 1_800_000, 1_800_000]);
 });
 
+test('a line that is down is tried again at any moment of the step, a refusal not before half of it', () => {
+  const clock = manualClock();
+  const waitOf = (random: number, over: Partial<Rest>) => {
+    const breaker = createBreaker({ clock, slots: 4, random: () => random });
+    breaker.failed(rest({ fromMs: 1_000, ...over }), clock.monotonic());
+    return breaker.waitMs();
+  };
+  expect([0, 0.25, 1].map((random) => waitOf(random, { endsWithLink: true }))).toEqual([0, 250, 1_000]);
+  expect([0, 1].map((random) => waitOf(random, { endsWithLink: false }))).toEqual([500, 1_000]);
+});
+
 test('a pause that is asked for holds, though another request of the same outage failed first', () => {
   const clock = manualClock();
   const breaker = createBreaker({ clock, slots: 4, random: () => 0 });

@@ -21,7 +21,8 @@ export async function doOnce<T>(
   { act, find }: { readonly act: () => Promise<T>; readonly find: () => Promise<T | undefined> },
   { rules, signal, random }: OnceOptions,
 ): Promise<T> {
-  const waits = backoff({ ...rules, ...(random === undefined ? {} : { random }) });
+  const { baseMs, capMs } = rules;
+  const waits = backoff({ baseMs, capMs, jitter: 'full', ...(random === undefined ? {} : { random }) });
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await act();

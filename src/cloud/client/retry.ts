@@ -33,7 +33,10 @@ export async function withRetry<T extends Outcome>(
   },
 ): Promise<T> {
   const { rules, again, signal, wallMs } = options;
-  const waits = backoff({ ...rules, ...(options.random === undefined ? {} : { random: options.random }) });
+  const waits = backoff({
+    ...{ baseMs: rules.baseMs, capMs: rules.capMs, jitter: 'full' },
+    ...(options.random === undefined ? {} : { random: options.random }),
+  });
   for (let attempt = 1; ; attempt += 1) {
     signal.throwIfAborted();
     const outcome = await work(attempt);

@@ -76,7 +76,7 @@ const refusalWaits = [minute, 5 * minute, 15 * minute, 30 * minute] as const;
 export function tokenSource(options: GrantOptions): TokenSource & { restart(): void } {
   const { clock } = options;
   const random = options.random ?? Math.random;
-  const networkWaits = backoff({ baseMs: 1_000, capMs: 5 * minute, random });
+  const networkWaits = backoff({ baseMs: 1_000, capMs: 5 * minute, random, jitter: 'full' });
   let held: Held | undefined;
   let generation = 0;
   /** Rises with each invalidation; a refresh that began before is not kept. */

@@ -76,7 +76,9 @@ export function createBreaker(options: BreakerOptions): Breaker {
 
   function jittered(rest: Rest): number {
     const step = Math.min(rest.toMs, rest.fromMs * 2 ** Math.min(failures, 30));
-    return step / 2 + random() * (step / 2);
+    // Where somebody must change something first there is no hurry; a fleet on one service comes back spread over the whole step.
+    const fixed = rest.endsWithLink ? 0 : 0.5;
+    return step * (fixed + random() * (1 - fixed));
   }
 
   /** What the server asked for, and more, so that a fleet does not come back in the same second. */

@@ -72,7 +72,7 @@ export function createAudioCatalogue(options: AudioCatalogueOptions): AudioCatal
   const wakeups = wakeup();
   const keeper = createCatalogueKeeper({ memory, of: `${options.address} ${siteId}`, log });
   const plays = createCloudPlays({ manage, siteId, memory, stopping: signal, clock, log, metrics });
-  const waits = backoff({ baseMs: Math.min(60_000, hourMs), capMs: hourMs, random });
+  const waits = backoff({ baseMs: Math.min(60_000, hourMs), capMs: hourMs, random, jitter: 'full' });
   let messages: readonly ListedMessage[] | undefined;
   let failure: SitewardError | undefined;
   let readMono = Number.NEGATIVE_INFINITY;

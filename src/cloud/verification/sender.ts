@@ -214,5 +214,6 @@ const keyOf = ({ verificationId, n }: Waiting): string => `${verificationId} ${n
 
 const waitsOf = ({ random }: Pick<AnswerSenderOptions, 'random'>) => ({
   ...waits,
+  jitter: 'full' as const,
   ...(random !== undefined && { random }),
 });

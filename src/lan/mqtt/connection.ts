@@ -55,7 +55,7 @@ const sessionTakenOver = 142;
  */
 export function createConnection(options: ConnectionOptions): Connection {
   const { clock, log, connect } = options;
-  const wait = backoff({ baseMs: 500, capMs: 30_000 });
+  const wait = backoff({ baseMs: 500, capMs: 30_000, jitter: 'full' });
   let protocol: 4 | 5 = connect.protocolVersion ?? 5;
   let state: Health = { state: 'down', reason: 'the MQTT client has not started' };
   let told: boolean | undefined;

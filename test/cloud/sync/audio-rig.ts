@@ -48,7 +48,7 @@ export function audioRig(
   });
   const catalogue = createAudioCatalogue({
     ...{ manage: cloud.manage, address: url, siteId: '101', memory: memoryOf(kept), clock, log, metrics },
-    ...{ random: () => 0, calmMs: 0 },
+    ...{ random: () => 0.5, calmMs: 0 },
     ...options,
   });
   return {

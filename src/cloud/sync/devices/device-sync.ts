@@ -97,7 +97,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   const room = { memory: options.memory, of: `${place.dealerId} ${place.siteId}`, log };
   const known = createKnownBook(room);
   const holds = createHolds({ ...rules, ...room, clock, random });
-  const waits = backoff({ ...rules, random });
+  const waits = backoff({ ...rules, random, jitter: 'full' });
   let loading: Promise<void> | undefined;
   let isLoaded = false;
   let loop: Promise<void> | undefined;

@@ -111,10 +111,12 @@ export function createHolds(options: {
   const { clock, log } = options;
   const keeper = createTextKeeper({ memory: options.memory, key: 'held', of: options.of });
   const holds = new Map<string, Hold>();
+  const { baseMs, capMs, random } = options;
+  const newWaits = () => backoff({ baseMs, capMs, random, jitter: 'full' });
   const find = ({ key }: Task) => holds.get(key);
 
   function hold(task: Task, failure: Failure, { isForGood, vain }: { isForGood: boolean; vain: number }): void {
-    const waits = find(task)?.waits ?? backoff(options);
+    const waits = find(task)?.waits ?? newWaits();
     const askedMs = Math.min(failure.retryAfterMs ?? 0, longestWaitMs);
     const waitMs = isForGood ? 0 : Math.max(askedMs, waits.next());
     holds.set(task.key, {
@@ -127,7 +129,7 @@ export function createHolds(options: {
 
   function taken({ held }: z.output<typeof kept>): void {
     for (const { key, external_id, kind, hash, vain, due: dueWall, ...failure } of held) {
-      const common = { ...failure, task: { key, external_id, kind, hash }, waits: backoff(options), vain };
+      const common = { ...failure, task: { key, external_id, kind, hash }, waits: newWaits(), vain };
       if (dueWall === null) holds.set(key, { ...common, reason: 'refused' });
       else {
         // A wall clock that was set meanwhile makes no wait longer than any.
