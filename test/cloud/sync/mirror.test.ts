@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
@@ -60,11 +60,11 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-async function start(of = 'cloud 1 1'): Promise<void> {
+async function start(of = 'cloud 1 1', credential?: string): Promise<void> {
   const isOpen = () => standing.state === 'ok';
   mirror = createMirror({
     ...{ manage: bridge.manage, place, clock, log: quiet, metrics: new Registry() },
-    keeper: createMirrorKeeper({ dir, of, log: quiet }),
+    keeper: createMirrorKeeper({ dir, credential, of, log: quiet }),
     standing: () => ({
       isOpen,
       shown: () => standing,
@@ -156,6 +156,48 @@ describe('The file', () => {
     await start(of);
     expect(names()).toEqual(['Ada Byron']);
   });
+
+  it('is under the key of a credential where one is given, and worth nothing without it', async () => {
+    await removeMirror(dir);
+    const credential = join(dir, 'given');
+    writeFileSync(credential, Buffer.alloc(32, 9));
+    await line.mend();
+    await start(undefined, credential);
+    await until('it is read', isRead);
+    await mirror.stop();
+    expect(readdirSync(dir).sort()).toEqual(['cloud-mirror', 'given']);
+    await line.cut('refuses');
+    await start(undefined, credential);
+    expect(names()).toEqual(['Ada Byron']);
+    await mirror.stop();
+    await start();
+    expect(names()).toEqual([]);
+  });
+
+  it.each<[string, (path: string) => void, RegExp]>([
+    ['too short', (one) => writeFileSync(one, 'secret'), /cloud-mirror-key is 6 bytes long and must be 32 random ones/],
+    ['a folder', (one) => mkdirSync(one), /cloud-mirror-key cannot be read/],
+  ])(
+    'is under no other key where that of a credential is %s, and it is said what to do',
+    async (_what, make, words) => {
+      await removeMirror(dir);
+      const credential = join(dir, 'given');
+      make(credential);
+      await line.mend();
+      await start(undefined, credential);
+      await until('it is said', () => mirror.health().state === 'degraded');
+      expect(mirror.health()).toMatchObject({ reason: expect.stringMatching(words) });
+      expect(mirror.health()).toMatchObject({ reason: expect.stringContaining('LoadCredential=') });
+      // It works on without a disk.
+      await until('it is read', isRead);
+      expect([names(), readdirSync(dir)]).toEqual([['Ada Byron'], ['given']]);
+      rmSync(credential, { recursive: true });
+      writeFileSync(credential, Buffer.alloc(32, 9));
+      await again();
+      await until('it is kept', () => mirror.health().state === 'ok');
+      expect(readdirSync(dir).sort()).toEqual(['cloud-mirror', 'given']);
+    },
+  );
 
   it('is taken away with its key', async () => {
     await removeMirror(dir);

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { describe } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
 import { type MirrorContent, mirrorContent } from './content.ts';
 
@@ -31,7 +31,10 @@ export interface MirrorKeeperOptions {
 export interface MirrorKeeper {
   /** None where there is none, where it is another site's, and where it cannot be read. Never rejects. */
   load(): Promise<MirrorContent | undefined>;
-  /** After a power cut there is the old file or the new one. Rejects with what the system says. */
+  /**
+   * After a power cut there is the old file or the new one. Rejects with what the system says, and with `secret_unreadable` where a key is
+   * given and cannot be used: then nothing is written, under no other key.
+   */
   keep(content: MirrorContent): Promise<void>;
 }
 
@@ -39,15 +42,27 @@ export function createMirrorKeeper({ dir, credential, of, log }: MirrorKeeperOpt
   const path = join(dir, mirrorFile);
   const ownKey = join(dir, mirrorKeyFile);
 
+  /** Undefined where none is given. Rejects with `secret_unreadable` where one is and cannot be used: who gave it wants no other one. */
+  async function givenKey(): Promise<Buffer | undefined> {
+    if (credential === undefined) return undefined;
+    const bytes = await bytesOf(credential).catch((error: unknown) => {
+      throw unusable(`cannot be read: ${describe(error)}`);
+    });
+    if (bytes !== undefined && bytes.length !== keyBytes)
+      throw unusable(`is ${bytes.length} bytes long and must be ${keyBytes} random ones`);
+    return bytes;
+  }
+
   async function readKey(): Promise<Buffer | undefined> {
-    const given = credential === undefined ? undefined : await bytesOf(credential);
-    const bytes = given ?? (await bytesOf(ownKey));
+    const bytes = (await givenKey()) ?? (await bytesOf(ownKey));
     if (bytes !== undefined && bytes.length !== keyBytes)
       throw new Error(`${mirrorKeyFile} must be ${keyBytes} bytes long`);
     return bytes;
   }
 
   async function key(): Promise<Buffer> {
+    const given = await givenKey();
+    if (given !== undefined) return given;
     const found = await readKey().catch(() => undefined);
     if (found !== undefined) return found;
     // Without its key the old file is worth nothing, and the cloud has it all.
@@ -76,6 +91,12 @@ export function createMirrorKeeper({ dir, credential, of, log }: MirrorKeeperOpt
     },
   };
 }
+
+const unusable = (why: string): SitewardError =>
+  new SitewardError(
+    'secret_unreadable',
+    `the credential ${mirrorKeyFile} ${why}. Mend LoadCredential= in the unit and restart, or take the line out`,
+  );
 
 /** Takes the file and its own key away: without the key nothing of it can be read, wherever a copy lies. Rejects with what the system says. */
 export async function removeMirror(dir: string): Promise<void> {

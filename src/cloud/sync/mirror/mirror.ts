@@ -82,7 +82,9 @@ export interface Mirror extends Part {
    * Whether the cloud has this contact. One that is not in the list is looked for once more. `unsure`: not in a list that is older
    * than a day, or there is none.
    */
-  knows(contactId: string, signal: AbortSignal): Promise<'known' | 'unknown' | 'unsure'>;
+  knows(contactId: string, signal: AbortSignal): Promise<Knowledge>;
+  /** The same by what is kept, at once: for what must wait for nobody. */
+  knowsNow(contactId: string): Knowledge;
   /** The site, as whoever reads it has read it. */
   siteRead(site: ReadSite): void;
   /** The cloud can be reached again. */
@@ -91,6 +93,7 @@ export interface Mirror extends Part {
   retryNow(): void;
 }
 
+type Knowledge = 'known' | 'unknown' | 'unsure';
 type Listed = 'contacts' | 'stations';
 
 /** What the site needs to know of itself in the cloud while nobody can be asked, each with its age. */
@@ -102,8 +105,8 @@ export function createMirror(options: MirrorOptions): Mirror {
   const wakeups = wakeup();
   const every = { contacts: times.contactsMs, stations: times.stationsMs };
   const waits = {
-    contacts: backoff({ baseMs: times.againMs, capMs: times.contactsMs, random }),
-    stations: backoff({ baseMs: times.againMs, capMs: times.stationsMs, random }),
+    contacts: backoff({ baseMs: times.againMs, capMs: times.contactsMs, random, jitter: 'full' }),
+    stations: backoff({ baseMs: times.againMs, capMs: times.stationsMs, random, jitter: 'full' }),
   };
   const due = { contacts: 0, stations: 0 };
   const failures = new Map<Listed, SitewardError>();
@@ -113,6 +116,8 @@ export function createMirror(options: MirrorOptions): Mirror {
   let contactsMono = Number.NEGATIVE_INFINITY;
   let siteWrittenAt = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> = Promise.resolve();
+  /** Why nothing is kept on disk. */
+  let unkept: string | undefined;
   let loop: Promise<void> | undefined;
   let reading: Promise<boolean> | undefined;
 
@@ -218,9 +223,15 @@ export function createMirror(options: MirrorOptions): Mirror {
   function write(): void {
     writing = writing
       .then(() => keeper.keep(content))
-      .catch((error: unknown) =>
-        log.warn({ reason: describe(error) }, 'what the cloud says of the site cannot be kept'),
-      );
+      .then(() => {
+        if (unkept !== undefined) log.info('what the cloud says of the site is kept again');
+        unkept = undefined;
+      })
+      .catch((error: unknown) => {
+        const reason = describe(error);
+        if (unkept !== reason) log.error({ reason }, 'what the cloud says of the site cannot be kept over a restart');
+        unkept = reason;
+      });
   }
 
   function ageOf(what: keyof typeof staleMs): Age {
@@ -230,6 +241,13 @@ export function createMirror(options: MirrorOptions): Mirror {
   }
 
   const has = (id: string) => content.contacts?.items.some(({ contact_id }) => contact_id === id) === true;
+
+  function knowsNow(id: string): Knowledge {
+    if (has(id)) return 'known';
+    // One that was left out of the list may be the very one.
+    const isWhole = (content.contacts?.leftOut ?? 0) === 0;
+    return isWhole && !ageOf('contacts').stale ? 'unknown' : 'unsure';
+  }
 
   function sooner(what: Listed, ms: number): void {
     const at =
@@ -272,11 +290,9 @@ export function createMirror(options: MirrorOptions): Mirror {
       if (has(id)) return 'known';
       if (isOpen() && clock.monotonic() - contactsMono >= Math.min(times.calmMs, lookMs))
         await withDeadline(lookMs, asking, () => read('contacts'), 'reading the contacts').catch(() => undefined);
-      if (has(id)) return 'known';
-      // One that was left out of the list may be the very one.
-      const isWhole = (content.contacts?.leftOut ?? 0) === 0;
-      return isWhole && !ageOf('contacts').stale ? 'unknown' : 'unsure';
+      return knowsNow(id);
     },
+    knowsNow,
     siteRead(site) {
       const value = siteOf(site);
       const isNews = JSON.stringify(value) !== JSON.stringify(content.site?.value);
@@ -298,6 +314,12 @@ export function createMirror(options: MirrorOptions): Mirror {
       };
       // That nobody answers is the trouble of the line, and a lost site has its own.
       const told = isOpen() ? [...failures].find(([, error]) => !isCode(error, 'cloud_unreachable')) : undefined;
+      if (told === undefined && unkept !== undefined)
+        return {
+          state: 'degraded',
+          reason: `the contacts and stations of the site are not kept over a restart: ${unkept}`,
+          facts,
+        };
       if (told === undefined) return ok(facts);
       const [what, error] = told;
       return {
