@@ -21,6 +21,7 @@ export const source = (options: ChangeOptions & { readonly type?: 1 | 2 | 3 | 4 
       {
         what: `let ${meanings[type]} decide the arming`,
         ...{ target: `site ${params.siteId}`, from, to: { security_type: type } },
+        noted: { action: 'arming_source_changed', site_id: params.siteId },
         act: async (signal) =>
           (await manage.updateArmingSettings({ params, body: { security_type: type }, signal })).value,
         after: () => 'this box follows within five minutes, and only when every partition is disarmed',

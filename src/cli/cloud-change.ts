@@ -3,6 +3,7 @@ import type { Dialect } from '#cloud/contract/index.ts';
 import { SitewardError } from '#errors.ts';
 import { openAccess } from './api-access.ts';
 import { readable } from './api-output.ts';
+import { type Noted, noteInAudit } from './cloud-note.ts';
 import { typed } from './consent.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
@@ -19,6 +20,8 @@ export interface ChangeOptions extends CloudOptions {
   readonly dryRun: boolean;
   /** The typed name, for what cannot be undone. */
   readonly yes?: string;
+  /** Of the daemon, which writes the audit log. */
+  readonly socket: string;
 }
 
 export interface AtCloud {
@@ -26,6 +29,8 @@ export interface AtCloud {
   readonly dialect: Dialect;
   readonly dealer: { readonly dealerId: string };
   readonly place: { readonly dealerId: string; readonly siteId: string };
+  /** By which schedules run here. */
+  readonly timezone: string;
   /** For what is read first; ends with the time of the verb. */
   readonly signal: AbortSignal;
 }
@@ -38,7 +43,7 @@ export async function atCloud(options: CloudOptions, work: (at: AtCloud) => Prom
   if (site === undefined || dealerId === undefined)
     throw new SitewardError('config_invalid', 'site.dealer_id is missing: it says whose site this is in the cloud');
   const dealer = { dealerId };
-  const at = { manage, dialect, dealer, place: { dealerId, siteId: site.id } };
+  const at = { manage, dialect, dealer, place: { dealerId, siteId: site.id }, timezone: site.timezone };
   return await within(options, (signal) => work({ ...at, signal }));
 }
 
@@ -61,12 +66,20 @@ export interface Change {
   /** Members with what they are now; undefined where nothing is known of it yet. */
   readonly from?: Members;
   readonly to?: Members;
-  /** Only for what cannot be undone: what is lost, and the name to be typed. */
+  /** Only for what cannot be undone: what is lost, and the name of the site, which is to be typed. */
   readonly permanent?: { readonly loses: string; readonly name: string };
+  /** What the audit log of this box tells of it. */
+  readonly noted: Noted;
+  /** The id of what was made. */
+  readonly madeId?: (shown: unknown) => string;
   /** Resolves with what to show. Its time begins when it does: a name may be typed before. */
   act(signal: AbortSignal): Promise<unknown>;
+  /** What was done in words, instead of what `act` gave. */
+  readonly said?: (shown: unknown) => string;
   /** Said after it was done. */
   readonly after?: (shown: unknown) => string | undefined;
+  /** Why some of it was not done, said one by one. */
+  readonly undone?: (shown: unknown) => readonly string[];
 }
 
 /** Shows the plan, asks for the name where it cannot be undone, does it, and shows what came of it. `--dry-run` ends with the plan. */
@@ -89,13 +102,29 @@ export async function carryOut(change: Change, options: ChangeOptions): Promise<
   if (!options.json) console.error(planText(change, members));
   const { permanent } = change;
   if (permanent !== undefined && !(await isMeant(permanent.name, options.yes))) return exitCodes.usage;
-  const done = await within(options, (signal) => change.act(signal));
+  const done = await noted(change, options, members);
   if (done === undefined && options.json) console.log('{}');
   else if (done === undefined) console.log('done');
+  else if (change.said !== undefined && !options.json) console.log(change.said(done));
   else show(done, options);
   const more = change.after?.(done);
   if (more !== undefined) console.error(`siteward: ${more}`);
-  return exitCodes.ok;
+  const undone = change.undone?.(done) ?? [];
+  for (const why of undone) console.error(`siteward: ${printable(why)}`);
+  return undone.length === 0 ? exitCodes.ok : exitCodes.failure;
+}
+
+/** Does it, and has it in the audit log whatever came of it. */
+async function noted(change: Change, options: ChangeOptions, members: readonly Difference[]): Promise<unknown> {
+  const { madeId } = change;
+  const names = members.map(([name]) => name);
+  const done = await within(options, (signal) => change.act(signal)).catch(async (error: unknown) => {
+    await noteInAudit(options.socket, change.noted, names, error);
+    throw error;
+  });
+  const ids = madeId === undefined ? change.noted.ids : [madeId(done)];
+  await noteInAudit(options.socket, { ...change.noted, ...(ids !== undefined && { ids }) }, names);
+  return done;
 }
 
 async function isMeant(name: string, yes: string | undefined): Promise<boolean> {
@@ -108,14 +137,16 @@ async function isMeant(name: string, yes: string | undefined): Promise<boolean> 
 
 type Difference = readonly [name: string, from: unknown, to: unknown];
 
-function differences({ from = {}, to = {} }: Change): Difference[] {
+function differences({ from = {}, to = {} }: Pick<Change, 'from' | 'to'>): Difference[] {
   return Object.entries(to)
     .filter(([name, value]) => value !== undefined && !isSame(from[name], value))
     .map(([name, value]) => [name, from[name] ?? null, value]);
 }
 
 /** Ids are text in one place and a number in another. */
-const isSame = (a: unknown, b: unknown): boolean => String(a ?? '') === String(b ?? '');
+const isSame = (a: unknown, b: unknown): boolean => plain(a) === plain(b);
+const plain = (value: unknown): string =>
+  typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '');
 
 const planText = ({ what, target, permanent }: Change, members: readonly Difference[]): string =>
   [
@@ -131,10 +162,9 @@ const planText = ({ what, target, permanent }: Change, members: readonly Differe
     ...(permanent === undefined ? [] : [`  for good: ${permanent.loses}`]),
   ].join('\n');
 
-const said = (value: unknown): string => (value === null || value === '' ? '(nothing)' : String(value));
+const said = (value: unknown): string =>
+  value === null || value === '' ? '(nothing)' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
 /** Only what differs from what the cloud has: nothing else is sent. */
 export const changedMembers = (from: Members, to: Members): Members =>
-  Object.fromEntries(
-    differences({ what: '', target: '', from, to, act: async () => undefined }).map(([name, , value]) => [name, value]),
-  );
+  Object.fromEntries(differences({ from, to }).map(([name, , value]) => [name, value]));

@@ -27,6 +27,8 @@ export const add = (options: ChangeOptions & ContactMembers): Promise<ExitCode> 
     return carryOut(
       {
         ...{ what: 'add a contact', target: `to site ${params.siteId}`, to: body },
+        noted: { action: 'contact_added', site_id: params.siteId },
+        madeId: (made) => (made as { contact_id: string }).contact_id,
         act: async (signal) => (await manage.createContact({ params, body, signal })).value,
       },
       options,
@@ -42,6 +44,7 @@ export const set = (options: ChangeOptions & ContactMembers & { readonly id: str
     return carryOut(
       {
         ...{ what: 'change a contact', target: nameOf(from), from, to },
+        noted: { action: 'contact_changed', site_id: place.siteId, ids: [options.id] },
         act: async (signal) => (await manage.updateContact({ params, body, signal })).value,
       },
       options,
@@ -58,6 +61,7 @@ export const remove = (options: ChangeOptions & { readonly id: string }): Promis
     return carryOut(
       {
         ...{ what: 'delete a contact', target: nameOf(contact) },
+        noted: { action: 'contact_deleted', site_id: place.siteId, ids: [options.id] },
         permanent: { loses, name: site.name ?? site.site_id },
         async act(signal) {
           await manage.deleteContact({ params, signal });

@@ -1,12 +1,14 @@
-import { numericId, rowsOf } from '#cloud/client/index.ts';
+import { rowsOf } from '#cloud/client/index.ts';
 import { numbersOf, withoutZones, zoneKey } from '#cloud/sync/index.ts';
 import { loadConfig } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
+import { cloudDeviceList, type DevicePlanShown } from '#lan/http/index.ts';
 import { partnerPlace } from '../daemon/cloud.ts';
 import { wantedDevices } from '../daemon/wanted-devices.ts';
 import type { Access } from './api-access.ts';
 import { openAccess } from './api-access.ts';
-import { typed } from './consent.ts';
+import { answered, openControl, patience } from './control.ts';
+import { heldLines } from './device-words.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
 import { counted, printable, table } from './table.ts';
@@ -17,19 +19,29 @@ interface Options {
 }
 
 /** A row of the cloud; ids as text, unknown members left out. */
-type Row = Awaited<ReturnType<Access['manage']['listDevices']>>['value'][number];
+export type Row = Awaited<ReturnType<Access['manage']['listDevices']>>['value'][number];
 
 /** For the call with its retries. */
 const askMs = 60_000;
 
-/** `siteward device list`. */
-export async function list({ config, json }: Options): Promise<ExitCode> {
+/** `siteward device list`. What is held is known to the daemon alone; without it the rest is shown. */
+export async function list({ config, json, socket }: Options & { readonly socket: string }): Promise<ExitCode> {
   const site = siteOf(config);
   await using access = openAccess({ config });
-  const rows = (await readAll(access, site)).map(site.shown);
-  if (json)
-    for (const row of rows) console.log(JSON.stringify({ ...row, of_this_bridge: site.wants(row) !== undefined }));
-  else if (rows.length === 0) console.log('the cloud has no devices of this site');
+  const [all, held] = await Promise.all([readAll(access, site), heldBy(socket)]);
+  const rows = all.map(site.shown);
+  if (json) {
+    const heldOf = (id: string | undefined) => held.find(({ external_id }) => external_id === id);
+    const there = new Set(rows.map(({ external_device_id: id }) => id));
+    for (const row of rows) {
+      const why = heldOf(row.external_device_id);
+      const of_this_bridge = site.wants(row) !== undefined;
+      console.log(JSON.stringify({ ...row, of_this_bridge, ...(of_this_bridge && why && { held: why }) }));
+    }
+    for (const one of held)
+      if (!there.has(one.external_id))
+        console.log(JSON.stringify({ external_device_id: one.external_id, of_this_bridge: true, held: one }));
+  } else if (rows.length === 0) console.log('the cloud has no devices of this site');
   else
     console.log(
       table([
@@ -45,7 +57,25 @@ export async function list({ config, json }: Options): Promise<ExitCode> {
         ]),
       ]),
     );
+  if (!json && held.length > 0) console.log(heldLines(held).join('\n'));
   return exitCodes.ok;
+}
+
+/** Devices of this site that the cloud does not know as they are, as the daemon tells; none where it does not answer. */
+async function heldBy(socket: string): Promise<DevicePlanShown['held']> {
+  try {
+    await using control = openControl(socket);
+    const { items } = cloudDeviceList.parse(
+      answered(await control.client.listCloudDevices({ signal: patience() })).json,
+    );
+    return items.flatMap(({ external_id, kind, state: reason, status, message = '' }) => {
+      if (kind === 'nvr' || reason === 'known' || reason === 'missing' || reason === 'absent') return [];
+      return [{ external_id, kind: 'device' as const, reason, ...(status !== undefined && { status }), message }];
+    });
+  } catch (error) {
+    console.error(`siteward: what is held is not shown: ${describe(error)}`);
+    return [];
+  }
 }
 
 /** `siteward device show ID`. */
@@ -62,115 +92,7 @@ export async function show(id: string, { config, json }: Options): Promise<ExitC
   return exitCodes.ok;
 }
 
-export interface Members {
-  readonly name?: string;
-  readonly zone_number?: string;
-  readonly additional_zone_numbers?: string;
-  readonly mac?: string;
-  readonly manufacturer?: string;
-  readonly model?: string;
-  readonly serial_number?: string;
-}
-
-/** What was said on the command line, by the members of the interface. */
-export function membersOf(given: {
-  readonly name?: string;
-  readonly zone?: string;
-  readonly moreZones?: string;
-  readonly mac?: string;
-  readonly manufacturer?: string;
-  readonly model?: string;
-  readonly serialNumber?: string;
-}): Members {
-  const { name, zone, moreZones, mac, manufacturer, model, serialNumber } = given;
-  return {
-    ...(name !== undefined && { name }),
-    ...(zone !== undefined && { zone_number: zone }),
-    ...(moreZones !== undefined && { additional_zone_numbers: moreZones }),
-    ...(mac !== undefined && { mac }),
-    ...(manufacturer !== undefined && { manufacturer }),
-    ...(model !== undefined && { model }),
-    ...(serialNumber !== undefined && { serial_number: serialNumber }),
-  };
-}
-
-/** `siteward device set ID`. */
-export async function set(
-  id: string,
-  members: Members,
-  { config, json, dryRun }: Options & { readonly dryRun: boolean },
-): Promise<ExitCode> {
-  const site = siteOf(config);
-  await using access = openAccess({ config });
-  const rows = await readAll(access, site);
-  const row = mustFind(rows, id);
-  site.refuseOwn(row, members);
-  site.refuseTaken(rows, row, members);
-  const changes = Object.entries(members).filter(([name, to]) => (row[name as keyof Members] ?? '') !== to);
-  const before = site.shown(row);
-  const said = changes.map(([name, to]) => [name, `${before[name as keyof Members] ?? ''} -> ${to}`.trim()]);
-  if (changes.length === 0) {
-    console.log(json ? JSON.stringify({ changed: [], dry_run: dryRun }) : 'it is so already');
-    return exitCodes.ok;
-  }
-  if (!dryRun) {
-    const items = [{ device_id: numericId(row.device_id), ...Object.fromEntries(changes) }];
-    const outcome = await inTime(askMs, (signal) => access.manage.updateDevices({ params: site.place, items, signal }));
-    const [failed] = outcome.failed;
-    if (failed !== undefined) throw refusedBy(failed);
-  }
-  if (json) console.log(JSON.stringify({ changed: changes.map(([name]) => name), dry_run: dryRun }));
-  else console.log(`${dryRun ? 'would be changed' : 'changed'} in the cloud:\n${table(said, '  ')}`);
-  return exitCodes.ok;
-}
-
-/** `siteward device delete ID...`. Without `--yes` the id is typed on a terminal. */
-export async function remove(
-  ids: readonly string[],
-  { config, json, dryRun, yes }: Options & { readonly dryRun: boolean; readonly yes: boolean },
-): Promise<ExitCode | 'nobody to ask'> {
-  const site = siteOf(config);
-  await using access = openAccess({ config });
-  const rows = await readAll(access, site);
-  const chosen = ids.map((id) => mustFind(rows, id));
-  for (const row of chosen) site.refuseOwn(row);
-  if (!json || !yes) console.error(lost(chosen.map(site.shown)));
-  if (dryRun) {
-    if (json) console.log(JSON.stringify({ deleted: [], dry_run: true }));
-    return exitCodes.ok;
-  }
-  if (!yes) {
-    const [only] = chosen;
-    const word = chosen.length === 1 ? (only?.external_device_id ?? only?.device_id ?? '') : String(chosen.length);
-    const answer = await typed(`Delete ${counted(chosen.length, 'device')} for good?`, word);
-    if (answer === 'nobody to ask') return answer;
-    if (answer === 'no') {
-      console.error('siteward: nothing was deleted');
-      return exitCodes.failure;
-    }
-  }
-  const items = chosen.map((row) => row.device_id);
-  const outcome = await inTime(askMs, (signal) => access.manage.deleteDevices({ params: site.place, items, signal }));
-  const { failed } = outcome;
-  const done = outcome.succeeded(() => undefined);
-  if (json) console.log(JSON.stringify({ deleted: done.map(({ input }) => input), dry_run: false }));
-  else console.log(`${counted(done.length, 'device')} deleted`);
-  for (const one of failed) console.error(`siteward: ${printable(`${one.input}: ${refusedBy(one).message}`)}`);
-  return failed.length === 0 ? exitCodes.ok : exitCodes.failure;
-}
-
-const lost = (rows: readonly Row[]): string =>
-  `Deleted in the cloud for good, with what the cloud keeps under them, such as their history; a device that is made anew has another id there:\n${table(
-    rows.map((row) => [row.device_id ?? '', row.external_device_id ?? '', row.device_type ?? '', row.name ?? '']),
-    '  ',
-  )}`;
-
-const refusedBy = ({ status, message }: { readonly status?: number; readonly message: string }) =>
-  new SitewardError('cloud_refused', `the cloud refused it${status === undefined ? '' : ` (${status})`}: ${message}`, {
-    facts: { status },
-  });
-
-async function readAll({ manage }: Access, { place }: Site): Promise<readonly Row[]> {
+export async function readAll({ manage }: Access, { place }: Site): Promise<readonly Row[]> {
   const { value, raw } = await inTime(askMs, (signal) => manage.listDevices({ params: place, signal }));
   const unread = rowsOf(raw).length - value.length;
   if (unread > 0) console.error(`siteward: ${counted(unread, 'device')} of the cloud cannot be read and is not shown`);
@@ -178,7 +100,7 @@ async function readAll({ manage }: Access, { place }: Site): Promise<readonly Ro
 }
 
 /** By the external id first: one may look like an id of the cloud. Throws `cloud_not_found`, and `request_invalid` where several have it. */
-function mustFind(rows: readonly Row[], id: string): Row {
+export function mustFind(rows: readonly Row[], id: string): Row {
   const named = rows.filter((row) => row.external_device_id === id);
   const [found, another] = named.length > 0 ? named : rows.filter((row) => row.device_id === id);
   if (found === undefined)
@@ -203,7 +125,7 @@ const places: Readonly<Record<string, string>> = {
 };
 
 /** The way to the site, and what this bridge tells of it. Throws `config_*`. */
-function siteOf(config: string) {
+export function siteOf(config: string) {
   const { settings } = loadConfig(config, { unreadableSecrets: 'degrade' });
   const way = partnerPlace(settings);
   if (typeof way === 'string') throw new SitewardError('config_invalid', `${config}: ${way}`);
@@ -219,7 +141,7 @@ function siteOf(config: string) {
       ...zoneShown('additional_zone_numbers', row.additional_zone_numbers, reserved),
     }),
     /** A device of this bridge is changed where it is told from; all of it is refused without `members`. Throws `config_fixed`. */
-    refuseOwn(row: Row, members?: Members) {
+    refuseOwn(row: Row, members?: object) {
       const own = wants(row);
       if (own === undefined) return;
       const id = own.external_device_id;
@@ -241,7 +163,11 @@ function siteOf(config: string) {
       );
     },
     /** Throws `request_invalid` where another device has the number: the cloud does not see to that. */
-    refuseTaken(rows: readonly Row[], row: Row, { zone_number = '', additional_zone_numbers = '' }: Members) {
+    refuseTaken(
+      rows: readonly Row[],
+      row: Row,
+      { zone_number = '', additional_zone_numbers = '' }: Pick<Row, 'zone_number' | 'additional_zone_numbers'>,
+    ) {
       const asked = numbersOf(`${zone_number},${additional_zone_numbers}`);
       const taken = rows
         .filter((one) => one !== row)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { changing, permanent } from './cloud-verb.ts';
 import { wrong } from './usage.ts';
 import { configOption, type Verbs } from './verb.ts';
 
@@ -43,12 +44,13 @@ function addReconciling(device: Command, { socket, done }: Verbs): void {
 }
 
 /** What the cloud has, whoever registered it; by the credentials of the configuration, with or without a daemon. */
-function addRows(device: Command, { done }: Verbs): void {
+function addRows(device: Command, { socket, done }: Verbs): void {
   device
     .command('list')
-    .description('list the devices the cloud has of the site')
+    .description('list the devices the cloud has of the site, and those of this bridge that are held')
     .option('--json', 'print one JSON object per line', false)
     .addOption(configOption())
+    .addOption(socket())
     .action(async (options) => done(await (await import('./device-rows.ts')).list(options)));
   device
     .command('show')
@@ -57,37 +59,34 @@ function addRows(device: Command, { done }: Verbs): void {
     .option('--json', 'print one JSON object', false)
     .addOption(configOption())
     .action(async (id: string, options) => done(await (await import('./device-rows.ts')).show(id, options)));
-  device
-    .command('set')
-    .description('change a device in the cloud; what the configuration of this site says of its own is changed there')
-    .argument('<id>', 'its external id, or its id in the cloud')
-    .option('--name <name>', 'what people call it')
-    .option('--zone <number>', 'its zone number')
-    .option('--more-zones <numbers>', 'further zone numbers, as 7,8; empty for none')
-    .option('--mac <mac>', 'its MAC address')
-    .option('--manufacturer <name>', 'who made it')
-    .option('--model <name>', 'its model')
-    .option('--serial-number <number>', 'its serial number')
-    .option('--dry-run', 'only say what would be changed', false)
-    .option('--json', 'print one JSON object', false)
-    .addOption(configOption())
-    .action(async (id: string, options, command: Command) => {
-      const rows = await import('./device-rows.ts');
-      const members = rows.membersOf(options);
-      if (Object.keys(members).length === 0) wrong(command, 'say what to change, such as --name');
-      done(await rows.set(id, members, options));
-    });
-  device
-    .command('delete')
-    .description('delete devices in the cloud for good; none that this site has')
-    .argument('<ids...>', 'their external ids, or their ids in the cloud')
-    .option('--dry-run', 'only say what would be lost', false)
-    .option('--yes', 'do not ask', false)
-    .option('--json', 'print one JSON object', false)
-    .addOption(configOption())
-    .action(async (ids: readonly string[], options, command: Command) => {
-      const ended = await (await import('./device-rows.ts')).remove([...new Set(ids)], options);
-      if (ended === 'nobody to ask') wrong(command, 'a deletion cannot be undone; say --yes if it is meant');
-      else done(ended);
-    });
+  changing(
+    device
+      .command('set')
+      .description('change a device in the cloud; what the configuration of this site says of its own is changed there')
+      .argument('<id>', 'its external id, or its id in the cloud')
+      .option('--name <name>', 'what people call it')
+      .option('--zone <number>', 'its zone number')
+      .option('--more-zones <numbers>', 'further zone numbers, as 7,8; empty for none')
+      .option('--mac <mac>', 'its MAC address')
+      .option('--manufacturer <name>', 'who made it')
+      .option('--model <name>', 'its model')
+      .option('--serial-number <number>', 'its serial number'),
+    socket,
+  ).action(async (id: string, options, command: Command) => {
+    const change = await import('./device-change.ts');
+    const members = change.membersOf(options);
+    if (Object.keys(members).length === 0) wrong(command, 'say what to change, such as --name');
+    done(await change.set(id, members, options));
+  });
+  permanent(
+    changing(
+      device
+        .command('delete')
+        .description('delete devices in the cloud, for good; none that this site has; asks for the name of the site')
+        .argument('<ids...>', 'their external ids, or their ids in the cloud'),
+      socket,
+    ),
+  ).action(async (ids: readonly string[], options) =>
+    done(await (await import('./device-change.ts')).remove([...new Set(ids)], options)),
+  );
 }

@@ -1,7 +1,15 @@
-import { linkBody, type MonitoringBindings, type SiteCreate, type SiteUpdate } from '#cloud/contract/index.ts';
-import { SitewardError } from '#errors.ts';
+import { isObject } from '#cloud/client/index.ts';
+import {
+  cloudOperations,
+  linkBody,
+  type MonitoringBindings,
+  type SiteCreate,
+  type SiteUpdate,
+} from '#cloud/contract/index.ts';
+import { describe, SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
+import { bodyOf } from './api-input.ts';
 import { type AtCloud, atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -25,20 +33,32 @@ const membersOf = ({ name, timezone, accountNumber, address1, address2, station 
 
 /** `siteward site create`. */
 export const create = (options: ChangeOptions & SiteMembers & { readonly externalId: string }): Promise<ExitCode> =>
-  atCloud(options, async ({ manage, dealer }) => {
+  atCloud(options, async ({ manage, dealer, timezone }) => {
     const body = { external_site_id: options.externalId, ...membersOf(options) } as SiteCreate;
     return carryOut(
       {
         what: 'create a site; it starts inactive',
         target: `of dealer ${dealer.dealerId}`,
         to: body,
+        noted: { action: 'site_created', site_id: null },
+        madeId: (made) => (made as SiteNow).site_id,
         act: async (signal) => (await manage.createSite({ params: dealer, body, signal })).value,
         after: (made) =>
-          `write site.id: "${(made as SiteNow).site_id}" into the configuration; "siteward site activate" lets its alarms be seen`,
+          [
+            `write site.id: "${(made as SiteNow).site_id}" into the configuration`,
+            'this bridge counts there once it is registered ("siteward device sync")',
+            '"siteward site activate" lets its alarms be seen',
+            ...otherZone(options.timezone, timezone),
+          ].join('; '),
       },
       options,
     );
   });
+
+const otherZone = (there: string | undefined, here: string): string[] =>
+  there === undefined || there === here
+    ? []
+    : [`site.timezone of the configuration is ${here}: schedules run by that one here`];
 
 /** `siteward site set`. */
 export const set = (options: ChangeOptions & SiteMembers): Promise<ExitCode> =>
@@ -49,7 +69,9 @@ export const set = (options: ChangeOptions & SiteMembers): Promise<ExitCode> =>
     return carryOut(
       {
         ...{ what: 'change the site', target: nameOf(now), from: now, to },
+        noted: { action: 'site_changed', site_id: params.siteId },
         act: async (signal) => (await manage.updateSite({ params, body, signal })).value,
+        after: () => otherZone(options.timezone, at.timezone)[0],
       },
       options,
     );
@@ -65,6 +87,7 @@ export const activation = (options: ChangeOptions & { readonly active: boolean }
       {
         what: active ? 'activate the site: its alarms are seen' : 'deactivate the site: nobody looks at its alarms',
         ...{ target: nameOf(now), from: now, to: { is_activated: active ? 1 : 0 } },
+        noted: { action: active ? 'site_activated' : 'site_deactivated', site_id: params.siteId },
         act: async (signal) => (await manage.setActivation({ params, active, signal })).value,
       },
       options,
@@ -83,6 +106,7 @@ export const link = (options: ChangeOptions & { readonly linked: boolean }): Pro
       {
         what: options.linked ? 'link the site to the platform' : 'unlink the site from the platform',
         target: nameOf(now),
+        noted: { action: options.linked ? 'site_linked' : 'site_unlinked', site_id: params.siteId },
         ...(!options.linked && { permanent: { loses, name: now.name ?? now.site_id } }),
         act: async (signal) =>
           (await (options.linked ? manage.linkSite : manage.unlinkSite)({ ...input, signal })).value,
@@ -91,28 +115,43 @@ export const link = (options: ChangeOptions & { readonly linked: boolean }): Pro
     );
   });
 
-/** `siteward site bind-monitoring`. */
-export const bind = (
-  options: ChangeOptions & { readonly station?: number | null; readonly account?: string },
-): Promise<ExitCode> =>
-  atCloud(options, async (at) => {
+/**
+ * `siteward site bind-monitoring`. The specification does not show the body (S-074): what a service wants else is sent as the file
+ * has it, and its answer shown as it comes.
+ */
+export async function bind(
+  options: ChangeOptions & { readonly station?: number | null; readonly account?: string; readonly body?: string },
+): Promise<ExitCode> {
+  const to =
+    options.body === undefined
+      ? given({ monitoring_station_id: options.station, account_number: options.account })
+      : await membersIn(options.body);
+  return atCloud(options, async (at) => {
     const now = await siteNow(at);
     const { manage, place: params } = at;
-    const to = given({ monitoring_station_id: options.station, account_number: options.account });
     return carryOut(
       {
         ...{ what: 'bind the site to a monitoring station', target: nameOf(now), from: now, to },
+        noted: { action: 'site_bound', site_id: params.siteId },
         act: async (signal) =>
-          (await manage.updateMonitoringBindings({ params, body: to as MonitoringBindings, signal })).value,
+          (await manage.updateMonitoringBindings({ params, body: to as MonitoringBindings, signal })).raw,
       },
       options,
     );
   });
+}
+
+/** Throws `request_invalid` for what is no JSON object. */
+async function membersIn(file: string): Promise<Members> {
+  const body = await bodyOf(cloudOperations.updateMonitoringBindings, { body: file }).catch((error: unknown) => {
+    throw new SitewardError('request_invalid', `--body: ${describe(error)}`);
+  });
+  if (!isObject(body)) throw new SitewardError('request_invalid', `--body: ${file} holds no JSON object`);
+  return body;
+}
 
 /** `siteward site delete`. Refused while it protects something here or has something to tell. */
-export const remove = (
-  options: ChangeOptions & { readonly force: boolean; readonly socket: string },
-): Promise<ExitCode> =>
+export const remove = (options: ChangeOptions & { readonly force: boolean }): Promise<ExitCode> =>
   atCloud(options, async (at) => {
     const now = await siteNow(at);
     const hindrance = options.force ? undefined : await hindranceOf(options.socket);
@@ -125,6 +164,7 @@ export const remove = (
     return carryOut(
       {
         ...{ what: 'delete the site in the cloud', target: nameOf(now) },
+        noted: { action: 'site_deleted', site_id: params.siteId },
         permanent: { loses, name: now.name ?? now.site_id },
         async act(signal) {
           await manage.deleteSite({ params, signal });

@@ -1,10 +1,14 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { isTimezone } from '#lib/timezone.ts';
 import { whole } from './arguments.ts';
-import { configOption, type Verbs } from './verb.ts';
+import { changing, permanent, reading as read } from './cloud-verb.ts';
+import { wrong } from './usage.ts';
+import type { Verbs } from './verb.ts';
 
 /** The verbs of the site in the cloud, of its contacts, of stations and of the dealer; what they do is loaded when one is called. */
 export function addSite(program: Command, shared: Verbs): void {
-  const { done } = shared;
+  const { done, socket } = shared;
+  const change = (verb: Command) => changing(verb, socket);
   const site = program.command('site').description('the site in the cloud: show, change, activate, link, delete');
   kept(read(site.command('show').description('show the site as the cloud has it')), shared).action(async (options) =>
     done(await (await import('./site-show.ts')).site(options)),
@@ -17,12 +21,12 @@ export function addSite(program: Command, shared: Verbs): void {
     change(site.command('create').description('create a site for this box; it starts inactive'))
       .requiredOption('--external-id <id>', 'your own id of the site')
       .requiredOption('--name <name>', 'how it is called')
-      .requiredOption('--timezone <zone>', 'such as Europe/Berlin'),
+      .requiredOption('--timezone <zone>', 'such as Europe/Berlin', zone),
   ).action(async (options) => done(await (await import('./site-change.ts')).create(options)));
   members(
     change(site.command('set').description('change what the cloud says of the site; what is not given stays'))
       .option('--name <name>', 'how it is called')
-      .option('--timezone <zone>', 'such as Europe/Berlin'),
+      .option('--timezone <zone>', 'such as Europe/Berlin', zone),
   ).action(async (options) => done(await (await import('./site-change.ts')).set(options)));
   for (const active of [true, false])
     change(
@@ -43,21 +47,23 @@ export function addSite(program: Command, shared: Verbs): void {
   )
     .option('--station <id>', 'id of the station, or none', station)
     .option('--account <number>', 'account number of the site at the station')
+    .option('--body <file>', 'JSON file with the members as your service wants them, instead; - is standard input')
     .action(async (options, command: Command) => {
-      if (options.station === undefined && options.account === undefined)
-        command.error('siteward: give --station, --account or both', { exitCode: 2 });
+      const isGiven = options.station !== undefined || options.account !== undefined;
+      if (isGiven === (options.body !== undefined))
+        wrong(command, 'give --station, --account or both, or --body alone');
       done(await (await import('./site-change.ts')).bind(options));
     });
   permanent(change(site.command('delete').description('delete the site in the cloud, for good; asks for its name')))
     .option('--force', 'also while a partition is armed or events wait', false)
-    .addOption(shared.socket())
     .action(async (options) => done(await (await import('./site-change.ts')).remove(options)));
   addContact(program, shared);
   addOthers(program, shared);
 }
 
 function addContact(program: Command, shared: Verbs): void {
-  const { done } = shared;
+  const { done, socket } = shared;
+  const change = (verb: Command) => changing(verb, socket);
   const contact = program.command('contact').description('people the station calls about this site');
   kept(read(contact.command('list').description('list the contacts')), shared).action(async (options) =>
     done(await (await import('./site-show.ts')).contacts(options)),
@@ -87,7 +93,8 @@ function addContact(program: Command, shared: Verbs): void {
 }
 
 function addOthers(program: Command, shared: Verbs): void {
-  const { done } = shared;
+  const { done, socket } = shared;
+  const change = (verb: Command) => changing(verb, socket);
   const stations = program.command('station').description('monitoring stations of the dealer');
   kept(read(stations.command('list').description('list the monitoring stations')), shared).action(async (options) =>
     done(await (await import('./site-show.ts')).stations(options)),
@@ -112,16 +119,6 @@ function addOthers(program: Command, shared: Verbs): void {
   );
 }
 
-const read = (verb: Command): Command =>
-  verb
-    .addOption(configOption('configuration with the site and its credentials'))
-    .option('--timeout <seconds>', 'longest time for the calls with their retries, 1 to 3600', whole(1, 3600), 60)
-    .option('--json', 'print JSON', false);
-
-const change = (verb: Command): Command => read(verb).option('--dry-run', 'only show what would be done', false);
-
-const permanent = (verb: Command): Command => verb.option('--yes <name>', 'name of the site, instead of typing it');
-
 const kept = (verb: Command, { socket }: Verbs): Command =>
   verb.option('--kept', 'what this box has kept, without asking the cloud', false).addOption(socket());
 
@@ -137,6 +134,12 @@ function station(text: string): number | null {
   const id = Number(text);
   if (!Number.isSafeInteger(id) || id < 1) throw new InvalidArgumentError('It must be a number, or none.');
   return id;
+}
+
+/** The cloud takes any text; a wrong one would be found by nobody until a schedule is an hour late. */
+function zone(text: string): string {
+  if (!isTimezone(text)) throw new InvalidArgumentError('It must be an IANA name such as Europe/Berlin.');
+  return text;
 }
 
 function type(text: string): number {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type AnswerAnswer, answerAnswer, verificationAsked } from '#lan/http/index.ts';
 import { sleep } from '#lib/wait.ts';
 import {
+  type ContactDoubt,
   type ReplyCode,
   type VerificationAction,
   type VerificationDocument,
@@ -35,7 +36,8 @@ export async function add(options: AddOptions): Promise<ExitCode> {
     ...(inMs !== undefined && { expires_in_s: Math.round(inMs / 1000) }),
   };
   const { json, text } = answered(await control.client.addVerification({ body, signal: patience() }));
-  const { outcome, verification } = verificationAsked.parse(json);
+  const { outcome, verification, warning } = verificationAsked.parse(json);
+  tellDoubt(warning);
   const known = outcome === 'already' ? 'known already; ' : '';
   console.log(options.json ? text : `${known}to be answered until ${verification.expires_at}`);
   return exitCodes.ok;
@@ -59,6 +61,7 @@ export async function answer(options: AnswerOptions): Promise<ExitCode> {
   const { verification: found } = first;
   const seen = found?.state === 'waiting' ? await whenSpoken(control, found) : found;
   const result: AnswerAnswer = { ...first, ...(seen !== undefined && { verification: seen }) };
+  tellDoubt(first.warning);
   if (options.json) console.log(JSON.stringify(result));
   else if (first.error === undefined) console.log(sentenceOf(options.action, seen));
   if (first.error !== undefined) {
@@ -68,6 +71,18 @@ export async function answer(options: AnswerOptions): Promise<ExitCode> {
   }
   return seen === undefined ? exitCodes.ok : (endings[seen.state] ?? exitCodes.ok);
 }
+
+/** It was taken all the same. */
+function tellDoubt(doubt: ContactDoubt | undefined): void {
+  if (doubt !== undefined) console.error(`siteward: warning: ${doubts[doubt]} (${doubt})`);
+}
+
+const doubts: Readonly<Record<ContactDoubt, string>> = {
+  CONTACT_UNKNOWN:
+    'the service lists no such contact and may refuse the answer; "siteward contact list" shows whom it has, verification.contacts names whom users answer for',
+  CONTACT_UNSURE:
+    'nobody knows whether the service has this contact: its contacts were not read within a day, or not all of them',
+};
 
 const lookEveryMs = 200;
 const looks = 30;

@@ -1,3 +1,4 @@
+import { isTimezone } from '#lib/timezone.ts';
 import { crossZoneTypes, zoneType } from '#site/model/index.ts';
 import { dc09Checks } from './dc09-checks.ts';
 import type { ConfigDocument } from './document.ts';
@@ -197,16 +198,6 @@ function timezone(document: ConfigDocument): Problem[] {
   const near = nearest(value, Intl.supportedValuesOf('timeZone'));
   const what = { message: 'is not a time zone', expected: 'an IANA name such as Europe/Berlin' };
   return [document.problem(path, { ...what, ...(near !== undefined && { nearest: near }) })];
-}
-
-function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    // Fixed offsets know no summer time, so schedules would be an hour wrong.
-    return /^[A-Za-z]/.test(name);
-  } catch {
-    return false;
-  }
 }
 
 /** With several partitions, a panel's zone and a camera's zone must say where they belong. */

@@ -17,6 +17,7 @@ import {
 import type { Clock } from '#lib/clock.ts';
 import type { Redactor } from '#lib/secret.ts';
 import { version } from '#lib/version.ts';
+import { auditNotes } from '#site/audit-notes.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { hasSilentZone, isoTime } from '#site/model/index.ts';
 import type { EventRecord, OutboxStats } from '#site/store/index.ts';
@@ -51,6 +52,7 @@ import { outboxPort } from './outbox-port.ts';
 import { schedulesPort } from './schedules-port.ts';
 import { securityTypePort } from './security-type-port.ts';
 import { sharedStatus } from './shared-status.ts';
+import { siteHints } from './site-hints.ts';
 import type { SiteLog } from './site-log.ts';
 import { mirrorPort } from './site-mirror.ts';
 import type { PartReport } from './slots.ts';
@@ -143,6 +145,7 @@ export function lanPort(options: {
         ...verificationHints(house.verifications?.list() ?? []),
         ...standingHints(house.arming?.standing.shown(), options.clock.wall()),
         ...deviceHints(house, options.clock.wall()),
+        ...siteHints(house, settings(), options.clock.wall()),
         ...storageHints(house.store?.storage(), options.clock.wall()),
         ...doubtHints(house.controller?.view()),
         ...panelHints(house),
@@ -218,6 +221,9 @@ export function lanPort(options: {
     securityType: securityTypePort({ house, clock: options.clock }),
     cameras,
     cloudDevices: cloudDevicesPort({ house, settings, note }),
+    cloudChanges: {
+      note: ({ site_id: site, ...change }, by) => note(auditNotes.cloudChanged(by, { ...change, site })),
+    },
     media: mediaPort({ house, clock: options.clock, note }),
     audio,
     mayEndAlarms: alarmSound({ house, clock: options.clock }),

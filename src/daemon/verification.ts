@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
 import { never } from '#lib/wait.ts';
-import type { HandedRequest, VerificationRefusal, VerificationsPort } from '#site/model/index.ts';
+import type { AnswerResult, ContactDoubt, HandedRequest, VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
 import { cloudClient, partnerPlace } from './cloud.ts';
 import { type House, running, type Surroundings } from './house.ts';
@@ -78,33 +78,55 @@ export function verificationsPort(house: House, log: Logger): VerificationsPort 
   return {
     list: () => house.verifications?.list() ?? [],
     async ask(request, from) {
-      const refusal = await unknownContact(house, log, request);
-      return refusal ?? verifications().ask(request, from);
+      const doubt = await doubtOf(house, request);
+      if (doubt === 'CONTACT_UNKNOWN') return { outcome: 'refused', code: 'UNKNOWN_TARGET', field: 'contact_id' };
+      const result = await verifications().ask(request, from);
+      if (doubt === undefined || 'code' in result) return result;
+      log.warn({ contact_id: request.contact_id }, `a request to verify an alarm was taken: ${doubtful[doubt]}`);
+      return { ...result, warning: doubt };
     },
-    answer: async (given, reply) => verifications().answer(given, reply),
+    answer: async (given, reply) =>
+      verifications().answer(given, (result) => {
+        const warning = answerDoubt(house, result);
+        if (warning !== undefined && result.final)
+          log.warn(
+            { verification: given.verificationId },
+            `an answer to verify an alarm was taken: ${doubtful[warning]}`,
+          );
+        reply(warning === undefined ? result : { ...result, warning });
+      }),
   };
 }
+
+const doubtful: Readonly<Record<ContactDoubt, string>> = {
+  CONTACT_UNKNOWN: 'the service lists no such contact, so that it may refuse it; mend verification.contacts',
+  CONTACT_UNSURE:
+    'nobody knows whether the service has this contact: its contacts were not read within a day, or not all of them',
+};
 
 /**
  * The contact must be one the service has (cloud map, section 5). A list that is too old to be sure refuses nothing, and a request that
  * is known already changes nothing.
  */
-async function unknownContact(
-  house: House,
-  log: Logger,
-  { verification_id: id, contact_id: contact }: HandedRequest,
-): Promise<VerificationRefusal | undefined> {
+async function doubtOf(house: House, request: HandedRequest): Promise<ContactDoubt | undefined> {
+  const { verification_id: id, contact_id: contact } = request;
   if (house.mirror === undefined || house.verifications?.list().some((one) => one.verification_id === id.toLowerCase()))
     return undefined;
-  const found = await house.mirror.knows(String(contact), never());
-  if (found === 'unknown') return { outcome: 'refused', code: 'UNKNOWN_TARGET', field: 'contact_id' };
-  if (found === 'unsure')
-    log.warn(
-      { contact_id: contact },
-      'nobody knows whether the service has this contact: its contacts were not read for a day',
-    );
-  return undefined;
+  return doubts[await house.mirror.knows(String(contact), never())];
 }
+
+/**
+ * An answer goes up whatever is known of its contact, and at once: the service has the last word, and a list that is kept here may be
+ * old. Of an answer that nobody sees there is no document, and so no doubt (safety 4).
+ */
+function answerDoubt({ mirror }: House, { document, error }: AnswerResult): ContactDoubt | undefined {
+  const contact = document?.answers.at(-1)?.contact_id;
+  return mirror === undefined || contact === undefined || error !== undefined
+    ? undefined
+    : doubts[mirror.knowsNow(String(contact))];
+}
+
+const doubts = { known: undefined, unknown: 'CONTACT_UNKNOWN', unsure: 'CONTACT_UNSURE' } as const;
 
 /** Why no answer can reach the service. */
 function unsendable(settings: Settings): string | undefined {

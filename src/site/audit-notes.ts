@@ -111,6 +111,25 @@ export const auditNotes = {
     ...(result !== '' && { after: result.slice(0, 200) }),
   }),
 
+  /** Somebody changed something of the site in the cloud by hand; ids and names of members alone, no value of them. */
+  cloudChanged: (
+    by: Asker,
+    change: {
+      readonly action: string;
+      readonly site: string | null;
+      readonly ids: readonly string[];
+      readonly members: readonly string[];
+      readonly outcome: string;
+      readonly reason?: string | undefined;
+    },
+  ): AuditDraft => ({
+    ...who(by),
+    ...{ kind: 'config', action: `cloud_${change.action}`, outcome: change.outcome },
+    target: [`cloud site ${change.site ?? 'new'}`, ...change.ids].join(' ').slice(0, 200),
+    ...(change.reason !== undefined && { reason: change.reason }),
+    ...(change.members.length > 0 && { after: change.members.join(' ').slice(0, 200) }),
+  }),
+
   /** Devices and recorders of these external ids were created, changed or put together in the cloud, also by siteward itself. */
   devicesTold: (ids: readonly string[]): AuditDraft => ({
     ...{ kind: 'config', source: 'daemon', target: 'devices', action: 'cloud_devices_told', outcome: 'done' },

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { CloudDeviceList, DevicePlanShown, StatusDocument } from '#lan/http/index.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { camera, cameraPassword, code, type Site, startSite } from '../harness/site.ts';
+import { onTerminal } from './on-terminal.ts';
 import { siteward } from './run-cli.ts';
 
 const secret = 'correct horse battery';
@@ -47,7 +48,8 @@ afterAll(() => site?.close());
 
 const env = { PARTNER: secret, HARNESS_CODE: code, CAMERA_PASSWORD: cameraPassword };
 const device = (verb: string, ...args: string[]) => {
-  const where = ['plan', 'sync'].includes(verb) ? ['--socket', site.socket] : ['--config', site.config];
+  const socket = verb === 'show' ? [] : ['--socket', site.socket];
+  const where = ['plan', 'sync'].includes(verb) ? socket : ['--config', site.config, ...socket];
   return siteward(['device', verb, ...args, ...where], env);
 };
 const known = async () => (await site.api('/api/v1/cloud/devices')) as CloudDeviceList;
@@ -179,6 +181,16 @@ test('what the cloud refuses is held with its reason, shown with what to do, and
   const hint = (await status()).hints.find((one) => one.device === 'device gate');
   expect(hint?.text).toContain('name: is not liked here');
   expect((await device('sync')).code).toBe(1);
+  const listed = await device('list');
+  expect(listed.out).toMatch(/held\n +gate: refused \(400\): name: is not liked here\n +Change what it names/);
+  // The daemon that starts anew knows it, and does not send it again.
+  const before = await posted();
+  await site.daemon.restart();
+  await eventually('the cloud was asked', async () => ((await known()).state === 'behind' ? true : undefined));
+  expect((await known()).items).toContainEqual(
+    expect.objectContaining({ external_id: 'gate', state: 'refused', status: 400 }),
+  );
+  expect(await posted()).toBe(before);
   await site.cloud.control('faults', { method: 'DELETE' });
   const { code: ended, out } = await device('sync', '--again');
   expect([ended, out]).toEqual([0, expect.stringMatching(/created +gate/)]);
@@ -191,21 +203,27 @@ test('what of the cloud is not of this bridge is changed by hand; its own is not
     err: expect.stringContaining('change its name'),
   });
   expect((await device('set', 'old-gate', '--zone', '2')).err).toContain('the zone number 2 is not free');
-  expect((await device('set', 'old-gate', '--name', 'Gate', '--dry-run')).out).toContain('Old gate -> Gate');
+  expect((await device('set', 'old-gate', '--name', 'Gate', '--dry-run')).out).toMatch(/Old gate -> +Gate/);
   expect((await device('show', 'old-gate')).out).toContain('Old gate');
   expect(await device('set', 'old-gate', '--name', 'Gate')).toMatchObject({ code: 0 });
   expect((await rows()).get('old-gate')?.name).toBe('Gate');
+  const audit = await siteward(['audit', 'show', '--json', '--socket', site.socket]);
+  const { device_id: id } = (await rows()).get('old-gate') as Row;
+  expect(audit.out).toContain(`"target":"cloud site 4711 ${id}","action":"cloud_device_changed"`);
 }, 120_000);
 
 test('what of the cloud is not of this bridge is deleted by hand; its own is not', async () => {
-  expect(await device('delete', 'yard', '--yes')).toMatchObject({
+  expect(await device('delete', 'yard', '--yes', 'Proof')).toMatchObject({
     code: 65,
     err: expect.stringContaining('siteward camera remove yard'),
   });
   const unasked = await device('delete', 'old-gate');
-  expect(unasked).toMatchObject({ code: 2, err: expect.stringMatching(/old-gate[\s\S]*cannot be undone/) });
+  expect(unasked).toMatchObject({ code: 2, err: expect.stringMatching(/old-gate[\s\S]*--yes "Proof"/) });
+  expect(await device('delete', 'old-gate', '--yes', 'old-gate')).toMatchObject({ code: 2 });
   expect((await rows()).has('old-gate')).toBe(true);
-  expect(await device('delete', 'old-gate', '--yes')).toMatchObject({ code: 0, out: '1 device deleted\n' });
+  const args = ['device', 'delete', 'old-gate', '--config', site.config, '--socket', site.socket];
+  const typed = await onTerminal(args, [['Type Proof to go on:', 'Proof']], env);
+  expect(typed).toMatchObject({ code: 0, shown: expect.stringContaining('1 device deleted') });
   expect((await rows()).has('old-gate')).toBe(false);
   expect(await device('show', 'old-gate')).toMatchObject({ code: 66 });
   // The number is free now, and is what the configuration says.

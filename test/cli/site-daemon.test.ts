@@ -1,7 +1,10 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { askSocket } from '../harness/control.ts';
 import { code, type Site, startSite } from '../harness/site.ts';
+import { onTerminal } from './on-terminal.ts';
 import { type Ran, siteward } from './run-cli.ts';
 
 const secret = 'site-cli-secret';
@@ -33,6 +36,15 @@ async function json(...args: string[]) {
   const { code: ended, out, err } = await run(...args, '--json');
   expect({ ended, err: ended === 0 ? '' : err }).toEqual({ ended: 0, err: '' });
   return JSON.parse(out);
+}
+/** Changes in the cloud by hand as the audit log tells them, oldest first. */
+async function changes() {
+  const { out } = await siteward(['audit', 'show', '--json', '--limit', '200', '--socket', site.socket]);
+  const entries = out.split('\n').filter((line) => line !== '');
+  return entries
+    .map((line) => JSON.parse(line))
+    .filter(({ action, source }) => source === 'cli' && action.startsWith('cloud_'))
+    .sort((a, b) => a.at.localeCompare(b.at));
 }
 /** Orders to the cloud that were taken since the start; tokens are asked for by POST as well. */
 const orders = async () => {
@@ -88,7 +100,7 @@ describe('siteward site', { timeout: 120_000 }, () => {
     const [{ monitoring_station_id: id }] = await json('station', 'list');
     expect(await json('site', 'bind-monitoring', '--station', String(id), '--account', '43')).toMatchObject({
       account_number: '43',
-      monitoring_station_id: String(id),
+      monitoring_station_id: id,
     });
     expect(
       await json('site', 'create', '--external-id', 'x', '--name', 'X', '--timezone', 'Europe/Berlin'),
@@ -100,6 +112,70 @@ describe('siteward site', { timeout: 120_000 }, () => {
     expect(await json('arming', 'source', '3')).toMatchObject({ security_type: 3 });
   });
 
+  it('what was changed stands in the audit log, by ids and names of members, never their values', async () => {
+    const all = await changes();
+    expect(all.map(({ action, target, after }) => [action, target, after ?? ''])).toEqual([
+      ['cloud_site_changed', 'cloud site 4711', 'name account_number'],
+      ['cloud_site_activated', 'cloud site 4711', 'is_activated'],
+      ['cloud_site_deactivated', 'cloud site 4711', 'is_activated'],
+      ['cloud_site_bound', 'cloud site 4711', 'monitoring_station_id account_number'],
+      ['cloud_site_created', expect.stringMatching(/^cloud site new \d+$/), 'external_site_id name timezone'],
+      ['cloud_arming_source_changed', 'cloud site 4711', 'security_type'],
+      ['cloud_arming_source_changed', 'cloud site 4711', 'security_type'],
+    ]);
+    expect(all.map(({ outcome }) => outcome)).toEqual(all.map(() => 'done'));
+    expect(JSON.stringify(all)).not.toContain('Shop');
+  });
+
+  it('a change the cloud refuses stands there too; without the daemon it is made, and said to be in no log', async () => {
+    const before = (await changes()).length;
+    await site.cloud.control('faults', {
+      method: 'POST',
+      body: {
+        path: '/partner/v1/dealers/17/sites/4711',
+        method: 'PUT',
+        mode: 'status',
+        status: 400,
+        body: {},
+        count: 1,
+      },
+    });
+    expect(await run('site', 'set', '--address1', 'Main street 1')).toMatchObject({ code: 65 });
+    expect((await changes()).slice(before)).toMatchObject([
+      { action: 'cloud_site_changed', outcome: 'failed', reason: 'cloud_refused', after: 'address1' },
+    ]);
+    const unseen = await run('site', 'set', '--address1', 'Main street 2', '--socket', join(site.folder, 'none'));
+    expect(unseen).toMatchObject({ code: 0, err: expect.stringContaining('not in the audit log of the box') });
+    expect(await changes()).toHaveLength(before + 1);
+  });
+
+  it('bind-monitoring sends what a file has, as it is, and shows the answer', async () => {
+    const file = join(site.folder, 'binding.json');
+    writeFileSync(file, '{"account_number": "44", "receiver": {"line": 2}}');
+    const plan = await run('site', 'bind-monitoring', '--body', file, '--dry-run');
+    expect(plan.out).toContain('{"line":2}');
+    await site.cloud.control('faults', {
+      method: 'POST',
+      body: {
+        ...{
+          path: '/partner/v1/dealers/17/sites/4711/monitoring-bindings',
+          method: 'PUT',
+          mode: 'status',
+          status: 200,
+        },
+        ...{ body: { site_id: 4711, receiver: { line: 2 }, note: 'as it comes' }, count: 1 },
+      },
+    });
+    expect(await json('site', 'bind-monitoring', '--body', file)).toMatchObject({ note: 'as it comes' });
+    expect((await changes()).at(-1)).toMatchObject({ action: 'cloud_site_bound', after: 'account_number receiver' });
+    writeFileSync(file, '[1]');
+    expect(await run('site', 'bind-monitoring', '--body', file)).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('no JSON object'),
+    });
+    expect(await run('site', 'bind-monitoring', '--body', file, '--account', '1')).toMatchObject({ code: 2 });
+  });
+
   it('contacts are added, changed, and deleted only with the name of the site', async () => {
     const made = await json('contact', 'add', '--external-id', 'k2', '--first-name', 'Bo', '--last-name', 'Byron');
     const id = String(made.contact_id);
@@ -108,7 +184,19 @@ describe('siteward site', { timeout: 120_000 }, () => {
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--yes "Shop"') });
     expect(await run('contact', 'delete', id, '--yes', 'Proof')).toMatchObject({ code: 2 });
     expect(await json('contact', 'list')).toHaveLength(2);
-    expect(await run('contact', 'delete', id, '--yes', 'Shop')).toMatchObject({ code: 0, out: 'done\n' });
+    const typing = (name: string) =>
+      onTerminal(['contact', 'delete', id, '--config', site.config], [['Type Shop to go on:', name]], {
+        ...{ PARTNER: secret, HARNESS_CODE: code, SITEWARD_SOCKET: site.socket },
+      });
+    const otherwise = await typing('Proof');
+    expect(otherwise).toMatchObject({ code: 2, shown: expect.stringContaining('nothing was changed') });
+    expect(otherwise.shown).toMatch(/delete a contact: Bo Byron \(\d+\)[\s\S]*for good: /);
+    expect(await json('contact', 'list')).toHaveLength(2);
+    expect(await typing('Shop')).toMatchObject({ code: 0, shown: expect.stringContaining('done') });
+    expect((await changes()).at(-1)).toMatchObject({
+      action: 'cloud_contact_deleted',
+      target: `cloud site 4711 ${id}`,
+    });
     expect(await json('contact', 'list')).toHaveLength(1);
     expect(await run('contact', 'set', '999999', '--phone', '1')).toMatchObject({ code: 66 });
   });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { StatusDocument } from '#lan/http/schemas.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { askSocket } from '../harness/control.ts';
-import { code, type Site, startSite } from '../harness/site.ts';
+import { code as personCode, type Site, startSite } from '../harness/site.ts';
 
 const secret = 'mirror-partner-secret';
 const contact = {
@@ -25,7 +25,10 @@ beforeAll(async () => {
     siteYaml: 'id: "4711", dealer_id: "17"',
     cloudYaml: '  partner: { client_id: partner-9, client_secret: { env: PARTNER } }',
     env: { PARTNER: secret },
-    yaml: () => 'partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]',
+    yaml: () => `
+partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
+verification: { contacts: [ { user: anna, contact_id: 987654 } ] }
+`,
     async prepare(cloud) {
       const place = { site_id: 4711, external_site_id: 'proof', name: 'Proof', timezone: 'Europe/Berlin' };
       const sites = [{ ...place, security_type: 3, contacts: [contact] }];
@@ -110,7 +113,21 @@ it('a request to verify an alarm names a contact the service has', async () => {
   const { body, status: code } = await request(987_654);
   expect([code, body.detail]).toEqual([409, expect.stringContaining('no contact of this id')]);
   const known = Number((await kept()).items[0].contact_id);
-  expect(await request(known)).toMatchObject({ status: 200, body: { outcome: 'done' } });
+  const asked = await request(known);
+  expect(asked).toMatchObject({ status: 200, body: { outcome: 'done' } });
+  expect(asked.body.warning).toBeUndefined();
+  // Who answers is bound to a contact that the service does not list: the answer goes up all the same, and says so.
+  const answer = await askSocket(site.socket, 'POST', `/api/v1/verifications/${id}/answer`, {
+    ...{ id: '7d3c2b1a-0d1f-4c9b-8f5e-0d6f0b3f5c1e', action: 'dispatch', code: personCode },
+    issued_at: new Date().toISOString(),
+  });
+  expect(answer).toMatchObject({ status: 200, body: { outcome: 'accepted', warning: 'CONTACT_UNKNOWN' } });
+  await eventually('the service has spoken', async () => {
+    const { log } = (await site.cloud.control('log')) as { log: { method: string; path: string }[] };
+    return log.some((one) => one.method === 'PATCH' && one.path.endsWith(`/alarm-verifications/${id}`))
+      ? true
+      : undefined;
+  });
 }, 60_000);
 
 it('a site that is deleted is one trouble: protection and events go on, contacts go, and it comes back', async () => {
@@ -140,14 +157,14 @@ it('a site that is deleted is one trouble: protection and events go on, contacts
     },
   );
   await withContacts();
-  await site.lan.ask('disarm', { partition: 'p1', code });
+  await site.lan.ask('disarm', { partition: 'p1', code: personCode });
 }, 300_000);
 
 it('without a way to the site nothing is kept of it', async () => {
   const files = ['cloud-mirror', 'cloud-mirror-key'].map((name) => join(site.folder, 'state', name));
   expect(files.map(existsSync)).toEqual([true, true]);
   const text = readFileSync(site.config, 'utf8');
-  writeFileSync(site.config, text.replace(/^ {2}partner: .*\n/m, ''));
+  writeFileSync(site.config, text.replace(/^( {2}partner|verification): .*\n/gm, ''));
   site.daemon.reload();
   await eventually('the files go', () => (files.some(existsSync) ? undefined : true), { timeoutMs: 30_000 });
   expect(await kept()).toEqual({ read_at: null, stale: true, left_out: 0, items: [] });

@@ -148,6 +148,7 @@ export const permissions = {
   listInputs: 'local',
   getCloudActivity: 'local',
   setSecurityType: 'local',
+  noteCloudChange: 'local',
 
   // This room's own.
   claim: 'open',

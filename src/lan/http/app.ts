@@ -16,6 +16,7 @@ import { auditHandlers } from './audit-handlers.ts';
 import { bundleHandlers } from './bundle-handlers.ts';
 import { cameraHandlers } from './cameras-handlers.ts';
 import { bindCloudPaths } from './cloud-app.ts';
+import { cloudChangesHandlers } from './cloud-changes.ts';
 import { cloudDevicesHandlers } from './cloud-devices.ts';
 import { commandHandlers } from './commands-handlers.ts';
 import { configHandlers } from './config-handlers.ts';
@@ -89,6 +90,7 @@ function handlers(port: LanPort): Handlers<typeof lanOperations, By> {
     ...deviceHandlers(port.devices),
     ...cameraHandlers(port.cameras),
     ...cloudDevicesHandlers(port.cloudDevices),
+    ...cloudChangesHandlers(port.cloudChanges),
     ...mediaHandlers(port.media),
     ...audioHandlers(port.audio, port.mayEndAlarms),
     ...accessHandlers(port.access),

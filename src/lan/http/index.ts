@@ -43,6 +43,7 @@ export {
   certificateAnswer,
   trustedAnswer,
 } from './cameras-schemas.ts';
+export { type CloudChange, type CloudChangesPort, cloudChange } from './cloud-changes.ts';
 export {
   type CloudDevice,
   type CloudDeviceList,

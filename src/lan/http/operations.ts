@@ -4,6 +4,7 @@ import { audioOperations } from './audio-operations.ts';
 import { auditOperations } from './audit-operations.ts';
 import { bundleOperations } from './bundle-operations.ts';
 import { cameraOperations } from './cameras-operations.ts';
+import { cloudChangesOperations } from './cloud-changes.ts';
 import { cloudDevicesOperations } from './cloud-devices.ts';
 import { commandOperations } from './commands-operations.ts';
 import { configOperations } from './config-operations.ts';
@@ -43,6 +44,7 @@ export const lanOperations = {
   ...deviceOperations,
   ...cameraOperations,
   ...cloudDevicesOperations,
+  ...cloudChangesOperations,
   ...mediaOperations,
   ...audioOperations,
   ...accessOperations,

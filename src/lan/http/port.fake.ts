@@ -312,6 +312,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     verifications: noVerifications,
     cameras: noCameras,
     cloudDevices: noCloudDevices,
+    cloudChanges: { note: async () => undefined },
     media: noMedia,
     audio: noAudio,
     async mayEndAlarms(code) {

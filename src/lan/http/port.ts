@@ -4,6 +4,7 @@ import type { ActivityPort } from './activity-operations.ts';
 import type { AuditPort, InputsPort } from './audit-port.ts';
 import type { BundlePort } from './bundle-handlers.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
+import type { CloudChangesPort } from './cloud-changes.ts';
 import type { CloudDevicesPort } from './cloud-devices.ts';
 import type { CloudPathsPort } from './cloud-port.ts';
 import type { CommandAnswer, CommandBody } from './commands-schemas.ts';
@@ -63,6 +64,7 @@ export interface LanPort {
   readonly securityType: SecurityTypePort;
   readonly cameras: CamerasPort;
   readonly cloudDevices: CloudDevicesPort;
+  readonly cloudChanges: CloudChangesPort;
   readonly media: MediaPort;
   readonly audio: AudioPort;
   /** Rejects with `code_refused` unless it is the code of somebody who may disarm. Wrong ones lock (C8). */

@@ -29,7 +29,8 @@ export function verificationHandlers(port: VerificationsPort): Handlers<typeof v
           'verification_refused',
           `the request is not taken: ${refusals[asked.code] ?? asked.code}`,
         );
-      return json({ outcome: asked.outcome, verification: asked.document });
+      const { outcome, document: verification, warning } = asked;
+      return json({ outcome, verification, ...(warning !== undefined && { warning }) });
     },
     async answerVerificationLocally({ params: { id }, body, identity, signal }) {
       const result = await withDeadline(
@@ -67,7 +68,7 @@ function first(
   });
 }
 
-function answerOf({ outcome, error, document }: AnswerResult): AnswerAnswer {
+function answerOf({ outcome, error, document, warning }: AnswerResult): AnswerAnswer {
   return {
     outcome,
     ...(error !== undefined && {
@@ -78,6 +79,7 @@ function answerOf({ outcome, error, document }: AnswerResult): AnswerAnswer {
       },
     }),
     ...(document !== undefined && { verification: document }),
+    ...(warning !== undefined && { warning }),
   };
 }
 

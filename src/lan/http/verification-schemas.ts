@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  contactDoubts,
   outcome,
   personCode,
   replyCodes,
@@ -29,7 +30,18 @@ export const verificationBody = z
 
 export const verificationList = z.object({ items: z.array(verificationDocument) });
 
-export const verificationAsked = z.object({ outcome: z.enum(['done', 'already']), verification: verificationDocument });
+const warning = z
+  .enum(contactDoubts)
+  .optional()
+  .describe(
+    'It was taken, but: the service lists no such contact (CONTACT_UNKNOWN), or its list here is old or has gaps (CONTACT_UNSURE).',
+  );
+
+export const verificationAsked = z.object({
+  outcome: z.enum(['done', 'already']),
+  verification: verificationDocument,
+  warning,
+});
 
 const uuid = z.string({ error: 'must be text' }).regex(/^[0-9a-fA-F-]{36}$/, 'must be a UUID');
 
@@ -52,5 +64,6 @@ export const answerAnswer = z.object({
     .object({ code: z.enum(replyCodes), field: z.string().optional(), retry_after_s: z.int().optional() })
     .optional(),
   verification: verificationDocument.optional(),
+  warning,
 });
 export type AnswerAnswer = z.output<typeof answerAnswer>;

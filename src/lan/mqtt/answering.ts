@@ -24,11 +24,13 @@ export function givenAnswer(
 }
 
 export function verifyReply(result: AnswerResult): Omit<Reply, 'id' | 'at' | 'correlation'> & { at: number } {
-  const { outcome, error, document, at, final } = result;
+  const { outcome, error, document, warning, at, final } = result;
   return {
     outcome,
     ...(error === undefined ? {} : { error: errorShown(error) }),
-    ...(document === undefined ? {} : { data: { verification: document } }),
+    ...(document === undefined
+      ? {}
+      : { data: { verification: document, ...(warning === undefined ? {} : { warning }) } }),
     at,
     final,
   };

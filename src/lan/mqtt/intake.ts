@@ -65,7 +65,8 @@ export function createIntake(options: IntakeOptions): { take(message: CommandMes
     const client = message.sender?.proven === true ? message.sender.client : unknownClient;
     const result: AskResult = await site.verifications.ask(request, { source: 'lan', client });
     if ('code' in result) return refuse(message, envelope, result);
-    reply(message, envelope, { outcome: result.outcome, data: { verification: result.document } });
+    const { outcome, document: verification, warning } = result;
+    reply(message, envelope, { outcome, data: { verification, ...(warning === undefined ? {} : { warning }) } });
   }
 
   return {

@@ -93,9 +93,20 @@ export interface VerificationRefusal {
   readonly field?: string;
 }
 
+/**
+ * What speaks against the contact of a request or an answer that was taken all the same: the service's list, as it is kept here, has no
+ * such contact (`CONTACT_UNKNOWN`), or it does not show it and is old or has gaps (`CONTACT_UNSURE`).
+ */
+export const contactDoubts = ['CONTACT_UNKNOWN', 'CONTACT_UNSURE'] as const;
+export type ContactDoubt = (typeof contactDoubts)[number];
+
 /** What came of a request: taken, known already, or refused. */
 export type AskResult =
-  | { readonly outcome: 'done' | 'already'; readonly document: VerificationDocument }
+  | {
+      readonly outcome: 'done' | 'already';
+      readonly document: VerificationDocument;
+      readonly warning?: ContactDoubt;
+    }
   | VerificationRefusal;
 
 /** An answer as somebody gives it, its code not checked yet. */
@@ -123,6 +134,7 @@ export interface AnswerResult {
   readonly outcome: Outcome;
   readonly error?: CommandResult['error'];
   readonly document?: VerificationDocument;
+  readonly warning?: ContactDoubt;
   /** Wall clock milliseconds. */
   readonly at: number;
   readonly final: boolean;

@@ -96,6 +96,7 @@ exportedAudit             - - - - -
 listInputs                - - - - -
 getCloudActivity          - - - - -
 setSecurityType           - - - - -
+noteCloudChange           - - - - -
 logout                    O P V I -
 getSelf                   O P V I any
 setOwnPassword            O P V I -
