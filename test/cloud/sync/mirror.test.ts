@@ -199,7 +199,8 @@ describe('The file', () => {
     },
   );
 
-  it('is taken away with its key', async () => {
+  it('is taken away with its key, and what a power cut left of a write', async () => {
+    for (const name of ['cloud-mirror', 'cloud-mirror-key']) writeFileSync(join(dir, `${name}.part`), 'half');
     await removeMirror(dir);
     expect(readdirSync(dir)).toEqual([]);
   });

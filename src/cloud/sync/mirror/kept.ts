@@ -100,8 +100,9 @@ const unusable = (why: string): SitewardError =>
 
 /** Takes the file and its own key away: without the key nothing of it can be read, wherever a copy lies. Rejects with what the system says. */
 export async function removeMirror(dir: string): Promise<void> {
-  await rm(join(dir, mirrorKeyFile), { force: true });
-  await rm(join(dir, mirrorFile), { force: true });
+  // A power cut may have left what was being written.
+  for (const name of [mirrorKeyFile, mirrorFile])
+    for (const path of [join(dir, name), join(dir, `${name}.part`)]) await rm(path, { force: true });
   await syncFolder(dir);
 }
 
