@@ -28,7 +28,8 @@ beforeAll(async () => {
     yaml: () => `
 partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]
 nvrs: [ { id: rec, name: Recorder, url: "http://127.0.0.1:9/onvif/device_service", channels: [ { id: door, position: 1 } ] } ]
-supervision: { cameras: { report_after: 1h } }
+supervision: { cloud: { report_after: 1h }, cameras: { report_after: 1h } }
+verification: { contacts: [ { user: anna, contact_id: 7 } ] }
 `,
     async prepare(cloud) {
       const place = { site_id: 4711, external_site_id: 'proof', name: 'Proof', timezone: 'Europe/Berlin' };
@@ -97,6 +98,10 @@ it('the cloud that is forgotten takes the contacts and their key off the disk', 
   expect(state().telling).toEqual([]);
   const answer = await askSocket(site.socket, 'POST', '/api/v1/danger/forget-cloud', { confirm: 'proof' });
   expect(answer).toMatchObject({ status: 200, body: { taken: true } });
+  // What has no effect without it goes with it; the rest stays.
+  const text = readFileSync(site.config, 'utf8');
+  expect(text).not.toMatch(/^(cloud|verification):/m);
+  expect(text).toMatch(/^supervision: *\{ *cameras: *\{ *report_after: *1h *\} *\}/m);
   await eventually('the files go', () => (state().mirror.length === 0 ? true : undefined), { timeoutMs: 30_000 });
   expect([await kept(), state().telling]).toEqual([[], []]);
   const { cloud } = (await site.api('/api/v1/status')) as StatusDocument;
