@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import type { Management } from '#cloud/client/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { given } from '#lib/given.ts';
+import { unknownSite } from './setup-site.ts';
 import { type Context, noCloud, open, type Plan, type Step, skipped } from './setup-types.ts';
 
 /** What the steps of the cloud have in common: the site at the service, or why it cannot be asked. */
@@ -113,6 +114,13 @@ async function findOrCreate({ site, answers }: Context, manage: Management, deal
   for await (const row of manage.listAllSites({ params, query, signal }))
     if (row.external_site_id === external_id)
       return { siteId: row.site_id, words: `site ${row.site_id} is there: ${row.name ?? external_id}` };
+  const { id: before } = site().settings.site;
+  // One that was deleted, or whose access was withdrawn, is nothing to be made a second time by itself.
+  if (before !== unknownSite)
+    throw new SitewardError(
+      'cloud_not_found',
+      `the service has no site ${before} of dealer ${dealerId} any more, and none with the external id ${external_id}. To have another one created, write "id: ${unknownSite}" into the section site`,
+    );
   const body = { external_site_id: external_id, name: name ?? external_id, timezone };
   const { value } = await manage.createSite({ params, body: given(body) as typeof body, signal });
   if (value.site_id === undefined)

@@ -1,4 +1,5 @@
 import { describe, isCode, SitewardError } from '#errors.ts';
+import { whatToDo } from './setup-advice.ts';
 import type { Noted } from './setup-progress.ts';
 import { ended } from './setup-talk.ts';
 import type { Context, Step } from './setup-types.ts';
@@ -86,6 +87,6 @@ async function runStep(
   } catch (error) {
     if (isCode(error, 'stopped')) throw ended();
     if (!(error instanceof SitewardError)) throw error;
-    return { state: 'failed', words: `${describe(error)} (${error.code})`, did: false };
+    return { state: 'failed', words: `${describe(error)} (${error.code})${whatToDo(error)}`, did: false };
   }
 }
