@@ -125,3 +125,35 @@ it('a poor probe comes after all others, whatever their lanes', () => {
   queue.setAside(alarm, { dueMono: 0, keepsPlace: false, endsWithLink: false, endsWithTaken: false });
   expect(probe(true)).toBe(2);
 });
+
+describe('an event in memory only that alone fails', () => {
+  const held = (keepsPlace: boolean) => {
+    const item = queue.add(rowOf(clock, 1, { lane: 'activity' }), { direct: true, fresh: true });
+    queue.add(rowOf(clock, 2, { lane: 'activity' }), { direct: true, fresh: true });
+    send(item);
+    queue.setAside(item, {
+      ...{ dueMono: clock.monotonic() + 60_000, keepsPlace },
+      ...{ endsWithLink: false, endsWithTaken: false },
+    });
+    return item;
+  };
+
+  it('keeps its place when it gets a row', () => {
+    const item = held(true);
+    expect(next()).toBeUndefined();
+    queue.written(item);
+    expect(next()).toBeUndefined();
+    expect(queue.directCount()).toBe(1);
+    expect(queue.stored('activity')).toBe(1);
+    clock.advance(60_000);
+    expect(next()).toBe(1);
+    delivered(item);
+    expect(next()).toBe(2);
+  });
+
+  it('is read from the disk then where it has no place to keep', () => {
+    const item = held(false);
+    queue.written(item);
+    expect(queue.get(1)).toBeUndefined();
+  });
+});

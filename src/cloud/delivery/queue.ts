@@ -235,9 +235,12 @@ export class Queue {
     if (this.#items.delete(item.row.seq) && item.row.silent === true) this.#silent -= 1;
   }
 
-  /** It has a row now. One that was refused before goes: taken from the disk it can be parked like any other. */
+  /**
+   * It has a row now. One that was refused before goes: taken from the disk it can be parked like any other. One that keeps its
+   * place stays: until it is read again, younger ones of its key would find nobody before them.
+   */
   written(item: Item): void {
-    if (item.state === 'aside') {
+    if (item.state === 'aside' && !item.aside.keepsPlace) {
       this.drop(item);
       return;
     }
