@@ -31,6 +31,7 @@ import { outboxCount } from './daemon/outbox-count.ts';
 import { outboxDay } from './daemon/outbox-day.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { processMetrics } from './daemon/process-metrics.ts';
+import { clearKept, finishRestore, lastRestore } from './daemon/restore.ts';
 import { clearSecretFolders } from './daemon/secret-folders.ts';
 import { siteSlots } from './daemon/site.ts';
 import { siteLog } from './daemon/site-log.ts';
@@ -124,18 +125,26 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   const reloads = oneAtATime(reload);
   process.on('SIGHUP', () => void reloads.request());
   try {
+    const { dir } = loaded.settings.store;
+    claimStateDir(dir);
+    const again = () => loadConfig(options.configPath, { ...environment, unreadableSecrets: 'degrade' });
+    if (await finishRestore(dir, log)) {
+      loaded = again();
+      configError = undefined;
+    }
     const { site, store } = loaded.settings;
-    claimStateDir(store.dir);
     const subject = { dir: store.dir, configPath: options.configPath, site: site.external_id };
     if (await resetIfMarked(subject, { log, signal: ending.signal })) {
-      loaded = loadConfig(options.configPath, { ...environment, unreadableSecrets: 'degrade' });
+      loaded = again();
       configError = undefined;
     }
     void clearSecretFolders(options.configPath, loaded.text);
     await slots.start(loaded.settings);
     // The newest transition on record: a box without a battery-backed clock may have woken up before it.
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
-    await tellReset(store.dir);
+    await tell(await lastReset(store.dir), (reset) => auditNotes.wasReset(reset));
+    await tell(await lastRestore(store.dir), (restore) => auditNotes.restored(restore));
+    void clearKept(store.dir, clock.wall()).catch(() => undefined);
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');
     notifier.ready();
@@ -191,14 +200,16 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
   }
 
   /** Not forgotten before it is on record. */
-  async function tellReset(dir: string): Promise<void> {
-    const reset = await lastReset(dir);
-    if (reset === undefined) return;
-    const told = await house.controller?.audit([auditNotes.wasReset(reset)]).then(
+  async function tell<Done extends { forget(): Promise<void> }>(
+    done: Done | undefined,
+    entry: (done: Done) => ReturnType<typeof auditNotes.restored>,
+  ): Promise<void> {
+    if (done === undefined) return;
+    const told = await house.controller?.audit([entry(done)]).then(
       () => true,
       () => false,
     );
-    if (told === true) await reset.forget();
+    if (told === true) await done.forget();
   }
 
   async function keepCopy(good: LoadedConfig): Promise<void> {

@@ -26,6 +26,9 @@ export const errorCodes = {
   auditor_needed: 'This takes the code of an auditor, or the session of one has ended. Ask again with the code.',
   authority_unknown:
     'The bridge shows a certificate of the site, or has made none yet: it has no authority to hand out.',
+  backup_passphrase: 'The passphrase of a backup is not taken; the message says why.',
+  backup_refused: 'No backup is made, or none put in place, as things are; the message says why and what to do.',
+  backup_unreadable: 'A file is no backup of siteward, or is damaged. Nothing was changed; take another copy of it.',
   camera_auth:
     'The camera refused the user name or password. Correct them; siteward stops trying so that the account is not locked.',
   camera_bad_answer: 'The camera answered with something that is not ONVIF. Check the address and path.',

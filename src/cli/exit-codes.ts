@@ -37,6 +37,8 @@ const ofErrors: Readonly<Partial<Record<ErrorCode, ExitCode>>> = {
   audit_discontinued: refused,
   auditor_needed: refused,
   authority_unknown: notFound,
+  backup_passphrase: unauthorized,
+  backup_refused: refused,
   camera_auth: unauthorized,
   camera_certificate: refused,
   camera_refused: refused,

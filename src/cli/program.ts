@@ -6,6 +6,7 @@ import { addAccess } from './access.ts';
 import { whole } from './arguments.ts';
 import { addAudio } from './audio.ts';
 import { addAudit } from './audit.ts';
+import { addBackup } from './backup/verbs.ts';
 import { addCamera } from './camera.ts';
 import { addCloud } from './cloud.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
@@ -144,6 +145,7 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--json', 'print JSON', false)
     .addOption(socket())
     .action(async (options) => done(await (await import('./upgrade-check.ts')).upgradeCheck(options)));
+  addBackup(program, { socket, done });
   addMqtt(program, { done });
   addPanel(program, { done });
   addCamera(program, { socket, done });

@@ -28,6 +28,7 @@ import { audioPort } from './audio-port.ts';
 import { auditPort } from './audit-port.ts';
 import { checkWith, noteIn } from './audit-wiring.ts';
 import { createAuditors } from './auditors.ts';
+import { backupPort } from './backup-port.ts';
 import { bundlePort } from './bundle-port.ts';
 import { callForHelp } from './call-for-help.ts';
 import { camerasPort, withReasons } from './cameras-port.ts';
@@ -244,6 +245,7 @@ export function lanPort(options: {
       hasCloud,
     }),
 
+    backup: backupPort({ house, note }),
     bundle: bundlePort({ port: () => port, tail: options.logs.tail, clock: options.clock, note }),
   };
   return port;

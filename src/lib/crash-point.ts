@@ -39,6 +39,15 @@ export const crashPoints = [
   'reset.removed',
   'reset.noted',
   'reset.finished',
+  'restore.staged',
+  'restore.marked',
+  'restore.file',
+  'restore.aside',
+  'restore.placing',
+  'restore.placed',
+  'restore.noted',
+  'restore.cleared',
+  'restore.finished',
 ] as const;
 
 export type CrashPoint = (typeof crashPoints)[number];

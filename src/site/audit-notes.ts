@@ -267,6 +267,25 @@ export const auditNotes = {
     after: `asked for at ${at}`,
   }),
 
+  /** A backup of all that is on the bridge was made. */
+  backup: (by: Asker): AuditDraft => ({
+    ...who(by),
+    kind: 'export',
+    target: 'backup',
+    action: 'backup',
+    outcome: 'done',
+  }),
+
+  /** In the log of the backup, which goes on from here. `madeAt`: when the backup was made, `at`: when it was put in place, ISO times. */
+  restored: ({ madeAt, at }: { readonly madeAt: string; readonly at: string }): AuditDraft => ({
+    ...who(localAsker),
+    kind: 'config',
+    target: 'daemon',
+    action: 'restore',
+    outcome: 'done',
+    after: `at ${at} from a backup of ${madeAt}`,
+  }),
+
   login: (actor: string): AuditDraft => ({
     ...who(localAsker),
     kind: 'login',

@@ -281,7 +281,7 @@ export function createController(options: {
       hidden = found.hidden;
       commits = commitQueue({ store, ...ports.delivery, log, metrics: options.metrics });
       const at = stamp();
-      const stored = found.state === undefined ? undefined : unsealState(found.state, epoch);
+      const stored = found.state === undefined ? undefined : unsealState(found.state, epoch, found);
       const storeLost = found.lost || (found.state !== undefined && stored === undefined);
       const first = stored === undefined ? initialState(plan, at, { storeLost }) : adoptPlan(plan, stored, at);
       state = first;

@@ -9,7 +9,24 @@ export function stateSealer(): (state: SiteState, epoch: number) => readonly str
   return (state, epoch) => write(state, `${epoch}\n`);
 }
 
-export function unsealState(text: string, epoch: number): SiteState | undefined {
+/**
+ * `restored`: a person has put a backup in place. What was armed in it is armed, as whoever armed it wanted; who was disarmed then may have
+ * armed since, so that is unknown until somebody says (I3, safety 2).
+ */
+export function unsealState(text: string, epoch: number, { restored }: { restored: boolean }): SiteState | undefined {
   const end = text.indexOf('\n');
-  return Number(text.slice(0, end)) === epoch ? readState(text.slice(end + 1)) : undefined;
+  const isOwn = Number(text.slice(0, end)) === epoch;
+  if (!isOwn && !restored) return undefined;
+  const state = readState(text.slice(end + 1));
+  return state === undefined || isOwn ? state : notDisarmed(state);
 }
+
+const notDisarmed = (state: SiteState): SiteState => ({
+  ...state,
+  partitions: Object.fromEntries(
+    Object.entries(state.partitions).map(([id, partition]) => [
+      id,
+      partition.state === 'disarmed' ? { ...partition, state: 'unknown', mode: null } : partition,
+    ]),
+  ),
+});

@@ -169,6 +169,7 @@ export const permissions = {
   removeKey: { roles: technical },
   showClaimCode: 'local',
   resetAccess: 'local',
+  backupStep: 'local',
 } as const satisfies Readonly<Record<string, Permission>>;
 
 export type PermittedOperation = keyof typeof permissions;

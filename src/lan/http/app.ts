@@ -13,6 +13,7 @@ import {
 import { accessHandlers } from './access-handlers.ts';
 import { audioHandlers } from './audio-handlers.ts';
 import { auditHandlers } from './audit-handlers.ts';
+import { backupHandlers } from './backup-operations.ts';
 import { bundleHandlers } from './bundle-handlers.ts';
 import { cameraHandlers } from './cameras-handlers.ts';
 import { bindCloudPaths } from './cloud-app.ts';
@@ -99,6 +100,7 @@ function handlers(port: LanPort): Handlers<typeof lanOperations, By> {
     ...findCamerasHandlers(port.findCameras),
     ...dangerHandlers(port.danger),
     ...bundleHandlers(port.bundle),
+    ...backupHandlers(port.backup),
     ...mirrorHandlers(port.mirror),
     ...openApiHandlers(),
   };

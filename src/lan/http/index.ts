@@ -32,6 +32,7 @@ export {
   inputsPage,
   openedAudit,
 } from './audit-schemas.ts';
+export { type BackupPort, type BackupStep, backupAnswer } from './backup-operations.ts';
 export type { BundlePort } from './bundle-handlers.ts';
 export { bundleContents, supportBundle } from './bundle-operations.ts';
 export type { CamerasPort } from './cameras-handlers.ts';

@@ -2,6 +2,7 @@ import { accessOperations } from './access-operations.ts';
 import { activityOperations } from './activity-operations.ts';
 import { audioOperations } from './audio-operations.ts';
 import { auditOperations } from './audit-operations.ts';
+import { backupOperations } from './backup-operations.ts';
 import { bundleOperations } from './bundle-operations.ts';
 import { cameraOperations } from './cameras-operations.ts';
 import { cloudChangesOperations } from './cloud-changes.ts';
@@ -53,6 +54,7 @@ export const lanOperations = {
   ...findCamerasOperations,
   ...dangerOperations,
   ...bundleOperations,
+  ...backupOperations,
   ...mirrorOperations,
   ...openApiOperations,
 } as const;

@@ -326,6 +326,7 @@ export function fakeLanPort(count = 3, replaced: Partial<LanPort> = {}): LanPort
     config: fakeConfig(),
     danger: fakeDanger(),
     findCameras: fakeFindCameras(),
+    backup: { step: async (step) => step === 'hold' },
     bundle: { contents: () => [], make: async () => '{}' },
     cloudPaths: fakeCloudPaths(),
     access() {

@@ -2,6 +2,7 @@ import type { Access } from '#lan/access/index.ts';
 import type { Asker, AudioPort, VerificationsPort } from '#site/model/index.ts';
 import type { ActivityPort } from './activity-operations.ts';
 import type { AuditPort, InputsPort } from './audit-port.ts';
+import type { BackupPort } from './backup-operations.ts';
 import type { BundlePort } from './bundle-handlers.ts';
 import type { CamerasPort } from './cameras-handlers.ts';
 import type { CloudChangesPort } from './cloud-changes.ts';
@@ -74,6 +75,7 @@ export interface LanPort {
   readonly danger: DangerPort;
   readonly findCameras: FindCamerasPort;
   readonly bundle: BundlePort;
+  readonly backup: BackupPort;
   readonly cloudPaths: CloudPathsPort;
   readonly mirror: MirrorPort;
 }

@@ -63,6 +63,7 @@ export class Chores {
   step(): number {
     const began = performance.now();
     if (began >= this.#followAt) this.#keepPlace(began);
+    this.#files.hold.look();
     for (const name of fileNames) {
       const file = this.#files.opened(name);
       if (file === undefined || began < this.#notBefore[name]) continue;
@@ -120,7 +121,7 @@ export class Chores {
 
   #rest(name: FileName, now: number): void {
     const file = this.#files.opened(name);
-    if (file === undefined || now - this.#lastWork < this.#restAfterMs) return;
+    if (file === undefined || now - this.#lastWork < this.#restAfterMs || this.#files.hold.isOn(name)) return;
     if (this.#files.walBytes(name) > quietWalBytes) file.db.pragma('wal_checkpoint(TRUNCATE)');
   }
 

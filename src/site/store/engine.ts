@@ -166,7 +166,7 @@ export class Engine {
   #sources(site: SiteFile, bulk: BulkFile | undefined): Sources {
     const files = this.#files;
     return {
-      ...{ site, bulk, bytes: () => files.bytes(), durably: this.#durably, wall: files.wall },
+      ...{ site, bulk, bytes: () => files.bytes(), durably: this.#durably, hold: files.hold, wall: files.wall },
       failed: (error, file) => void this.#failed(error, file),
     };
   }

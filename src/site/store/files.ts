@@ -6,6 +6,7 @@ import { AlarmLog } from './alarm-log.ts';
 import type { AuditLink } from './audit-types.ts';
 import { BulkFile } from './bulk-file.ts';
 import { claimEpoch, type FoundEpoch } from './epoch.ts';
+import { Hold } from './hold.ts';
 import { type FileName, fileNames } from './lanes.ts';
 import { Mending, planIn } from './mending.ts';
 import { beforeOf } from './missing.ts';
@@ -45,6 +46,7 @@ export class Files {
   readonly emergency: Emergency;
   readonly transactions = new Transactions();
   readonly marks: SideMarks;
+  readonly hold: Hold;
   /** Wall clock, milliseconds. */
   readonly wall: () => number;
   readonly #data: WorkerData;
@@ -85,6 +87,7 @@ export class Files {
       isMending: (name) => this.mending.isAtWork(name),
       leftOfBulk: () => this.emergency.left,
     });
+    this.hold = new Hold({ opened: (name) => this.opened(name), walBytes: (name) => this.walBytes(name) });
     this.alarms = new AlarmLog({ dir: data.dir, mode: data.limits.alarmCopy, note });
   }
 

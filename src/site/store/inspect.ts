@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { describe } from '#errors.ts';
+import type { ArmingRecord } from '#site/model/index.ts';
 import type { FileName } from './lanes.ts';
 
 /** A larger file is not copied. */
@@ -16,7 +17,7 @@ export interface FileSeen {
   readonly fault?: string;
   /** Why it was not read. */
   readonly unread?: string;
-  /** Events that wait for the cloud. */
+  /** Events that wait for the cloud, without silent ones (safety 4). */
   readonly waiting?: number;
 }
 
@@ -35,13 +36,40 @@ export function inspectFiles(dir: string): readonly FileSeen[] {
 function inspect(file: FileSeen['file'], path: string, bytes: number): FileSeen {
   if (bytes === 0) return { file, bytes, fault: 'it is empty' };
   if (bytes > mostBytes) return { file, bytes, unread: `it is larger than ${mostBytes} bytes` };
+  try {
+    return { file, bytes, ...withCopy(path, readCopy) };
+  } catch (error) {
+    return { file, bytes, unread: describe(error) };
+  }
+}
+
+/** How each partition stood last, as far as a file that nobody has open tells; undefined where it tells nothing. */
+export function lastStates(dir: string): readonly Pick<ArmingRecord, 'partition' | 'state'>[] | undefined {
+  const sql = 'SELECT record FROM arming WHERE id IN (SELECT max(id) FROM arming GROUP BY part)';
+  try {
+    return withCopy(join(dir, 'site.db'), (path) => {
+      const db = new Sqlite(path, { timeout: 0 });
+      try {
+        return db
+          .prepare<[], string>(sql)
+          .pluck()
+          .all()
+          .map((text) => JSON.parse(text) as ArmingRecord);
+      } finally {
+        db.close();
+      }
+    });
+  } catch {
+    return undefined;
+  }
+}
+
+function withCopy<T>(path: string, look: (copy: string) => T): T {
   const copies = mkdtempSync(join(tmpdir(), 'siteward-inspect-'));
   try {
     for (const suffix of ['', '-wal'])
       if (existsSync(path + suffix)) copyFileSync(path + suffix, join(copies, `copy${suffix}`));
-    return { file, bytes, ...readCopy(join(copies, 'copy')) };
-  } catch (error) {
-    return { file, bytes, unread: describe(error) };
+    return look(join(copies, 'copy'));
   } finally {
     rmSync(copies, { recursive: true, force: true });
   }
@@ -53,7 +81,7 @@ function readCopy(path: string): Pick<FileSeen, 'fault' | 'waiting'> {
     db = new Sqlite(path, { timeout: 0 });
     const said = db.pragma('quick_check(1)', { simple: true });
     if (said !== 'ok') return { fault: String(said) };
-    return { waiting: db.prepare<[], number>('SELECT count(*) FROM pend').pluck().get() ?? 0 };
+    return { waiting: db.prepare<[], number>('SELECT count(*) FROM pend WHERE silent = 0').pluck().get() ?? 0 };
   } catch (error) {
     return { fault: describe(error) };
   } finally {

@@ -153,6 +153,13 @@ const operations: { readonly [Op in StoreOp]: Read<Op> | Write<Ask<Op>> } = {
   inputsAfter: { answer: ({ after, limit }, { bulk }) => bulk?.inputsAfter(after, limit) ?? [] },
   keys: { answer: ({ room }, { bulk }) => bulk?.keys(room) ?? [] },
   recall: { answer: ({ room, key }, { bulk }) => bulk?.recall(room, key) },
+  hold: {
+    answer({ isOn }, { hold }) {
+      if (isOn) return hold.take();
+      hold.release();
+      return false;
+    },
+  },
   stats: { answer: (_, sources) => stats(sources) },
   synchronous: {
     answer: (_, { site, bulk }) => ({

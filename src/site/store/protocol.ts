@@ -115,6 +115,7 @@ export type StoreRequest = { readonly id: number } & (
   | { readonly op: 'inputsAfter'; readonly after: number; readonly limit: number }
   | { readonly op: 'stats' }
   | { readonly op: 'synchronous' }
+  | { readonly op: 'hold'; readonly isOn: boolean }
   | { readonly op: 'rowOf'; readonly number: number }
   | { readonly op: 'numbersOf'; readonly seqs: readonly number[] }
 );
@@ -169,6 +170,8 @@ export interface StoreAnswers {
   stats: StampedStats;
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. */
   synchronous: { site: number; bulk: number };
+  /** Whether the files are held now. */
+  hold: boolean;
   rowOf: number;
   numbersOf: number[];
 }

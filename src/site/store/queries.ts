@@ -1,5 +1,6 @@
 import type { Lane } from '#site/model/index.ts';
 import type { BulkFile } from './bulk-file.ts';
+import type { Hold } from './hold.ts';
 import { type FileName, fileOf, lanePick } from './lanes.ts';
 import type { EventsQuery, StoreAnswers, StoreOp, StoreRequest } from './protocol.ts';
 import { damagedReason } from './reader.ts';
@@ -20,6 +21,7 @@ export interface Sources {
   readonly bulk: BulkFile | undefined;
   readonly bytes: () => OutboxStats['bytes'];
   readonly durably: Durably;
+  readonly hold: Hold;
   readonly wall: () => number;
   /** A file refused what a read had to write. */
   readonly failed: (error: unknown, file: FileName) => void;

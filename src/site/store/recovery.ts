@@ -50,6 +50,7 @@ export function recover(found: Found): { recovery: Recovery; nextOrder: number }
       hidden: attempt(() => hiddenIn([site, bulk], { used, top })) ?? 0,
       state,
       lost: isLost,
+      restored: epoch !== undefined && site?.meta('restored') === String(epoch.epoch),
       lastBoot: epoch?.lastBoot ?? seen.lastBoot,
       pending: lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0)),
     },

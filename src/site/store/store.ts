@@ -304,6 +304,10 @@ export class WorkerStore implements Store {
     return roomMemory((call, bytes) => this.#ask(call, bytes), room);
   }
 
+  hold(isOn: boolean): Promise<boolean> {
+    return this.#ask({ op: 'hold', isOn });
+  }
+
   /** `PRAGMA synchronous` of both connections as it reads now; 2 is FULL. For tests. */
   synchronous(): Promise<StoreAnswers['synchronous']> {
     return this.#ask({ op: 'synchronous' });

@@ -79,8 +79,9 @@ export interface Recovery {
   readonly hidden: number;
   /** The core's last durable state as JSON; undefined for a new or lost store. */
   readonly state: string | undefined;
-  /** True when a store existed before (the side file says so) and its contents are gone. */
+  /** A store existed before (the side file says so) and its contents are gone; or it is a backup that was put in place. */
   readonly lost: boolean;
+  readonly restored: boolean;
   /** Boot id of the machine at the last run, undefined for a new store. */
   readonly lastBoot: string | undefined;
   readonly pending: Readonly<Record<Lane, number>>;
@@ -393,6 +394,7 @@ export interface Store
   stats(): Promise<OutboxStats>;
   /** As the store last saw it. */
   storage(): StorageState;
+  hold(isOn: boolean): Promise<boolean>;
   /** Small bounded memory for rooms, in `bulk.db`: at most 2,000 keys per room and 4 KiB per value. */
   memory(room: string): RoomMemory;
 }

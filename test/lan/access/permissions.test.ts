@@ -72,6 +72,7 @@ forgetCloud               O - - I -
 factoryReset              O - - - -
 listBundleContents        O - - I -
 makeSupportBundle         O - - I -
+backupStep                - - - - -
 listAudioMessages         O P V I audio
 playAudioMessage          O P - I audio:play
 listReferencedAudioMessages O P V I audio

@@ -23,6 +23,7 @@ describe('a commit', () => {
       hidden: 0,
       state: undefined,
       lost: false,
+      restored: false,
       lastBoot: undefined,
     });
     await first.commit(commitOf([row(1), row(2, { lane: 'activity' })], { arming: [record(7)], state: ['{"a":1}'] }));
@@ -37,6 +38,7 @@ describe('a commit', () => {
       hidden: 0,
       state: '{"a":1}',
       lost: false,
+      restored: false,
       lastBoot: '00000000-0000-4000-8000-000000000001',
       pending: { alarm: 1, arming: 0, trouble: 0, activity: 1 },
     });
