@@ -20,7 +20,7 @@ export const cloudSiteStep: Step = {
   id: 'cloud_site',
   title: 'Dealer and site at the service',
   needs: ['token'],
-  later: 'siteward api list-sites DEALER, then cloud.partner, site.dealer_id and site.id of the configuration',
+  later: 'cloud.partner and site.dealer_id of the configuration, then siteward site list, and site.id',
   async isDone(context) {
     const params = await cloudPlace(context);
     if (params === undefined) return { isDone: false, words: noPartner };

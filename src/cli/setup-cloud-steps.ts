@@ -13,8 +13,7 @@ export const monitoringStep: Step = {
   id: 'monitoring',
   title: 'Monitoring station',
   needs: ['cloud_site'],
-  later:
-    'siteward api update-monitoring-bindings DEALER SITE --set monitoring_station_id=ID --set account_number=NUMBER',
+  later: 'siteward station list, then siteward site bind-monitoring --station ID --account NUMBER',
   async isDone(context) {
     const site = await siteOf(context);
     if (site === undefined) return { isDone: false, words: noPartner };
@@ -63,7 +62,7 @@ export const activationStep: Step = {
   id: 'activation',
   title: 'Activation',
   needs: ['cloud_site', 'devices'],
-  later: 'siteward api change-activation DEALER SITE',
+  later: 'siteward site activate',
   async isDone(context) {
     const site = await siteOf(context);
     if (site === undefined) return { isDone: false, words: noPartner };
