@@ -87,4 +87,19 @@ describe('a device', () => {
     await until('the cloud was asked', () => rig.sync.shown().state === 'in_step');
     expect(rig.sync.shown().held).toEqual([]);
   });
+
+  it.each<[string, (kept: Map<string, string>) => void]>([
+    ['is damaged', (kept) => kept.set('held', '{')],
+    ['is of another site', (kept) => kept.set('held', (kept.get('held') ?? '').replace('"of":"1 1"', '"of":"1 2"'))],
+  ])('was refused, of which what was kept %s, is tried again', async (_what, damage) => {
+    const rig = await startRig({ wanted: { devices: [camera('yard', { name: 'x'.repeat(300) })] } });
+    await rig.sync.sync(signal);
+    expect([rig.writes().length, rig.sync.shown().held[0]?.reason]).toEqual([1, 'refused']);
+    const before = rig.kept.get('held');
+    damage(rig.kept);
+    expect(rig.kept.get('held')).not.toBe(before);
+    await rig.restart();
+    await rig.sync.sync(signal);
+    expect([rig.writes().length, rig.sync.shown().held[0]?.reason]).toEqual([2, 'refused']);
+  });
 });
