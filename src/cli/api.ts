@@ -4,9 +4,11 @@ import type { Operation } from '#lib/contract/operation.ts';
 import { type Access, openAccess } from './api-access.ts';
 import { bodyMembers, bodyOf, kebab, operations, pathNames, queryOf, queryOptions, takesSecret } from './api-input.ts';
 import { failedItems, isForeign, shown } from './api-output.ts';
+import { noteInAudit } from './cloud-note.ts';
 import { agreed } from './consent.ts';
 import { type ExitCode, exitCodes, exitOfError } from './exit-codes.ts';
 import { printable, table } from './table.ts';
+import { defaultSocket } from './verb.ts';
 
 export interface ApiOptions {
   readonly config: string;
@@ -16,6 +18,7 @@ export interface ApiOptions {
   readonly timeout: number;
   readonly json: boolean;
   readonly yes: boolean;
+  readonly socket: string;
 }
 
 /**
@@ -53,7 +56,12 @@ function buildApi(run: Run): Command {
     .option('--token-file <file>', 'file that holds the token or API key')
     .option('--timeout <seconds>', 'longest time for the call with its retries', seconds, 60)
     .option('--json', 'print the answer as JSON', false)
-    .option('--yes', 'do not ask before what cannot be undone', false);
+    .option('--yes', 'do not ask before what cannot be undone', false)
+    .addOption(
+      new Option('--socket <path>', 'control socket of the daemon, which writes the audit log')
+        .env('SITEWARD_SOCKET')
+        .default(defaultSocket),
+    );
   for (const operation of operations) {
     const command = program.command(kebab(operation.id)).description(operation.summary);
     for (const name of pathNames(operation)) command.argument(`<${kebab(name)}>`);
@@ -109,6 +117,12 @@ interface Input {
 }
 
 async function perform(access: Access, operation: Operation, input: Input, options: ApiOptions): Promise<ExitCode> {
+  const note = async (error?: unknown) => {
+    const { site } = access;
+    if (site === undefined || !isTold(operation)) return;
+    const ids = [kebab(operation.id), ...Object.values(input.params)];
+    await noteInAudit(options.socket, { action: 'operation_called', site_id: site.id, ids }, [], error);
+  };
   try {
     const body = input.body ?? (await access.grantBody(operation));
     const signal = AbortSignal.timeout(options.timeout * 1000);
@@ -119,6 +133,7 @@ async function perform(access: Access, operation: Operation, input: Input, optio
       signal,
     });
     if (isForeign(answer)) throw foreign(operation, traceId);
+    await note();
     const { text, raw } = shown(answer, options.json);
     if (text !== '') console.log(text);
     const failed = failedItems(raw);
@@ -126,7 +141,9 @@ async function perform(access: Access, operation: Operation, input: Input, optio
     console.error(`siteward: ${failed} of the items failed; the others went through`);
     return exitCodes.failure;
   } catch (error) {
-    return failedCall(asTyped(error, options), options);
+    const known = asTyped(error, options);
+    await note(known);
+    return failedCall(known, options);
   }
 }
 
@@ -168,5 +185,9 @@ function seconds(text: string): number {
 
 /** Beside DELETE: what takes away a thing, or access to it, for good. */
 const takingAway: ReadonlySet<string> = new Set(['deleteDevices', 'disconnectDealer', 'unlinkSite']);
+
+/** A change of what the cloud has. Of a token there is nothing to tell; of an event or a verification the entry could tell of a silent alarm (safety 4). */
+const isTold = ({ method, path }: Operation): boolean =>
+  method !== 'GET' && !/\/(?:token|events|alarm-verifications)(?:\/|$)/.test(path);
 
 const isDestructive = ({ id, method }: Operation): boolean => method === 'DELETE' || takingAway.has(id);

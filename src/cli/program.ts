@@ -23,10 +23,8 @@ import { addSchedule } from './schedule.ts';
 import { addSetup } from './setup.ts';
 import { addSite } from './site-verbs.ts';
 import { addUser } from './user.ts';
-import { configOption, defaultConfig } from './verb.ts';
+import { configOption, defaultConfig, defaultSocket } from './verb.ts';
 import { addVerification } from './verification.ts';
-
-const defaultSocket = '/run/siteward/control.sock';
 
 /** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
 export async function runProgram(args: readonly string[]): Promise<number> {

@@ -7,6 +7,7 @@ export interface Verbs {
   readonly done: (code: number) => void;
 }
 
+export const defaultSocket = '/run/siteward/control.sock';
 export const defaultConfig = '/etc/siteward/siteward.yaml';
 
 export const configOption = (what = 'configuration file'): Option =>

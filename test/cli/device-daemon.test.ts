@@ -232,8 +232,12 @@ test('what of the cloud is not of this bridge is deleted by hand; its own is not
 }, 120_000);
 
 test('a site that is deleted in the cloud is said, and its protection goes on', async () => {
-  const gone = await siteward(['api', 'delete-site', '17', '4711', '--yes', '--config', site.config], env);
-  expect(gone).toMatchObject({ code: 0 });
+  const where = ['--config', site.config, '--socket', site.socket];
+  expect(await siteward(['api', 'get-site', '17', '4711', ...where], env)).toMatchObject({ code: 0 });
+  expect(await siteward(['api', 'delete-site', '17', '4711', '--yes', ...where], env)).toMatchObject({ code: 0 });
+  const audit = await siteward(['audit', 'show', '--json', '--socket', site.socket]);
+  const called = audit.out.split('\n').filter((line) => line.includes('"cloud_operation_called"'));
+  expect(called).toEqual([expect.stringContaining('"target":"cloud site 4711 delete-site 17 4711"')]);
   const asked = await device('sync');
   expect(asked).toMatchObject({ code: 66, err: expect.stringContaining('site_gone') });
   expect((await status()).cloud?.devices).toMatchObject({ state: 'gone', known: 5 });

@@ -22,6 +22,8 @@ export const cloudChangeActions = [
   'device_changed',
   'devices_deleted',
   'arming_source_changed',
+  /** Any operation of the interface, named first among the ids. */
+  'operation_called',
 ] as const;
 
 const id = z.string().regex(/^[\x20-\x7e]{1,64}$/, 'must be 1 to 64 plain characters');
