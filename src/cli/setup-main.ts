@@ -13,6 +13,7 @@ import { apiKeyStep } from './setup-api-keys.ts';
 import { cloudSiteStep } from './setup-cloud-site.ts';
 import { activationStep, monitoringStep } from './setup-cloud-steps.ts';
 import { cameraStep, zoneStep } from './setup-devices.ts';
+import { isOfFirstDay } from './setup-first-day.ts';
 import { keyStep, tokenStep } from './setup-key.ts';
 import { networkStep } from './setup-network.ts';
 import { panelStep } from './setup-panels.ts';
@@ -152,7 +153,7 @@ function contextOf(
   const site = () => openSiteFile(config);
   return {
     ...{ config, socket, dryRun, site, ...given },
-    hasFile: () => existsSync(config),
+    hasFile: () => existsSync(config) && !isOfFirstDay(config),
     async change(changes: readonly Change[], { quiet = false } = {}) {
       const before = site();
       const text = applyChanges(before.text, changes);

@@ -8,6 +8,7 @@ import { writeDurably } from '#lib/durable-file.ts';
 import { given } from '#lib/given.ts';
 import { otherProblems } from '../daemon/other-problems.ts';
 import { withFile } from './named-file.ts';
+import { isOfFirstDay, startAgain } from './setup-first-day.ts';
 import { type Context, open, type Step } from './setup-types.ts';
 
 /** Until the service has given one (`cloud_site`). */
@@ -20,7 +21,13 @@ export const siteStep: Step = {
   needs: [],
   later: 'write the sections site, bridge and partitions of the configuration (docs/configuration.md)',
   async isDone(context) {
-    if (!context.hasFile()) return { isDone: false, words: `there is no ${context.config} yet` };
+    if (!context.hasFile())
+      return {
+        isDone: false,
+        words: isOfFirstDay(context.config)
+          ? `${context.config} is as it was installed`
+          : `there is no ${context.config} yet`,
+      };
     const { site, bridge } = context.site().settings;
     const words = `site ${site.external_id}${site.name === undefined ? '' : ` (${site.name})`}, ${site.timezone}, box ${bridge.external_id}`;
     const now: Readonly<Record<string, unknown>> = site;
@@ -47,8 +54,9 @@ export const siteStep: Step = {
     return {
       would: `write ${context.config}`,
       async run() {
+        const isInstalled = isOfFirstDay(context.config);
         await begin(context.config, text);
-        return `${context.config} is begun`;
+        return `${context.config} is begun${isInstalled ? await startAgain(text, context.socket) : ''}`;
       },
     };
   },
@@ -62,7 +70,7 @@ function wantedOf({ answers: { site } }: Context): Readonly<Record<string, unkno
 }
 
 /** Undefined where something is missing and nobody can be asked. */
-async function newFile({ answers, talk }: Context): Promise<string | undefined> {
+async function newFile({ answers, talk, config }: Context): Promise<string | undefined> {
   const { site, bridge, partitions, settings = {} } = answers;
   const externalId =
     site.external_id ??
@@ -100,11 +108,15 @@ async function newFile({ answers, talk }: Context): Promise<string | undefined> 
         ...given(wantedNew(site, timezone)),
       },
       bridge: { ...bridge, external_id: box },
+      // The page that is open already stays.
+      ...(isOfFirstDay(config) && firstDaySettings),
       ...settings,
       partitions: parts,
     }),
   ].join('\n');
 }
+
+const firstDaySettings = { http: { listen: '0.0.0.0:8443' } };
 
 const wantedNew = (site: Context['answers']['site'], timezone: string) => ({
   dealer_id: site.dealer_id,

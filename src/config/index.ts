@@ -12,6 +12,7 @@ export {
   ownSecretFiles,
   removeConfigBackup,
 } from './factory.ts';
+export { firstDayId, firstDayText, isFirstDay } from './first-day.ts';
 export { type CheckedForm, changedSections, checkForm, configOf, fixedChanges, shownConfig } from './form.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { checkText } from '#config/index.ts';
+import { checkText, firstDayText, isFirstDay } from '#config/index.ts';
 import { version } from '#lib/version.ts';
 import { buildDeb, newTree } from '../../tools/package/deb.ts';
 import { changelog, control, debianVersion, maintainerScripts } from '../../tools/package/debian.ts';
@@ -89,9 +89,11 @@ test('its changelog has the form that Debian reads', () => {
 });
 
 test('the configuration of the first day is right, and connects to nothing', () => {
-  const text = readFileSync(join(import.meta.dirname, '../../tools/package/files/siteward.yaml'), 'utf8');
-  const { problems, warnings, loaded } = checkText('siteward.yaml', text);
+  const { problems, warnings, loaded } = checkText('siteward.yaml', firstDayText);
   expect({ problems, warnings }).toEqual({ problems: [], warnings: [] });
   expect(loaded?.settings.cloud).toBeUndefined();
   expect(loaded?.settings.panels).toEqual([]);
+  expect(isFirstDay(firstDayText)).toBe(true);
+  expect(isFirstDay(firstDayText.replace('external_id: first-day', 'external_id: shop'))).toBe(false);
+  expect(isFirstDay(`${firstDayText}cameras: []\n`)).toBe(false);
 });

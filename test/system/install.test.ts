@@ -27,6 +27,19 @@ describe('the first installation', () => {
     expect(err).not.toBe('');
   });
 
+  test('is followed by "siteward setup", which makes it the box of a site', async () => {
+    await installed(box, versions.now);
+    await box.sh(
+      'siteward setup --non-interactive --only site --set site.external_id=shop-7 --set site.timezone=Europe/Berlin --set bridge.external_id=sw-7',
+    );
+    const status = await box.sh('siteward status --json');
+    expect(await box.sh(`stat -c "%U" ${config}`)).toBe('siteward');
+    expect(await box.sh(`grep external_id ${config}`)).toBe('  external_id: shop-7\n  external_id: sw-7');
+    expect(JSON.parse(status)).toMatchObject({ config: { last_good: false } });
+    expect(await box.sh(`cat ${config}`)).toContain('listen: 0.0.0.0:8443');
+    expect(await box.sh('journalctl -u siteward -o cat --no-pager')).not.toContain('cannot change while siteward runs');
+  });
+
   test('takes a configuration that is there already', async () => {
     await box.sh('mkdir /etc/siteward');
     const text =

@@ -22,6 +22,20 @@ const setSchema = (version: number) =>
     db.close()' && chown siteward: /var/lib/siteward/site.db*`);
 
 describe('an upgrade', () => {
+  test('waits while the site is armed, and the version before runs on as it was', async () => {
+    await tell(box, 'smoke_1', { smoke: false, battery: 97 });
+    await tell(box, 'smoke_2', { smoke: false, battery: 97 });
+    await tell(box, 'window', { contact: true, battery: 97 });
+    await box.sh('siteward arm --no-exit-delay');
+    const pid = await property(box, 'MainPID');
+    const { code, err } = await box.run('dpkg', '-i', `/packages/siteward_${versions.now}_amd64.deb`);
+    expect(code).not.toBe(0);
+    expect(err).toContain('siteward: not upgraded; siteward runs on.');
+    expect(await property(box, 'MainPID')).toBe(pid);
+    expect(await box.sh('siteward --version')).toBe(versions.old);
+    expect(await box.sh('siteward status')).toMatch(/p1 +Shop +armed/);
+  });
+
   test('keeps configuration, arming and what waits; each event reaches the cloud once', async () => {
     await tell(box, 'window', { contact: true, battery: 97 });
     await box.sh('siteward arm --no-exit-delay');

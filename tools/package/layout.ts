@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { firstDayText } from '../../src/config/index.ts';
 import type { BundledPackage } from './bundled.ts';
 import { bashCompletion, fishCompletion } from './completions.ts';
 import { copyrightFile } from './copyright.ts';
@@ -29,7 +30,8 @@ export function fillTree(tree: Tree, target: Target, made: Made, node: string): 
   const app = join(tree.folder, 'usr/lib/siteward/app');
   cpSync(made.bundle, app, { recursive: true });
   openToAll(app);
-  chmodSync(join(app, 'cli.js'), 0o755);
+  // Another Node than ours is not to be asked for.
+  tree.write('usr/lib/siteward/app/cli.js', readFileSync(join(app, 'cli.js'), 'utf8').replace(/^#!.*\n/, ''));
   addDatabase(tree, target);
   mkdirSync(join(tree.folder, 'usr/lib/siteward/bin'), { recursive: true });
   const program = join(tree.folder, 'usr/lib/siteward/bin/node');
@@ -41,7 +43,7 @@ export function fillTree(tree: Tree, target: Target, made: Made, node: string): 
   tree.write('usr/lib/systemd/system/siteward.service', ofRepository('systemd/siteward.service'));
   tree.write('usr/lib/sysusers.d/siteward.conf', shipped('sysusers.conf'));
   tree.write('usr/lib/tmpfiles.d/siteward.conf', shipped('tmpfiles.conf'));
-  tree.write('usr/share/siteward/siteward.yaml', shipped('siteward.yaml'));
+  tree.write('usr/share/siteward/siteward.yaml', firstDayText);
   tree.write('usr/share/siteward/siteward.schema.json', ofRepository('config/siteward.schema.json'));
   tree.write('usr/share/doc/siteward/examples/siteward.yaml', ofRepository('config/siteward.example.yaml'));
   addPapers(tree, made, node);
