@@ -186,9 +186,10 @@ function nothingLeft(error: NodeJS.ErrnoException): string[] {
   throw error;
 }
 
-/** What was set aside is not kept for ever. */
+/** What was set aside is not kept for ever, and what somebody unpacked who then was ended not at all. For a start that finishes no restore. */
 export async function clearKept(dir: string, wallMs: number): Promise<void> {
   const path = join(dir, keptName);
+  await rm(stagingOf(dir).root, { recursive: true, force: true });
   const about = await stat(path).catch(() => undefined);
   if (about !== undefined && wallMs - about.mtimeMs > keptMs) await rm(path, { recursive: true, force: true });
 }

@@ -15,8 +15,8 @@ const parked = ['park.decided', 'retry.rows'] as const satisfies readonly CrashP
 const answers: readonly CrashPoint[] = ['answer.before', 'answer.after'];
 /** In `spool-crash.test.ts`. */
 const clips: readonly CrashPoint[] = ['clip.part', 'clip.synced', 'clip.renamed', 'clip.dirsynced'];
-/** In `factory-reset.test.ts`. */
-const resets: readonly CrashPoint[] = crashPoints.filter((name) => name.startsWith('reset.'));
+/** In `factory-reset.test.ts` and `restore-crash.test.ts`. */
+const resets: readonly CrashPoint[] = crashPoints.filter((name) => /^(reset|restore)\./.test(name));
 const elsewhere: ReadonlySet<CrashPoint> = new Set([...salvage, ...parked, ...answers, ...clips, ...resets]);
 /** The first file a start writes is the last good configuration; the second is a picture. */
 const nth = (name: CrashPoint): number => (name.startsWith('file.') ? 2 : 1);

@@ -10,8 +10,8 @@ export const holdMs = 30_000;
 
 interface Held {
   readonly file: SiteFile | BulkFile;
-  /** What `wal_autocheckpoint` was before. */
-  readonly pages: number;
+  /** What `wal_autocheckpoint` is when it is let go. */
+  pages: number;
 }
 
 /**
@@ -21,7 +21,7 @@ interface Held {
 export class Hold {
   readonly #opened: (name: FileName) => SiteFile | BulkFile | undefined;
   readonly #walBytes: (name: FileName) => number;
-  #held: readonly Held[] = [];
+  #held: Held[] = [];
   #until = 0;
 
   constructor(options: {
@@ -53,15 +53,18 @@ export class Hold {
     return files.every(({ name }) => this.isOn(name));
   }
 
+  /** The log of a file is to be emptied above so many pages; of one that is held from its release on. */
+  setLog(file: SiteFile | BulkFile, pages: number): void {
+    const held = this.#held.find((one) => one.file === file);
+    if (held === undefined) file.db.pragma(`wal_autocheckpoint = ${pages}`);
+    else held.pages = pages;
+  }
+
   release(): void {
-    for (const { file, pages } of this.#held) {
-      // Whoever has set it meanwhile knows better, and a file that is closed needs none.
+    for (const { file, pages } of this.#held.splice(0))
       attempt(() => {
-        if (file.db.open && Number(file.db.pragma('wal_autocheckpoint', { simple: true })) === 0)
-          file.db.pragma(`wal_autocheckpoint = ${pages}`);
+        if (file.db.open) file.db.pragma(`wal_autocheckpoint = ${pages}`);
       });
-    }
-    this.#held = [];
   }
 
   /** Lets go of what nobody holds any more, or what has grown too large. To be called every few seconds. */

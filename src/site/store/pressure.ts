@@ -265,14 +265,19 @@ export class Pressure {
     if (bulk !== undefined && !isSame) {
       const most = bulkBytes / pageBytes;
       const floor = level === 'full' ? 0 : bulkFloorPages;
-      bound(bulk, log, isLow ? Math.min(most, Math.max(pages(bulk), floor)) : most);
+      this.#bound(bulk, log, isLow ? Math.min(most, Math.max(pages(bulk), floor)) : most);
     }
     if (site === undefined) return false;
     const before = this.#siteBound;
     const room = Math.max(0, free - Math.min(keptForLog, total / 20)) / pageBytes;
     this.#siteBound = isLow ? Math.min(siteBytes / pageBytes, pages(site) + room) : siteBytes / pageBytes;
-    bound(site, log, this.#siteBound);
+    this.#bound(site, log, this.#siteBound);
     return this.#siteBound >= before + leastGrowth;
+  }
+
+  #bound(file: SiteFile | BulkFile, log: number, most: number): void {
+    attempt(() => file.db.pragma(`max_page_count = ${Math.floor(most)}`));
+    attempt(() => this.#options.files.hold.setLog(file, log));
   }
 
   #probe(name: FileName): void {
@@ -289,7 +294,7 @@ export class Pressure {
 
 export interface PressureOptions {
   readonly dir: string;
-  readonly files: Pick<Files, 'site' | 'bulk' | 'reopen' | 'abandonBulk' | 'dir'>;
+  readonly files: Pick<Files, 'site' | 'bulk' | 'hold' | 'reopen' | 'abandonBulk' | 'dir'>;
   readonly limits: StoreLimits;
   readonly durably: Durably;
   /** Wall clock, milliseconds. */
@@ -297,9 +302,4 @@ export interface PressureOptions {
   readonly trimmed: (what: Trimmed, count: number) => void;
   /** For tests: instead of the file system's own figures. */
   readonly space?: () => Space | undefined;
-}
-
-function bound(file: SiteFile | BulkFile, log: number, most: number): void {
-  attempt(() => file.db.pragma(`max_page_count = ${Math.floor(most)}`));
-  attempt(() => file.db.pragma(`wal_autocheckpoint = ${log}`));
 }
