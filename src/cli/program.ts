@@ -73,6 +73,13 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--no-secrets', 'only warn about secrets that cannot be read')
     .action(async (file, options) => done((await import('./check.ts')).check(file, options)));
   program
+    .command('reload')
+    .description('have the daemon read its configuration again, and wait until it has taken it')
+    .option('--json', 'print JSON', false)
+    .addOption(configOption())
+    .addOption(socket())
+    .action(async (options) => done(await (await import('./reload.ts')).reload(options)));
+  program
     .command('status')
     .description('show the state of the site and of the daemon')
     .option('--json', 'print the status document', false)

@@ -65,7 +65,7 @@ describe('commands of README and docs', () => {
       if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
       else
         expect(part).toMatch(
-          /^(npm ci|siteward (doctor|backup|restore|upgrade-check|arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|device|nvr|media|audio|log|support-bundle|access|cloud|setup|claim-code|reset-access)|apt-get install|dpkg|\/usr\/lib\/siteward\/bin\/use-backup|chown|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
+          /^(npm ci|siteward (doctor|reload|backup|restore|upgrade-check|arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|device|nvr|media|audio|log|support-bundle|access|cloud|setup|claim-code|reset-access)|apt-get install|dpkg|\/usr\/lib\/siteward\/bin\/use-backup|chown|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
         );
       const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
       if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);

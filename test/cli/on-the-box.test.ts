@@ -163,6 +163,18 @@ test('errors of the file are findings, and the rest is looked at as far as it ca
   expect(states(of('token'))).toEqual(['skipped']);
 }, 120_000);
 
+test('a reload is waited for, and a file with errors changes nothing', async () => {
+  const reload = () => siteward(['reload', '--config', site.config, '--socket', site.socket], env);
+  write('name: Yard', 'name: Back yard');
+  expect(await reload()).toMatchObject({ code: 0, out: expect.stringContaining('is in force') });
+  const { config } = (await site.api('/api/v1/config')) as { config: { cameras: { name: string }[] } };
+  expect(config.cameras[0]?.name).toBe('Back yard');
+  write('name: Yard', 'nme: Yard');
+  expect(await reload()).toMatchObject({ code: 78, err: expect.stringContaining('nme') });
+  writeFileSync(site.config, text);
+  expect((await reload()).code).toBe(0);
+}, 120_000);
+
 test('an upgrade waits while a partition is armed, and for no daemon that is away', async () => {
   const check = (socket = site.socket) => siteward(['upgrade-check', '--socket', socket], env);
   expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('may be stopped') });
