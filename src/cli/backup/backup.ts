@@ -8,6 +8,7 @@ import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
 import { schemaVersions, storedEpoch } from '#site/store/index.ts';
 import { runningDaemon } from '../../daemon/lock.ts';
+import { isRestoring } from '../../daemon/restore.ts';
 import { answered, type Control, openControl, patience } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { fileFailure, unusable } from '../named-file.ts';
@@ -42,6 +43,9 @@ export async function backup(out: string, options: BackupOptions): Promise<ExitC
   await stat(dir).catch((error: unknown) => {
     throw fileFailure(dir, error);
   });
+  if (await isRestoring(dir)) {
+    throw new SitewardError('backup_refused', 'a restore is not complete here; "siteward restore" goes on with it');
+  }
   if (out !== '-') await mustBeFree(out, options.force);
   else if (process.stdout.isTTY) throw unusable('a backup is nothing to look at; name a file, or pipe it somewhere');
   const passphrase = await newPassphrase(options);
@@ -196,7 +200,11 @@ async function foreignUserKey(sources: readonly Source[]): Promise<string[]> {
 }
 
 async function mustHold(control: Control): Promise<void> {
-  if (!(await step(control, 'hold'))) throw new Moved();
+  if (await step(control, 'hold')) return;
+  throw new SitewardError(
+    'backup_refused',
+    'a database is away or damaged, so that siteward cannot keep it still; "siteward status" says more. With siteward stopped the backup is made of what there is',
+  );
 }
 
 async function renew(control: Control | undefined, held: { isOn: boolean }, signal: AbortSignal): Promise<void> {

@@ -132,11 +132,21 @@ async function unpacked(work: Work): Promise<ExitCode> {
   console.log(
     `The backup of ${manifest.made_at} is in place. What was here before lies in ${join(place.dir, keptName)} for 30 days.`,
   );
+  for (const line of unknownNow(manifest)) console.log(line);
   for (const what of manifest.outside) console.log(`Not in the backup: ${printable(what)}`);
   console.log(
     'The box it was made on must stay off. Start siteward here: "systemctl start siteward", then "siteward doctor"',
   );
   return exitCodes.ok;
+}
+
+/** History disarms nothing (I3). */
+function unknownNow({ partitions }: Manifest): string[] {
+  const disarmed = Object.entries(partitions ?? {}).flatMap(([id, state]) => (state === 'disarmed' ? [id] : []));
+  if (partitions !== null && disarmed.length === 0) return [];
+  const which =
+    partitions === null ? 'What was disarmed in the backup' : `Disarmed in the backup: ${disarmed.join(', ')}. That`;
+  return [`${which} may have been armed since, and is unknown now: arm or disarm it with a code.`];
 }
 
 /** Everything that can be judged before a byte is written. */
