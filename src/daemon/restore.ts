@@ -61,6 +61,7 @@ export const isRestoring = (dir: string): Promise<boolean> => stat(join(dir, mar
 
 /** From when this resolves the backup is put in place, whatever comes. */
 export async function markRestore(dir: string, wanted: Omit<RestoreMarker, 'version' | 'phase'>): Promise<void> {
+  await syncFolders(stagingOf(dir).root);
   crashPoint('restore.staged');
   await rm(join(dir, keptName), { recursive: true, force: true });
   await writeMarker(dir, { version: 1, phase: 'files', ...wanted });
@@ -171,9 +172,18 @@ const ownerFor = ({ uid, gid }: Owner): Owner =>
 /** Makes a folder, and those above it (`below`: down from there), for the owner. */
 async function folder(path: string, owner: Owner, below?: string): Promise<void> {
   const made = await mkdir(path, { recursive: true, mode: below === undefined ? 0o750 : 0o700 });
-  if (made === undefined || process.getuid?.() !== 0) return;
+  if (made === undefined) return;
+  await syncFolder(dirname(made));
+  if (process.getuid?.() !== 0) return;
   const way = relative(made, path).split('/').filter(Boolean);
   for (let at = 0; at <= way.length; at += 1) await chown(join(made, ...way.slice(0, at)), owner.uid, owner.gid);
+}
+
+/** The names in a folder and below it; what they stand for is synced by whoever wrote it. */
+async function syncFolders(path: string): Promise<void> {
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await syncFolders(join(path, entry.name));
+  await syncFolder(path);
 }
 
 const isThere = (path: string): Promise<boolean> => stat(path).then(Boolean, () => false);

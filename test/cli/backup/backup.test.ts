@@ -19,6 +19,7 @@ import { never } from '#lib/wait.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { type Entry, writeArchive } from '../../../src/cli/backup/archive.ts';
 import { isRoot, smallDisk } from '../../site/store/small-disk.ts';
+import { onTerminal } from '../on-terminal.ts';
 import { main, siteward } from '../run-cli.ts';
 
 const words = 'four words of a passphrase';
@@ -175,6 +176,28 @@ describe('siteward backup', { timeout: 60_000 }, () => {
     expect({ code, err }).toEqual({ code: 77, err: expect.stringContaining(said) });
     if (input.trim() !== '') expect(err).not.toContain(input.trim().split('\n')[0]);
     expect(readdirSync(folder).filter((name) => name.startsWith('box.age'))).toEqual([]);
+  });
+
+  it('asks for the passphrase twice on a terminal, without showing it, and writes no backup there', async () => {
+    const { out, config, run } = box();
+    const verb = ['backup', out, '--config', config];
+    const differs = await onTerminal(verb, [
+      ['passphrase:', words],
+      ['once more:', 'four words of a passphrasf'],
+    ]);
+    expect(differs).toMatchObject({ code: 77, shown: expect.stringContaining('the two are not the same') });
+    expect(existsSync(out)).toBe(false);
+    const made = await onTerminal(verb, [
+      ['passphrase:', words],
+      ['once more:', words],
+    ]);
+    expect(made).toMatchObject({ code: 0, shown: expect.stringContaining('NOBODY can open the backup') });
+    for (const { shown } of [differs, made]) expect(shown).not.toContain('four words of');
+    expect((await run(['backup', '--show', out])).code).toBe(0);
+    expect(await onTerminal(['backup', '-', '--config', config], [])).toMatchObject({
+      code: 1,
+      shown: expect.stringContaining('nothing to look at'),
+    });
   });
 
   it('takes no passphrase from a file that everybody may read, nor from nobody', async () => {
