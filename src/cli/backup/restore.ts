@@ -82,7 +82,12 @@ const isUnfinished = async (dir: string | undefined): Promise<boolean> => dir !=
 /** What somebody ended in the middle of it. */
 async function goOn(dir: string, options: RestoreOptions): Promise<ExitCode> {
   await mustNotRun(dir, options.socket);
-  await finishRestore(dir);
+  try {
+    await claim(dir);
+    await finishRestore(dir);
+  } finally {
+    await release(dir);
+  }
   console.log('The restore that was interrupted is complete. Start siteward: "systemctl start siteward"');
   return exitCodes.ok;
 }
@@ -127,7 +132,7 @@ async function unpacked(work: Work): Promise<ExitCode> {
       await rm(stagingOf(place.dir).root, { recursive: true, force: true }).catch(() => undefined);
     throw place === undefined ? error : fileFailure(place.dir, error);
   } finally {
-    if (place !== undefined) await rm(join(place.dir, lockName), { force: true }).catch(() => undefined);
+    if (place !== undefined) await release(place.dir);
   }
   console.log(
     `The backup of ${manifest.made_at} is in place. What was here before lies in ${join(place.dir, keptName)} for 30 days.`,
@@ -174,9 +179,7 @@ async function placeFor(manifest: Manifest, { config, here, options }: Work): Pr
     throw refused(
       `it takes ${formatBytes(manifest.bytes + spareBytes)} on the disk of ${dir}, and ${formatBytes(free)} are free; make room first`,
     );
-  const { uid, gid } = await stat(dir);
-  claimStateDir(dir);
-  if (process.getuid?.() === 0) await chown(join(dir, lockName), uid, gid).catch(() => undefined);
+  const { uid, gid } = await claim(dir);
   await rm(stagingOf(dir).root, { recursive: true, force: true });
   await mkdir(stagingOf(dir).state, { recursive: true, mode: 0o700 });
   const place = { dir, config, owner: { uid, gid } };
@@ -302,6 +305,19 @@ async function settingsOf(config: string): Promise<Settings | undefined> {
     throw fileFailure(config, error);
   });
   return text === undefined ? undefined : checkText(config, text, { secrets: 'unread' }).loaded?.settings;
+}
+
+/** Nobody starts siteward over it meanwhile; gives back whose it is. */
+async function claim(dir: string): Promise<Owner> {
+  const { uid, gid } = await stat(dir);
+  claimStateDir(dir);
+  if (process.getuid?.() === 0) await chown(join(dir, lockName), uid, gid).catch(() => undefined);
+  return { uid, gid };
+}
+
+/** Only what is ours. */
+async function release(dir: string): Promise<void> {
+  if (runningDaemon(dir) === process.pid) await rm(join(dir, lockName), { force: true }).catch(() => undefined);
 }
 
 /** The state directory, for the user of the service where there is one. */
