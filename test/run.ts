@@ -12,7 +12,11 @@ interface VitestReport {
     readonly name: string;
     readonly message?: string;
     readonly status: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+    readonly assertionResults: readonly {
+      readonly fullName: string;
+      readonly status: string;
+      readonly failureMessages?: readonly string[];
+    }[];
   }[];
 }
 
@@ -83,6 +87,9 @@ async function runVitest(args: readonly string[]): Promise<{ passed: number; fai
     const passed = cases.filter((test) => test.status === 'passed').length;
     const skipped = cases.filter((test) => !['passed', 'failed'].includes(test.status));
     let failed = cases.filter((test) => test.status === 'failed').length;
+    // Once more, and short: of a long log only the end may be kept.
+    for (const { fullName, failureMessages } of cases.filter((test) => test.status === 'failed'))
+      console.log(`failed: ${fullName}: ${(failureMessages?.[0] ?? '').slice(0, 300)}`);
     for (const suite of report.testResults) {
       if (suite.status === 'failed' && !suite.assertionResults.some((test) => test.status === 'failed')) failed += 1;
     }
