@@ -14,6 +14,7 @@ import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { mqtt } from './mqtt.ts';
 import { onvif } from './onvif.ts';
+import { packaged } from './package.ts';
 import { page } from './page.ts';
 import { panels } from './panels.ts';
 import { peers } from './peers.ts';
@@ -35,6 +36,7 @@ const measurements: readonly Measurement[] = [
   protect,
   memory,
   start,
+  packaged,
   million,
   core,
   codes,

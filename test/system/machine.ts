@@ -2,7 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { vi } from 'vitest';
+import { sleep } from '#lib/wait.ts';
 
 /** What a command in a machine has said, and how it ended. */
 export interface Said {
@@ -20,7 +20,17 @@ export interface MachineOptions {
   readonly packages: string;
 }
 
-const patience = { timeout: 60_000, interval: 50 };
+const patienceMs = 60_000;
+const everyMs = 50;
+
+/** Throws when it does not come true in time. */
+async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const signal = AbortSignal.timeout(patienceMs);
+  while (!(await isTrue())) {
+    if (signal.aborted) throw new Error(`${what}: not within ${patienceMs / 1000} s`);
+    await sleep(everyMs, signal);
+  }
+}
 
 /** A Debian of its own with systemd as its first process, without any network but the loopback. Needs root. */
 export class Machine {
@@ -118,18 +128,18 @@ export class Machine {
   async remove(): Promise<void> {
     await this.cut();
     const { folder } = this.#options;
-    await vi.waitUntil(() => isGone(folder), patience);
+    await until(() => isGone(folder), 'the end of its processes');
     rmSync(folder, { recursive: true, force: true });
   }
 
   async #started(before: number | undefined): Promise<void> {
-    await vi.waitUntil(async () => {
+    await until(async () => {
       if (this.#keeper?.exitCode !== null) throw new Error(`the machine ended: ${this.console()}`);
       const leader = this.#find();
       if (leader === undefined || leader === before) return false;
       this.#leader = leader;
       return (await this.run('test', '-S', '/run/systemd/private')).code === 0;
-    }, patience);
+    }, 'the start of its systemd');
     await this.run('systemctl', 'is-system-running', '--wait');
   }
 

@@ -81,6 +81,26 @@ const found = {
   interfaces: tried(() => Object.keys(networkInterfaces()).join()),
   multicast: await multicast(),
   child: tried(() => execFileSync('sh', ['-c', 'echo done'], { encoding: 'utf8' }).trim()),
+  ffmpeg: tried(() =>
+    execFileSync('ffmpeg', [
+      '-v',
+      'error',
+      '-f',
+      'lavfi',
+      '-i',
+      'testsrc=d=1',
+      '-f',
+      'mp4',
+      '-y',
+      '/var/lib/siteward/probe.mp4',
+    ]).toString(),
+  ),
+  cards: tried(() => execFileSync('aplay', ['-D', 'null', '-q', '-f', 'S16_LE', '-d', '1', '/dev/zero']).toString()),
+  sound: tried(() =>
+    execFileSync('paplay', ['--server=tcp:127.0.0.1:4713', '--raw', '/var/lib/siteward/probe.mp4'], {
+      timeout: 20_000,
+    }).toString(),
+  ),
   bootId: tried(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').length),
   webAssembly: tried(() => typeof new WebAssembly.Module(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]))),
 };

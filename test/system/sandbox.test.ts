@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { commission, installed, newBox } from './box.ts';
 import type { Machine } from './machine.ts';
 import { versions } from './versions.ts';
@@ -29,6 +29,14 @@ beforeAll(async () => {
     sed -e 's|^ExecStart=\\(.*\\) /usr/lib/siteward/app/cli.js .*|ExecStart=\\1 /usr/share/probe.mjs|' -e 's/^Type=notify/Type=oneshot/' -e '/^Restart=/d' \
       -e '/^WatchdogS/d' -e '/^ExecReload=/d' /usr/lib/systemd/system/siteward.service > /etc/systemd/system/probe.service
     systemctl daemon-reload`);
+  // A sound server of somebody else, as docs/audio.md lets siteward in.
+  await box.sh(
+    'systemd-run --quiet --unit=sound --property=User=pulse --property=RuntimeDirectory=sound --setenv=HOME=/run/sound --setenv=XDG_RUNTIME_DIR=/run/sound pulseaudio -n --exit-idle-time=-1 -L module-null-sink -L "module-native-protocol-tcp listen=127.0.0.1 auth-ip-acl=127.0.0.1"',
+  );
+  await vi.waitUntil(async () => (await box.sh('ss -Htln')).includes('127.0.0.1:4713'), {
+    timeout: 30_000,
+    interval: 200,
+  });
   const { code } = await box.run('systemctl', 'start', 'probe');
   const said = await box.sh('journalctl -u probe -o cat --no-pager');
   const line = said.split('\n').find((one) => one.startsWith('probe '));
@@ -59,6 +67,10 @@ test('it loads no modules, mounts nothing, sets no clock, enters no name space',
 
 test('what it may write it may not run', () => {
   expect(found.runsFrom).toEqual({ state: 'EACCES', config: 'EACCES', tmp: 'EACCES' });
+});
+
+test('pictures and sound work in it: ffmpeg, ALSA, a sound server on loopback', () => {
+  expect(found).toMatchObject({ ffmpeg: '', cards: '', sound: '' });
 });
 
 test('what it needs is there: interfaces, multicast, children, the boot id, WebAssembly', () => {
