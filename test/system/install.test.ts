@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { commission, config, eventIds, install, installed, journal, newBox, property, tell } from './box.ts';
 import type { Machine } from './machine.ts';
 import { versions } from './versions.ts';
@@ -48,6 +48,16 @@ describe('the first installation', () => {
     await installed(box, versions.now);
     expect(await box.sh(`cat ${config}`)).toBe(text.trimEnd());
     expect(await box.sh(`stat -c %U ${config}`)).toBe('siteward');
+  });
+
+  test('runs where a broker has the port of MQTT already, and says so', async () => {
+    await box.sh(
+      `systemd-run --quiet --unit=broker perl -MIO::Socket::INET -e 'my $door = IO::Socket::INET->new(Listen => 5, LocalAddr => "127.0.0.1", LocalPort => 1883) or die; sleep'`,
+    );
+    await vi.waitUntil(async () => (await box.sh('ss -Htln')).includes('127.0.0.1:1883'), { timeout: 30_000 });
+    await installed(box, versions.now);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await box.sh('siteward status')).toMatch(/broker +(degraded|down) .*1883/);
   });
 
   test('without enough room it says how much is missing, and nothing is left', async () => {
