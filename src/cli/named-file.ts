@@ -1,4 +1,5 @@
-import { type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
+import { access, constants, type FileHandle, lstat, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { SitewardError } from '#errors.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -32,6 +33,16 @@ export async function withFile<T>(path: string, work: () => Promise<T>): Promise
   }
 }
 
+/** Why no file can be written at `out`, as far as can be told before. Throws `file_unusable`. */
+export async function refuseTaken(out: string, force: boolean): Promise<void> {
+  await withFile(dirname(out), () => access(dirname(out), constants.W_OK));
+  const there = await lstat(out).catch(() => undefined);
+  if (there !== undefined && !there.isFile()) throw unusable(`${out} is no regular file; name a file`);
+  if (there !== undefined && !force) throw unusable(taken(out));
+}
+
+const taken = (path: string) => `${path} is there already; name another file, or replace it with --force`;
+
 /**
  * A file that is there is replaced as a whole or, without `force`, not touched; a device or a link never is. What failed
  * half-way leaves nothing. Throws `file_unusable`, and what `fill` does.
@@ -48,7 +59,7 @@ export async function intoFile(
   const path = force ? `${out}.${process.pid}.part` : out;
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw fileFailure(path, error);
-    throw unusable(`${path} is there already; name another file, or replace it with --force`);
+    throw unusable(taken(path));
   });
   try {
     const count = await fill(file);

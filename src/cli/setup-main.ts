@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { applyChanges, type Change, freeSecretFile, secretFiles, secretFolder, writeSecrets } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import { openAccess } from './api-access.ts';
 import { putInForce } from './config-in-force.ts';
 import { openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
-import { withFile } from './named-file.ts';
+import { refuseTaken, withFile } from './named-file.ts';
 import { readAnswers } from './setup-answers.ts';
 import { apiKeyStep } from './setup-api-keys.ts';
 import { cloudSiteStep } from './setup-cloud-site.ts';
@@ -24,10 +24,11 @@ import { registerStep } from './setup-register.ts';
 import { type Outcome, runSteps } from './setup-run.ts';
 import { siteStep } from './setup-site.ts';
 import { speakerStep } from './setup-speakers.ts';
-import { talkOn } from './setup-talk.ts';
+import { type Talk, talkOn } from './setup-talk.ts';
 import { testStep } from './setup-test-event.ts';
 import type { Context, Step } from './setup-types.ts';
 import { openSiteFile, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
+import { printable } from './table.ts';
 
 export interface SetupOptions {
   readonly config: string;
@@ -76,6 +77,8 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
       'request_invalid',
       `there is no step ${unknown}; there is ${steps.map(({ id }) => id).join(', ')}`,
     );
+  // Before anybody is asked for an hour.
+  if (options.report !== undefined && !options.dryRun) await refuseTaken(resolve(options.report), options.force);
   const answers = await readAnswers(options.answers, options.set);
   const talk = talkOn({ interactive: !options.nonInteractive, json: options.json });
   let progress: Progress = { version: 1, steps: {} };
@@ -100,14 +103,27 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
     },
   });
   summary(outcomes, context);
-  const ask = { text: '\nfile for the commissioning report (HTML); nothing for none' };
-  const out = options.report ?? (options.dryRun ? undefined : await talk.ask(ask));
+  const out = options.report ?? (options.dryRun ? undefined : await askReport(talk, options.force));
   if (out !== undefined && out !== '' && context.hasFile() && !options.dryRun) {
     const { writeReport } = await import('./setup-report.ts');
     await writeReport(context, outcomes, { out: resolve(out), force: options.force });
   }
   const wanted = outcomes.filter(({ id }) => options.only.length === 0 || options.only.includes(id));
   return wanted.every(isOver) ? exitCodes.ok : exitCodes.failure;
+}
+
+async function askReport(talk: Talk, force: boolean): Promise<string | undefined> {
+  for (;;) {
+    const out = await talk.ask({ text: '\nfile for the commissioning report (HTML); nothing for none' });
+    if (out === undefined || out === '') return undefined;
+    try {
+      await refuseTaken(resolve(out), force);
+      return out;
+    } catch (error) {
+      if (!isCode(error, 'file_unusable')) throw error;
+      talk.say(`  ${printable(describe(error))}`);
+    }
+  }
 }
 
 const isOver = ({ state }: Outcome): boolean => ['done', 'skipped', 'planned'].includes(state);

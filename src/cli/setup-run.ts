@@ -1,7 +1,7 @@
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { whatToDo } from './setup-advice.ts';
 import type { Noted } from './setup-progress.ts';
-import { ended } from './setup-talk.ts';
+import { ended, type Question } from './setup-talk.ts';
 import type { Context, Step } from './setup-types.ts';
 import { printable } from './table.ts';
 
@@ -44,7 +44,7 @@ export async function runSteps(steps: readonly Step[], context: Context, options
     const { id, title, later } = step;
     const outcome: Outcome = { id, title, ...said, later, at: new Date().toISOString() };
     outcomes.push(outcome);
-    context.talk.say(`  ${marks[outcome.state]}: ${printable(outcome.words)}`);
+    context.talk.say(`  ${marks[outcome.state]}: ${printable(outcome.words)}${'hint' in said ? said.hint : ''}`);
     if (!['done', 'planned'].includes(outcome.state)) context.talk.say(`  later: ${later}`);
     await options.keep(outcome);
   }
@@ -60,11 +60,23 @@ const marks: Readonly<Record<Outcome['state'], string>> = {
   failed: 'FAILED',
 };
 
+/** Said where a step was left out before; it is no part of what is kept of it. */
+const askedAgain = ' (--again asks once more)';
+
+const doItNow: Question = {
+  text: '  do it now? yes, skip (not wanted) or later (it is asked again the next time)',
+  initial: 'yes',
+  check: (typed) =>
+    /^(y|yes|skip|later)$/i.test(typed)
+      ? undefined
+      : 'yes does it; skip: not wanted, asked again with --again alone; later: nothing is done now, and it stays open',
+};
+
 async function runStep(
   step: Step,
   context: Context,
   { only, again, noted }: RunOptions,
-): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
+): Promise<Pick<Outcome, 'state' | 'words' | 'did'> & { readonly hint?: string }> {
   const { talk, dryRun } = context;
   try {
     const found = await step.isDone(context);
@@ -74,15 +86,15 @@ async function runStep(
       return { state: before?.state === 'skipped' ? 'skipped' : 'open', words: found.words, did: false };
     // Whoever gives answers may have new ones; a person is not asked twice.
     if (talk.isThere && before?.state === 'skipped' && !again)
-      return { state: 'skipped', words: `${before.words} (--again asks once more)`, did: false };
+      return { state: 'skipped', words: before.words.replaceAll(askedAgain, ''), did: false, hint: askedAgain };
     talk.say(`  found: ${printable(found.words)}`);
     const plan = await step.ask(context);
     if ('kind' in plan) return { state: plan.kind, words: plan.words, did: false };
     if (dryRun) return { state: 'planned', words: plan.would, did: false };
     talk.say(`  would: ${printable(plan.would)}`);
-    const answer = await talk.ask({ text: '  do it now? yes, skip or later', initial: 'yes' });
-    if (answer === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
-    if (answer !== undefined && !/^y(es)?$/i.test(answer)) return { state: 'open', words: 'put off', did: false };
+    const answer = await talk.ask(doItNow);
+    if (answer?.toLowerCase() === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
+    if (answer?.toLowerCase() === 'later') return { state: 'open', words: 'put off', did: false };
     return { state: 'done', words: await plan.run(), did: true };
   } catch (error) {
     if (isCode(error, 'stopped')) throw ended();

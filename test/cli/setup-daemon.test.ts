@@ -187,6 +187,11 @@ test('a site is commissioned without a person, stopped in the middle, and gone o
   expect(await rolesOf()).toEqual([...people, 'otto auditor']);
   for (const secret of secrets()) expect(refused.out + refused.err + audited.out + audited.err).not.toContain(secret);
 
+  // A report that is there is refused before anything is looked at.
+  const taken = await setup(['--report', out]);
+  expect(taken).toMatchObject({ told: [], err: expect.stringContaining(`${out} is there already`) });
+  expect(readFileSync(out, 'utf8')).toBe(html);
+
   const again = await setup(['--set', 'cloud.client_id=bridge-7']);
   expect(again.code).toBe(0);
   expect(again.told.filter(({ did }) => did)).toEqual([]);
