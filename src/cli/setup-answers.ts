@@ -1,6 +1,7 @@
+import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { formatProblem, parseConfig, readConfigText } from '#config/index.ts';
+import { formatProblem, parseConfig, readConfigText, wordsOf } from '#config/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { scopes } from '#lan/access/index.ts';
 import { userId, userName, userRoles, zoneNumber } from '#site/model/index.ts';
@@ -150,9 +151,32 @@ export async function readAnswers(file: string | undefined, set: readonly string
   const wrong = read.error.issues.slice(0, 10).flatMap((issue) => {
     const at = issue.path.map(String);
     if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownName([...at, key], form));
-    return [`${at.join('.')}: ${issue.message}`];
+    return wordsOf(root, answersSchema, [issue]);
   });
   throw new SitewardError('request_invalid', `the answers cannot be used: ${wrong.join('; ')}`);
+}
+
+/** Files of secrets that the answers name and that others on this box may read, in words. */
+export async function openToOthers(answers: unknown): Promise<readonly string[]> {
+  const files = new Set<string>();
+  const collect = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null) return;
+    for (const [name, member] of Object.entries(value))
+      if (typeof member === 'string' && name.endsWith('_file')) files.add(member);
+      else collect(member);
+  };
+  collect(answers);
+  const said: string[] = [];
+  for (const file of files) {
+    // Who reads it says that it is not there.
+    const mode = await stat(file).then(
+      (found) => found.mode & 0o777,
+      () => 0,
+    );
+    if ((mode & 0o077) !== 0)
+      said.push(`${file} holds a secret, and others may open it (mode 0${mode.toString(8)}): run "chmod 600 ${file}"`);
+  }
+  return said;
 }
 
 async function fromFile(path: string): Promise<Record<string, unknown>> {

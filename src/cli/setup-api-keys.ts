@@ -80,7 +80,7 @@ async function askKey({ talk }: Context): Promise<readonly KeyAnswer[]> {
   });
   const file = await talk.ask({
     text: '    file for the key, which must not be there yet',
-    initial: `${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.key`,
+    initial: resolve(`${name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.key`),
   });
   return [{ name, scopes: listed(may ?? '').filter(isScope), file: resolve(file ?? '') }];
 }

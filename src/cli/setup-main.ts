@@ -8,7 +8,7 @@ import { openControl } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
 import { refuseTaken, withFile } from './named-file.ts';
-import { readAnswers } from './setup-answers.ts';
+import { openToOthers, readAnswers } from './setup-answers.ts';
 import { apiKeyStep } from './setup-api-keys.ts';
 import { cloudSiteStep } from './setup-cloud-site.ts';
 import { activationStep, monitoringStep } from './setup-cloud-steps.ts';
@@ -81,6 +81,7 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
   if (options.report !== undefined && !options.dryRun) await refuseTaken(resolve(options.report), options.force);
   const answers = await readAnswers(options.answers, options.set);
   const talk = talkOn({ interactive: !options.nonInteractive, json: options.json });
+  for (const warning of await openToOthers(answers)) talk.say(`warning: ${printable(warning)}`);
   let progress: Progress = { version: 1, steps: {} };
   const load = async () => {
     if (existsSync(config)) progress = await readProgress(openSiteFile(config).settings.store.dir);

@@ -14,6 +14,7 @@ export {
 } from './factory.ts';
 export { firstDayId, firstDayText, isFirstDay } from './first-day.ts';
 export { type CheckedForm, changedSections, checkForm, configOf, fixedChanges, shownConfig } from './form.ts';
+export { wordsOf } from './issues.ts';
 export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
 export {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ConfigDocument } from './document.ts';
 import { nearest } from './nearest.ts';
-import type { Path, Problem } from './problem.ts';
+import { type Path, type Problem, pathAndText } from './problem.ts';
 import { keysAt, schemasAt } from './shape.ts';
 
 type Issue = z.core.$ZodIssue;
@@ -10,6 +10,15 @@ type Said = Pick<Problem, 'message' | 'expected' | 'nearest'>;
 /** Turns what the schema found into problems with places; each unknown key is a problem of its own. */
 export function problemsOf(document: ConfigDocument, schema: z.ZodType, issues: readonly Issue[]): Problem[] {
   return issues.flatMap((issue) => one(document, schema, issue, []));
+}
+
+/** The same for a value that stands in no configuration: `cameras.1.id: is missing, expected text`. */
+export function wordsOf(value: unknown, schema: z.ZodType, issues: readonly Issue[]): readonly string[] {
+  const nowhere: ConfigDocument = {
+    ...{ file: '', value, problems: [], usable: true },
+    problem: (path, said) => ({ file: '', line: 1, col: 1, path: path.join('.'), ...said }),
+  };
+  return problemsOf(nowhere, schema, issues).map(pathAndText);
 }
 
 function one(document: ConfigDocument, schema: z.ZodType, issue: Issue, base: Path): Problem[] {
@@ -61,6 +70,7 @@ function say(issue: Issue, given: unknown, schemas: readonly z.core.$ZodType[]):
       if ('options' in issue && Array.isArray(issue.options)) return choice(issue.options.map(String), given);
       return given === undefined ? { message: 'is missing', expected: issue.message } : { message: issue.message };
     case 'too_small':
+      if (given === '' && own(issue.message) === undefined) return { message: 'is empty', expected: 'text' };
       return {
         message: own(issue.message) ?? 'is too small',
         expected: `at least ${issue.minimum}${unit(issue.origin)}`,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { answersSchema, readAnswers } from '#cli/setup-answers.ts';
+import { answersSchema, openToOthers, readAnswers } from '#cli/setup-answers.ts';
 import { formOf, unknownName } from '#cli/setup-set.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'siteward-answers-'));
@@ -117,6 +117,32 @@ test('a secret is taken from nowhere but a file, and no message repeats it', asy
   expect(inFile).not.toContain(secret);
   // What only sounds like one: the key of a zone, a reference.
   expect(await saidOf(undefined, 'panels.0.id=a', 'panels.0.zones.1.key=window')).toBe('taken');
+});
+
+test('what is wrong with a value is said in the words of the configuration', async () => {
+  expect(await saidOf(undefined, 'cameras.0.address=192.0.2.10', 'cameras.2.id=yard')).toBe(
+    'the answers cannot be used: cameras.0.id: is missing, expected text; cameras.1: is missing, expected keys with values; cameras.2.address: is missing, expected text',
+  );
+  expect(await saidOf(undefined, 'site.name=')).toContain('site.name: is empty, expected text');
+  expect(await saidOf(fileOf('cameras: [ { address: 192.0.2.10, id: yard, pictures: allways } ]'))).toContain(
+    'cameras.0.pictures: is none of the possible values, expected one of alarm, armed, always; did you mean "always"?',
+  );
+});
+
+test('a file of a secret that others may open is told', async () => {
+  const file = (name: string, mode: number) => {
+    const path = join(folder, name);
+    writeFileSync(path, '73914628', { mode });
+    return path;
+  };
+  const [open, shut] = [file('open', 0o644), file('shut', 0o600)];
+  const answers = await readAnswers(undefined, [
+    ...['users.0.id=anna', 'users.0.name=Anna', `users.0.code_file=${open}`, `test.code_file=${shut}`],
+    ...['cameras.0.id=yard', 'cameras.0.address=192.0.2.10', `cameras.0.password_file=${join(folder, 'nowhere')}`],
+  ]);
+  expect(await openToOthers(answers)).toEqual([
+    `${open} holds a secret, and others may open it (mode 0644): run "chmod 600 ${open}"`,
+  ]);
 });
 
 test('a file of answers that is none is told with its place, never with its text', async () => {
