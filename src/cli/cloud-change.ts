@@ -91,10 +91,12 @@ export async function carryOut(change: Change, options: ChangeOptions): Promise<
     changes: Object.fromEntries(members.map(([name, from, to]) => [name, { from, to }])),
     ...(change.permanent !== undefined && { permanent: change.permanent.loses }),
   };
+  const isSo = change.to !== undefined && members.length === 0;
   if (options.dryRun && options.json) console.log(JSON.stringify({ ...plan, dry_run: true }));
+  else if (options.dryRun && isSo) console.log('it is so already; nothing would be sent');
   else if (options.dryRun) console.log(`${planText(change, members)}\nnothing was sent (--dry-run)`);
   if (options.dryRun) return exitCodes.ok;
-  if (change.to !== undefined && members.length === 0) {
+  if (isSo) {
     if (options.json) console.log(JSON.stringify({ ...plan, done: false }));
     else console.log('it is so already; nothing was sent');
     return exitCodes.ok;

@@ -1,7 +1,10 @@
+import type { Management } from '#cloud/client/index.ts';
 import type { ContactCreate, ContactUpdate } from '#cloud/contract/index.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import { given } from '#lib/given.ts';
 import { atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
 import type { ExitCode } from './exit-codes.ts';
+import { printable } from './table.ts';
 
 export interface ContactMembers {
   readonly externalId?: string;
@@ -11,7 +14,8 @@ export interface ContactMembers {
   readonly email?: string;
 }
 
-const membersOf = ({ externalId, firstName, lastName, phone, email }: ContactMembers): Members =>
+/** What was given, as the service names it. */
+export const membersOf = ({ externalId, firstName, lastName, phone, email }: ContactMembers): Members =>
   given({
     external_contact_id: externalId,
     first_name: firstName,
@@ -39,7 +43,7 @@ export const add = (options: ChangeOptions & ContactMembers): Promise<ExitCode> 
 export const set = (options: ChangeOptions & ContactMembers & { readonly id: string }): Promise<ExitCode> =>
   atCloud(options, async ({ manage, place, signal }) => {
     const params = { ...place, contactId: options.id };
-    const [{ value: from }, to] = [await manage.getContact({ params, signal }), membersOf(options)];
+    const [from, to] = [await contactOf(manage, params, signal), membersOf(options)];
     const body = changedMembers(from, to) as ContactUpdate;
     return carryOut(
       {
@@ -56,7 +60,7 @@ export const remove = (options: ChangeOptions & { readonly id: string }): Promis
   atCloud(options, async ({ manage, place, signal }) => {
     const params = { ...place, contactId: options.id };
     const { value: site } = await manage.getSite({ params: place, signal });
-    const { value: contact } = await manage.getContact({ params, signal });
+    const contact = await contactOf(manage, params, signal);
     const loses = 'the contact; a request to verify an alarm can no more be asked of this person';
     return carryOut(
       {
@@ -71,6 +75,20 @@ export const remove = (options: ChangeOptions & { readonly id: string }): Promis
       options,
     );
   });
+
+async function contactOf(
+  manage: Management,
+  params: { readonly dealerId: string; readonly siteId: string; readonly contactId: string },
+  signal: AbortSignal,
+) {
+  try {
+    return (await manage.getContact({ params, signal })).value;
+  } catch (cause) {
+    if (!isCode(cause, 'cloud_not_found')) throw cause;
+    const said = `there is no contact ${printable(params.contactId)} at this site; "siteward contact list" shows them with their ids`;
+    throw new SitewardError('cloud_not_found', said);
+  }
+}
 
 const nameOf = (one: {
   readonly contact_id: string;

@@ -28,7 +28,8 @@ export interface SiteMembers {
   readonly station?: number | null;
 }
 
-const membersOf = ({ name, timezone, accountNumber, address1, address2, station }: SiteMembers): Members =>
+/** What was given, as the service names it. */
+export const membersOf = ({ name, timezone, accountNumber, address1, address2, station }: SiteMembers): Members =>
   given({ name, timezone, monitoring_station_id: station, account_number: accountNumber, address1, address2 });
 
 /** `siteward site create`. */

@@ -27,7 +27,11 @@ export function addSite(program: Command, shared: Verbs): void {
     change(site.command('set').description('change what the cloud says of the site; what is not given stays'))
       .option('--name <name>', 'how it is called')
       .option('--timezone <zone>', 'such as Europe/Berlin', zone),
-  ).action(async (options) => done(await (await import('./site-change.ts')).set(options)));
+  ).action(async (options, command: Command) => {
+    const { membersOf, set } = await import('./site-change.ts');
+    if (Object.keys(membersOf(options)).length === 0) wrong(command, 'say what to change, such as --name');
+    done(await set(options));
+  });
   for (const active of [true, false])
     change(
       site
@@ -81,7 +85,11 @@ function addContact(program: Command, shared: Verbs): void {
     .option('--last-name <name>', 'last name')
     .option('--phone <number>', 'telephone number')
     .option('--email <address>', 'e-mail address')
-    .action(async (id, options) => done(await (await import('./contact-change.ts')).set({ ...options, id })));
+    .action(async (id, options, command: Command) => {
+      const { membersOf, set } = await import('./contact-change.ts');
+      if (Object.keys(membersOf(options)).length === 0) wrong(command, 'say what to change, such as --phone');
+      done(await set({ ...options, id }));
+    });
   permanent(
     change(
       contact

@@ -100,8 +100,8 @@ export function armingSyncLines(sync: StatusDocument['arming_sync']): string[] {
     ...(sync.activated === false
       ? [
           '  THE SITE IS NOT ACTIVATED IN THE CLOUD; it is protected on the spot as before. Who runs the cloud activates it, or:',
-          `  siteward api change-activation ${argument(sync.dealer_id, 'DEALER')} ${argument(sync.site_id, 'SITE')}`,
-          '  Once: each call turns the activation round, a second one takes it back. It is seen here within two minutes.',
+          '  siteward site activate',
+          '  It is seen here within two minutes.',
         ]
       : []),
     ...sync.reasons.map((reason) => `  ${printable(reason)}`),
@@ -120,10 +120,6 @@ export function cloudDevicesLine(devices: NonNullable<StatusDocument['cloud']>['
   ];
   return [[`devices in the cloud: ${known} of ${wanted} known, ${words[state]}`, ...more].join('; ')];
 }
-
-/** Only what a shell takes as it is stands in a line to copy. */
-const argument = (id: string | undefined, otherwise: string): string =>
-  id !== undefined && /^[\w.-]+$/.test(id) ? id : otherwise;
 
 const linkRow = (link: StatusDocument['links'][number]): string[] => [
   link.id,

@@ -30,15 +30,8 @@ test('a site that nobody has activated in the cloud says so, with what to do', (
   } as const;
   const said = armingSyncLines({ ...sync, reasons: [], activated: false }).join('\n');
   expect(said).toContain('NOT ACTIVATED IN THE CLOUD; it is protected');
-  expect(said).toContain('siteward api change-activation DEALER SITE\n');
-  expect(said).toContain('a second one takes it back. It is seen here within two minutes.');
-  const place = { dealer_id: '1', site_id: '101' };
-  expect(armingSyncLines({ ...sync, reasons: [], activated: false, ...place }).join('\n')).toContain(
-    'siteward api change-activation 1 101\n',
-  );
-  expect(
-    armingSyncLines({ ...sync, reasons: [], activated: false, ...place, dealer_id: '1; reboot' }).join('\n'),
-  ).toContain('siteward api change-activation DEALER 101\n');
+  expect(said).toContain('siteward site activate\n');
+  expect(said).toContain('It is seen here within two minutes.');
   expect(armingSyncLines({ ...sync, reasons: [], activated: true })).toHaveLength(1);
 });
 

@@ -93,7 +93,7 @@ export const reachCheck: Check = {
           continue;
         }
         const answer = await http.raw({ url, method: 'GET', headers: {}, signal, deadlineMs, repeatable: true });
-        found.push(answer.kind === 'failure' ? unreached(url, answer.message) : good(`answers ${answer.status}`, url));
+        found.push(answer.kind === 'failure' ? unreached(url, answer.message) : good('answers', url));
       }
       const worst = [...offsets.values()].reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
       return [...found, ...(offsets.size > 0 ? [clockFinding(worst)] : [])];

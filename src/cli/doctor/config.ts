@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { formatProblem } from '#config/index.ts';
 import { type Check, type Finding, failed, good, warning } from './finding.ts';
 
@@ -12,10 +13,9 @@ export const configCheck: Check = {
         failed({
           seen: unreadable,
           means: 'siteward runs with the copy of its last good configuration, or waits for one',
-          advice: [
-            `look at ${file}, or name another one with --config`,
-            'run this as root, or as a member of the group siteward',
-          ],
+          advice: existsSync(file)
+            ? ['run this as root, or as a member of the group siteward', `look at ${file}`]
+            : [`begin one: "siteward setup --config ${file}"`, 'or name another one with --config'],
         }),
       ];
     const wrong = problems.map((problem) =>

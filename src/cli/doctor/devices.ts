@@ -115,6 +115,9 @@ export const panelsCheck: Check = {
   ),
 };
 
+/** In the configuration, and part of nothing that siteward watches. */
+const notUsed = 'no zone and no partition is of it, so that nobody waits for it';
+
 function ofDevices(
   configured: (settings: Settings) => readonly string[],
   none: string,
@@ -125,7 +128,10 @@ function ofDevices(
     const { settings, daemon } = scene;
     if (daemon.status !== undefined) {
       const found = byDaemon(daemon.status);
-      return found.length > 0 ? found : [skipped(none)];
+      const unseen =
+        settings === undefined ? [] : configured(settings).filter((id) => !found.some((one) => one.subject === id));
+      const unused = unseen.map((id) => skipped(notUsed, id));
+      return found.length + unused.length > 0 ? [...found, ...unused] : [skipped(none)];
     }
     if (settings === undefined) return [skipped('the configuration has errors')];
     const ids = configured(settings);

@@ -83,11 +83,15 @@ async function looked(check: Check, scene: Scene, signal: AbortSignal): Promise<
   }
 }
 
+/** A library may say more than a line can hold; `--json` has all of it. */
+const short = (text: string): string => (text.length <= mostWords ? text : `${text.slice(0, mostWords)}...`);
+const mostWords = 400;
+
 const marks: Readonly<Record<FindingState, string>> = { ok: '✓', warning: '!', failed: '✗', skipped: '-' };
 
 function linesOf({ title }: Check, findings: readonly Finding[]): readonly string[] {
   return findings.flatMap(({ state, subject, seen, means, advice = [] }) => [
-    `${marks[state]} ${title}${subject === undefined ? '' : ` (${printable(subject)})`}: ${printable(seen)}`,
+    `${marks[state]} ${title}${subject === undefined ? '' : ` (${printable(subject)})`}: ${short(printable(seen))}`,
     ...(means === undefined ? [] : [`    ${printable(means)}`]),
     ...advice.map((line) => `  → ${printable(line)}`),
   ]);

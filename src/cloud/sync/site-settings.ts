@@ -138,7 +138,7 @@ export function createSiteSettings(options: SiteSettingsOptions): SiteSettings {
     if (authority?.by === 'cli' && last === String(said)) return undefined;
     // The service gives every new site type 4. Nobody has chosen it, and it would end the protection of this site.
     if (said === 4 && last === undefined && plan.securityType !== 4) {
-      return 'the cloud says 4, its value for a new site; set site.security_type: 4 if another system decides the arming';
+      return `the cloud says 4, its value for a new site: "siteward arming source ${plan.securityType}" tells it what holds here; set site.security_type: 4 if another system decides the arming`;
     }
     if (said !== plan.securityType || authority?.asked !== undefined) {
       log.info({ security_type: said, before: plan.securityType }, 'the cloud names another security type');
