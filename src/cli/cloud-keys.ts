@@ -91,10 +91,11 @@ export async function registrationKey(config: string, { dryRun = false } = {}): 
   return await makeKey(path, site === undefined ? await ownerBeside(config) : await secretOwner(site));
 }
 
-/** A new pair in a file that nothing refers to yet. */
-export async function newKey(site: SiteFile): Promise<FoundKey> {
+/** A new pair in a file that nothing refers to yet; `before` is told which, before it is there. */
+export async function newKey(site: SiteFile, before: (path: string) => Promise<void>): Promise<FoundKey> {
   const folder = secretFolder(site.file, site.text);
   const path = await freeSecretFile(folder, keyName, secretFiles(site.text));
+  await before(path);
   return await makeKey(path, await secretOwner(site));
 }
 

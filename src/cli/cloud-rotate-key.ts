@@ -6,11 +6,12 @@ import { configShown } from '#lan/http/index.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { howToReload, reloadUntil } from './camera-reload.ts';
 import { applicationOf, applicationText } from './cloud-application.ts';
+import { dropKeyNote, type KeyNote, keepKeyNote, readKeyNote } from './cloud-key-note.ts';
 import { type FoundKey, newKey, publicHalf, writtenEvents, writtenKey } from './cloud-keys.ts';
 import { checkToken } from './cloud-token.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { openSiteFile, type SiteFile, writeSiteFile } from './site-file.ts';
+import { openSiteFile, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
 import { printable } from './table.ts';
 
 export interface RotateKeyOptions {
@@ -31,8 +32,9 @@ export async function rotateKey(options: RotateKeyOptions): Promise<ExitCode> {
   const site = openSiteFile(options.config);
   const { cloud } = site.settings;
   if (cloud === undefined) throw refused(`${site.file} has no section "cloud": there is no key to change`);
-  if (await isBehind(site, options)) return await finishEarlier(site, options);
   const next = writtenKey(site, 'next');
+  const note = await earlierChange(site, next);
+  if (note !== undefined || (await isBehind(site, options))) return await finishEarlier(site, options, note);
   if (options.cancel) return await cancel(site, next, options);
   if (next === undefined) return await begin(site, options);
   return await change(site, next, options);
@@ -48,7 +50,7 @@ async function begin(site: SiteFile, options: RotateKeyOptions): Promise<ExitCod
     if (json) console.log(JSON.stringify({ step: 'begin', written: false }));
     return exitCodes.ok;
   }
-  const made = await newKey(site);
+  const made = await newKey(site, (path) => beginSave(site.file, [path]));
   const { thumbprint } = await publicHalf(made.key);
   // A service that was never told an id of a key looks through all of the client.
   const isNamed = options.keyId !== undefined || site.settings.cloud?.events.key_id !== undefined;
@@ -62,6 +64,7 @@ async function begin(site: SiteFile, options: RotateKeyOptions): Promise<ExitCod
     throw error;
   }
   await take({ ...site, text: after }, options);
+  await endSave(site.file, { file: after, inForce: after });
   const key = { ...made.key, ...(keyId !== undefined && { keyId }) };
   await show(site, { ...made, key }, options, 'begun');
   return exitCodes.ok;
@@ -105,12 +108,22 @@ async function change(site: SiteFile, written: FoundKey, options: RotateKeyOptio
   }
   const old = fileOf(events.private_key);
   const unused = old === undefined ? [] : unusedSecrets(site.file, [old], { before: site.text, after });
-  // Noted first: what is killed in between leaves no key behind for good.
+  const left = old !== undefined && unused.length === 0 ? old : undefined;
+  const { thumbprint } = await publicHalf(key);
+  // Noted first: what is killed in between leaves no key behind for good, and the next call does not begin another.
   await beginSave(site.file, unused);
+  const note = { thumbprint, ...(left !== undefined && { left }) };
+  await keepKeyNote(site.settings.store.dir, note, await secretOwner(site));
   await write(site, after);
-  await take({ ...site, text: after }, options);
-  await endSave(site.file, { file: after, inForce: after });
-  return done(options, old !== undefined && unused.length === 0 ? old : undefined);
+  return await finishEarlier({ ...site, text: after }, options, note);
+}
+
+/** A change that was written and of which no call has said yet that it is done. A note of another key is of one that was never written. */
+async function earlierChange(site: SiteFile, next: FoundKey | undefined): Promise<KeyNote | undefined> {
+  const note = next === undefined ? await readKeyNote(site.settings.store.dir) : undefined;
+  const current = note === undefined ? undefined : writtenKey(site, 'current');
+  if (current === undefined) return undefined;
+  return (await publicHalf(current.key)).thumbprint === note?.thumbprint ? note : undefined;
 }
 
 function done(options: RotateKeyOptions, left?: string): ExitCode {
@@ -136,8 +149,8 @@ async function cancel(site: SiteFile, next: FoundKey | undefined, options: Rotat
   return exitCodes.ok;
 }
 
-/** An earlier call has written the new key as the current one, and the daemon does not know yet. */
-async function finishEarlier(site: SiteFile, options: RotateKeyOptions): Promise<ExitCode> {
+/** The new key is written as the current one, by this call or an earlier one; the daemon may not know yet. */
+async function finishEarlier(site: SiteFile, options: RotateKeyOptions, note?: KeyNote): Promise<ExitCode> {
   if (options.dryRun) {
     if (options.json) console.log(JSON.stringify({ step: 'done', written: false }));
     tell(options, 'an earlier change is written already; the daemon would be told');
@@ -145,7 +158,9 @@ async function finishEarlier(site: SiteFile, options: RotateKeyOptions): Promise
   }
   await take(site, options);
   await endSave(site.file, { file: site.text, inForce: site.text });
-  return done(options);
+  const code = done(options, note?.left);
+  await dropKeyNote(site.settings.store.dir);
+  return code;
 }
 
 const isBehind = async (site: SiteFile, { socket }: RotateKeyOptions): Promise<boolean> => {

@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { eventually } from '#sandbox/demo/processes.ts';
+import { program } from '../harness/program.ts';
 import { code, type Site, startSite } from '../harness/site.ts';
 import { siteward } from './run-cli.ts';
 
@@ -135,6 +138,36 @@ test('a call that was killed before the daemon knew goes on where it stopped', {
   expect(JSON.parse(ran.out)).toEqual({ step: 'done' });
   expect(await inForce()).toEqual({ client_id: 'bridge-1', private_key: next });
   expect(keys()).toEqual(await inForce());
+});
+
+test('a second call that was killed as soon as the file was written is gone on with, and no third key is begun', {
+  timeout: 200_000,
+}, async () => {
+  const files = secrets();
+  const begun = JSON.parse((await rotate()).out);
+  await register(begun.registration.public_key_pem);
+  const { private_key: old, next_private_key: next } = keys();
+  const args = ['cloud', 'rotate-key', '--config', site.config, '--socket', site.socket, '--json'];
+  const child = spawn(process.execPath, [program, ...args], { stdio: 'ignore' });
+  const ended = once(child, 'exit');
+  const watcher = watch(site.folder, () => {
+    if (!readFileSync(site.config, 'utf8').includes('next_private_key')) child.kill('SIGKILL');
+  });
+  expect(await ended).toEqual([null, 'SIGKILL']);
+  watcher.close();
+  expect(keys().private_key).toEqual(next);
+  // Meanwhile the daemon has taken the file, whoever had it do so.
+  expect(await siteward(['reload', '--config', site.config, '--socket', site.socket])).toMatchObject({ code: 0 });
+  expect(await inForce()).toEqual(keys());
+
+  expect(JSON.parse((await rotate('--dry-run')).out)).toEqual({ step: 'done', written: false });
+  expect(JSON.parse((await rotate()).out)).toEqual({ step: 'done' });
+  expect(keys()).toEqual({ client_id: 'bridge-1', private_key: next });
+  expect(existsSync(old.file)).toBe(false);
+  // Only now the next one begins.
+  expect(JSON.parse((await rotate()).out).step).toBe('begun');
+  expect((await rotate('--cancel')).code).toBe(0);
+  expect(secrets()).toHaveLength(files.length);
 });
 
 test('without a daemon the files alone are changed', { timeout: 200_000 }, async () => {
