@@ -2,7 +2,8 @@ import type { SitewardError } from '#errors.ts';
 
 /** What to do about a step that failed at the service, behind what is wrong; empty where the message says it. */
 export function whatToDo({ code, facts = {} }: Pick<SitewardError, 'code' | 'facts'>): string {
-  const { status, retry_after_ms: waitMs } = facts;
+  const { status, retry_after_ms: waitMs, for_a_person: isForPerson } = facts;
+  if (isForPerson === true) return '';
   switch (code) {
     case 'cloud_unreachable':
       if (typeof waitMs === 'number')

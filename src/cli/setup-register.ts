@@ -1,5 +1,5 @@
 import { isCode, SitewardError } from '#errors.ts';
-import { devicePlan, devicesSynced } from '#lan/http/index.ts';
+import { type DevicesSynced, devicePlan, devicesSynced } from '#lan/http/index.ts';
 import { never, sleep } from '#lib/wait.ts';
 import { answered, cloudPatience } from './control.ts';
 import { type Context, type Step, skipped } from './setup-types.ts';
@@ -7,6 +7,8 @@ import { counted } from './table.ts';
 
 const settlesMs = 60_000;
 const everyMs = 2000;
+/** Where the service asked for less. */
+const busyEveryMs = 10_000;
 
 /** The devices of the site at the service; what the daemon does by itself later, too. */
 export const registerStep: Step = {
@@ -57,24 +59,43 @@ async function planOf(context: Context) {
 async function sync(context: Context): Promise<string> {
   const until = performance.now() + settlesMs;
   const [created, updated] = [new Set<string>(), new Set<string>()];
+  let again = mayLetGo(await planOf(context));
   for (;;) {
+    const body = { dry_run: false, again };
     const { held, state, done, reason } = await context.withDaemon(async ({ client }) =>
-      devicesSynced.parse(
-        answered(await client.syncDevices({ body: { dry_run: false, again: true }, ...cloudPatience() })).json,
-      ),
+      devicesSynced.parse(answered(await client.syncDevices({ body, ...cloudPatience() })).json),
     );
+    // Once: what is held from here on is tried again when its wait is over.
+    again = false;
     for (const id of done?.created ?? []) created.add(id);
     for (const id of done?.updated ?? []) updated.add(id);
-    const [first] = held;
+    const first = held.find((one) => one.reason !== 'waiting') ?? held[0];
     if (first === undefined && state === 'in_step')
       return `created: ${[...created].join(', ') || 'none'}; changed: ${[...updated].join(', ') || 'none'}`;
-    const isOver = held.some((one) => one.reason !== 'waiting') || performance.now() > until;
-    if (isOver && first !== undefined)
-      throw new SitewardError(
-        'cloud_refused',
-        `${counted(held.length, 'device')} held; ${first.external_id}: ${first.message}`,
-      );
+    const isOver = (first !== undefined && first.reason !== 'waiting') || performance.now() > until;
+    if (isOver && first !== undefined) throw failureOf(first, held.length);
     if (isOver) throw new SitewardError('cloud_unreachable', reason ?? `the devices are ${state}`);
-    await sleep(everyMs, never());
+    await sleep(held.some(isBusy) ? busyEveryMs : everyMs, never());
   }
+}
+
+type Held = DevicesSynced['held'][number];
+const isBusy = ({ status }: Pick<Held, 'status'>): boolean => status === 429;
+
+/**
+ * Whether what is held may be tried at once: a person may have corrected what was refused. Not where that registers what is perhaps
+ * there, which only a person decides who has looked (`siteward device sync --again`), nor where too much was asked of the service.
+ */
+const mayLetGo = (plan: Awaited<ReturnType<typeof planOf>>): boolean =>
+  plan?.held.every((one) => one.reason !== 'unknown' && !isBusy(one)) ?? false;
+
+function failureOf({ external_id: id, reason, status, message }: Held, count: number): SitewardError {
+  const text = `${counted(count, 'device')} held; ${id}: ${message}`;
+  if (reason === 'waiting')
+    return new SitewardError('cloud_unreachable', `${text}; siteward goes on with it by itself`, { facts: { status } });
+  if (reason === 'unknown')
+    return new SitewardError('cloud_outcome_unknown', `${text} ("siteward device sync --again")`, {
+      facts: { for_a_person: true },
+    });
+  return new SitewardError('cloud_refused', text, { facts: { status } });
 }
