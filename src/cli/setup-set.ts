@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
+import { namesSecret } from '#lib/log.ts';
 
 const refused = (message: string) => new SitewardError('request_invalid', message);
 
@@ -74,7 +75,8 @@ export function unknownName(keys: readonly string[], form: AnswerForm): string {
 
 /** All answers there are; of the section alone, where that is known. N stands for the number of an entry from 0, `*` for any key of the configuration. */
 function namesOf(form: AnswerForm, [section = '']: readonly string[]): readonly string[] {
-  const { [section]: known } = form.properties ?? {};
+  const { properties = {} } = form;
+  const known = Object.hasOwn(properties, section) ? properties[section] : undefined;
   return known === undefined ? names(form, []) : names(known, [section]);
 }
 
@@ -97,6 +99,8 @@ const filed: readonly string[] = ['cloud', 'cameras', 'recorders', 'speakers', '
 
 const isSecret = (keys: readonly string[]): boolean => {
   const key = keys.at(-1) ?? '';
+  // Named by whoever wrote the profile.
+  if (keys.at(-2) === 'vars' && namesSecret(key)) return true;
   return secretKeys.includes(key) || (key === 'key' && !keys.includes('zones'));
 };
 
@@ -116,6 +120,8 @@ function inFile(keys: readonly string[]): string {
   const [section = ''] = keys;
   const key = keys.at(-1);
   if (key === 'consent') return 'write it into a file of mode 0600, and name that one: consent.code_file';
+  if (keys.at(-2) === 'vars')
+    return 'a variable of a profile is shown as it is, and none holds a secret: leave it out, or give it another name';
   const before = keys.slice(0, -1).join('.');
   if (section === 'cloud' && (key === 'private_key' || key === 'key'))
     return 'the key for events is made on this box: siteward cloud registration';

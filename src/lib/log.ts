@@ -97,7 +97,7 @@ function clean(value: unknown, redactor: Redactor): unknown {
 const secretWords = new Set(['code', 'codes', 'pin', 'pins', 'password', 'passwd', 'token', 'assertion', 'secret']);
 
 /** Whether a member's name has a secret's word in it: `disarm_code`, `clientSecret`; not `status_code` or `mapping`. */
-function namesSecret(key: string): boolean {
+export function namesSecret(key: string): boolean {
   const words = key.split(/[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])/).map((word) => word.toLowerCase());
   return words.some(
     (word, index) => secretWords.has(word) && !(word === 'code' && harmless.has(words[index - 1] ?? '')),

@@ -72,6 +72,30 @@ test('a name that there is not is refused with those there are', async () => {
   expect(({} as Record<string, unknown>).a).toBeUndefined();
 });
 
+test('a name that any object has is none of the answers', async () => {
+  for (const name of ['__proto__', 'constructor'])
+    expect(await saidOf(fileOf(`${name}: { a: 1 }\n`)), name).toMatch(
+      new RegExp(`there is no answer ${name}[^;]*; there is site\\.external_id, `),
+    );
+});
+
+test('a secret among the variables of a panel is refused, and not repeated', async () => {
+  for (const name of ['api_token', 'brokerPassword', 'disarm_code', 'password']) {
+    const panel = `{ id: main, profile: pai, vars: { b: paradox, ${name}: hunter2 } }`;
+    for (const said of [
+      await saidOf(fileOf(`panels: [ ${panel} ]\n`)),
+      await saidOf(undefined, `panels.0.vars.${name}=hunter2`),
+      await saidOf(undefined, `panels.0=${panel}`),
+    ]) {
+      expect(said, name).toMatch(/a secret does not stand .*variable of a profile/);
+      expect(said).not.toContain('hunter2');
+    }
+  }
+  expect(await saidOf(undefined, 'panels.0={ id: main, profile: pai, vars: { mapping: x, status_code: "2" } }')).toBe(
+    'taken',
+  );
+});
+
 test('every name that is told can be set', async () => {
   const told = unknownName(['none'], formOf(answersSchema))
     .replace(/.*there is /, '')
