@@ -1,4 +1,4 @@
-import type { Management } from '#cloud/client/index.ts';
+import { isObject, type Management, rowsOf } from '#cloud/client/index.ts';
 import type { Dialect } from '#cloud/contract/index.ts';
 import { SitewardError } from '#errors.ts';
 import { openAccess } from './api-access.ts';
@@ -7,7 +7,7 @@ import { type Noted, noteInAudit } from './cloud-note.ts';
 import { typed } from './consent.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
-import { printable, table } from './table.ts';
+import { jsonLine, printable, table } from './table.ts';
 
 /** What every verb takes that speaks to the cloud for the site of the configuration. */
 export interface CloudOptions {
@@ -52,8 +52,18 @@ const within = <T>({ timeout }: CloudOptions, work: (signal: AbortSignal) => Pro
 
 /** Prints what was read. */
 export function show(value: unknown, { json }: CloudOptions): ExitCode {
-  console.log(json ? JSON.stringify(value ?? null) : readable(value));
+  console.log(json ? jsonLine(value) : readable(value));
   return exitCodes.ok;
+}
+
+/** What came of a change, with its ids as the service writes them: as a list of the same shows them. */
+export function asListed({ value, raw }: { readonly value: object; readonly raw: unknown }): Members {
+  const wrapped = isObject(raw) ? raw.data : undefined;
+  const rows = [raw, wrapped, ...rowsOf(raw)].filter(isObject);
+  const isId = ([name]: readonly [string, unknown]) => name.endsWith('_id');
+  const ids = Object.entries(value).filter(isId);
+  const told = rows.find((row) => ids.every(([name, id]) => String(row[name]) === String(id))) ?? {};
+  return { ...value, ...Object.fromEntries(Object.entries(told).filter(isId)) };
 }
 
 export type Members = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import type { Management } from '#cloud/client/index.ts';
 import type { ContactCreate, ContactUpdate } from '#cloud/contract/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { given } from '#lib/given.ts';
-import { atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
+import { asListed, atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { printable } from './table.ts';
 
@@ -32,8 +32,8 @@ export const add = (options: ChangeOptions & ContactMembers): Promise<ExitCode> 
       {
         ...{ what: 'add a contact', target: `to site ${params.siteId}`, to: body },
         noted: { action: 'contact_added', site_id: params.siteId },
-        madeId: (made) => (made as { contact_id: string }).contact_id,
-        act: async (signal) => (await manage.createContact({ params, body, signal })).value,
+        madeId: (made) => String((made as Members).contact_id),
+        act: async (signal) => asListed(await manage.createContact({ params, body, signal })),
       },
       options,
     );
@@ -49,7 +49,7 @@ export const set = (options: ChangeOptions & ContactMembers & { readonly id: str
       {
         ...{ what: 'change a contact', target: nameOf(from), from, to },
         noted: { action: 'contact_changed', site_id: place.siteId, ids: [options.id] },
-        act: async (signal) => (await manage.updateContact({ params, body, signal })).value,
+        act: async (signal) => asListed(await manage.updateContact({ params, body, signal })),
       },
       options,
     );

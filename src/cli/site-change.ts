@@ -10,7 +10,15 @@ import { describe, SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
 import { bodyOf } from './api-input.ts';
-import { type AtCloud, atCloud, type ChangeOptions, carryOut, changedMembers, type Members } from './cloud-change.ts';
+import {
+  type AtCloud,
+  asListed,
+  atCloud,
+  type ChangeOptions,
+  carryOut,
+  changedMembers,
+  type Members,
+} from './cloud-change.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
@@ -42,8 +50,8 @@ export const create = (options: ChangeOptions & SiteMembers & { readonly externa
         target: `of dealer ${dealer.dealerId}`,
         to: body,
         noted: { action: 'site_created', site_id: null },
-        madeId: (made) => (made as SiteNow).site_id,
-        act: async (signal) => (await manage.createSite({ params: dealer, body, signal })).value,
+        madeId: (made) => String((made as Members).site_id),
+        act: async (signal) => asListed(await manage.createSite({ params: dealer, body, signal })),
         after: (made) =>
           [
             `write site.id: "${(made as SiteNow).site_id}" into the configuration`,
@@ -71,7 +79,7 @@ export const set = (options: ChangeOptions & SiteMembers): Promise<ExitCode> =>
       {
         ...{ what: 'change the site', target: nameOf(now), from: now, to },
         noted: { action: 'site_changed', site_id: params.siteId },
-        act: async (signal) => (await manage.updateSite({ params, body, signal })).value,
+        act: async (signal) => asListed(await manage.updateSite({ params, body, signal })),
         after: () => otherZone(options.timezone, at.timezone)[0],
       },
       options,
@@ -89,7 +97,7 @@ export const activation = (options: ChangeOptions & { readonly active: boolean }
         what: active ? 'activate the site: its alarms are seen' : 'deactivate the site: nobody looks at its alarms',
         ...{ target: nameOf(now), from: now, to: { is_activated: active ? 1 : 0 } },
         noted: { action: active ? 'site_activated' : 'site_deactivated', site_id: params.siteId },
-        act: async (signal) => (await manage.setActivation({ params, active, signal })).value,
+        act: async (signal) => asListed(await manage.setActivation({ params, active, signal })),
       },
       options,
     );

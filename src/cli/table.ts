@@ -23,6 +23,13 @@ export const printable = (text: string): string =>
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
 
+/** JSON in one line in which nothing moves the cursor or turns the order of letters: the same value, escaped. */
+export const jsonLine = (value: unknown): string =>
+  JSON.stringify(value ?? null).replaceAll(
+    /[\p{Bidi_Control}\p{Cc}\p{Zl}\p{Zp}]/gu,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+
 /** "1 zone", "2 zones". */
 export const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 

@@ -91,7 +91,9 @@ describe('siteward site', { timeout: 120_000 }, () => {
 
   it('changes what differs, once', async () => {
     expect(await json('site', 'set', '--name', 'Shop', '--account-number', '42')).toMatchObject({ name: 'Shop' });
-    expect(await json('site', 'activate')).toMatchObject({ is_activated: 1 });
+    // Ids in the form in which "show" and "list" have them.
+    const shown = await json('site', 'show');
+    expect(await json('site', 'activate')).toMatchObject({ is_activated: 1, site_id: shown.site_id });
     const before = await orders();
     expect((await run('site', 'activate')).out).toContain('it is so already');
     expect((await run('site', 'set', '--name', 'Shop')).out).toContain('it is so already');
@@ -179,7 +181,9 @@ describe('siteward site', { timeout: 120_000 }, () => {
   it('contacts are added, changed, and deleted only with the name of the site', async () => {
     const made = await json('contact', 'add', '--external-id', 'k2', '--first-name', 'Bo', '--last-name', 'Byron');
     const id = String(made.contact_id);
-    expect(await json('contact', 'set', id, '--phone', '110')).toMatchObject({ phone_number: '110', first_name: 'Bo' });
+    expect(await json('contact', 'list')).toContainEqual(expect.objectContaining({ contact_id: made.contact_id }));
+    const changed = { contact_id: made.contact_id, phone_number: '110', first_name: 'Bo' };
+    expect(await json('contact', 'set', id, '--phone', '110')).toMatchObject(changed);
     const refused = await run('contact', 'delete', id);
     expect(refused).toMatchObject({ code: 2, err: expect.stringContaining('--yes "Shop"') });
     expect(await run('contact', 'delete', id, '--yes', 'Proof')).toMatchObject({ code: 2 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { counted, printable } from '../../src/cli/table.ts';
+import { counted, jsonLine, printable } from '../../src/cli/table.ts';
 
 it.each([
   ['colours and the cursor', 'Ya\u001b[31mrd\u001b[2K', 'Yard'],
@@ -12,4 +12,12 @@ it.each([
 
 it('one is no plural', () => {
   expect([counted(1, 'zone'), counted(2, 'zone'), counted(0, 'message')]).toEqual(['1 zone', '2 zones', '0 messages']);
+});
+
+it('JSON on a terminal has such signs escaped, and is the same value', () => {
+  const value = { name: 'door \u202egninepo\u009b31m\u2028\u061c', none: null };
+  const line = jsonLine(value);
+  expect(line).toMatch(/^[\x20-\x7e]+$/);
+  expect(line).toContain('\\u202e');
+  expect(JSON.parse(line)).toEqual(value);
 });
