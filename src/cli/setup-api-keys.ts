@@ -1,6 +1,5 @@
 import { readFile, rm, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { SitewardError } from '#errors.ts';
 import { scopes } from '#lan/access/index.ts';
 import { claimCodeAnswer, type KeyEntry, keyList, newKeyAnswer } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
@@ -127,9 +126,12 @@ async function askRole(talk: Context['talk']): Promise<'owner' | 'installer'> {
 }
 
 async function typed(talk: Context['talk'], isKnown: boolean): Promise<string | undefined> {
-  const first = await talk.hidden(isKnown ? '  its password' : '  its password, 10 characters or more');
-  if (isKnown || first === undefined || (await talk.hidden('  once more')) === first) return first;
-  throw new SitewardError('code_refused', 'the two are not the same; nothing was changed');
+  for (;;) {
+    const first = await talk.hidden(isKnown ? '  its password' : '  its password, 10 characters or more');
+    if (isKnown || first === undefined || first === '') return first;
+    if ((await talk.hidden('  once more')) === first) return first;
+    talk.say('  the two are not the same');
+  }
 }
 
 const claimOf = async ({ client }: Control, signal: AbortSignal) =>

@@ -1,5 +1,6 @@
 import { cloudPlace, noPartner } from './setup-cloud-site.ts';
-import { type Context, type Step, skipped } from './setup-types.ts';
+import { named } from './setup-devices.ts';
+import { type Context, open, type Step, skipped } from './setup-types.ts';
 
 const siteOf = async (context: Context) => {
   const params = await cloudPlace(context);
@@ -30,15 +31,22 @@ export const monitoringStep: Step = {
     const { answers, talk } = context;
     const params = await cloudPlace(context);
     if (params === undefined) return skipped(noPartner);
-    if (talk.isThere && answers.monitoring.station === undefined) await sayStations(context, params.dealerId);
+    const ids = answers.monitoring.station === undefined ? await sayStations(context, params.dealerId) : [];
     const station =
       answers.monitoring.station ??
       (await talk.ask({
         text: '  id of the monitoring station; nothing for none',
-        check: (text) => (/^\d+$/.test(text) ? undefined : 'the number of a station'),
+        check: (text) => (ids.includes(text) ? undefined : `one of the stations: ${named(ids)}`),
       }));
-    const account = answers.monitoring.account ?? (await talk.ask({ text: '  account number of the site there' }));
-    if (!station || !account) return skipped('no station is named');
+    if (!station) return skipped('no station is named');
+    const account =
+      answers.monitoring.account ??
+      (await talk.ask({
+        text: '  account number of the site there',
+        check: (text) => (text === '' ? 'the station gives it for the site; Ctrl-C leaves the step' : undefined),
+        mustAnswer: true,
+      }));
+    if (!account) return open('the account number of the site at the station is missing (monitoring.account)');
     return {
       would: `bind the site to station ${station} with account ${account}`,
       async run() {
@@ -50,11 +58,13 @@ export const monitoringStep: Step = {
   },
 };
 
-async function sayStations(context: Context, dealerId: string): Promise<void> {
+async function sayStations(context: Context, dealerId: string): Promise<readonly string[]> {
+  if (!context.talk.isThere) return [];
   const { value } = await context.withCloud(({ manage }, signal) =>
     manage.listMonitoringStations({ params: { dealerId }, signal }),
   );
   for (const one of value) context.talk.say(`  station ${one.monitoring_station_id}: ${one.name ?? ''}`);
+  return value.map((one) => String(one.monitoring_station_id));
 }
 
 /** The service takes the site for active; local protection does not depend on it. */

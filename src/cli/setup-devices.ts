@@ -1,6 +1,7 @@
 import { parse } from 'yaml';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { discover, outlets, readTargets } from '#devices/onvif/index.ts';
+import { describe, isCode } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import { given } from '#lib/given.ts';
 import { never } from '#lib/wait.ts';
@@ -63,9 +64,35 @@ async function addCamera(context: Context, camera: CameraAnswer): Promise<void> 
   } = camera;
   const { config, socket } = context;
   const about = given({ name, zone, zoneType, partition, user, passwordFile, pictures });
-  await addDevice(address, { id, nvr: false, config, socket, dryRun: false, passwordStdin: false, ...about });
+  await letIn(context, passwordFile, () =>
+    addDevice(address, { id, nvr: false, config, socket, dryRun: false, passwordStdin: false, ...about }),
+  );
   // Nothing is left to write: the daemon takes what was.
   await context.change([]);
+}
+
+/** A password that was typed wrong is asked for again; what was added before stays. */
+export async function letIn(
+  { talk }: Context,
+  passwordFile: string | undefined,
+  add: () => Promise<unknown>,
+): Promise<void> {
+  for (;;) {
+    try {
+      await add();
+      return;
+    } catch (error) {
+      const isWrong = isCode(error, 'camera_auth') || isCode(error, 'request_invalid');
+      if (!isWrong || !talk.isThere || passwordFile !== undefined) throw error;
+      talk.say(`  ${printable(describe(error))}`);
+      const answer = await talk.ask({
+        text: '  type its password once more? yes or no',
+        initial: 'yes',
+        check: (text) => (/^(y|yes|no?)$/i.test(text) ? undefined : 'yes or no'),
+      });
+      if (/^no?$/i.test(answer ?? '')) throw error;
+    }
+  }
 }
 
 /** What answers in the network, each approved by the person. */

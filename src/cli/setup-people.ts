@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { type UserEntry, userList } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
+import { codePattern, codeRule } from '#site/model/index.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce, putInForce } from './config-in-force.ts';
 import { answered } from './control.ts';
@@ -57,7 +58,11 @@ export const userStep: Step = {
     const known = await usersOf(context);
     const listed = context.answers.users.filter(({ id }) => !known.some((one) => one.id === id));
     const users = ownersFirst(listed.length > 0 ? listed : await askUser(context));
-    if (users.length === 0) return skipped('no further users');
+    if (users.length === 0) {
+      if (known.some(({ role }) => role === 'owner')) return skipped('no further users');
+      const lacking = 'there is no owner: nobody can disarm here with a code, and nobody lets others in';
+      return context.talk.isThere ? open(lacking) : skipped(lacking);
+    }
     const endless = users.find(({ role, valid_until: until }) => role === 'installer' && until === undefined);
     if (endless !== undefined) return open(`users: ${endless.id} is an installer, who comes for a time (valid_until)`);
     const codes = new Map<string, Codes>();
@@ -108,13 +113,17 @@ async function consentOf({ answers, talk }: Context, known: readonly UserEntry[]
     answers.consent.code_file ??
     answers.users.find(({ id, code_file: one }) => owners.includes(id) && one !== undefined)?.code_file;
   if (file !== undefined) return await codeIn(file);
-  const typed = await talk.hidden('  code of an owner, who agrees');
-  return typed === undefined || typed === '' ? undefined : asCode(typed, 'the code of an owner');
+  for (;;) {
+    const typed = await talk.hidden('  code of an owner, who agrees; nothing for later');
+    if (typed === undefined || typed === '') return undefined;
+    if (codePattern.test(typed)) return typed;
+    talk.say(`  the code ${codeRule}`);
+  }
 }
 
 async function askUser({ talk }: Context): Promise<readonly User[]> {
   const id = await talk.ask({
-    text: '  id of the owner, who lets others in later; nothing for later',
+    text: '  id of the owner, who disarms with his code and lets others in; nothing for later',
     check: (text) =>
       /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? undefined : '1 to 32 lower-case letters, digits, _ or -',
   });
@@ -130,12 +139,15 @@ async function codesOf({ talk }: Context, { id, code_file, duress_code_file }: U
   return { code, ...(duress !== undefined && { duress }) };
 }
 
+/** Until it is a code and the same twice; nothing leaves it for later. */
 async function typedTwice(talk: Context['talk'], id: string): Promise<string | undefined> {
-  const first = await talk.hidden(`  code of ${id}, 4 to 12 digits`);
-  if (first === undefined) return undefined;
-  asCode(first, 'the code');
-  if ((await talk.hidden('  once more')) === first) return first;
-  throw new SitewardError('code_refused', 'the two are not the same; nothing was changed');
+  for (;;) {
+    const first = await talk.hidden(`  code of ${id}, 4 to 12 digits; nothing for later`);
+    if (first === undefined || first === '') return undefined;
+    if (!codePattern.test(first)) talk.say(`  the code ${codeRule}`);
+    else if ((await talk.hidden('  once more')) === first) return first;
+    else talk.say('  the two are not the same');
+  }
 }
 
 export const codeIn = async (file: string): Promise<string> =>

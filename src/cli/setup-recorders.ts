@@ -3,7 +3,7 @@ import { given } from '#lib/given.ts';
 import { addDevice } from './camera-add.ts';
 import { refused } from './camera-change.ts';
 import type { Answers } from './setup-answers.ts';
-import { askPictures, isId, isZone, named } from './setup-devices.ts';
+import { askPictures, isId, isZone, letIn, named } from './setup-devices.ts';
 import { type Context, type Step, skipped } from './setup-types.ts';
 
 type RecorderAnswer = Answers['recorders'][number];
@@ -40,11 +40,13 @@ export const recorderStep: Step = {
 async function addRecorder(context: Context, recorder: RecorderAnswer): Promise<void> {
   const { id, address, name, user, password_file: passwordFile, channels } = recorder;
   const { config, socket } = context;
-  await addDevice(address, {
-    ...{ id, nvr: true, config, socket, dryRun: false, passwordStdin: false },
-    ...given({ name, user, passwordFile }),
-    channels: async (all) => (channels === undefined ? await askChannels(context, all) : chosen(id, all, channels)),
-  });
+  await letIn(context, passwordFile, () =>
+    addDevice(address, {
+      ...{ id, nvr: true, config, socket, dryRun: false, passwordStdin: false },
+      ...given({ name, user, passwordFile }),
+      channels: async (all) => (channels === undefined ? await askChannels(context, all) : chosen(id, all, channels)),
+    }),
+  );
   // Nothing is left to write: the daemon takes what was.
   await context.change([]);
 }

@@ -77,7 +77,7 @@ async function runStep(
   context: Context,
   { only, again, noted }: RunOptions,
 ): Promise<Pick<Outcome, 'state' | 'words' | 'did'> & { readonly hint?: string }> {
-  const { talk, dryRun } = context;
+  const { talk } = context;
   try {
     const found = await step.isDone(context);
     if (found.isDone) return { state: 'done', words: found.words, did: false };
@@ -88,17 +88,39 @@ async function runStep(
     if (talk.isThere && before?.state === 'skipped' && !again)
       return { state: 'skipped', words: before.words.replaceAll(askedAgain, ''), did: false, hint: askedAgain };
     talk.say(`  found: ${printable(found.words)}`);
-    const plan = await step.ask(context);
-    if ('kind' in plan) return { state: plan.kind, words: plan.words, did: false };
-    if (dryRun) return { state: 'planned', words: plan.would, did: false };
-    talk.say(`  would: ${printable(plan.would)}`);
-    const answer = await talk.ask(doItNow);
-    if (answer?.toLowerCase() === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
-    if (answer?.toLowerCase() === 'later') return { state: 'open', words: 'put off', did: false };
-    return { state: 'done', words: await plan.run(), did: true };
+    return await asked(step, context);
   } catch (error) {
     if (isCode(error, 'stopped')) throw ended();
     if (!(error instanceof SitewardError)) throw error;
-    return { state: 'failed', words: `${describe(error)} (${error.code})${whatToDo(error)}`, did: false };
+    return { state: 'failed', words: reasonOf(error), did: false };
   }
 }
+
+/** A person who is there is asked again after what was refused, as often as he likes. */
+async function asked(step: Step, context: Context): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
+  const { talk, dryRun } = context;
+  for (;;) {
+    try {
+      const plan = await step.ask(context);
+      if ('kind' in plan) return { state: plan.kind, words: plan.words, did: false };
+      if (dryRun) return { state: 'planned', words: plan.would, did: false };
+      talk.say(`  would: ${printable(plan.would)}`);
+      const answer = (await talk.ask(doItNow))?.toLowerCase();
+      if (answer === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
+      if (answer === 'later') return { state: 'open', words: 'put off', did: false };
+      return { state: 'done', words: await plan.run(), did: true };
+    } catch (error) {
+      if (!(error instanceof SitewardError) || isCode(error, 'stopped') || !talk.isThere) throw error;
+      talk.say(`  refused: ${printable(reasonOf(error))}`);
+      if ((await talk.ask(onceMore))?.toLowerCase() === 'later') throw error;
+    }
+  }
+}
+
+const reasonOf = (error: SitewardError): string => `${describe(error)} (${error.code})${whatToDo(error)}`;
+
+const onceMore: Question = {
+  text: '  ask this step once more? yes or later',
+  initial: 'yes',
+  check: (typed) => (/^(y|yes|later)$/i.test(typed) ? undefined : 'yes or later'),
+};

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
+import { userStep } from '#cli/setup-people.ts';
 import { type RunOptions, runSteps } from '#cli/setup-run.ts';
 import type { Talk } from '#cli/setup-talk.ts';
 import type { Context, Step } from '#cli/setup-types.ts';
+import { SitewardError } from '#errors.ts';
 
 /** A person who types `lines`; what is refused of them is said, and the next one taken. */
 function scripted(lines: readonly string[]): Talk & { readonly said: string[] } {
@@ -57,6 +59,34 @@ test('what is mistyped at "do it now?" is asked again, and nothing of the step i
   const other = async () => 'nobody wanted it';
   expect(await running(step(other), scripted(['Skip']))).toMatchObject({ state: 'skipped' });
   expect(await running(step(other), scripted(['later']))).toMatchObject({ state: 'open', words: 'put off' });
+});
+
+test('what is refused is asked again, as long as the person wants', async () => {
+  let tries = 0;
+  const lets = step(async () => {
+    tries += 1;
+    if (tries < 3) throw new SitewardError('control_refused', `try ${tries} was refused`);
+    return 'added';
+  });
+  const talk = scripted(['', '', '', 'y', 'yes']);
+  expect(await running(lets, talk)).toMatchObject({ state: 'done', words: 'added' });
+  expect(talk.said.filter((line) => line.includes('refused: try'))).toHaveLength(2);
+  const never = step(async () => {
+    throw new SitewardError('control_refused', 'never');
+  });
+  expect(await running(never, scripted(['', 'later']))).toMatchObject({
+    state: 'failed',
+    words: 'never (control_refused)',
+  });
+});
+
+test('nobody as an owner is told for what it means, and stays open', async () => {
+  const client = { listUsers: async () => ({ kind: 'success', status: 200, json: { items: [] } }) };
+  const withDaemon = async (work: (control: unknown, signal: AbortSignal) => unknown) =>
+    await work({ client }, AbortSignal.timeout(10_000));
+  const talk = scripted(['']);
+  const context = { talk, answers: { users: [] }, withDaemon } as unknown as Context;
+  expect(await userStep.ask(context)).toEqual({ kind: 'open', words: expect.stringContaining('nobody can disarm') });
 });
 
 test('what was left out is told with the same words in every run', async () => {
