@@ -43,8 +43,7 @@ of the process, sandbox and \`bin/start\` included, until it says READY, and fro
 async function onMachine(packages: string, tell: (progress: string) => void): Promise<Figure[]> {
   const folder = machinesFolder();
   mkdirSync(folder, { recursive: true });
-  const lower = join(folder, 'bookworm');
-  makeSystem(lower);
+  const lower = makeSystem(folder);
   const box = new Machine({ folder: mkdtempSync(join(folder, 'bench-')), lower, packages });
   try {
     await box.boot();

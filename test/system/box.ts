@@ -2,13 +2,14 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
+import { suite } from './build.ts';
 import { Machine } from './machine.ts';
 
 /** A box with Debian, switched on. It is gone with the test file. */
 export async function newBox(): Promise<Machine> {
   const machines = inject('machines');
   const folder = mkdtempSync(join(machines, 'box-'));
-  const box = new Machine({ folder, lower: join(machines, 'bookworm'), packages: inject('packages') });
+  const box = new Machine({ folder, lower: join(machines, suite()), packages: inject('packages') });
   try {
     await box.boot();
     return box;

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..');
 
@@ -20,29 +20,36 @@ export function makePackage(out: string, version: string, ...options: readonly s
 const debian =
   'systemd,systemd-sysv,dbus,udev,libstdc++6,openssl,procps,iproute2,mosquitto-clients,ffmpeg,alsa-utils,pulseaudio,pulseaudio-utils';
 
-/** Builds it where it is not there yet: in a minute or two, by Debian's packages. */
-export function makeSystem(folder: string): void {
-  if (existsSync(folder)) return;
-  console.log('building a Debian for the machines, once');
+/** Debian's name of the system in the machines; SITEWARD_SYSTEM_SUITE takes another, as trixie. */
+export const suite = (): string => process.env.SITEWARD_SYSTEM_SUITE ?? 'bookworm';
+
+/** Builds it where it is not there yet: in some minutes, of Debian's packages. Returns its folder. */
+export function makeSystem(machines: string): string {
+  const folder = join(machines, suite());
+  if (existsSync(folder)) return folder;
+  console.log(`building a Debian (${suite()}) for the machines, once`);
   const part = `${folder}.part`;
   rmSync(part, { recursive: true, force: true });
-  const out = ['bookworm', part, ...sources()];
-  execFileSync('mmdebstrap', ['--quiet', '--variant=minbase', `--include=${debian}`, ...out], { stdio: 'inherit' });
+  const args = ['--quiet', '--variant=minbase', `--include=${debian}`, suite(), part, ...sources(machines)];
+  execFileSync('mmdebstrap', args, { stdio: 'inherit' });
   // Each machine has its own.
   rmSync(join(part, 'etc/machine-id'), { force: true });
   renameSync(part, folder);
+  return folder;
 }
 
-/** Where this machine has its own packages from, so that no other place is asked. */
-function sources(): readonly string[] {
-  const lists = ['/etc/apt/sources.list', ...listIn('/etc/apt/sources.list.d')];
-  const own = lists.filter(
-    (path) =>
-      existsSync(path) &&
-      /\bbookworm\b/.test(readFileSync(path, 'utf8')) &&
-      /debian\.org|\/debian\b/.test(readFileSync(path, 'utf8')),
-  );
-  return own.slice(0, 1);
+/** Where this machine has its own packages from, so that no other place is asked; with the name of the suite in it. */
+function sources(machines: string): readonly string[] {
+  const own = /^VERSION_CODENAME=(\w+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? suite();
+  const lists = ['/etc/apt/sources.list', ...listIn('/etc/apt/sources.list.d')].filter(existsSync);
+  const list = lists.find((path) => {
+    const text = readFileSync(path, 'utf8');
+    return new RegExp(`\\b${own}\\b`).test(text) && /\/debian\b/.test(text);
+  });
+  if (list === undefined) return [];
+  const copy = join(machines, `${suite()}${extname(list)}`);
+  writeFileSync(copy, readFileSync(list, 'utf8').replaceAll(new RegExp(`\\b${own}\\b`, 'g'), suite()));
+  return [copy];
 }
 
 const listIn = (folder: string): string[] =>

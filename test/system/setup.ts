@@ -21,7 +21,7 @@ declare module 'vitest' {
 export function setup({ provide }: TestProject): () => void {
   const machines = machinesFolder();
   mkdirSync(machines, { recursive: true });
-  makeSystem(join(machines, 'bookworm'));
+  makeSystem(machines);
   const given = process.env.SITEWARD_PACKAGES;
   const packages = given ?? mkdtempSync(join(tmpdir(), 'siteward-packages-'));
   if (given === undefined) {
