@@ -3,10 +3,14 @@ import { withoutZones } from '#cloud/sync/index.ts';
 import { views } from '#config/index.ts';
 import { smallerJpeg } from '#devices/media/index.ts';
 import { describe, SitewardError } from '#errors.ts';
-import { keyList, userList } from '#lan/http/index.ts';
+import { cameraList, keyList, userList } from '#lan/http/index.ts';
+import { localIso } from '#lib/local-iso.ts';
 import { version } from '#lib/version.ts';
+import { never } from '#lib/wait.ts';
+import { hostAndPort } from '../daemon/known-cameras.ts';
 import { wantedDevices } from '../daemon/wanted-devices.ts';
 import { answered } from './control.ts';
+import { lookAtAll } from './doctor/doctor.ts';
 import { intoFile } from './named-file.ts';
 import { cloudPlace } from './setup-cloud-site.ts';
 import { shownZones } from './setup-devices.ts';
@@ -38,6 +42,12 @@ export async function writeReport(
   const html = reportHtml(report);
   await intoFile(resolve(out), force, async (file) => (await file.write(html)).bytesWritten);
   const taken = report.pictures.filter(({ jpeg }) => jpeg !== undefined).length;
+  const { notWell } = report;
+  const ill = typeof notWell === 'string' ? 'not known' : notWell.length === 0 ? 'nothing' : '';
+  context.talk.say(`\nwhat is not well now, as siteward doctor finds it: ${ill}`);
+  if (typeof notWell !== 'string')
+    for (const [what = '', state = '', seen = ''] of notWell)
+      context.talk.say(printable(`  ${what}: ${seen} (${state})`));
   context.talk.say(`\nreport: ${printable(out)}, with ${taken} of ${report.pictures.length} pictures`);
   for (const { id, why } of report.pictures)
     if (why !== undefined) context.talk.say(`  no picture of ${id}: ${printable(why)}`);
@@ -50,10 +60,19 @@ export async function writeReport(
 async function collect(context: Context, outcomes: readonly Outcome[]): Promise<Report> {
   const { settings } = context.site();
   const { site, bridge, partitions, panels, speakers } = settings;
+  const at = (iso: string) => localIso(Date.parse(iso), site.timezone).slice(0, 16).replace('T', ' ');
+  context.talk.say('\nlooking at everything for the report ...');
+  const all = await lookAtAll({ file: context.config, socket: context.socket }, never());
+  /** What the doctor found of one device. */
+  const nowOf = (check: string, id: string): string => {
+    const found = all.find((one) => one.check.id === check)?.findings.filter(({ subject }) => subject === id) ?? [];
+    return found.map(({ state, seen }) => (state === 'failed' ? `does not work: ${seen}` : seen)).join('; ');
+  };
   const [devices, users] = [await orWhy(() => devicesOf(context)), await orWhy(() => usersOf(context))];
   const keys = await orWhy(() => keysOf(context));
   return {
-    at: new Date().toISOString(),
+    at: at(new Date().toISOString()),
+    timezone: site.timezone,
     facts: [
       ['Site', site.name ?? site.external_id],
       ['External id of the site', site.external_id],
@@ -63,10 +82,19 @@ async function collect(context: Context, outcomes: readonly Outcome[]): Promise<
       ['Box', `${bridge.external_id} (${bridge.role})`],
       ['Service', settings.cloud?.base_url ?? 'none: siteward works on its own'],
       ['Partitions', partitions.map(({ id, name }) => `${id} ${name}`).join(', ')],
-      ['Panels', panels.map(({ id, profile }) => `${id} (${profile})`).join(', ') || 'none'],
       ['siteward', version],
       ['Node.js', process.versions.node],
     ],
+    notWell: all.flatMap(({ check, findings }) =>
+      findings
+        .filter(({ state }) => state === 'failed' || state === 'warning')
+        .map(({ state, subject, seen, means = '', advice = [] }) => [
+          subject === undefined ? check.title : `${check.title} (${subject})`,
+          ...[state === 'failed' ? 'does not work' : 'warning', seen, means, advice.join('; ')],
+        ]),
+    ),
+    panels: panels.map(({ id, profile }) => [id, profile, nowOf('panels', id)]),
+    cameras: await orWhy(() => camerasOf(context, (id) => nowOf('cameras', id))),
     devices,
     users,
     keys,
@@ -79,10 +107,11 @@ async function collect(context: Context, outcomes: readonly Outcome[]): Promise<
       id,
       name,
       driver,
-      enabled ? 'in use' : 'switched off',
+      enabled ? 'yes' : 'switched off',
+      nowOf('speakers', id),
     ]),
     pictures: await picturesOf(context),
-    steps: outcomes,
+    steps: outcomes.map((one) => ({ ...one, at: at(one.at) })),
   };
 }
 
@@ -121,7 +150,23 @@ async function usersOf(context: Context): Promise<Rows> {
   return await context.withDaemon(async ({ client }, signal) =>
     userList
       .parse(answered(await client.listUsers({ signal })).json)
-      .items.map(({ id, name, role, now = '' }) => [id, name, role, now]),
+      .items.map(({ id, name, role, valid_from: from, valid_until: until, windows, now = '' }) => [
+        ...[id, name, role],
+        [from && `from ${from}`, until && `until ${until}`, windows && 'at its hours'].filter(Boolean).join(', ') ||
+          'always',
+        now,
+      ]),
+  );
+}
+
+async function camerasOf(context: Context, nowOf: (id: string) => string): Promise<Rows> {
+  return await context.withDaemon(async ({ client }, signal) =>
+    cameraList
+      .parse(answered(await client.listCameras({ signal })).json)
+      .items.map(({ id, nvr, name, manufacturer = '', model = '', serial = '', firmware = '', url }) => [
+        ...[id, name, `${manufacturer} ${model}`.trim(), serial, firmware, hostAndPort(url)],
+        nowOf(id) || (nvr === undefined ? '' : nowOf(nvr)),
+      ]),
   );
 }
 

@@ -153,6 +153,18 @@ test('a site is commissioned without a person, stopped in the middle, and gone o
   expect(html).not.toContain('<b>');
   expect(html).toMatch(/data:image\/jpeg;base64,\/9j\//);
   expect(html).not.toMatch(/https?:\/\/(?!127\.0\.0\.1)/);
+  // What was left out is not missing, and what does not work is told: nothing was heard of the panel yet.
+  const section = (title: string) => html.split(`<h2>${title}</h2>`)[1]?.split('<h2>')[0] ?? 'no such section';
+  expect(section('Missing')).toContain('Nothing.');
+  expect(section('Left out')).toContain('Recorders (NVR)');
+  expect(section('What is not well now')).toContain('<td>warning</td>');
+  expect(section('What is not well now')).toContain('<td>troubles (panel sensors)</td>');
+  expect(section('Panels')).toMatch(/<td>sensors<\/td><td>zigbee2mqtt<\/td><td>\w/);
+  expect(section('Cameras')).toMatch(/<td>yard<\/td><td>Yard<\/td><td>\w.*<td>answers<\/td>/);
+  expect(section('People')).toContain(`<td>until ${inAMonth}</td>`);
+  expect(section('Steps')).toMatch(/<td>\d{4}-\d\d-\d\d \d\d:\d\d<\/td>/);
+  expect(html).toContain('Times are those of Europe/Berlin, ');
+  expect(last.err).toContain('troubles (panel sensors): ');
   for (const part of ['sw-shop-7', 'Window', '<td>yard</td>', 'anna', 'gate', 'personal data', 'Installer, date'])
     expect(html).toContain(part);
   for (const text of [

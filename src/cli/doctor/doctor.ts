@@ -47,7 +47,7 @@ export async function doctor(options: DoctorOptions): Promise<DoctorExit> {
   using stopped = untilStopped();
   const { signal } = stopped;
   const scene = await openScene({ file: resolve(options.config), socket: options.socket }, signal);
-  const report: { readonly check: Check; readonly findings: readonly Finding[] }[] = [];
+  const report: Looked[] = [];
   try {
     for (const check of checks) {
       if (options.only.length > 0 && !options.only.includes(check.id)) continue;
@@ -64,6 +64,26 @@ export async function doctor(options: DoctorOptions): Promise<DoctorExit> {
   if (options.json) console.log(JSON.stringify(documentOf(report, { failures, warnings })));
   else console.log(`\n${conclusion(failures, warnings)}`);
   return failures > 0 ? 2 : warnings > 0 ? 1 : 0;
+}
+
+export interface Looked {
+  readonly check: Check;
+  readonly findings: readonly Finding[];
+}
+
+/** All checks, for who shows them himself. */
+export async function lookAtAll(
+  at: { readonly file: string; readonly socket: string },
+  signal: AbortSignal,
+): Promise<readonly Looked[]> {
+  const scene = await openScene(at, signal);
+  try {
+    const all: Looked[] = [];
+    for (const check of checks) all.push({ check, findings: await looked(check, scene, signal) });
+    return all;
+  } finally {
+    await scene.daemon.control?.[Symbol.asyncDispose]();
+  }
 }
 
 /** A check that comes to no end, or fails itself, is a finding too: the others go on. */
@@ -102,10 +122,7 @@ const conclusion = (failures: number, warnings: number): string =>
     ? 'All is well.'
     : `${counted(failures, 'failure')}, ${counted(warnings, 'warning')}; what to do stands behind →.`;
 
-const documentOf = (
-  report: readonly { readonly check: Check; readonly findings: readonly Finding[] }[],
-  sums: { failures: number; warnings: number },
-) => ({
+const documentOf = (report: readonly Looked[], sums: { failures: number; warnings: number }) => ({
   version,
   ok: sums.failures === 0,
   ...sums,
