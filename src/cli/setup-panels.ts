@@ -1,6 +1,7 @@
 import type { Members, Settings } from '#config/index.ts';
 import { catalogue, createTraffic } from '#devices/panels/index.ts';
 import { profileFolders } from '../daemon/folders.ts';
+import { runningDaemon } from '../daemon/lock.ts';
 import { brokerAccess } from './panel-broker.ts';
 import { learned, overhear } from './panel-learn.ts';
 import { linesFor } from './panel-site.ts';
@@ -49,14 +50,39 @@ async function askPanel(context: Context): Promise<Lines> {
   const { talk, config } = context;
   if (!talk.isThere) return nothing;
   const profiles = catalogue(profileFolders(config)).map(({ id }) => id);
-  talk.say(`  profiles: ${profiles.join(', ')}`);
+  talk.say('  profiles:');
+  for (const line of inLines(profiles)) talk.say(`    ${line}`);
+  const { mqtt, store } = context.site().settings;
+  // Its own broker is there with the daemon alone.
+  const canListen = mqtt.broker !== 'embedded' || runningDaemon(store.dir) !== undefined;
+  if (!canListen)
+    talk.say(
+      '  siteward can listen which one fits once it runs, with its broker: leave this for later, go on to the step of the daemon, and run this again',
+    );
+  const learns = canListen ? ' learn listens on the broker which one fits;' : '';
   const profile = await talk.ask({
-    text: '  profile of the panel; learn listens on the broker which one fits; nothing for none, or for later',
+    text: `  profile of the panel;${learns} nothing for none, or for later`,
     check: (text) =>
-      text === 'learn' || profiles.includes(text) ? undefined : `learn, or one of ${profiles.join(', ')}`,
+      (canListen && text === 'learn') || profiles.includes(text)
+        ? undefined
+        : `${canListen ? 'learn, or ' : ''}one of the profiles above`,
   });
   if (profile === undefined || profile === '') return nothing;
   return profile === 'learn' ? await learnPanel(context) : await typedPanel(context, profile);
+}
+
+const lineWidth = 76;
+
+/** Words with commas, in lines that a terminal shows whole. */
+function inLines(words: readonly string[]): readonly string[] {
+  const lines: string[] = [];
+  for (const [at, word] of words.entries()) {
+    const next = at === words.length - 1 ? word : `${word},`;
+    const line = lines.at(-1);
+    if (line === undefined || line.length + 1 + next.length > lineWidth) lines.push(next);
+    else lines[lines.length - 1] = `${line} ${next}`;
+  }
+  return lines;
 }
 
 /** As `siteward panel learn`. */

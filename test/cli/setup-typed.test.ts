@@ -93,6 +93,17 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
     cloud: { base_url: rig.url, auth_url: rig.url, events: { client_id: 'bridge-9' } },
   });
 
+  // Its own broker is not there yet: nothing can be heard on it.
+  await typing(
+    [
+      ['siteward can listen which one fits once it runs', ''],
+      ['profile of the panel; nothing for none', `learn${enter}`],
+      ['one of the profiles above', ''],
+      ['profile of the panel', '\u0003'],
+    ],
+    ['--only', 'panels'],
+  );
+
   await rig.startDaemon();
   const heardWindow = async () => {
     const panel = rig.panel(['--kind', 'zigbee', '--device', 'window:contact']);
