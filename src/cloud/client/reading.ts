@@ -108,7 +108,7 @@ const idOf = (value: unknown): Found =>
 function plainOf(schema: z.ZodType, value: unknown, path: string, note: Note): Found {
   switch (schema._zod.def.type) {
     case 'string':
-      return typeof value === 'string' ? { value } : undefined;
+      return typeof value === 'string' ? { value } : numberText(value, path, note);
     case 'number':
       return numberOf(value, path, note);
     case 'boolean':
@@ -124,6 +124,13 @@ function plainOf(schema: z.ZodType, value: unknown, path: string, note: Note): F
     default:
       return { value };
   }
+}
+
+/** A zone, account or serial number that came as a number: left out, it would seem to be free (S-130). */
+function numberText(value: unknown, path: string, note: Note): Found {
+  if (typeof value !== 'number' || !/_numbers?$/.test(path)) return undefined;
+  note(path, 'type');
+  return { value: String(value) };
 }
 
 function numberOf(value: unknown, path: string, note: Note): Found {

@@ -1,4 +1,4 @@
-import { rowsOf } from '#cloud/client/index.ts';
+import { isObject, rowsOf } from '#cloud/client/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import type { KnownBook } from './known.ts';
 import type { CloudDevice } from './match.ts';
@@ -38,10 +38,22 @@ export async function lookAt(wanted: Wanted, reading: Reading): Promise<Look> {
 async function listed({ manage, place, signal }: Reading): Promise<readonly CloudDevice[]> {
   const { value, raw } = await manage.listDevices({ params: place, signal });
   // A row that cannot be read may be one of ours, and it may have any zone number.
-  if (rowsOf(raw).length > value.length)
+  const rows = rowsOf(raw);
+  if (rows.length > value.length || rows.some(hidesZones))
     throw new SitewardError('cloud_bad_answer', 'listDevices: some devices of the list cannot be read');
   return value;
 }
+
+const zoneMembers = ['zone_number', 'additional_zone_numbers'] as const;
+
+/** Whether a row, bare or in `data`, has zone numbers in a form nobody can read: as if it had none, they would be given away. */
+const hidesZones = (row: unknown): boolean =>
+  isObject(row) &&
+  [row, row.data].some(
+    (record) => isObject(record) && zoneMembers.some((name) => !readable.has(typeof (record[name] ?? ''))),
+  );
+
+const readable: ReadonlySet<string> = new Set(['string', 'number']);
 
 /** Devices that were there once and are not in the list: each is asked for before it is made a second time. */
 async function lookFor(
