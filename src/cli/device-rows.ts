@@ -1,5 +1,5 @@
 import { rowsOf } from '#cloud/client/index.ts';
-import { numbersOf, withoutZones, zoneKey } from '#cloud/sync/index.ts';
+import { numbersOf, oneRowEach, withoutZones, zoneKey } from '#cloud/sync/index.ts';
 import { loadConfig } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { cloudDeviceList, type DevicePlanShown } from '#lan/http/index.ts';
@@ -96,7 +96,7 @@ export async function readAll({ manage }: Access, { place }: Site): Promise<read
   const { value, raw } = await inTime(askMs, (signal) => manage.listDevices({ params: place, signal }));
   const unread = rowsOf(raw).length - value.length;
   if (unread > 0) console.error(`siteward: ${counted(unread, 'device')} of the cloud cannot be read and is not shown`);
-  return value;
+  return oneRowEach(value) ?? value;
 }
 
 /** By the external id first: one may look like an id of the cloud. Throws `cloud_not_found`, and `request_invalid` where several have it. */

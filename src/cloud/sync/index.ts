@@ -16,6 +16,7 @@ export {
   type DeviceSyncShown,
   type HeldDevice,
   numbersOf,
+  oneRowEach,
   type Wanted,
   type WantedDevice,
   type WantedNvr,

@@ -3,6 +3,7 @@ export {
   type DeviceSync,
   type DeviceSyncOptions,
 } from './device-sync.ts';
+export { oneRowEach } from './match.ts';
 export type * from './types.ts';
 export type { DeviceCalls } from './write.ts';
 export { numbersOf, withoutZones, zoneKey } from './zones.ts';

@@ -41,6 +41,21 @@ export function macKey(mac: string | undefined): string | undefined {
     : undefined;
 }
 
+/**
+ * The rows of a list, those of one id as one: a service that goes through its list page by page may show one device twice. Undefined where they
+ * say it is two devices of different external ids.
+ */
+export function oneRowEach<R extends CloudDevice>(rows: readonly R[]): readonly R[] | undefined {
+  const each = new Map<string, R>();
+  for (const row of rows) {
+    const { device_id: id, external_device_id: external } = row;
+    const before = each.get(id);
+    if ((before?.external_device_id ?? external) !== (external ?? before?.external_device_id)) return undefined;
+    each.set(id, { ...row, ...before });
+  }
+  return [...each.values()];
+}
+
 type Rule = (device: WantedDevice, row: CloudDevice) => boolean;
 
 /**

@@ -1,7 +1,7 @@
 import { isObject, rowsOf } from '#cloud/client/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import type { KnownBook } from './known.ts';
-import type { CloudDevice } from './match.ts';
+import { type CloudDevice, oneRowEach } from './match.ts';
 import { type Planned, planDevices } from './plan.ts';
 import type { Wanted } from './types.ts';
 import { type Work, workOf } from './work.ts';
@@ -39,9 +39,10 @@ async function listed({ manage, place, signal }: Reading): Promise<readonly Clou
   const { value, raw } = await manage.listDevices({ params: place, signal });
   // A row that cannot be read may be one of ours, and it may have any zone number.
   const rows = rowsOf(raw);
-  if (rows.length > value.length || rows.some(hidesZones))
+  const devices = oneRowEach(value);
+  if (devices === undefined || rows.length > value.length || rows.some(hidesZones))
     throw new SitewardError('cloud_bad_answer', 'listDevices: some devices of the list cannot be read');
-  return value;
+  return devices;
 }
 
 const zoneMembers = ['zone_number', 'additional_zone_numbers'] as const;

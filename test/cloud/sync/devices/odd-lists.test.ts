@@ -51,3 +51,27 @@ describe('zone numbers of the list that are', () => {
     expect(rig.writes()).toEqual([]);
   });
 });
+
+describe('a row that stands in the list twice', () => {
+  it('is one device', async () => {
+    const rig = await startRig({
+      devices: [foreign('c1', '1', { name: 'Camera c1' }), foreign('f2', '2')],
+      wanted: { devices: [camera('c1', { zone: '1' })] },
+      transport: listed((rows) => rows.flatMap((row) => [row, row])),
+    });
+    const plan = await rig.sync.plan(signal);
+    expect([plan.held, plan.unchanged, plan.absent.length]).toEqual([[], ['c1'], 1]);
+    await rig.sync.sync(signal);
+    expect([rig.writes(), rig.sync.shown().state]).toEqual([[], 'in_step']);
+  });
+
+  it('under two external ids cannot be read: nobody knows which of ours is there', async () => {
+    const rig = await startRig({
+      devices: [foreign('c1', '1')],
+      wanted: { devices: [camera('c1'), camera('c2')] },
+      transport: listed(([row]) => [row, { ...row, external_device_id: 'c2' }]),
+    });
+    await expect(rig.sync.sync(signal)).rejects.toMatchObject({ code: 'cloud_bad_answer' });
+    expect(rig.writes()).toEqual([]);
+  });
+});
