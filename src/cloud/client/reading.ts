@@ -85,13 +85,40 @@ function lookAtList(schema: z.ZodArray, given: unknown, path: string, reading: R
 /** The rows of a list as they came, also those that cannot be read; none where there is no list. */
 export const rowsOf = (raw: unknown): readonly unknown[] => (Array.isArray(raw) ? raw : (wrappedList(raw, 2) ?? []));
 
-/** `{ data: [...] }`, or the only list of an object (S-194). */
+/**
+ * `{ data: [...] }`, or the only list of an object (S-194). A list of what went wrong is none of records, and beside one that is not empty no
+ * list is whole; an empty list counts only under a name of records: read as no records at all, it would have them made a second time.
+ */
 function wrappedList(value: unknown, levels: number): readonly unknown[] | undefined {
-  if (!isObject(value) || levels === 0) return undefined;
+  if (!isObject(value) || levels === 0 || tellsTrouble(value)) return undefined;
   if (Array.isArray(value.data)) return value.data;
-  const lists = Object.values(value).filter((member) => Array.isArray(member));
-  return lists.length === 1 ? lists[0] : wrappedList(value.data, levels - 1);
+  const inside = wrappedList(value.data, levels - 1);
+  if (inside !== undefined) return inside;
+  const lists = Object.entries(value).flatMap(([name, member]) =>
+    Array.isArray(member) && !besideRecords.test(name) ? [{ name, member }] : [],
+  );
+  const [only] = lists;
+  const isOfRecords = only !== undefined && (only.member.length > 0 || namesRecords.test(only.name));
+  return lists.length === 1 && isOfRecords ? only.member : undefined;
 }
+
+const besideRecords = /error|fail|fault|problem|warning|notice|detail|^messages?$|links?$/i;
+const namesRecords =
+  /^(data|items|results?|rows|records|list|content|values|entries|elements|objects|payload|(\w+_)?(dealers|sites|stations|contacts|recorders|nvrs|devices|logs|statuses|verifications|audio_messages|messages))$/i;
+
+/** In an envelope: some of what was asked for is perhaps not there. */
+const tellsTrouble = (value: JsonObject): boolean =>
+  value.success === false ||
+  value.is_successful === false ||
+  (typeof value.status === 'string' && /^(error|fail)/i.test(value.status)) ||
+  (typeof value.status === 'number' && value.status >= 400) ||
+  [value.error, value.errors].some(
+    (one) =>
+      (Array.isArray(one) && one.length > 0) ||
+      (isObject(one) && Object.keys(one).length > 0) ||
+      (typeof one === 'string' && one !== '') ||
+      one === true,
+  );
 
 function keyOf(schema: z.ZodObject): string | undefined {
   const { shape } = schema;

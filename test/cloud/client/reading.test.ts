@@ -79,6 +79,39 @@ describe('an answer', () => {
     expect(changes.map(({ what }) => what)).toEqual(form === 'bare' ? [] : ['wrapped']);
   });
 
+  it.each([
+    ['beside an empty list of errors', { errors: [], data: { devices: [device] } }],
+    ['beside an empty list of errors, under its own name', { errors: [], devices: [device] }],
+  ])('a list is taken %s', async (_form, body) => {
+    const { manage } = rig(() => answer({ status: 200, body }));
+    expect((await manage.listDevices({ params, signal })).value).toEqual([{ ...device, device_id: '3' }]);
+  });
+
+  it.each([
+    ['only one of errors', { message: 'temporarily unavailable', errors: [] }],
+    ['no data and no errors', { data: null, errors: [] }],
+    ['only one that may be of anything', { upstreams: [] }],
+    ['an empty one, and errors', { data: [], errors: ['upstream timeout'] }],
+    ['some of them, and an error', { data: [device], error: { code: 'partial' } }],
+    ['an empty one that is no success', { success: false, data: [] }],
+    ['null', null],
+    ['{}', {}],
+  ])('with %s is no list: that a site has no devices is not told by it', async (_form, body) => {
+    const { manage } = rig(() => answer({ status: 200, body }));
+    await expect(manage.listDevices({ params, signal })).rejects.toMatchObject({ code: 'cloud_bad_answer' });
+    await expect(manage.findSite({ params, externalId: 'hq', signal })).rejects.toMatchObject({
+      code: 'cloud_outcome_unknown',
+    });
+  });
+
+  it.each([[{ data: [] }], [{ devices: [], total: 0 }], [{ data: { devices: [] }, errors: [] }]])(
+    'a list that is empty is empty: %j',
+    async (body) => {
+      const { manage } = rig(() => answer({ status: 200, body }));
+      expect((await manage.listDevices({ params, signal })).value).toEqual([]);
+    },
+  );
+
   it('leaves out an element without its id, not the list', async () => {
     const { manage, changes } = rig(() => answer({ status: 200, body: [{ name: 'x' }, device, 'no device'] }));
     expect((await manage.listDevices({ params, signal })).value).toHaveLength(1);
