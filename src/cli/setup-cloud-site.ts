@@ -110,10 +110,9 @@ async function findOrCreate({ site, answers }: Context, manage: Management, deal
     await manage.getSite({ params: { dealerId, siteId: answers.site.id }, signal });
     return { siteId: answers.site.id, words: `site ${answers.site.id} is there` };
   }
-  const query = { filter: `external_site_id,${external_id},eq` };
-  for await (const row of manage.listAllSites({ params, query, signal }))
-    if (row.external_site_id === external_id)
-      return { siteId: row.site_id, words: `site ${row.site_id} is there: ${row.name ?? external_id}` };
+  const found = (await manage.findSite({ params, externalId: external_id, signal }))?.value;
+  if (found !== undefined)
+    return { siteId: found.site_id, words: `site ${found.site_id} is there: ${found.name ?? external_id}` };
   const { id: before } = site().settings.site;
   // One that was deleted, or whose access was withdrawn, is nothing to be made a second time by itself.
   if (before !== unknownSite)

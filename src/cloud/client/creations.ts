@@ -3,6 +3,7 @@ import { SitewardError } from '#errors.ts';
 import type { Calls, Reply } from './calls.ts';
 import { doOnce, type OnceOptions } from './once.ts';
 import { rowsOf } from './reading.ts';
+import { findSite, type SiteContext } from './sites.ts';
 import { traced } from './traced.ts';
 
 export interface CreationContext {
@@ -20,31 +21,20 @@ interface Creation<P, B> {
 }
 
 /** Creates a site once: after a lost reply it is looked for by its external id first (S-196). */
-export function createSite({ calls, once }: CreationContext, input: Creation<Dealer, SiteCreate>) {
+export function createSite(
+  { calls, watch, once }: CreationContext & Pick<SiteContext, 'watch'>,
+  input: Creation<Dealer, SiteCreate>,
+) {
   const { params, body, signal } = input;
-  // The operator is always written, so that a comma in the id does no harm (S-084).
-  const query = { filter: `external_site_id,${body.external_site_id},eq` };
   const trace = traced();
   return doOnce<Awaited<ReturnType<Calls['createSite']>>>(
     {
       act: () => calls.createSite({ ...input, ...trace }),
-      async find() {
-        const { value, ...rest } = await calls.listSites({ params, query, signal, ...trace });
-        const row = value.find((one) => one.external_site_id === body.external_site_id);
-        if (row === undefined) return undefined;
-        // It is there: creating it again would be wrong, whatever else of it can be read.
-        if (row.site_id === undefined) throw withoutId();
-        return { ...rest, value: { ...row, site_id: row.site_id } };
-      },
+      find: () => findSite({ calls, watch }, { params, externalId: body.external_site_id, signal, ...trace }),
     },
     { ...once, signal },
   );
 }
-
-const withoutId = () =>
-  new SitewardError('cloud_outcome_unknown', 'createSite: the site is there, but the list does not tell its id', {
-    facts: { operation: 'createSite' },
-  });
 
 /** Creates a monitoring station once; the list is whole, so a lost one is found in it (S-196). */
 export function createMonitoringStation(

@@ -11,7 +11,7 @@ import type { InterfaceWatch } from './interface-watch.ts';
 import type { GivenToken } from './other-tokens.ts';
 import { type Rate, rateLimited } from './rate-limit.ts';
 import { defaultRetry, type RetryRules } from './retry.ts';
-import { listAllSites, type SiteContext, setActivation } from './sites.ts';
+import { findSite, listAllSites, type SiteContext, setActivation } from './sites.ts';
 
 export interface ManagementOptions {
   /** Sends requests as they are. */
@@ -50,6 +50,7 @@ export interface Management extends Omit<Calls, Replaced> {
   readonly addNvrDevices: Fixed<typeof addNvrDevices>;
   readonly setActivation: Fixed<typeof setActivation>;
   readonly listAllSites: Fixed<typeof listAllSites>;
+  readonly findSite: Fixed<typeof findSite>;
   /** Any operation, bare: one logical call with its retries. For tools that show what was answered. */
   readonly perform: Perform;
 }
@@ -79,6 +80,7 @@ export function createManagement(options: ManagementOptions): Management {
     createSite: (input) => createSite(context, input),
     setActivation: (input) => setActivation(context, input),
     listAllSites: (input) => listAllSites(context, input),
+    findSite: (input) => findSite(context, input),
     createDevices: (input) => createDevices(context, input),
     updateDevices: (input) => updateDevices(context, input),
     deleteDevices: (input) => deleteDevices(context, input),

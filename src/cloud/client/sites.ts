@@ -1,8 +1,10 @@
 import { activationBody, type Dialect, type SiteListQuery } from '#cloud/contract/index.ts';
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import type { Calls } from './calls.ts';
 import type { InterfaceWatch } from './interface-watch.ts';
+import { isObject } from './json.ts';
 import { doOnce, type OnceOptions } from './once.ts';
+import { rowsOf } from './reading.ts';
 import { traced } from './traced.ts';
 
 type Dealer = { readonly dealerId: string };
@@ -20,35 +22,90 @@ export interface SiteContext {
 const pageRows = 100;
 const rowsCap = 100_000;
 
+interface SiteListing {
+  readonly params: Dealer;
+  readonly query?: Pick<SiteListQuery, 'fields' | 'filter'>;
+  readonly signal: AbortSignal;
+}
+
+interface SitePage extends Omit<Awaited<ReturnType<Calls['listSites']>>, 'value'> {
+  /** Without those that came before. */
+  readonly rows: readonly SiteRow[];
+}
+
 /**
- * Every site of a dealer, page by page until an empty one: a service may cut pages short (S-091). Sorted by id, each id
- * once. Throws `cloud_bad_answer` after 100,000 rows, and where rows without an id would pass for no sites at all.
+ * The site of a dealer under an external id, looked for in the whole list; undefined where none has it. Throws `cloud_outcome_unknown`
+ * where it may be there all the same: a row that cannot be read, or does not say whose it is, may be the very one.
  */
-export async function* listAllSites(
-  { calls, watch }: Pick<SiteContext, 'calls' | 'watch'>,
+export async function findSite(
+  context: Pick<SiteContext, 'calls' | 'watch'>,
   {
-    params,
-    query = {},
-    signal,
-  }: { params: Dealer; query?: Pick<SiteListQuery, 'fields' | 'filter'>; signal: AbortSignal },
+    externalId,
+    ...listing
+  }: Omit<SiteListing, 'query'> & { readonly externalId: string; readonly headers?: Readonly<Record<string, string>> },
+): Promise<SiteReply | undefined> {
+  // The operator is always written, so that a comma in the id does no harm (S-084).
+  const query = { filter: `external_site_id,${externalId},eq` };
+  let isWhole = true;
+  try {
+    for await (const { rows, ...reply } of sitePages(context, { ...listing, query })) {
+      const row = rows.find((one) => one.external_site_id === externalId);
+      // It is there: creating it again would be wrong, whatever else of it can be read.
+      if (row !== undefined && row.site_id === undefined) throw withoutId();
+      if (row?.site_id !== undefined) return { ...reply, value: { ...row, site_id: row.site_id } };
+      const areAllRead = rowsOf(reply.raw).every(hasExternalId);
+      isWhole &&= areAllRead;
+    }
+  } catch (error) {
+    if (isCode(error, 'cloud_bad_answer')) throw maybeThere(externalId, error);
+    throw error;
+  }
+  if (!isWhole) throw maybeThere(externalId);
+  return undefined;
+}
+
+const hasExternalId = (row: unknown): boolean =>
+  isObject(row) && [row, row.data].some((one) => isObject(one) && Boolean(one.external_site_id));
+
+const withoutId = () =>
+  new SitewardError('cloud_outcome_unknown', 'the site is there, but the list does not tell its id', {
+    facts: { operation: 'listSites' },
+  });
+
+const maybeThere = (externalId: string, cause?: unknown) =>
+  new SitewardError(
+    'cloud_outcome_unknown',
+    `the site ${externalId} may be there: the list of the service has sites that cannot be read, or that do not tell their external id. Look there ("siteward site list"); where it is one of them, write its id as site.id, else give those an external id or create it there`,
+    { facts: { operation: 'listSites' }, ...(cause !== undefined && { cause }) },
+  );
+
+/** Every site of a dealer, each id once. Throws `cloud_bad_answer` after 100,000 rows, and where rows without an id would pass for no sites at all. */
+export async function* listAllSites(
+  context: Pick<SiteContext, 'calls' | 'watch'>,
+  listing: SiteListing,
 ): AsyncGenerator<SiteRow & { readonly site_id: string }> {
+  for await (const { rows } of sitePages(context, listing))
+    for (const row of rows) if (row.site_id !== undefined) yield { ...row, site_id: row.site_id };
+}
+
+/** The list page by page until an empty one: a service may cut pages short (S-091). Sorted by id. */
+async function* sitePages(
+  { calls, watch }: Pick<SiteContext, 'calls' | 'watch'>,
+  { params, query = {}, ...how }: SiteListing & { readonly headers?: Readonly<Record<string, string>> },
+): AsyncGenerator<SitePage> {
   const seen = new Set<string>();
   // Without the id neither the order nor a repeat could be told.
   const fields = query.fields === undefined ? {} : { fields: `site_id,${query.fields}` };
   for (let offset = 0; ; ) {
     const page = { ...query, ...fields, sort: 'site_id', limit: String(pageRows), offset: String(offset) };
-    const { value: rows } = await calls.listSites({ params, query: page, signal });
-    if (rows.length === 0) return;
-    let news = 0;
-    for (const row of rows) {
-      const id = row.site_id;
-      if (id === undefined || seen.has(id)) continue;
-      news += 1;
-      seen.add(id);
-      yield { ...row, site_id: id };
-    }
-    offset += rows.length;
-    if (news === 0) {
+    const { value, ...reply } = await calls.listSites({ params, query: page, ...how });
+    const count = rowsOf(reply.raw).length;
+    if (count === 0) return;
+    const before = seen.size;
+    const rows = value.filter(({ site_id: id }) => id === undefined || (!seen.has(id) && seen.add(id)));
+    yield { ...reply, rows };
+    offset += count;
+    if (seen.size === before) {
       // A service that ignores `offset` would give its first page for ever.
       watch.note({ operation: 'listSites', path: 'body', what: 'value' });
       if (seen.size === 0) throw new SitewardError('cloud_bad_answer', 'listSites: no site of the list can be read');

@@ -99,7 +99,7 @@ describe('creating a site', () => {
       return count === 1 ? failure('reset') : answer({ status: 201, body: site });
     });
     expect((await create(manage)).value.site_id).toBe('2');
-    expect(ids(sent)).toEqual(['createSite', 'listSites', 'createSite']);
+    expect(ids(sent)).toEqual(['createSite', 'listSites', 'listSites', 'createSite']);
     expect(new Set(sent.map(({ headers }) => headers['x-partner-trace-id'])).size).toBe(1);
   });
 
@@ -109,6 +109,31 @@ describe('creating a site', () => {
     );
     await expect(create(manage)).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
     expect(ids(sent)).toEqual(['createSite', 'listSites']);
+  });
+
+  it.each([
+    ['a row that does not say whose it is', { site_id: 7 }],
+    ['a row whose external id is null', { site_id: 7, external_site_id: null }],
+    ['a row that cannot be read', 'no site'],
+  ])('is not repeated where the list hides whether it is there: %s', async (_what, row) => {
+    const { manage, sent } = rig(({ operation, target }) => {
+      if (operation.id === 'createSite') return failure('reset');
+      return answer({ status: 200, body: target.includes('offset=0') ? [row] : [] });
+    });
+    await expect(create(manage)).rejects.toMatchObject({ code: 'cloud_outcome_unknown' });
+    expect(ids(sent).filter((id) => id === 'createSite')).toHaveLength(1);
+    const look = manage.findSite({ params, externalId: 'hq', signal });
+    await expect(look).rejects.toThrow(/the site hq may be there.*site.id/);
+  });
+
+  it('finds it on whatever page of the list it is', async () => {
+    const others = [1, 3].map((site_id) => ({ site_id, external_site_id: `other-${site_id}` }));
+    const { manage, sent } = rig(({ operation, target }) => {
+      if (operation.id === 'createSite') return failure('timeout');
+      return answer({ status: 200, body: target.includes('offset=0') ? others : [site] });
+    });
+    expect((await create(manage)).value.site_id).toBe('2');
+    expect(ids(sent)).toEqual(['createSite', 'listSites', 'listSites']);
   });
 
   it('that is refused is not repeated, and an existing one is not taken for ours', async () => {
