@@ -87,7 +87,7 @@ export async function listNvrs({ json, socket }: Options): Promise<ExitCode> {
 const rowOf = ({ external_id, name, cloud_id, state, message = '' }: CloudDevice): string[] => [
   external_id,
   name ?? '',
-  cloud_id ?? 'not there',
+  cloud_id ?? (state === 'unknown' ? 'nobody knows' : 'not there'),
   state,
   message,
 ];

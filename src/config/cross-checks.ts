@@ -63,6 +63,7 @@ function cloudIds(document: ConfigDocument): Problem[] {
   const devices = [...views(document), ...items(document, 'speakers')];
   return [
     ...repeated(devices.map(({ path }) => at(document, [...path, 'cloud_device_id']))),
+    ...repeated(items(document, 'nvrs').map(({ path }) => at(document, [...path, 'cloud_nvr_id']))),
     ...repeated(items(document, 'partitions').map(({ path }) => at(document, [...path, 'cloud_id']))),
   ].map(({ path }) => document.problem(path, { message: 'another entry has this id of the service' }));
 }

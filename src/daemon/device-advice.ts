@@ -10,7 +10,8 @@ export const heldAdvice: Readonly<Record<HeldDevice['reason'], string>> = {
   conflict:
     'Several devices of the cloud could be it. Delete or change the wrong one there ("siteward device list"), then: siteward device sync --again',
   waiting: 'Nothing to do: it is tried again by itself.',
-  unknown: 'Look in the cloud whether it was done ("siteward device list"), then: siteward device sync --again',
+  unknown:
+    'Look for the recorder in the console of the service. Where it is there, write its id as cloud_nvr_id of the recorder into the configuration; where it is not: siteward device sync --again',
 };
 
 /**

@@ -1,6 +1,7 @@
 import type { Wanted, WantedDevice } from '#cloud/sync/index.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { type CameraStatus, type Registration, registrationOf } from '#devices/onvif/index.ts';
+import { given } from '#lib/given.ts';
 import { isVisibleZone } from '#site/model/index.ts';
 
 /**
@@ -26,6 +27,7 @@ export function wantedDevices(
       ...(settling.has(one.external_device_id) && { isSettling: true }),
     };
   };
+  const cloudIds = new Map(nvrs.map(({ id, cloud_nvr_id }) => [id, cloud_nvr_id]));
   const devices = [
     ...cameras.map((one) => registered('camera', one, statuses)),
     ...nvrs.map((one) => registered('nvr', one, statuses)),
@@ -42,7 +44,15 @@ export function wantedDevices(
       ...devices.flatMap((one) => one.cameras).map(camera),
     ],
     nvrs: devices.flatMap(({ nvr, cameras: channels }) =>
-      nvr === undefined ? [] : [{ ...nvr, devices: channels.map((one) => one.external_device_id) }],
+      nvr === undefined
+        ? []
+        : [
+            {
+              ...nvr,
+              ...given({ cloud_nvr_id: cloudIds.get(nvr.external_nvr_id) }),
+              devices: channels.map((one) => one.external_device_id),
+            },
+          ],
     ),
     reserved: zones.filter((zone) => !isVisibleZone(zone)).map(({ number }) => number),
   };

@@ -69,6 +69,11 @@ describe('nvrs', () => {
       'nvrs[0].inputs.7.zone: this zone number is used twice',
     ],
     [
+      'two recorders with one id of the service',
+      `nvrs:\n${nvr('r', '{ id: a, position: 1 }', ', cloud_nvr_id: "501"')}${nvr('s', '{ id: b, position: 1 }', ', cloud_nvr_id: "501"')}`,
+      'nvrs[1].cloud_nvr_id: another entry has this id of the service',
+    ],
+    [
       'a partition that is not there',
       `nvrs:\n${nvr('r', '{ id: a, position: 1, zone: "1", partition: p9 }')}`,
       'nvrs[0].channels[0].partition: there is no such partition',

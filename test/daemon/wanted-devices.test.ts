@@ -53,6 +53,8 @@ test('every camera and channel of the configuration is wanted, with its zone and
   expect(wanted.nvrs).toEqual([
     { external_nvr_id: 'rec', name: 'Recorder', ip_address: '192.0.2.9', devices: ['door'] },
   ]);
+  const stated = settings(site.replace('{ id: rec,', '{ id: rec, cloud_nvr_id: "501",'));
+  expect(wantedDevices(stated, []).nvrs).toMatchObject([{ external_nvr_id: 'rec', cloud_nvr_id: '501' }]);
 });
 
 test('safety 4: numbers of zones for silent calls are told to nobody, and kept free', () => {

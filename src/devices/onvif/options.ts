@@ -156,6 +156,14 @@ export const nvrOptions = z
   .strictObject({
     id: deviceId.describe('Name of this recorder in topics, events and logs; never changes'),
     name: name.optional().describe('What people call this recorder'),
+    cloud_nvr_id: z
+      .string()
+      .min(1)
+      .max(255)
+      .optional()
+      .describe(
+        'Id of the recorder at the service, where it is there and siteward does not know it; it is not registered then',
+      ),
     ...device,
     channels: z.array(channelOptions).min(1).max(64).describe('The channels that are watched; each is a camera'),
     inputs,

@@ -132,6 +132,8 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     if (options.standing?.isOpen() === false) throw new SitewardError('site_gone', closedText);
     const wanted = options.wanted();
     wantedThen = JSON.stringify(wanted);
+    for (const { external_nvr_id: id, cloud_nvr_id: stated } of wanted.nvrs)
+      if (stated !== undefined && known.nvrs.get(id)?.id !== stated) known.nvr(id, { ...nothingTold, id: stated });
     const found = await lookAt(wanted, { manage, place, known, signal });
     holds.keepOnly(tasksOf(found.work));
     latest = found;
@@ -147,9 +149,12 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
       for (const task of tasksOf(found.work)) if (tally.taken.delete(takenAs(task))) holds.vain(task);
       const work = ready(found, again);
       if (isEmpty(work) || round > roundCap) return;
-      await write(work, { manage, place, known, holds, tally, wall: () => clock.wall(), signal });
+      await write(work, { manage, place, known, holds, stated, tally, wall: () => clock.wall(), signal });
     }
   }
+
+  const stated = (id: string) =>
+    options.wanted().nvrs.find(({ external_nvr_id }) => external_nvr_id === id)?.cloud_nvr_id;
 
   /** What was held may be tried again, and recorders may be registered of which nobody knows whether they are there. */
   function letGo(): void {

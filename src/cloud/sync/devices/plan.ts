@@ -181,7 +181,7 @@ function planNvrs(
       held.push({ external_id: id, kind: 'nvr', reason: 'unknown', message: unknownNvr(before) });
       continue;
     }
-    const { devices: _, ...body } = nvr;
+    const { devices: _, cloud_nvr_id: __, ...body } = nvr;
     if (before?.id === undefined) create.push(body);
     else {
       const changes = toldOtherwise(nvr, before);
@@ -200,8 +200,8 @@ function planNvrs(
 /** Told plainly: the interface has no list of recorders, so nobody can look. */
 const unknownNvr = ({ refusal }: KnownNvr): string =>
   refusal === undefined
-    ? 'the reply to its registration was lost, and the interface shows no recorders: look in the cloud whether it is there; where it is not, register it again'
-    : `the reply to its registration was lost, and registered again it was refused, so that it is probably there; its id is not known, so it is not changed from here: ${refusal}`;
+    ? 'the reply to its registration was lost, and the interface shows no recorders: look in the console of the service; where it is there, write its id as cloud_nvr_id of the recorder into the configuration; where it is not, register it again'
+    : `the reply to its registration was lost, and registered again it was refused, so that it is probably there; write its id from the console of the service as cloud_nvr_id of the recorder into the configuration: ${refusal}`;
 
 /** The members of a recorder the cloud is told, without those that have no value. */
 export function toldOf(nvr: WantedNvr | NvrCreate): Readonly<Record<string, string>> {

@@ -12,6 +12,8 @@ export interface WantedDevice extends Omit<DeviceCreate, 'zone_number' | 'additi
 
 /** A recorder as the cloud should know it. */
 export interface WantedNvr extends NvrCreate {
+  /** Its id in the cloud, as somebody has seen it there: it is not registered then. */
+  readonly cloud_nvr_id?: string;
   /** `external_device_id` of its cameras. */
   readonly devices: readonly string[];
 }

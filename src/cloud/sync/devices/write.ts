@@ -45,6 +45,8 @@ export interface Writing {
   readonly place: Site;
   readonly known: KnownBook;
   readonly holds: Holds;
+  /** The id of a recorder in the cloud as the configuration states it. */
+  readonly stated: (externalId: string) => string | undefined;
   readonly tally: Tally;
   readonly wall: () => number;
   readonly signal: AbortSignal;
@@ -149,10 +151,9 @@ async function createNvr({ item, task }: Job<NvrCreate>, to: Writing): Promise<v
   known.nvr(id, { ...fresh, asked: true });
   // Not known after a restart it would be registered twice.
   await known.keep();
+  let made: string;
   try {
-    const { value } = await manage.createNvr({ params, body: item, signal });
-    known.nvr(id, { ...fresh, id: value.nvr_id, told: toldOf(item) });
-    tally.nvrsCreated.add(id);
+    made = (await manage.createNvr({ params, body: item, signal })).value.nvr_id;
   } catch (error) {
     if (signal.aborted) throw error;
     if (isCode(error, 'cloud_outcome_unknown')) return;
@@ -160,8 +161,12 @@ async function createNvr({ item, task }: Job<NvrCreate>, to: Writing): Promise<v
     if (before?.doubtful === true && isCode(error, 'cloud_refused'))
       return known.nvr(id, { ...fresh, asked: true, refusal: failureOf(error).message.slice(0, 500) });
     known.nvr(id, before);
-    holdOrThrow(task, error, holds);
+    return holdOrThrow(task, error, holds);
   }
+  known.nvr(id, { ...fresh, id: made, told: toldOf(item) });
+  tally.nvrsCreated.add(id);
+  // Nothing shows the id again.
+  await known.keep();
 }
 
 async function updateNvr({ item, nvrId, task }: Work['nvrs']['update'][number], to: Writing): Promise<void> {
@@ -182,10 +187,15 @@ async function updateNvr({ item, nvrId, task }: Work['nvrs']['update'][number], 
 /** The recorder is not there any more: it is registered anew, once. */
 function nvrGone(
   { id, nvrId, tasks, failure }: { id: string; nvrId: string; tasks: readonly Task[]; failure: Failure },
-  { known, holds }: Writing,
+  { known, holds, stated }: Writing,
 ): void {
   const nvr = known.nvrs.get(id);
   if (nvr?.id !== nvrId) return;
+  if (stated(id) === nvrId) {
+    const message = `the cloud has no recorder ${nvrId.slice(0, 64)}, which cloud_nvr_id names: correct it, or take it out to have the recorder registered`;
+    for (const task of tasks) holds.failed(task, { ...failure, message, isForGood: true });
+    return;
+  }
   if (nvr.anew === true) for (const task of tasks) holds.failed(task, { ...failure, isForGood: true });
   else known.nvr(id, { ...nothingTold, anew: true });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Wanted } from '#cloud/sync/index.ts';
 import { until } from '../../support.ts';
-import { camera, nvrsPath, startRig } from './rig.ts';
+import { camera, nvrsPath, type Rig, startRig } from './rig.ts';
 
 const { signal } = new AbortController();
 const recorder = (more: Partial<Wanted['nvrs'][number]> = {}): Wanted['nvrs'][number] => ({
@@ -63,6 +63,52 @@ describe('a recorder', () => {
       { reason: 'unknown', message: expect.stringContaining('another recorder') },
     ]);
     expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(2);
+  });
+
+  it('has its id on disk before anything else is sent', async () => {
+    const seen: { kept?: string } = {};
+    const rig: Rig = await startRig({
+      wanted: one,
+      transport: (real) => async (request) => {
+        if (request.operation.id === 'addNvrDevices') seen.kept = [...rig.kept.values()].join();
+        return real(request);
+      },
+    });
+    await rig.sync.sync(signal);
+    expect(seen.kept).toContain('"id":"501"');
+  });
+
+  it('of which nobody knows whether it is there is looked after by the id somebody states', async () => {
+    const rig = await startRig({ wanted: one });
+    rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'reset', when: 'after' });
+    await rig.sync.sync(signal);
+    expect(rig.sync.shown().held).toMatchObject([
+      { reason: 'unknown', message: expect.stringContaining('cloud_nvr_id') },
+    ]);
+    rig.wanted = { ...one, nvrs: [recorder({ ...one.nvrs[0], cloud_nvr_id: '501' })] };
+    await rig.sync.sync(signal);
+    expect(rig.writes()).toEqual(['POST /devices', 'POST /nvrs', 'PATCH /nvrs/501', 'POST /nvrs/501/devices']);
+    expect(rig.sync.shown()).toMatchObject({ state: 'in_step', ids: { rec: '501' } });
+    // Known from then on.
+    rig.wanted = one;
+    await rig.restart();
+    await rig.sync.sync(signal);
+    expect([rig.writes().length, rig.sync.shown().state]).toEqual([4, 'in_step']);
+  });
+
+  it('that is not there under the id somebody states is held, and not registered', async () => {
+    const rig = await startRig({
+      wanted: { ...one, nvrs: [recorder({ devices: ['yard'], cloud_nvr_id: '999' })] },
+    });
+    await rig.sync.sync(signal);
+    expect(rig.sync.shown().held).toMatchObject([
+      { external_id: 'rec', reason: 'refused', message: expect.stringMatching(/999.*cloud_nvr_id/) },
+      {},
+    ]);
+    expect(rig.writes()).not.toContain('POST /nvrs');
+    rig.wanted = one;
+    await rig.sync.sync(signal, { again: true });
+    expect(rig.sync.shown()).toMatchObject({ state: 'in_step', ids: { rec: '501' } });
   });
 
   it('that could surely not be registered is registered later by itself', async () => {
