@@ -87,6 +87,23 @@ const again = async () => {
 };
 const firstId = () => mirror.contacts().items[0]?.contact_id ?? '';
 
+it('that was read while the clock was ahead counts as stale, over a restart too, until it is read again', async () => {
+  clock.step(3 * day);
+  await start();
+  await until('it is read', isRead);
+  mirror.siteRead({ name: 'Shop' });
+  await line.cut('refuses');
+  await mirror.stop();
+  clock.step(-3 * day);
+  await start();
+  const ages = () => [mirror.site(), mirror.contacts(), mirror.stations()].map(({ stale }) => stale);
+  expect(ages()).toEqual([true, true, true]);
+  expect(mirror.knowsNow('7777')).toBe('unsure');
+  await line.mend();
+  await again();
+  expect(mirror.knowsNow('7777')).toBe('unknown');
+});
+
 it('is there without a line, with its age, and stale after its time', async () => {
   await start();
   await until('it is read', isRead);
@@ -227,6 +244,19 @@ describe('Of a site that is lost in the cloud', () => {
     standing = { state: 'ok' };
     await again();
     expect(names()).toEqual(['Ada Byron']);
+  });
+
+  it('the contacts stay for a day where the clock was ahead when the access was withdrawn', async () => {
+    await start();
+    await until('it is read', isRead);
+    standing = { state: 'withdrawn', since: clock.wall() + 30 * day };
+    mirror.retryNow();
+    clock.advance(day - 1);
+    mirror.retryNow();
+    expect(names()).toEqual(['Ada Byron']);
+    clock.advance(1);
+    mirror.retryNow();
+    expect(names()).toEqual([]);
   });
 
   it('the contacts stay for a day where the access is withdrawn', async () => {

@@ -113,6 +113,8 @@ export function createMirror(options: MirrorOptions): Mirror {
   /** Asked for while it was being read: a read that fails then says nothing of now. */
   const again = new Set<Listed>();
   let content: MirrorContent = { v: 1 };
+  /** Since when the access is seen to be withdrawn. */
+  let withdrawnMono: number | undefined;
   let contactsMono = Number.NEGATIVE_INFINITY;
   let siteWrittenAt = Number.NEGATIVE_INFINITY;
   let writing: Promise<void> = Promise.resolve();
@@ -158,7 +160,10 @@ export function createMirror(options: MirrorOptions): Mirror {
   function purge(): void {
     const { contacts } = content;
     const { state, since = clock.wall() } = options.standing()?.shown() ?? { state: 'unknown' };
-    const isOver = state === 'deleted' || (state === 'withdrawn' && clock.wall() - since >= withdrawnMs);
+    withdrawnMono = state === 'withdrawn' ? (withdrawnMono ?? clock.monotonic()) : undefined;
+    // The wall clock may have been ahead when it was withdrawn; without it a restart would begin the day anew.
+    const passedMs = Math.max(clock.wall() - since, clock.monotonic() - (withdrawnMono ?? clock.monotonic()));
+    const isOver = state === 'deleted' || (state === 'withdrawn' && passedMs >= withdrawnMs);
     if (contacts === undefined || !isOver) return;
     const { contacts: _, ...rest } = content;
     content = rest;
@@ -237,7 +242,9 @@ export function createMirror(options: MirrorOptions): Mirror {
   function ageOf(what: keyof typeof staleMs): Age {
     const readAt = content[what]?.readAt;
     if (readAt === undefined) return { stale: true };
-    return { readAt, stale: clock.wall() - readAt > staleMs[what] };
+    const ageMs = clock.wall() - readAt;
+    // Read while the clock was ahead: nobody knows how old it is.
+    return { readAt, stale: ageMs < 0 || ageMs > staleMs[what] };
   }
 
   const has = (id: string) => content.contacts?.items.some(({ contact_id }) => contact_id === id) === true;
