@@ -1,8 +1,9 @@
 import { rowsOf } from '#cloud/client/index.ts';
-import { numbersOf, oneRowEach, withoutZones, zoneKey } from '#cloud/sync/index.ts';
+import { numbersOf, oneRowEach, withoutZones } from '#cloud/sync/index.ts';
 import { loadConfig } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { cloudDeviceList, type DevicePlanShown } from '#lan/http/index.ts';
+import { plainZone } from '#site/model/index.ts';
 import { partnerPlace } from '../daemon/cloud.ts';
 import { wantedDevices } from '../daemon/wanted-devices.ts';
 import type { Access } from './api-access.ts';
@@ -172,7 +173,7 @@ export function siteOf(config: string) {
       const taken = rows
         .filter((one) => one !== row)
         .flatMap((one) => numbersOf(`${one.zone_number ?? ''},${one.additional_zone_numbers ?? ''}`));
-      const clash = asked.find((number) => [...taken, ...reserved].some((one) => zoneKey(one) === zoneKey(number)));
+      const clash = asked.find((number) => [...taken, ...reserved].some((one) => plainZone(one) === plainZone(number)));
       if (clash === undefined) return;
       throw new SitewardError('request_invalid', `the zone number ${clash} is not free`);
     },

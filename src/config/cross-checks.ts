@@ -1,5 +1,5 @@
 import { isTimezone } from '#lib/timezone.ts';
-import { crossZoneTypes, zoneType } from '#site/model/index.ts';
+import { crossZoneTypes, plainZone, zoneType } from '#site/model/index.ts';
 import { dc09Checks } from './dc09-checks.ts';
 import type { ConfigDocument } from './document.ts';
 import {
@@ -73,16 +73,17 @@ function panelsOfBridges(document: ConfigDocument): Problem[] {
   return unknownNames(document, named, 'panel', idsOf(document, 'panels'));
 }
 
-/** A zone number means one thing on the whole site: the station knows nothing but the number. */
+/** A zone number means one thing on the whole site: the station knows nothing but the number, which it reads without leading zeros. */
 function zoneNumbers(document: ConfigDocument): Problem[] {
   const ofPanels = panelZones(document).map(({ path }) => ({ path, value: path.at(-1) }));
   const ofCameras = [...views(document), ...inputZones(document)].map(({ path }) => at(document, [...path, 'zone']));
-  return repeated([...ofPanels, ...ofCameras]).map(({ path }) =>
-    document.problem(
-      path,
-      { message: 'this zone number is used twice', expected: 'each number once over panels, cameras and recorders' },
-      'key',
-    ),
+  const keys = [...ofPanels, ...ofCameras].map(({ path, value }) => ({
+    path,
+    value: typeof value === 'string' ? plainZone(value) : value,
+  }));
+  const expected = 'each number once over panels, cameras and recorders; 07 and 7 are one number';
+  return repeated(keys).map(({ path }) =>
+    document.problem(path, { message: 'this zone number is used twice', expected }, 'key'),
   );
 }
 

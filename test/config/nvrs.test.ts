@@ -64,6 +64,11 @@ describe('nvrs', () => {
       'nvrs[0].channels[1].zone: this zone number is used twice',
     ],
     [
+      'one zone number in two spellings',
+      `nvrs:\n${nvr('r', '{ id: a, position: 1, zone: "22" }, { id: b, position: 2, zone: "022" }')}`,
+      'nvrs[0].channels[1].zone: this zone number is used twice',
+    ],
+    [
       'an input with the zone of a channel',
       `nvrs:\n${nvr('r', '{ id: a, position: 1, zone: "1" }', ', inputs: { "7": { zone: "1", zone_type: fire } }')}`,
       'nvrs[0].inputs.7.zone: this zone number is used twice',

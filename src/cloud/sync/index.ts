@@ -21,7 +21,6 @@ export {
   type WantedDevice,
   type WantedNvr,
   withoutZones,
-  zoneKey,
 } from './devices/index.ts';
 export * from './mirror/index.ts';
 export type { ArmingSyncShown } from './shown.ts';

@@ -6,6 +6,8 @@ export type PartitionId = z.infer<typeof partitionId>;
 
 /** The cloud's `zone_number`: text, leading zeros kept. */
 export const zoneNumber = z.string().regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 to 16 letters, digits, _ or -');
+/** What two spellings of one number have in common: `07` and `7` clash (S-130). */
+export const plainZone = (number: string): string => (/^\d+$/.test(number) ? number.replace(/^0+(?=\d)/, '') : number);
 export type ZoneNumber = z.infer<typeof zoneNumber>;
 
 /** The id a technician gives a panel, camera, recorder or speaker in the configuration. */

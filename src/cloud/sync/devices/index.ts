@@ -6,4 +6,4 @@ export {
 export { oneRowEach } from './match.ts';
 export type * from './types.ts';
 export type { DeviceCalls } from './write.ts';
-export { numbersOf, withoutZones, zoneKey } from './zones.ts';
+export { numbersOf, withoutZones } from './zones.ts';

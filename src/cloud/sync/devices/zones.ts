@@ -1,3 +1,5 @@
+import { plainZone } from '#site/model/index.ts';
+
 /** The numbers of a text as the interface has them: separated by commas, blanks and empty ones dropped. */
 export const numbersOf = (text: string | undefined): readonly string[] =>
   (text ?? '')
@@ -5,13 +7,10 @@ export const numbersOf = (text: string | undefined): readonly string[] =>
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
-/** What two spellings of one number have in common: `07` and `7` clash. */
-export const zoneKey = (number: string): string => (/^\d+$/.test(number) ? number.replace(/^0+(?=\d)/, '') : number);
-
 /** Numbers as the cloud lists them, without some; the text as it is where none of those stands in it. */
 export function withoutZones(list: string, some: readonly string[]): string {
-  const keys = new Set(some.map(zoneKey));
-  const rest = numbersOf(list).filter((one) => !keys.has(zoneKey(one)));
+  const keys = new Set(some.map(plainZone));
+  const rest = numbersOf(list).filter((one) => !keys.has(plainZone(one)));
   return rest.length === numbersOf(list).length ? list : rest.join(',');
 }
 
@@ -33,12 +32,13 @@ export const zonesOf = (row: { zone_number?: string; additional_zone_numbers?: s
 export const allOf = ({ main, further }: Zones): readonly string[] =>
   main === undefined ? further : [main, ...further];
 
-const keysOf = (zones: Zones): ReadonlySet<string> => new Set(allOf(zones).map(zoneKey));
+const keysOf = (zones: Zones): ReadonlySet<string> => new Set(allOf(zones).map(plainZone));
 
 /** Equal as the cloud counts them, whatever the spelling and the order of the additional ones. */
-export const sameMain = (one: Zones, other: Zones): boolean => zoneKey(one.main ?? '') === zoneKey(other.main ?? '');
+export const sameMain = (one: Zones, other: Zones): boolean =>
+  plainZone(one.main ?? '') === plainZone(other.main ?? '');
 export const sameFurther = (one: Zones, other: Zones): boolean => {
-  const [a, b] = [new Set(one.further.map(zoneKey)), new Set(other.further.map(zoneKey))];
+  const [a, b] = [new Set(one.further.map(plainZone)), new Set(other.further.map(plainZone))];
   return a.size === b.size && [...a].every((key) => b.has(key));
 };
 
@@ -78,19 +78,20 @@ export function assignZones(
   wishes: readonly ZoneWish[],
   foreign: Iterable<string>,
 ): { readonly zones: ReadonlyMap<string, Zones>; readonly changes: readonly ZoneChange[] } {
-  const taken = new Set([...foreign].map(zoneKey));
+  const taken = new Set([...foreign].map(plainZone));
   const slots = wishes.flatMap(slotsOf);
   const had = new Map(
-    wishes.map(({ id, now }) => [id, new Map(allOf(now).map((number) => [zoneKey(number), number]))]),
+    wishes.map(({ id, now }) => [id, new Map(allOf(now).map((number) => [plainZone(number), number]))]),
   );
 
   const give = (slot: Slot, number: string) => {
     slot.given = number;
-    taken.add(zoneKey(number));
+    taken.add(plainZone(number));
   };
   const open = () => slots.filter(({ given }) => given === undefined);
-  const isFree = (number: string | undefined): number is string => number !== undefined && !taken.has(zoneKey(number));
-  const has = ({ id }: Slot, number: string) => had.get(id)?.has(zoneKey(number)) === true;
+  const isFree = (number: string | undefined): number is string =>
+    number !== undefined && !taken.has(plainZone(number));
+  const has = ({ id }: Slot, number: string) => had.get(id)?.has(plainZone(number)) === true;
 
   // What it wants and has.
   for (const slot of open()) if (!slot.isKept && isFree(slot.wanted) && has(slot, slot.wanted)) give(slot, slot.wanted);
@@ -111,7 +112,7 @@ export function assignZones(
     return [id, { ...(main !== undefined && { main }), further }];
   });
   const changes = slots.flatMap(({ id, wanted, given, isKept }) =>
-    isKept || wanted === undefined || given === undefined || zoneKey(given) === zoneKey(wanted)
+    isKept || wanted === undefined || given === undefined || plainZone(given) === plainZone(wanted)
       ? []
       : [{ id, wanted, given }],
   );
@@ -121,10 +122,10 @@ export function assignZones(
 /** Within one device a number counts once. */
 function slotsOf({ id, zone, further, now }: ZoneWish): readonly Slot[] {
   const [main] = numbersOf(zone);
-  const seen = new Set(main === undefined ? [] : [zoneKey(main)]);
+  const seen = new Set(main === undefined ? [] : [plainZone(main)]);
   const rest = (further?.flatMap(numbersOf) ?? now.further).filter((number) => {
-    const isNew = !seen.has(zoneKey(number));
-    seen.add(zoneKey(number));
+    const isNew = !seen.has(plainZone(number));
+    seen.add(plainZone(number));
     return isNew;
   });
   return [
@@ -138,10 +139,10 @@ function before({ id, isMain }: Slot, wishes: readonly ZoneWish[]): readonly str
   const wish = wishes.find((one) => one.id === id);
   if (wish === undefined) return [];
   const { now, zone, further } = wish;
-  const asked = new Set([...numbersOf(zone), ...(further ?? now.further).flatMap(numbersOf)].map(zoneKey));
+  const asked = new Set([...numbersOf(zone), ...(further ?? now.further).flatMap(numbersOf)].map(plainZone));
   const main = now.main === undefined ? [] : [now.main];
   const all = isMain ? [...main, ...now.further] : [...now.further, ...main];
-  return all.filter((number) => !asked.has(zoneKey(number)));
+  return all.filter((number) => !asked.has(plainZone(number)));
 }
 
 /** The next number above the one that was wanted, or the lowest of all. */
@@ -171,9 +172,9 @@ export function stageZones(
     for (const key of keysOf(zones)) holders.set(key, (holders.get(key) ?? new Set()).add(id));
   const askers = new Map<string, number>();
   for (const { to } of moves) for (const key of keysOf(to)) askers.set(key, (askers.get(key) ?? 0) + 1);
-  const taken = new Set([...holders.keys(), ...askers.keys(), ...reserved.map(zoneKey)]);
+  const taken = new Set([...holders.keys(), ...askers.keys(), ...reserved.map(plainZone)]);
   const isBlocked = (id: string | undefined) => (number: string) =>
-    [...(holders.get(zoneKey(number)) ?? [])].some((holder) => holder !== id);
+    [...(holders.get(plainZone(number)) ?? [])].some((holder) => holder !== id);
 
   return moves.map(({ id, to }) => {
     const blocked = isBlocked(id);
@@ -181,7 +182,7 @@ export function stageZones(
     const has = id === undefined ? undefined : now.get(id);
     if (has === undefined) return undefined;
     const target = keysOf(to);
-    const isInTheWay = (number: string) => !target.has(zoneKey(number)) && askers.has(zoneKey(number));
+    const isInTheWay = (number: string) => !target.has(plainZone(number)) && askers.has(plainZone(number));
     if (!allOf(has).some(isInTheWay)) return undefined;
     const further = to.further.filter((number) => !blocked(number));
     if (to.main === undefined || !blocked(to.main)) return { ...to, further };

@@ -6,8 +6,8 @@ import {
   withoutZones,
   type Zones,
   type ZoneWish,
-  zoneKey,
 } from '#cloud/sync/devices/zones.ts';
+import { plainZone } from '#site/model/index.ts';
 
 const none: Zones = { further: [] };
 const now = (main: string, ...further: string[]): Zones => ({ main, further });
@@ -28,7 +28,7 @@ describe('zone numbers', () => {
   it('are split at commas, without blanks and empty ones, and count as numbers', () => {
     expect(numbersOf(' 1, 2,,07 ,')).toEqual(['1', '2', '07']);
     expect(numbersOf(undefined)).toEqual([]);
-    expect(['07', '7', '000', 'A7', '0A'].map(zoneKey)).toEqual(['7', '7', '0', 'A7', '0A']);
+    expect(['07', '7', '000', 'A7', '0A'].map(plainZone)).toEqual(['7', '7', '0', 'A7', '0A']);
   });
 
   it.each<[list: string, hidden: readonly string[], shown: string]>([
