@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { userStep } from '#cli/setup-people.ts';
 import { type RunOptions, runSteps } from '#cli/setup-run.ts';
 import type { Talk } from '#cli/setup-talk.ts';
+import { testStep } from '#cli/setup-test-event.ts';
 import type { Context, Step } from '#cli/setup-types.ts';
+import { checkText } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 
 /** A person who types `lines`; what is refused of them is said, and the next one taken. */
@@ -87,6 +89,52 @@ test('nobody as an owner is told for what it means, and stays open', async () =>
   const talk = scripted(['']);
   const context = { talk, answers: { users: [] }, withDaemon } as unknown as Context;
   expect(await userStep.ask(context)).toEqual({ kind: 'open', words: expect.stringContaining('nobody can disarm') });
+});
+
+test('where a panel decides, arming there is the test, and nobody is asked for a walk test', async () => {
+  const text = `site: { id: "1", external_id: shop-1, timezone: Europe/Berlin }
+bridge: { external_id: sw-1 }
+partitions: [ { id: p1, name: Shop } ]
+panels: [ { id: main, profile: pai, partitions: { p1: Area_1 } } ]
+cloud:
+  base_url: https://api.example.net
+  auth_url: https://auth.example.net
+  events: { client_id: bridge-1, private_key: { file: /nowhere } }
+`;
+  const { loaded, problems } = checkText('siteward.yaml', text, { unreadableSecrets: 'degrade' });
+  expect(problems).toEqual([]);
+  const entry = (seq: number, partition: string, delivery: string) => ({
+    ...{ seq, delivery, delivered_at: '2026-11-30T07:00:00.000Z', media: [] },
+    event: {
+      ...{ event_id: `id-${seq}`, event_type: 'arming', kind: 'armed', class: 'arming', status: 'active', partition },
+      ...{ seq, source: 'panel main', at: '2026-11-30T07:00:00.000Z' },
+      data: { version: 1, epoch: 1, clock: 'synced' },
+    },
+  });
+  const pages = [[entry(7, 'p1', 'delivered')], [entry(7, 'p1', 'delivered')], [entry(8, 'p1', 'waiting')]];
+  const asked: unknown[] = [];
+  const client = {
+    listEvents: async ({ query }: { query: unknown }) => {
+      asked.push(query);
+      const items = pages.shift() ?? [entry(8, 'p1', 'delivered')];
+      return { kind: 'success', status: 200, json: { items, next_before: null } };
+    },
+  };
+  const talk = scripted([]);
+  const context = {
+    ...{ talk, site: () => ({ settings: loaded?.settings }) },
+    withDaemon: async (work: (control: unknown) => unknown) => await work({ client }),
+  } as unknown as Context;
+  const plan = await testStep.ask(context);
+  expect(talk.said.join('\n')).toContain('the panel main decides');
+  expect('run' in plan && (await plan.run())).toContain('event 8 (armed) reached the cloud');
+  expect(asked.slice(1)).toEqual(asked.slice(1).map(() => ({ limit: 50, class: 'arming' })));
+
+  const alone = { ...context, talk: { ...talk, isThere: false } };
+  expect(await testStep.ask(alone)).toEqual({
+    kind: 'skipped',
+    words: expect.stringContaining('arm and disarm at the panel'),
+  });
 });
 
 test('what was left out is told with the same words in every run', async () => {
