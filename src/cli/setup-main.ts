@@ -27,7 +27,7 @@ import { speakerStep } from './setup-speakers.ts';
 import { type Talk, talkOn } from './setup-talk.ts';
 import { testStep } from './setup-test-event.ts';
 import type { Context, Step } from './setup-types.ts';
-import { openSiteFile, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
+import { openSiteFile, type SiteFile, secretOwner, siteFileOf, writeSiteFile } from './site-file.ts';
 import { printable } from './table.ts';
 
 export interface SetupOptions {
@@ -167,8 +167,12 @@ function contextOf(
   { config, socket, dryRun }: Pick<SetupOptions, 'config' | 'socket' | 'dryRun'>,
   given: Pick<Context, 'answers' | 'talk' | 'wasDone'>,
 ): Context {
-  const site = () => openSiteFile(config);
+  let pretended: SiteFile | undefined;
+  const site = () => pretended ?? openSiteFile(config);
   return {
+    pretend(text) {
+      pretended = siteFileOf(config, text);
+    },
     ...{ config, socket, dryRun, site, ...given },
     hasFile: () => existsSync(config) && !isOfFirstDay(config),
     async change(changes: readonly Change[], { quiet = false } = {}) {

@@ -1,4 +1,4 @@
-import type { Members, Settings } from '#config/index.ts';
+import { applyChanges, type Members, type Settings } from '#config/index.ts';
 import { catalogue, createTraffic } from '#devices/panels/index.ts';
 import { profileFolders } from '../daemon/folders.ts';
 import { runningDaemon } from '../daemon/lock.ts';
@@ -33,13 +33,15 @@ export const panelStep: Step = {
     const { partitions, panels } = listed.length > 0 ? { partitions: [], panels: listed } : await askPanel(context);
     if (panels.length === 0) return skipped('no panel');
     const ids = named(panels.map(({ id }) => id));
+    const changes = [
+      ...partitions.map((entry) => ({ do: 'add', section: 'partitions', entry }) as const),
+      ...panels.map((entry) => ({ do: 'add', section: 'panels', entry }) as const),
+    ];
+    if (context.dryRun) context.pretend(applyChanges(site().text, changes));
     return {
       would: `add ${ids} to the configuration`,
       async run() {
-        await context.change([
-          ...partitions.map((entry) => ({ do: 'add', section: 'partitions', entry }) as const),
-          ...panels.map((entry) => ({ do: 'add', section: 'panels', entry }) as const),
-        ]);
+        await context.change(changes);
         return `added: ${ids}`;
       },
     };

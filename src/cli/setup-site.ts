@@ -2,14 +2,13 @@ import { stat } from 'node:fs/promises';
 import { hostname, networkInterfaces } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { checkText, formatProblem } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
+import { applyChanges } from '#config/index.ts';
 import { writeDurably } from '#lib/durable-file.ts';
 import { given } from '#lib/given.ts';
-import { otherProblems } from '../daemon/other-problems.ts';
 import { withFile } from './named-file.ts';
 import { isOfFirstDay, startAgain } from './setup-first-day.ts';
 import { type Context, open, type Step } from './setup-types.ts';
+import { siteFileOf } from './site-file.ts';
 
 /** Until the service has given one (`cloud_site`). */
 export const unknownSite = 'unknown';
@@ -41,6 +40,7 @@ export const siteStep: Step = {
       if (site.external_id !== undefined && site.external_id !== now.external_id)
         return open(`the external id of the site is ${now.external_id} and never changes; the answers say another`);
       const members = wantedOf(context);
+      if (context.dryRun) context.pretend(applyChanges(context.site().text, [{ do: 'set', section: 'site', members }]));
       return {
         would: `change ${Object.keys(members).join(', ')} of the site`,
         async run() {
@@ -51,6 +51,9 @@ export const siteStep: Step = {
     }
     const text = await newFile(context);
     if (text === undefined) return open('the answers lack site.external_id or site.timezone');
+    // What cannot be written is said before anybody agrees to it, in a dry run, too.
+    siteFileOf(context.config, text);
+    if (context.dryRun) context.pretend(text);
     return {
       would: `write ${context.config}`,
       async run() {
@@ -152,12 +155,7 @@ function boxId(): string {
 
 /** Throws `config_invalid` with all that is wrong with it. */
 async function begin(file: string, text: string): Promise<void> {
-  const { problems } = checkText(file, text, { unreadableSecrets: 'degrade', alsoCheck: otherProblems(file) });
-  if (problems.length > 0)
-    throw new SitewardError(
-      'config_invalid',
-      `nothing was written, since the configuration would be wrong: ${problems.map(formatProblem).join('; ')}`,
-    );
+  siteFileOf(file, text);
   const folder = dirname(resolve(file));
   const isRoot = process.getuid?.() === 0;
   // Root's own service would not be let in: the file goes to whom the folder belongs.

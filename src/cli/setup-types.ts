@@ -50,8 +50,10 @@ export interface Context {
   readonly dryRun: boolean;
   /** Whether an earlier run has done it, where nothing else can tell. */
   wasDone(step: string): string | undefined;
-  /** The file as it is now. Throws `config_*`. */
+  /** The file as it is now; in a dry run as the steps before would have written it (`pretend`). Throws `config_*`. */
   site(): SiteFile;
+  /** In a dry run: from here on, the steps look at this text in the place of the file. Throws `config_invalid`. */
+  pretend(text: string): void;
   hasFile(): boolean;
   /** Checks and writes the changes, keeps the text before beside the file; a daemon that runs takes it, unless `quiet`. */
   change(changes: readonly Change[], options?: { quiet?: boolean }): Promise<void>;

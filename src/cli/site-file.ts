@@ -1,6 +1,7 @@
 import {
   checkText,
   secretFolder as folderFor,
+  formatProblem,
   loadConfig,
   secretOwner as ownerFor,
   pathAndText,
@@ -23,6 +24,20 @@ export interface SiteFile {
 export function openSiteFile(file: string): SiteFile {
   const { text, settings } = loadConfig(file, { unreadableSecrets: 'degrade', alsoCheck: otherProblems(file) });
   return { file, text, settings };
+}
+
+/** As `openSiteFile`, of a text that is not written. Throws `config_invalid` with all that is wrong with it. */
+export function siteFileOf(file: string, text: string): SiteFile {
+  const { loaded, problems } = checkText(file, text, {
+    unreadableSecrets: 'degrade',
+    alsoCheck: otherProblems(file),
+  });
+  if (loaded === undefined)
+    throw new SitewardError(
+      'config_invalid',
+      `nothing was written, since the configuration would be wrong: ${problems.map(formatProblem).join('; ')}`,
+    );
+  return { file, text, settings: loaded.settings };
 }
 
 /**

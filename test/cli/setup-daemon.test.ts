@@ -81,7 +81,23 @@ const sitesNow = async () =>
 test('a dry run writes nothing, and answers that cannot be are named', { timeout: 120_000 }, async () => {
   writeAnswers();
   const dry = await setup(['--dry-run']);
-  expect(dry.states).toMatchObject({ site: 'planned' });
+  // Each step as it would be with what those before would have written.
+  expect(dry.told.filter(({ state }) => state === 'failed')).toEqual([]);
+  expect(dry.states).toMatchObject({
+    ...{ site: 'planned', key: 'open', panels: 'planned', cameras: 'planned', recorders: 'skipped', zones: 'planned' },
+    ...{ speakers: 'planned', daemon: 'open', token: 'waiting', users: 'waiting' },
+  });
+  expect(dry.told.find(({ step }) => step === 'cameras')?.words).toContain('yard');
+  const known = await setup(['--dry-run', '--set', 'cloud.client_id=bridge-7']);
+  expect(known.states).toMatchObject({ key: 'planned', network: 'planned', token: 'planned', cloud_site: 'planned' });
+  for (const [name, value] of [
+    ['site.timezone', 'Mars/Phobos'],
+    ['site.external_id', 'a\u001bb'],
+  ]) {
+    const refused = await setup(['--dry-run', '--set', `${name}=${value}`]);
+    expect(refused.told[0], name).toMatchObject({ step: 'site', state: 'failed' });
+    expect(refused.states).toMatchObject({ key: 'waiting', panels: 'waiting' });
+  }
   expect(existsSync(rig.config)).toBe(false);
   expect(existsSync(join(rig.folder, 'secrets'))).toBe(false);
   const wrong = await setup(['--set', 'users.0.role=king', '--set', 'site.security_type=all']);
