@@ -24,6 +24,9 @@ export const cloudSiteStep: Step = {
   async isDone(context) {
     const params = await cloudPlace(context);
     if (params === undefined) return { isDone: false, words: noPartner };
+    const { dealer_id: wanted = params.dealerId } = context.answers.site;
+    if (wanted !== params.dealerId)
+      return { isDone: false, words: `the configuration has dealer ${params.dealerId}, the answers ${wanted}` };
     try {
       const { value } = await context.withCloud(({ manage }, signal) => manage.getSite({ params, signal }));
       const { external_id: id } = context.site().settings.site;
@@ -62,11 +65,15 @@ async function partnerOf({ answers, talk, site }: Context) {
     known?.client_id ??
     (await talk.ask({ text: '  client id for the partner interface; nothing for none' }));
   if (clientId === undefined || clientId === '') return undefined;
+  // One that was never seen at the service is asked for again.
+  const seen = settings.site.id === unknownSite && talk.isThere ? undefined : settings.site.dealer_id;
   const dealerId =
     answers.site.dealer_id ??
-    settings.site.dealer_id ??
-    (await talk.ask({ text: '  id of the dealer at the service' }));
+    seen ??
+    (await talk.ask({ text: '  id of the dealer at the service', check: isDealer, initial: settings.site.dealer_id }));
   if (dealerId === undefined || dealerId === '') return open('site.dealer_id is missing');
+  const wrong = isDealer(dealerId);
+  if (wrong !== undefined) return open(`site.dealer_id: ${wrong}`);
   const file = answers.cloud.partner_secret_file;
   if (known !== undefined && file === undefined) return { dealerId, clientId, secret: undefined };
   if (file !== undefined) return { dealerId, clientId, secret: { file: resolve(file) } };
@@ -75,35 +82,37 @@ async function partnerOf({ answers, talk, site }: Context) {
   return { dealerId, clientId, secret: { text } };
 }
 
-/** Access first, since the rest asks with it; the daemon is told when the id of the site is known. */
+const isDealer = (text: string): string | undefined =>
+  /^[1-9]\d{0,15}$/.test(text) ? undefined : 'the number that the service gave the dealer, such as 17';
+
+/** Access first, since the rest asks with it; the dealer is written once the service has shown it; the daemon is told when the id of the site is known. */
 async function settle(context: Context, { dealerId, clientId, secret }: Partner): Promise<string> {
   if (secret !== undefined) {
     const ref = 'file' in secret ? secret : await context.keepSecret('cloud-partner-client-secret', secret.text);
     const { cloud } = parse(context.site().text, { logLevel: 'silent' }) as { cloud: object };
     const members = { ...cloud, partner: { client_id: clientId, client_secret: ref } };
-    await context.change(
-      [
-        { do: 'set', section: 'cloud', members },
-        { do: 'set', section: 'site', members: { dealer_id: dealerId } },
-      ],
-      { quiet: true },
-    );
+    await context.change([{ do: 'set', section: 'cloud', members }], { quiet: true });
   }
   const { siteId, words } = await context.withCloud(({ manage }, signal) =>
     findOrCreate(context, manage, dealerId, signal),
   );
-  await context.change([{ do: 'set', section: 'site', members: { id: siteId } }]);
+  await context.change([{ do: 'set', section: 'site', members: { id: siteId, dealer_id: dealerId } }]);
   return words;
 }
 
-async function findOrCreate({ site, answers }: Context, manage: Management, dealerId: string, signal: AbortSignal) {
+async function findOrCreate(
+  { site, answers, config }: Context,
+  manage: Management,
+  dealerId: string,
+  signal: AbortSignal,
+) {
   const { external_id, name, timezone } = site().settings.site;
   const params = { dealerId };
   await manage.getDealer({ params, signal }).catch((error: unknown) => {
     if (!isCode(error, 'cloud_forbidden') && !isCode(error, 'cloud_not_found')) throw error;
     throw new SitewardError(
       'cloud_forbidden',
-      `the service does not let this client see dealer ${dealerId}: is the id right, and is the dealer connected? (${describe(error)})`,
+      `the service does not let this client see dealer ${dealerId}: is site.dealer_id (of the answers, or of ${config}) right, and is the dealer connected? (${describe(error)})`,
     );
   });
   if (answers.site.id !== undefined) {

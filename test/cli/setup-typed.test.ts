@@ -111,12 +111,21 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
     panel.send('close window');
     panel.send('open window');
   };
+  // What the service has not shown is not in the configuration.
+  const nothingWritten = async () =>
+    expect(parse(readFileSync(rig.config, 'utf8')).site).not.toHaveProperty('dealer_id');
   const out = join(rig.folder, 'report.html');
   const gone = await typing(
     [
       ['client id for the partner interface', `partner-9${enter}`],
-      ['id of the dealer', `1${enter}`],
+      ['id of the dealer', `/tmp/nope${enter}`],
+      ['the number that the service gave', ''],
+      ['id of the dealer', `2${enter}`],
       ['its client secret', `${partnerSecret}${enter}`],
+      yes,
+      ['see dealer 2: is site.dealer_id', '', nothingWritten],
+      ['ask this step once more', enter],
+      ['id of the dealer', `1${enter}`],
       yes,
       ['profile of the panel', `learn${enter}`],
       ['for how many seconds', `10${enter}`],
