@@ -158,7 +158,7 @@ function summary(outcomes: readonly Outcome[], { talk, config }: Context): void 
   const written = existsSync(config) ? '' : '; nothing was written yet';
   talk.say(
     left.length === 0
-      ? '\nNothing is open.'
+      ? '\nNothing is open. Whether all of it works tells "siteward doctor".'
       : `\n${left.length} of ${outcomes.length} steps are open: ${ids}\nsiteward setup goes on there${written}`,
   );
 }

@@ -214,7 +214,7 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
   const key = readFileSync(join(rig.folder, 'tablet.key'), 'utf8').trim();
   expect(key).toMatch(/^sw_/);
   expect(gone.shown).toContain('reached the cloud');
-  expect(gone.shown).toContain('Nothing is open.');
+  expect(gone.shown).toContain('Nothing is open. Whether all of it works tells "siteward doctor".');
   expect(gone.code).toBe(0);
   expect(readFileSync(out, 'utf8')).toContain('<td>Wall tablet</td><td>state events</td><td>ines</td>');
   // `pictures` is `alarm` unless set: without one there is none, and the report says so.
