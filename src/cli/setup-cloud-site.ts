@@ -133,5 +133,8 @@ async function findOrCreate(
   const { value } = await manage.createSite({ params, body: given(body) as typeof body, signal });
   if (value.site_id === undefined)
     throw new SitewardError('cloud_bad_answer', 'the service does not tell the id of the new site');
-  return { siteId: value.site_id, words: `site ${value.site_id} was created; it is not activated yet` };
+  return {
+    siteId: value.site_id,
+    words: `site ${value.site_id} was created; it is not activated yet, and "siteward arming source" shows who decides its arming there`,
+  };
 }
