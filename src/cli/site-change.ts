@@ -142,12 +142,34 @@ export async function bind(
       {
         ...{ what: 'bind the site to a monitoring station', target: nameOf(now), from: now, to },
         noted: { action: 'site_bound', site_id: params.siteId },
-        act: async (signal) =>
-          (await manage.updateMonitoringBindings({ params, body: to as MonitoringBindings, signal })).raw,
+        act: (signal) =>
+          manage
+            .updateMonitoringBindings({ params, body: to as MonitoringBindings, signal })
+            .then(({ raw }) => raw)
+            .catch((error: unknown) => boundAfter(error, to, { ...at, signal })),
       },
       options,
     );
   });
+}
+
+const lost = ['cloud_unreachable', 'cloud_outcome_unknown', 'cloud_bad_answer'] as const;
+
+/** After a lost reply: the site as it shows the binding, where it does; else throws what went wrong, and says what the site shows. */
+async function boundAfter(error: unknown, to: Members, { manage, place: params, signal }: AtCloud): Promise<Members> {
+  if (!(error instanceof SitewardError) || !lost.some((code) => code === error.code)) throw error;
+  const { code, message, facts } = error;
+  const failed = (said: string) => new SitewardError(code, `${message}; ${said}`, { facts, cause: error });
+  const reply = await manage.getSite({ params, signal }).catch(() => {
+    throw failed('the site cannot be read either: look with "siteward site show" before asking again');
+  });
+  const open = Object.keys(changedMembers(reply.value, to));
+  if (open.length === 0) return asListed(reply);
+  throw failed(
+    open.every((name) => Object.hasOwn(reply.value, name))
+      ? `the site was read after it, and has another ${open.join(' and ')}: it was not done, ask again`
+      : `the site was read after it, and does not show ${open.join(' and ')}: look there before asking again`,
+  );
 }
 
 /** Throws `request_invalid` for what is no JSON object. */

@@ -178,6 +178,30 @@ describe('siteward site', { timeout: 120_000 }, () => {
     expect(await run('site', 'bind-monitoring', '--body', file, '--account', '1')).toMatchObject({ code: 2 });
   });
 
+  it('bind-monitoring looks where the reply was lost, and says what the site shows', async () => {
+    const lose = (when: 'before' | 'after') =>
+      site.cloud.control('faults', {
+        method: 'POST',
+        body: {
+          path: '/partner/v1/dealers/17/sites/4711/monitoring-bindings',
+          method: 'PUT',
+          mode: 'reset',
+          when,
+          count: -1,
+        },
+      });
+    const forget = () => site.cloud.control('faults', { method: 'DELETE' });
+    await lose('after');
+    expect(await json('site', 'bind-monitoring', '--account', '45')).toMatchObject({ account_number: '45' });
+    expect((await changes()).at(-1)).toMatchObject({ action: 'cloud_site_bound', outcome: 'done' });
+    await forget();
+    await lose('before');
+    const undone = await run('site', 'bind-monitoring', '--account', '46');
+    expect(undone.err).toContain('has another account_number: it was not done');
+    expect(undone.code).not.toBe(0);
+    await forget();
+  });
+
   it('contacts are added, changed, and deleted only with the name of the site', async () => {
     const made = await json('contact', 'add', '--external-id', 'k2', '--first-name', 'Bo', '--last-name', 'Byron');
     const id = String(made.contact_id);
