@@ -13,6 +13,12 @@ export async function cloudPlace(context: Context): Promise<{ dealerId: string; 
   return { dealerId: site.dealer_id, siteId: site.id };
 }
 
+/** The external id at the service where it is told and another one: the site is somebody else's. */
+export const otherExternalId = (
+  { external_site_id: there }: { readonly external_site_id?: string | null | undefined },
+  here: string,
+): string | undefined => (there === undefined || there === null || there === '' || there === here ? undefined : there);
+
 export const noPartner = 'the partner interface is not in the configuration';
 
 /** The dealer, and the site at the service: found by its external id, else created. */
@@ -30,8 +36,9 @@ export const cloudSiteStep: Step = {
     try {
       const { value } = await context.withCloud(({ manage }, signal) => manage.getSite({ params, signal }));
       const { external_id: id } = context.site().settings.site;
-      if (value.external_site_id !== undefined && value.external_site_id !== id)
-        return { isDone: false, words: `site ${params.siteId} of the service is ${value.external_site_id}, not ${id}` };
+      const other = otherExternalId(value, id);
+      if (other !== undefined)
+        return { isDone: false, words: `site ${params.siteId} of the service is ${other}, not ${id}` };
       return { isDone: true, words: `site ${params.siteId} of dealer ${params.dealerId}: ${value.name ?? ''}` };
     } catch (error) {
       if (!isCode(error, 'cloud_not_found')) throw error;
@@ -116,7 +123,14 @@ async function findOrCreate(
     );
   });
   if (answers.site.id !== undefined) {
-    await manage.getSite({ params: { dealerId, siteId: answers.site.id }, signal });
+    const { value } = await manage.getSite({ params: { dealerId, siteId: answers.site.id }, signal });
+    const other = otherExternalId(value, external_id);
+    if (other !== undefined)
+      throw new SitewardError(
+        'cloud_refused',
+        `site ${answers.site.id} of the service is somebody else's: its external id there is ${other}, and that of this box is ${external_id}. Nothing was bound to it. Correct site.id in the answers, or leave it out: the site is found by its external id`,
+        { facts: { for_a_person: true } },
+      );
     return { siteId: answers.site.id, words: `site ${answers.site.id} is there` };
   }
   const found = (await manage.findSite({ params, externalId: external_id, signal }))?.value;

@@ -130,6 +130,15 @@ test('another site, and credentials that are wrong, are told apart', async () =>
   write('id: "4711"', 'id: "4712"');
   const other = (await doctor('site')).of('site');
   expect(other).toMatchObject([{ state: 'failed', advice: [expect.stringContaining('site.id and site.dealer_id')] }]);
+  write('external_id: proof,', 'external_id: another,');
+  const foreign = (await doctor('site')).of('site');
+  expect(foreign).toMatchObject([
+    {
+      state: 'failed',
+      seen: expect.stringContaining('is "proof" there'),
+      advice: [expect.stringContaining('site.id')],
+    },
+  ]);
   write('client_id: partner-9', 'client_id: partner-8');
   const refused = (await doctor('site')).of('site');
   writeFileSync(site.config, text);

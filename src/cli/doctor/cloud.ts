@@ -9,6 +9,7 @@ import { unlessAborted } from '#lib/wait.ts';
 import { openAccess } from '../api-access.ts';
 import { publicHalf, writtenKey } from '../cloud-keys.ts';
 import { checkToken } from '../cloud-token.ts';
+import { otherExternalId } from '../setup-cloud-site.ts';
 import { openSiteFile } from '../site-file.ts';
 import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
 import type { Scene } from './scene.ts';
@@ -198,13 +199,23 @@ export const siteCheck: Check = {
   title: 'dealer and site in the cloud',
   patienceMs: 60_000,
   look: ofCloud(async (cloud, { file, settings }, signal) => {
-    const { id: siteId, dealer_id: dealerId } = settings?.site ?? {};
+    const { id: siteId, dealer_id: dealerId, external_id: here = '' } = settings?.site ?? {};
     if (cloud.partner === undefined) return [skipped('no partner access (cloud.partner)')];
     if (siteId === undefined || dealerId === undefined) return [skipped('site.id or site.dealer_id is not set')];
     const place = `site ${siteId} of dealer ${dealerId}`;
     await using access = openAccess({ config: file });
     try {
       const { value } = await access.manage.getSite({ params: { siteId, dealerId }, signal });
+      const other = otherExternalId(value, here);
+      if (other !== undefined)
+        return [
+          failed({
+            seen: `${place} is ${JSON.stringify(other)} there, and this box is ${JSON.stringify(here)} (site.external_id)`,
+            means: "devices, arming and contacts of this box are told to somebody else's site",
+            advice:
+              'correct site.id: "siteward site list" shows the sites with their external ids; then "systemctl reload siteward"',
+          }),
+        ];
       return [good(`${place}: ${JSON.stringify(value.name ?? '')}`)];
     } catch (error) {
       signal.throwIfAborted();
