@@ -35,9 +35,20 @@ export function ownClientId({ password }: Connect, name: string): string {
 /** A new client. Handlers set right behind the await miss nothing. Rejects where the address or `dial` allows no try. */
 export async function openClient({ url, dial }: Connect, options: IClientOptions): Promise<MqttClient> {
   const stream = await dial?.();
-  const client = stream === undefined ? mqttConnect(url, options) : new MqttClient(() => stream, options);
+  const client =
+    stream === undefined ? mqttConnect({ ...options, ...placeOf(url) }) : new MqttClient(() => stream, options);
   sendAtOnce(client);
   return client;
+}
+
+/** Taken apart here: the library does it by a function that Node warns of, on the error output of whoever calls. */
+function placeOf(url: string): Pick<IClientOptions, 'protocol' | 'host' | 'port'> {
+  const { protocol, hostname, port } = new URL(url);
+  return {
+    protocol: protocol === 'mqtts:' ? 'mqtts' : 'mqtt',
+    host: hostname.replace(/^\[|\]$/g, ''),
+    ...(port !== '' && { port: Number(port) }),
+  };
 }
 
 /**
