@@ -68,6 +68,11 @@ export function asListed({ value, raw }: { readonly value: object; readonly raw:
 
 export type Members = Readonly<Record<string, unknown>>;
 
+interface NamedSite {
+  readonly site_id: string;
+  readonly name?: string | undefined;
+}
+
 export interface Change {
   /** What is done, as a sentence begins: "delete the site". */
   readonly what: string;
@@ -76,8 +81,8 @@ export interface Change {
   /** Members with what they are now; undefined where nothing is known of it yet. */
   readonly from?: Members;
   readonly to?: Members;
-  /** Only for what cannot be undone: what is lost, and the name of the site, which is to be typed. */
-  readonly permanent?: { readonly loses: string; readonly name: string };
+  /** Only for what cannot be undone: what is lost, and the site, whose name is to be typed, or its id where it has none. */
+  readonly permanent?: { readonly loses: string; readonly site: NamedSite };
   /** What the audit log of this box tells of it. */
   readonly noted: Noted;
   /** The id of what was made. */
@@ -113,7 +118,7 @@ export async function carryOut(change: Change, options: ChangeOptions): Promise<
   }
   if (!options.json) console.error(planText(change, members));
   const { permanent } = change;
-  if (permanent !== undefined && !(await isMeant(permanent.name, options.yes))) return exitCodes.usage;
+  if (permanent !== undefined && !(await isMeant(permanent.site, options.yes))) return exitCodes.usage;
   const done = await noted(change, options, members);
   if (done === undefined && options.json) console.log('{}');
   else if (done === undefined) console.log('done');
@@ -139,11 +144,12 @@ async function noted(change: Change, options: ChangeOptions, members: readonly D
   return done;
 }
 
-async function isMeant(name: string, yes: string | undefined): Promise<boolean> {
-  const shown = printable(name);
-  const answer = yes === undefined ? await typed('This cannot be undone.', shown) : yes === name ? 'yes' : 'no';
-  if (answer === 'nobody to ask') console.error(`siteward: this cannot be undone; say --yes "${shown}" if it is meant`);
-  if (answer === 'no') console.error(`siteward: that is not "${shown}"; nothing was changed`);
+/** One word for the hint, for what is typed and for --yes; never none, which Enter alone would be. */
+async function isMeant({ name = '', site_id: id }: NamedSite, yes: string | undefined): Promise<boolean> {
+  const word = printable(name) || id;
+  const answer = yes === undefined ? await typed('This cannot be undone.', word) : yes.trim() === word ? 'yes' : 'no';
+  if (answer === 'nobody to ask') console.error(`siteward: this cannot be undone; say --yes "${word}" if it is meant`);
+  if (answer === 'no') console.error(`siteward: that is not "${word}"; nothing was changed`);
   return answer === 'yes';
 }
 

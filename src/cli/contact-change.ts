@@ -66,7 +66,7 @@ export const remove = (options: ChangeOptions & { readonly id: string }): Promis
       {
         ...{ what: 'delete a contact', target: nameOf(contact) },
         noted: { action: 'contact_deleted', site_id: place.siteId, ids: [options.id] },
-        permanent: { loses, name: site.name ?? site.site_id },
+        permanent: { loses, site },
         async act(signal) {
           await manage.deleteContact({ params, signal });
           return undefined;

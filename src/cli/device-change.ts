@@ -81,7 +81,7 @@ export async function remove(ids: readonly string[], options: ChangeOptions): Pr
       what: `delete ${counted(chosen.length, 'device')} in the cloud`,
       target: chosen.map(nameOf).join(', '),
       noted: { action: 'devices_deleted', site_id: place.siteId, ids: items },
-      permanent: { loses, name: at.name ?? at.site_id },
+      permanent: { loses, site: at },
       async act(signal): Promise<Deleted> {
         const outcome = await manage.deleteDevices({ params: place, items, signal });
         const done = outcome.succeeded(() => undefined);

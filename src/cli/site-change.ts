@@ -116,7 +116,7 @@ export const link = (options: ChangeOptions & { readonly linked: boolean }): Pro
         what: options.linked ? 'link the site to the platform' : 'unlink the site from the platform',
         target: nameOf(now),
         noted: { action: options.linked ? 'site_linked' : 'site_unlinked', site_id: params.siteId },
-        ...(!options.linked && { permanent: { loses, name: now.name ?? now.site_id } }),
+        ...(!options.linked && { permanent: { loses, site: now } }),
         act: async (signal) =>
           (await (options.linked ? manage.linkSite : manage.unlinkSite)({ ...input, signal })).value,
       },
@@ -196,7 +196,7 @@ export const remove = (options: ChangeOptions & { readonly force: boolean }): Pr
       {
         ...{ what: 'delete the site in the cloud', target: nameOf(now) },
         noted: { action: 'site_deleted', site_id: params.siteId },
-        permanent: { loses, name: now.name ?? now.site_id },
+        permanent: { loses, site: now },
         async act(signal) {
           await manage.deleteSite({ params, signal });
           return undefined;
