@@ -116,17 +116,13 @@ export function createSiteStanding(options: SiteStandingOptions): SiteStanding {
   async function judged(): Promise<CloudSite> {
     const once = () => manage.getSite({ params: place, signal: stopping.signal });
     try {
-      let first: Lost | undefined;
-      if (isOpen()) {
-        const { value } = await once().catch(async (error: unknown) => {
-          first = lostBy(error);
-          if (first === undefined) throw error;
-          await sleep(options.confirmMs ?? confirmMs, stopping.signal);
-          return once();
-        });
-        return found(value);
-      }
-      return found((await once()).value);
+      const value = await once().catch(async (error: unknown) => {
+        const first = lostBy(error);
+        if (first === undefined || first === standing.state) throw error;
+        await sleep(options.confirmMs ?? confirmMs, stopping.signal);
+        return once();
+      });
+      return found(value.value);
     } catch (error) {
       const now = stopping.signal.aborted ? undefined : lostBy(error);
       if (now !== undefined) become(now);

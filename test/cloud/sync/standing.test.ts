@@ -51,6 +51,19 @@ describe('A site that is lost in the cloud', { timeout: 60_000 }, () => {
     expect(troubles('site_gone')).toEqual([]);
   });
 
+  it('that was withdrawn is not deleted after one answer', async () => {
+    rig = await startSyncRig();
+    lose(403, rig.paths.site);
+    expect(await rig.standing.judge()).toBe(false);
+    expect(rig.standing.shown().state).toBe('withdrawn');
+    rig.cloud.clearFaults();
+    lose(404, rig.paths.site, 1);
+    lose(403, rig.paths.site);
+    expect(await rig.standing.judge()).toBe(false);
+    expect(rig.cloud.log().filter(({ path, status }) => path === rig.paths.site && status === 404)).toHaveLength(1);
+    expect(rig.standing.shown().state).toBe('withdrawn');
+  });
+
   it('is seen by a part that is refused right after a read that still found it', async () => {
     rig = await startSyncRig({ calmMs: 200 });
     await until('it was read', () => rig.standing.shown().state === 'ok');
