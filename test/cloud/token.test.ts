@@ -2,73 +2,15 @@ import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypt
 import type { ServerResponse } from 'node:http';
 import { decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose';
 import pino from 'pino';
-import { afterEach, describe, expect, it } from 'vitest';
-import { createHttp, createTokenSource, publicKeyOf, type TokenSource } from '#cloud/client/index.ts';
-import { cloudOperations } from '#cloud/contract/index.ts';
+import { describe, expect, it } from 'vitest';
+import { publicKeyOf } from '#cloud/client/index.ts';
 import { manualClock } from '#lib/clock.fake.ts';
-import { bindClient } from '#lib/contract/client.ts';
 import { Secret } from '#lib/secret.ts';
 import { tokenSource } from '../../src/cloud/client/token-source.ts';
-import { html, json, keyPair, quiet, type Scripted, scripted } from './support.ts';
+import { html, json, keyPair } from './support.ts';
+import { type Answer, current, granted, refused, setUp, signal, value } from './token-server.ts';
 
-const current = keyPair();
 const next = keyPair();
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-type Answer = (response: ServerResponse, assertion: string) => void | Promise<void>;
-const granted =
-  (token: string, ...expiresIn: unknown[]): Answer =>
-  (response) =>
-    json(response, 200, {
-      access_token: token,
-      token_type: 'Bearer',
-      expires_in: expiresIn.length === 0 ? 3600 : expiresIn[0],
-    });
-const refused =
-  (error: string, headers = {}): Answer =>
-  (response) =>
-    json(response, 400, { error }, headers);
-
-/** A token server that answers with the script, its last entry for ever. */
-async function setUp(script: Answer[], more: Partial<Parameters<typeof createTokenSource>[0]> = {}) {
-  const clock = manualClock();
-  const assertions: string[] = [];
-  const server: Scripted = await scripted((seen, response) => {
-    const assertion = new URLSearchParams(seen.body).get('assertion') ?? '';
-    assertions.push(assertion);
-    const answer = script[Math.min(assertions.length, script.length) - 1];
-    // The server's clock is the bridge's unless a test says otherwise.
-    response.setHeader('date', new Date(clock.wall()).toUTCString());
-    return answer?.(response, assertion);
-  });
-  const http = createHttp({ clock, bases: { auth: { url: server.url, key: 'cloud.auth_url' } } });
-  const stop = new AbortController();
-  const tokens = createTokenSource({
-    clientId: 'bridge-1',
-    audience: server.url,
-    keys: { current: { pem: current.pem, keyId: 'k1' } },
-    client: bindClient(cloudOperations, http.transport),
-    clock,
-    log: quiet,
-    random: () => 0.5,
-    signal: stop.signal,
-    ...more,
-  });
-  closing.push(async () => {
-    stop.abort(new Error('end'));
-    await http.close();
-    await server.close();
-  });
-  return { clock, assertions, server, tokens };
-}
-const { signal } = new AbortController();
-async function value(tokens: TokenSource): Promise<string> {
-  const token = await tokens.get(signal);
-  return token.kind === 'token' ? token.value.reveal() : `${token.failure}: ${token.message}`;
-}
 
 describe('the assertion', () => {
   it('carries the six claims, signed with RS256, dated back by 30 s for five minutes', async () => {
@@ -296,15 +238,20 @@ describe('a wrong clock', () => {
 
 describe('a failing token server', () => {
   it('is left alone for longer and longer, and at once asked again when the line is back', async () => {
-    const { clock, tokens, assertions } = await setUp([(response) => json(response, 503, {})]);
+    // The longest waits the jitter gives: 1, 2, 4 … 256 s, then 300 s each, which is 9 + 10 tries in the hour after the first.
+    const { clock, tokens, assertions } = await setUp([(response) => json(response, 503, {})], { random: () => 1 });
     await value(tokens);
     for (let i = 0; i < 100; i += 1) await value(tokens);
     expect(assertions).toHaveLength(1);
-    for (let i = 0; i < 3_600; i += 1) {
+    const atS: number[] = [0];
+    for (let second = 1; second <= 3_600; second += 1) {
       clock.advance(1_000);
       await value(tokens);
+      if (assertions.length > atS.length) atS.push(second);
     }
-    expect(assertions.length).toBeLessThan(30);
+    const waits = atS.slice(1).map((at, index) => at - (atS[index] ?? 0));
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, ...Array(10).fill(300)]);
+    expect(assertions).toHaveLength(atS.length);
     const before = assertions.length;
     tokens.retryNow();
     await value(tokens);
