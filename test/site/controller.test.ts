@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -175,6 +175,32 @@ describe('restarts', () => {
     rmSync(copy, { recursive: true });
     const third = await rig({ dir: first.dir });
     expect(third.state()).toBe('unknown');
+  });
+
+  it.each([
+    ['disarmed is unknown', 'disarm', 'unknown'],
+    ['armed stays armed', 'arm', 'armed_away'],
+  ] as const)('takes an older copy of the database of the same epoch for a backup: %s', async (_what, then, found) => {
+    const first = await armed();
+    if (then === 'disarm') expect(await first.command({ verb: 'disarm' })).toMatchObject({ outcome: 'done' });
+    await first.stop();
+    const older = readFileSync(join(first.dir, 'site.db'));
+    const now = then === 'disarm' ? 'arm' : 'disarm';
+    const second = await rig({ dir: first.dir });
+    await second.open('1', false);
+    expect(await second.command({ verb: now, code: 'ok' })).toMatchObject({ outcome: 'done' });
+    await second.stop();
+    writeFileSync(join(first.dir, 'site.db'), older);
+    const third = await rig({ dir: first.dir });
+    expect(third.state()).toBe(found);
+    expect(third.store.recovery()).toMatchObject({ epoch: 2, lost: false, restored: true });
+    // What is said from here on is of now.
+    await third.open('1', false);
+    expect(await third.command({ verb: now, code: 'ok' })).toMatchObject({ outcome: 'done' });
+    await third.stop();
+    const fourth = await rig({ dir: first.dir });
+    expect(fourth.state()).toBe(now === 'arm' ? 'armed_away' : 'disarmed');
+    expect(fourth.store.recovery()).toMatchObject({ epoch: 2 });
   });
 
   it('gives a box that was set up anew other event ids than in its former life', async () => {

@@ -15,7 +15,7 @@ export interface Missing {
 }
 
 /** Highest seq the file knows of: an event, one that was given up, or one of a file it was filled from. */
-export function topOf({ db }: SiteFile | BulkFile): number {
+export function topOf({ db }: Pick<SiteFile, 'db'>): number {
   const sql = `SELECT max(coalesce((SELECT max(seq) FROM ev), 0), coalesce((SELECT max(seq_to) FROM gap), 0),
     coalesce((SELECT CAST(v AS INTEGER) FROM meta WHERE k = 'filled'), 0))`;
   return Number(db.prepare(sql).pluck().get());

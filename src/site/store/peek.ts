@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { topOf } from './missing.ts';
 import { readState } from './state-rows.ts';
 
 /** A larger file is not copied; what it says is unknown then, and unknown never counts as disarmed. */
@@ -15,6 +16,8 @@ export interface Peek {
   readonly pieces: readonly string[];
   /** Above every seq that was handed out. */
   readonly top: number;
+  /** See `topOf`. */
+  readonly last: number;
 }
 
 /**
@@ -42,14 +45,15 @@ function read(path: string): Peek | undefined {
   try {
     const meta = db.prepare<[string], string>('SELECT v FROM meta WHERE k = ?').pluck();
     const { order, pieces } = readState(db);
-    const top = db.prepare<[], number | null>('SELECT max(seq) FROM ev').pluck().get() ?? 0;
     if (pieces === undefined) return undefined;
+    const last = topOf({ db });
     return {
       epoch: Number(meta.get('epoch')),
       lastBoot: meta.get('boot'),
       order,
       pieces,
-      top: Math.max(top, Number(meta.get('reserved') ?? 0)),
+      top: Math.max(last, Number(meta.get('reserved') ?? 0)),
+      last,
     };
   } finally {
     db.close();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { crashPoint } from '#lib/crash-point.ts';
 import type { BulkFile } from './bulk-file.ts';
-import type { FoundEpoch } from './epoch.ts';
+import { type FoundEpoch, isBehind } from './epoch.ts';
 import { lanePick } from './lanes.ts';
 import { Numbers } from './numbers.ts';
 import { type Peek, peek } from './peek.ts';
@@ -35,6 +35,7 @@ export function recover(found: Found): { recovery: Recovery; nextOrder: number }
   const { order, pieces } = site?.state() ?? { order: seen.order ?? 0, pieces: seen.pieces };
   const state = pieces?.join('');
   const { used, top, isReserved } = claimNumbers(found, seen.top);
+  const unopened = unopenedEpoch(seen, side);
   // Numbers that could not be set aside on disk (it is full) may be given again in the next life: other ids then.
   const known = isReserved ? epoch?.id : undefined;
   const isLost =
@@ -43,19 +44,27 @@ export function recover(found: Found): { recovery: Recovery; nextOrder: number }
       : site.meta('lost') === '1' || (order > 0 && state === undefined);
   return {
     recovery: {
-      epoch: epoch?.epoch ?? seen.epoch ?? side?.epoch ?? 1,
+      epoch: epoch?.epoch ?? unopened.epoch,
       storeId: known ?? randomUUID(),
       nextSeq: top + 1,
       lastSeq: used,
       hidden: attempt(() => hiddenIn([site, bulk], { used, top })) ?? 0,
       state,
       lost: isLost,
-      restored: epoch !== undefined && site?.meta('restored') === String(epoch.epoch),
+      restored: epoch === undefined ? unopened.isOlder : site?.meta('restored') === String(epoch.epoch),
       lastBoot: epoch?.lastBoot ?? seen.lastBoot,
       pending: lanePick((lane) => (waiting[lane] ?? 0) + (activity[lane] ?? 0)),
     },
     nextOrder: Math.max(order, bulk?.lastOrder() ?? 0, site?.audit.lastCommit ?? 0) + 1,
   };
+}
+
+/** As `claimEpoch` will have it once the file can be opened: an older copy is no more the present for being read only. */
+function unopenedEpoch({ epoch, last = 0 }: Partial<Peek>, side: SideFile | undefined) {
+  const known = side?.epoch ?? 0;
+  if (epoch === undefined) return { epoch: side?.epoch ?? 1, isOlder: false };
+  const isOlder = epoch >= known && isBehind(last, side);
+  return { epoch: isOlder || epoch < known ? Math.max(epoch, known) + 1 : epoch, isOlder };
 }
 
 /**

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert, asyncProperty, boolean, integer, record as recordOf } from 'fast-check';
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { beginNewLife, storedEpoch } from '#site/store/index.ts';
 import { commitOf, row, startStore, temporaryDir, withFile } from './helpers.ts';
 
@@ -56,6 +56,52 @@ it('is not the life of a store that was damaged later', async () => {
   rmSync(join(copied, 'site.db-wal'), { force: true });
   const store = await startStore(copied);
   expect(store.recovery()).toMatchObject({ epoch: 5, lost: true, restored: false });
+});
+
+describe('an older copy of site.db that was put back by hand within its epoch', () => {
+  /** Three events; its side file says that there were five. */
+  async function older(): Promise<string> {
+    const dir = await life(3, { hasSide: true });
+    const first = await startStore(dir);
+    await first.commit(commitOf([row(2), row(3)], { state: ['3\n{"a":3}'] }));
+    await first.stop();
+    const copy = readFileSync(join(dir, 'site.db'));
+    const second = await startStore(dir);
+    await second.commit(commitOf([row(4), row(5)], { state: ['3\n{"a":5}'] }));
+    await second.stop();
+    writeFileSync(join(dir, 'site.db'), copy);
+    return dir;
+  }
+  const backup = { epoch: 4, lost: false, restored: true, state: '3\n{"a":3}' };
+
+  it('is taken for a backup, also after a second start without a new state', async () => {
+    const dir = await older();
+    for (let start = 0; start < 2; start += 1) {
+      const store = await startStore(dir);
+      expect(store.recovery()).toMatchObject(backup);
+      expect(store.recovery().nextSeq).toBeGreaterThan(5);
+      await store.stop();
+    }
+  });
+
+  it('is taken for a backup, though it can only be read', async () => {
+    const dir = await older();
+    // A table that refuses every note of the start, as a disk without room does.
+    withFile(join(dir, 'site.db'), (db) =>
+      db.exec("CREATE TRIGGER full BEFORE UPDATE ON meta BEGIN SELECT raise(FAIL, 'full'); END"),
+    );
+    expect((await startStore(dir)).recovery()).toMatchObject(backup);
+  });
+
+  it('is not what a start after a kill finds', async () => {
+    const dir = await life(3, { hasSide: true });
+    const store = await startStore(dir);
+    await store.commit(commitOf([row(2), row(3)], { state: ['3\n{"a":3}'] }));
+    // The files of a process that ended here.
+    const killed = temporaryDir();
+    cpSync(dir, killed, { recursive: true });
+    expect((await startStore(killed)).recovery()).toMatchObject({ epoch: 3, restored: false, state: '3\n{"a":3}' });
+  });
 });
 
 it('knows no epoch of a folder without a store', () => {
