@@ -116,7 +116,11 @@ async function typedPanel({ talk, site }: Context, profile: string): Promise<Lin
   const entry = {
     id,
     profile,
-    ...(pairs.length > 0 && { vars: Object.fromEntries(pairs.map((pair) => pair.split('='))) }),
+    ...(pairs.length > 0 && {
+      vars: Object.fromEntries(
+        pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]),
+      ),
+    }),
     ...(word && part !== undefined && { partitions: { [part.id]: word } }),
   };
   return { partitions: [], panels: [entry] };

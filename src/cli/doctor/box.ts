@@ -20,7 +20,7 @@ function line(path: string): string | undefined {
 /** Undefined for everything that is no number. */
 function number(path: string): number | undefined {
   const text = line(path);
-  return text === undefined || !/^-?(0x)?[\da-f]+$/i.test(text) ? undefined : Number(text);
+  return text === undefined || !/^-?\d+$/.test(text) ? undefined : Number(text);
 }
 
 function entries(path: string): readonly string[] {
