@@ -16,7 +16,7 @@ export async function upgradeCheck(options: { json: boolean; socket: string }): 
   else if (busy.length === 0) console.log('siteward may be stopped now.');
   else {
     for (const line of busy) console.log(printable(line));
-    console.log('Disarm first, or upgrade all the same: SITEWARD_UPGRADE_ANYWAY=1 before the command.');
+    console.log('Disarm first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE');
   }
   return busy.length === 0 ? exitCodes.ok : exitCodes.refused;
 }
