@@ -1,16 +1,18 @@
-import { isDeepStrictEqual } from 'node:util';
-import { shownConfig } from '#config/index.ts';
 import { configShown } from '#lan/http/index.ts';
+import { sha256 } from '#lib/digest.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { reloadUntil } from './camera-reload.ts';
 import { answered, openControl, patience } from './control.ts';
 import type { SiteFile } from './site-file.ts';
 
-/** Whether the daemon has taken the file as it is written. Throws as `answered` does. */
+/**
+ * Whether the daemon has taken the file as it is written, to the letter: what it shows leaves out what nobody may see (safety 4), and blanks what
+ * is a secret elsewhere. Throws as `answered` does.
+ */
 export async function isInForce(text: string, socket: string): Promise<boolean> {
   await using control = openControl(socket);
-  const { config } = configShown.parse(answered(await control.client.getConfig({ signal: patience() })).json);
-  return isDeepStrictEqual(config, JSON.parse(JSON.stringify(shownConfig(text))));
+  const { in_force: taken } = configShown.parse(answered(await control.client.getConfig({ signal: patience() })).json);
+  return taken === sha256(text);
 }
 
 /** Has a daemon that runs take the file; false where none does. Throws as `reloadUntil` does. */

@@ -44,6 +44,7 @@ export function configPort(
         ...(error !== undefined && { error }),
         warnings: [...warnings],
         version: await versionOf(path),
+        in_force: sha256(text),
         config: shown(text),
       };
     },

@@ -178,6 +178,9 @@ test('a reload is waited for, and a file with errors changes nothing', async () 
   expect(await reload()).toMatchObject({ code: 0, out: expect.stringContaining('is in force') });
   const { config } = (await site.api('/api/v1/config')) as { config: { cameras: { name: string }[] } };
   expect(config.cameras[0]?.name).toBe('Back yard');
+  // What is shown of it is not what is written: a name that is the password of the camera is blanked.
+  write('name: Yard', `name: ${cameraPassword}`);
+  expect(await reload()).toMatchObject({ code: 0, out: expect.stringContaining('is in force') });
   write('name: Yard', 'nme: Yard');
   expect(await reload()).toMatchObject({ code: 78, err: expect.stringContaining('nme') });
   writeFileSync(site.config, text);

@@ -14,6 +14,8 @@ export const configShown = z.object({
   warnings: z.array(z.string()),
   /** Of the file as it stands on the disk; null where it cannot be read. It goes with what is to be changed. */
   version: z.string().nullable(),
+  /** SHA-256 of the text in force; `version` is the same where the file is the text in force. */
+  in_force: z.string(),
   /** As written; what is left out has its default. Secrets are the references they are, users their ids. */
   config: z.record(z.string(), z.unknown()),
 });

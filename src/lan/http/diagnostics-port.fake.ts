@@ -24,6 +24,7 @@ export function fakeConfig(replaced: Partial<ConfigPort> = {}): ConfigPort {
     show: async () => ({
       ...{ path: '/etc/siteward/siteward.yaml', last_good: false, warnings: [], config: {} },
       version: 'v1',
+      in_force: 'v1',
     }),
     check: async () => ({ ok: true, problems: [], changes: [] }),
     change: async ({ dry_run }) => ({
