@@ -1,7 +1,7 @@
 import { parse } from 'yaml';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { discover, outlets, readTargets } from '#devices/onvif/index.ts';
-import { describe, isCode } from '#errors.ts';
+import { describe, isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import { given } from '#lib/given.ts';
 import { never } from '#lib/wait.ts';
@@ -177,19 +177,34 @@ export const zoneStep: Step = {
     const listed = answers.zones.filter(({ number }) => !numbers.has(number));
     const zones = listed.length > 0 ? listed : await askZones(context);
     if (zones.length === 0) return skipped('no further zones');
+    const told = zones.filter(({ type }) => type !== 'panic_silent').map(({ number }) => number);
     return {
-      would: `add the zones ${toldZones(zones)}`,
+      would: `write the zones of the answers into the configuration${told.length === 0 ? '' : `: ${named(told)}`}`,
       async run() {
-        for (const panel of new Set(zones.map((zone) => zone.panel))) await addZones(context, panel, zones);
-        return `added: ${toldZones(zones)}`;
+        for (const panel of new Set(zones.map((zone) => zone.panel)))
+          await addZones(context, panel, zones).catch((error: unknown) => {
+            throw told.length === zones.length ? error : withoutPlace(error);
+          });
+        return zonesNow(site().settings);
       },
     };
   },
 };
 
-/** What is kept and reported names no zone of a silent hold-up. */
-const toldZones = (zones: Answers['zones']): string =>
-  named(zones.filter(({ type }) => type !== 'panic_silent').map(({ number }) => number));
+/** What is kept and reported names no zone of a silent hold-up, and is the same with and without one (safety 4). */
+function zonesNow(settings: Settings): string {
+  const numbers = shownZones(settings).map(({ number }) => number);
+  return numbers.length === 0 ? 'zones: as in the configuration' : `zones: ${named(numbers)}`;
+}
+
+/** The check names the place of what is wrong, which may be a zone that nobody is to read of. */
+const withoutPlace = (error: unknown): unknown =>
+  isCode(error, 'config_invalid')
+    ? new SitewardError(
+        'config_invalid',
+        'the zones of the answers are not taken: one of them is wrong. Compare its type, key, partition and cameras, and its number with those that are there (docs/configuration.md)',
+      )
+    : error;
 
 interface WrittenPanel {
   readonly id: string;
