@@ -46,7 +46,9 @@ const told = z.object({ made_at: z.iso.datetime(), at: z.iso.datetime() });
 
 /** In a state directory, and yet no part of the state. */
 export const isNoState = (name: string): boolean =>
-  [lockName, markerName, stagingName, keptName, doneName, systemName, 'reserve', 'factory-reset.json'].includes(name);
+  [lockName, markerName, stagingName, keptName, doneName, systemName, 'reserve', 'factory-reset.json'].includes(name) ||
+  // The databases that the package's use-backup has put others in the place of.
+  name.startsWith('replaced-');
 
 /** What stays where it is. */
 const stays = [lockName, markerName, stagingName, keptName, systemName];

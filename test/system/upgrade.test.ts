@@ -90,7 +90,10 @@ describe('an upgrade', () => {
     expect(await box.sh('siteward status')).toContain('was written by a newer siteward');
     await vi.waitUntil(async () => (await ids()).length >= since.length, { timeout: 60_000, interval: 500 });
     expect(await ids()).toEqual(expect.arrayContaining(since));
-    await box.sh(`/usr/lib/siteward/bin/use-backup ${versions.old}`);
+    // The smoke is an alarm still.
+    const refused = await box.run('/usr/lib/siteward/bin/use-backup', versions.old);
+    expect(refused.code).toBe(65);
+    await box.sh(`SITEWARD_UPGRADE_ANYWAY=1 /usr/lib/siteward/bin/use-backup ${versions.old}`);
     expect(await property(box, 'ActiveState')).toBe('active');
     expect(await box.sh('siteward status')).not.toContain('was written by a newer siteward');
     expect(await ids()).toEqual(expect.arrayContaining(before));

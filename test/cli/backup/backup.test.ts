@@ -61,7 +61,14 @@ cameras:
   write(join(dir, 'users.json'), '{"users":[]}');
   write(join(dir, 'user-key'), randomBytes(32));
   write(join(dir, 'spool', '0', 'a.jpg'), randomBytes(3_000_000));
-  for (const name of ['reserve', 'siteward.pid', 'spool/0/b.jpg.part', 'restore/state/old', 'before-restore/state/old'])
+  for (const name of [
+    'reserve',
+    'siteward.pid',
+    'spool/0/b.jpg.part',
+    'restore/state/old',
+    'before-restore/state/old',
+    'replaced-20260101T000000Z/site.db.corrupt-1',
+  ])
     write(join(dir, name), 'no state');
   const out = join(folder, 'box.age');
   const run = (args: readonly string[], { input, passphrase = true }: { input?: string; passphrase?: boolean } = {}) =>
