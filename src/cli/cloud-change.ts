@@ -3,7 +3,7 @@ import type { Dialect } from '#cloud/contract/index.ts';
 import { SitewardError } from '#errors.ts';
 import { openAccess } from './api-access.ts';
 import { readable } from './api-output.ts';
-import { type Noted, noteInAudit } from './cloud-note.ts';
+import { type Noted, noting } from './cloud-note.ts';
 import { typed } from './consent.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { inTime } from './in-time.ts';
@@ -135,13 +135,11 @@ export async function carryOut(change: Change, options: ChangeOptions): Promise<
 async function noted(change: Change, options: ChangeOptions, members: readonly Difference[]): Promise<unknown> {
   const { madeId } = change;
   const names = members.map(([name]) => name);
-  const done = await within(options, (signal) => change.act(signal)).catch(async (error: unknown) => {
-    await noteInAudit(options.socket, change.noted, names, error);
-    throw error;
-  });
-  const ids = madeId === undefined ? change.noted.ids : [madeId(done)];
-  await noteInAudit(options.socket, { ...change.noted, ...(ids !== undefined && { ids }) }, names);
-  return done;
+  return await noting(
+    options.socket,
+    { ...change.noted, members: names, ...(madeId !== undefined && { madeId }) },
+    () => within(options, (signal) => change.act(signal)),
+  );
 }
 
 /** One word for the hint, for what is typed and for --yes; never none, which Enter alone would be. */

@@ -33,6 +33,20 @@ export async function noteInAudit(
   }
 }
 
+/** Makes the change, and has it in the audit log whatever came of it; with the id of what was made. */
+export async function noting<T>(
+  socket: string,
+  { members, madeId, ...noted }: Noted & { readonly members: readonly string[]; readonly madeId?: (made: T) => string },
+  change: () => Promise<T>,
+): Promise<T> {
+  const made = await change().catch(async (error: unknown) => {
+    await noteInAudit(socket, noted, members, error);
+    throw error;
+  });
+  await noteInAudit(socket, madeId === undefined ? noted : { ...noted, ids: [madeId(made)] }, members);
+  return made;
+}
+
 /** Without an answer it may be done. */
 const unsure: readonly string[] = ['cloud_outcome_unknown', 'cloud_unreachable'];
 

@@ -3,6 +3,7 @@ import { parse } from 'yaml';
 import type { Management } from '#cloud/client/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { given } from '#lib/given.ts';
+import { noting } from './cloud-note.ts';
 import { unknownSite } from './setup-site.ts';
 import { type Context, noCloud, open, type Plan, type Step, skipped } from './setup-types.ts';
 
@@ -108,7 +109,7 @@ async function settle(context: Context, { dealerId, clientId, secret }: Partner)
 }
 
 async function findOrCreate(
-  { site, answers, config }: Context,
+  { site, answers, config, socket }: Context,
   manage: Management,
   dealerId: string,
   signal: AbortSignal,
@@ -144,7 +145,14 @@ async function findOrCreate(
       `the service has no site ${before} of dealer ${dealerId} any more, and none with the external id ${external_id}. To have another one created, write "id: ${unknownSite}" into the section site`,
     );
   const body = { external_site_id: external_id, name: name ?? external_id, timezone };
-  const { value } = await manage.createSite({ params, body: given(body) as typeof body, signal });
+  const { value } = await noting(
+    socket,
+    {
+      ...{ action: 'site_created', site_id: null, members: Object.keys(given(body)) },
+      madeId: (made) => String(made.value.site_id ?? ''),
+    },
+    () => manage.createSite({ params, body: given(body) as typeof body, signal }),
+  );
   if (value.site_id === undefined)
     throw new SitewardError('cloud_bad_answer', 'the service does not tell the id of the new site');
   return {

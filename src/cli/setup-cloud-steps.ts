@@ -1,3 +1,4 @@
+import { noting } from './cloud-note.ts';
 import { cloudPlace, noPartner } from './setup-cloud-site.ts';
 import { named } from './setup-devices.ts';
 import { type Context, open, type Step, skipped } from './setup-types.ts';
@@ -51,7 +52,10 @@ export const monitoringStep: Step = {
       would: `bind the site to station ${station} with account ${account}`,
       async run() {
         const body = { monitoring_station_id: Number(station), account_number: account };
-        await context.withCloud(({ manage }, signal) => manage.updateMonitoringBindings({ params, body, signal }));
+        const noted = { action: 'site_bound', site_id: params.siteId, members: Object.keys(body) } as const;
+        await noting(context.socket, noted, () =>
+          context.withCloud(({ manage }, signal) => manage.updateMonitoringBindings({ params, body, signal })),
+        );
         return `station ${station}, account ${account}`;
       },
     };
@@ -88,7 +92,10 @@ export const activationStep: Step = {
     return {
       would: `activate site ${params.siteId} at the service`,
       async run() {
-        await context.withCloud(({ manage }, signal) => manage.setActivation({ params, active: true, signal }));
+        const noted = { action: 'site_activated', site_id: params.siteId, members: ['is_activated'] } as const;
+        await noting(context.socket, noted, () =>
+          context.withCloud(({ manage }, signal) => manage.setActivation({ params, active: true, signal })),
+        );
         return 'the site is active';
       },
     };
