@@ -21,6 +21,9 @@ async function copied(dir: string, to: string): Promise<boolean> {
   }
 }
 
+/** Commits during one copy, a few MiB in each log: a hold ends at 24 MiB, which a slow copy would meet otherwise. */
+const mostCommits = 200;
+
 const body = 'x'.repeat(2000);
 
 describe('databases that are held', () => {
@@ -31,9 +34,13 @@ describe('databases that are held', () => {
     const store = await startStore(dir);
     let seq = 0;
     let promised = 0;
+    let left = mostCommits;
+    let more = Promise.withResolvers<void>();
     const over = new AbortController();
     const writing = (async () => {
       while (!over.signal.aborted) {
+        if (left === 0) await more.promise;
+        left -= 1;
         seq += 2;
         const rows = [row(seq - 1), row(seq, { lane: 'activity' })];
         await store.commit(commitOf(rows));
@@ -44,6 +51,9 @@ describe('databases that are held', () => {
       const to = temporaryDir();
       expect(await store.hold(true)).toBe(true);
       const least = promised;
+      left = mostCommits;
+      more.resolve();
+      more = Promise.withResolvers<void>();
       expect(await copied(dir, to)).toBe(true);
       await store.hold(false);
       for (const name of ['site', 'bulk'])
@@ -56,6 +66,7 @@ describe('databases that are held', () => {
         });
     }
     over.abort();
+    more.resolve();
     await writing;
   });
 
