@@ -22,12 +22,9 @@ const faults = {
 } satisfies Record<FaultName, OnEvent>;
 const reply = fc.constantFrom<Reply>(...faultNames, 'applied', 'none', 'none');
 
-/**
- * The same runs each time, so that a red one is of the change at hand; `SITEWARD_SEED` has others played. Two are known to be red,
- * and whether the delivery or these rules are wrong is open: -1252089687 (after a 403 of the first day a fresh alarm goes before an
- * older one of its key) and -1592669261 (after repeated 403 an activity event goes before an older one of its key).
- */
-const seed = Number(process.env.SITEWARD_SEED ?? 20_261_130);
+/** Random; `SITEWARD_SEED` plays the runs of a seed again. */
+const given = process.env.SITEWARD_SEED;
+const seed = given === undefined ? {} : { seed: Number(given) };
 
 describe('whatever the lanes, keys, faults and outages', () => {
   it('every event is accepted with one body, each key in the order of seq, and nothing is repeated without a reason', async () => {
@@ -62,7 +59,7 @@ describe('whatever the lanes, keys, faults and outages', () => {
           await h.close();
         }
       }),
-      { numRuns: 25, interruptAfterTimeLimit: 40_000, seed },
+      { numRuns: 25, interruptAfterTimeLimit: 40_000, ...seed },
     );
   });
 

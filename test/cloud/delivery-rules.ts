@@ -48,6 +48,10 @@ export function rulesOfSending(made: readonly Made[]) {
   const committed = new Map<number, number>();
   const failing = new Map<number, Failing>();
   const open = new Set<number>();
+  /** Taken, and told so; it stays that while it is sent once more as the comparison. */
+  const settled = new Set<number>();
+  /** What went before an older one by right goes on doing so: a rest in between does not put it back in line. */
+  const passed = new Set<string>();
   const mayRepeat = new Set<number>();
   /** Since when an alarm counts how long it is held up: the first request after a rest in which nothing was taken. */
   let since = 0;
@@ -57,12 +61,22 @@ export function rulesOfSending(made: readonly Made[]) {
   const of = (seq: number): Made => made[seq - 1] ?? { lane: 'alarm', orderKey: '' };
 
   function mayPass(late: number, early: number, now: number): boolean {
+    const may = isExcepted(late, early, now);
+    if (may) passed.add(`${early} before ${late}`);
+    return may;
+  }
+
+  function isExcepted(late: number, early: number, now: number): boolean {
     const other = failing.get(late);
     if (other !== undefined && other.failures >= givesWayFrom && answered.size === 0) return true;
     if (other !== undefined && other.alone >= losesPlaceFrom) return true;
     if (of(early).lane !== 'alarm') return false;
     if (other !== undefined && (other.alone > 0 || other.isFirstDay)) return true;
     return now - Math.max(since, committed.get(early) ?? 0) >= heldUpMs;
+  }
+
+  function hasPassed(late: number, early: number): boolean {
+    return passed.has(`${early} before ${late}`);
   }
 
   function comparison(seq: number): void {
@@ -95,8 +109,9 @@ export function rulesOfSending(made: readonly Made[]) {
       else {
         const older = made.flatMap((one, i) => (i + 1 < seq && chainOf(one) === chainOf(of(seq)) ? [i + 1] : []));
         for (const late of older) {
-          if (accepted.includes(late) && !open.has(late)) continue;
-          if (!mayPass(late, seq, now)) broken.push(`${seq} was sent before ${late} was taken`);
+          if (settled.has(late) || (accepted.includes(late) && !open.has(late))) continue;
+          if (!hasPassed(late, seq) && !mayPass(late, seq, now))
+            broken.push(`${seq} was sent before ${late} was taken`);
         }
         if (open.has(seq)) broken.push(`${seq} was sent twice at once`);
       }
@@ -115,6 +130,9 @@ export function rulesOfSending(made: readonly Made[]) {
       if (taken === takenAtRest) rested = true;
       takenAtRest = taken;
     },
-    closed: (seq: number) => void open.delete(seq),
+    closed(seq: number): void {
+      open.delete(seq);
+      if (answered.has(seq)) settled.add(seq);
+    },
   };
 }
