@@ -5,6 +5,7 @@ import { stringify } from 'yaml';
 import { applyChanges } from '#config/index.ts';
 import { writeDurably } from '#lib/durable-file.ts';
 import { given } from '#lib/given.ts';
+import { isTimezone } from '#lib/timezone.ts';
 import { withFile } from './named-file.ts';
 import { isOfFirstDay, startAgain } from './setup-first-day.ts';
 import { type Context, open, type Step } from './setup-types.ts';
@@ -90,7 +91,7 @@ async function newFile({ answers, talk, config }: Context): Promise<string | und
     (await talk.ask({
       text: '  time zone of the site, by its IANA name',
       initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
-      check: (text) => (isZone(text) ? undefined : 'no such time zone; write it as Europe/Berlin'),
+      check: (text) => (isTimezone(text) ? undefined : 'no such time zone; write it as Europe/Berlin'),
     }));
   if (externalId === undefined || timezone === undefined) return undefined;
   const name = site.name ?? (await talk.ask({ text: '  name of the site for people', initial: externalId }));
@@ -130,15 +131,6 @@ const wantedNew = (site: Context['answers']['site'], timezone: string) => ({
 });
 
 const isId = (text: string): boolean => /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/.test(text);
-
-function isZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return /^[A-Za-z]/.test(name);
-  } catch {
-    return false;
-  }
-}
 
 /** By the first network address of the box, which stays with it. */
 function boxId(): string {

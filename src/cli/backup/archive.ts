@@ -60,14 +60,9 @@ export async function writeArchive(
     }
   } catch (error) {
     plain.destroy();
-    // The reason lies where the entries come from, unless it is the file.
-    throw await Promise.race([
-      packed.then(
-        () => error,
-        (cause: unknown) => cause,
-      ),
-      Promise.resolve(error),
-    ]);
+    // The same reason comes by the stream.
+    packed.catch(() => undefined);
+    throw error;
   }
   await packed;
   return bytes;
