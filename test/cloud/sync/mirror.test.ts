@@ -212,7 +212,8 @@ describe('The file', () => {
       writeFileSync(credential, Buffer.alloc(32, 9));
       await again();
       await until('it is kept', () => mirror.health().state === 'ok');
-      expect(readdirSync(dir).sort()).toEqual(['cloud-mirror', 'given']);
+      // Contacts and stations are written one after the other.
+      await expect.poll(() => readdirSync(dir).sort()).toEqual(['cloud-mirror', 'given']);
     },
   );
 

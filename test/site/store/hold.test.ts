@@ -91,6 +91,24 @@ describe('databases that are held', () => {
     expect(statSync(join(dir, 'site.db')).size).toBeGreaterThan(before);
   });
 
+  it('are whole where the first write comes while the log is copied', async () => {
+    const dir = temporaryDir();
+    const db = new Sqlite(join(dir, 'site.db'));
+    try {
+      db.pragma('journal_mode = WAL');
+      db.exec('CREATE TABLE t(x); INSERT INTO t VALUES(1)');
+      db.pragma('wal_checkpoint(TRUNCATE)');
+      const names: string[] = [];
+      for await (const { name } of databaseEntries(dir)) {
+        names.push(name);
+        if (name.endsWith('-wal')) db.exec('INSERT INTO t VALUES(2)');
+      }
+      expect(names).toEqual(['state/site.db', 'state/site.db-wal']);
+    } finally {
+      db.close();
+    }
+  });
+
   it('are noticed to have moved where nobody holds them', async () => {
     const dir = temporaryDir();
     const path = join(dir, 'site.db');
