@@ -57,7 +57,7 @@ async function screen(name: string): Promise<void> {
   await tabTo(name, 'Shift+Tab');
   await press('Enter');
   await page.getByRole('heading', { level: 1, name, exact: true }).waitFor();
-  await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe('H1');
+  await expect.poll(() => page.evaluate('document.activeElement?.tagName')).toBe('H1');
 }
 
 /** Later tests go on where earlier ones stop. */
