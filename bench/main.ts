@@ -13,6 +13,7 @@ import { media } from './media.ts';
 import { memory } from './memory.ts';
 import { million } from './million.ts';
 import { mqtt } from './mqtt.ts';
+import { neighbours } from './neighbours.ts';
 import { onvif } from './onvif.ts';
 import { packaged } from './package.ts';
 import { page } from './page.ts';
@@ -37,6 +38,7 @@ const measurements: readonly Measurement[] = [
   memory,
   start,
   packaged,
+  neighbours,
   million,
   core,
   codes,
