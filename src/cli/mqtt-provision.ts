@@ -4,7 +4,6 @@ import { parse } from 'yaml';
 import { changeSection, type Settings, writeSecretFile } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import {
-  isLoopback,
   isPasswordOf,
   type Listeners,
   listenersIn,
@@ -15,7 +14,7 @@ import {
   rootOf,
 } from '#lan/mqtt/index.ts';
 import { ensureAuthority, ensureServer, isServerDue, namesOfMachine, serverFiles } from '#lib/certificates.ts';
-import { hostAndPort } from '#lib/host.ts';
+import { hostAndPort, isLoopback } from '#lib/host.ts';
 import { slugOf } from '../daemon/broker.ts';
 import { panelTopics, profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';

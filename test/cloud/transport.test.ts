@@ -6,10 +6,11 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { cloudOptions, createHttp, type Http, isLoopbackHost, retryAfterMs } from '#cloud/client/index.ts';
+import { cloudOptions, createHttp, type Http, retryAfterMs } from '#cloud/client/index.ts';
 import { cloudOperations } from '#cloud/contract/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { bindClient } from '#lib/contract/client.ts';
+import { isLoopback } from '#lib/host.ts';
 import { json, scripted } from './support.ts';
 
 const closing: (() => Promise<unknown> | unknown)[] = [];
@@ -267,7 +268,7 @@ describe('cloud addresses', () => {
   });
 
   it.each(['localhost', '127.0.0.1', '127.9.8.7', '[::1]'])('take plain http for %s', (host) => {
-    expect(isLoopbackHost(host)).toBe(true);
+    expect(isLoopback(host)).toBe(true);
     const event = { client_id: 'b', private_key: { credential: 'event-key' } };
     expect(
       cloudOptions.safeParse({ base_url: `http://${host}:1`, auth_url: `http://${host}:1`, events: event }).success,

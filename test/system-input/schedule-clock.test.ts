@@ -1,16 +1,8 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { eventually, freePort, member, startProcess } from '#sandbox/demo/processes.ts';
+import { eventually } from '#sandbox/demo/processes.ts';
 import { openControl } from '../../src/cli/control.ts';
-import { type Lan, watchLan } from '../harness/lan.ts';
-import { main } from '../harness/site.ts';
-
-/** The library that gives one process another wall clock, where Debian puts it. */
-const faketime = ['/usr/lib', ...readdirSync('/usr/lib').map((name) => join('/usr/lib', name))]
-  .map((folder) => join(folder, 'faketime', 'libfaketimeMT.so.1'))
-  .find((path) => existsSync(path));
+import { faketime, whyNoFaketime } from '../harness/wall-clock.ts';
+import { code, type Box as Plain, startBox as startPlain } from './box.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -21,68 +13,33 @@ const minuteS = 60;
 const hourS = 60 * minuteS;
 const dayS = 24 * hourS;
 
-interface Box {
-  readonly lan: Lan;
+interface Box extends Plain {
   /** When the schedules run today, true time. */
   readonly at: number;
-  /** Moves the daemon's wall clock so far from the true time, seconds. Its monotonic clock goes on. */
-  setClock(offsetS: number): void;
   /** Resolves when the schedules have looked at the clock twice more. */
   ticks(): Promise<void>;
 }
 
-/** The real daemon with a wall clock of its own and two schedules that arm and disarm every day, ten minutes from now. */
+/** With a wall clock of its own and two schedules that arm and disarm every day, ten minutes from now. */
 async function startBox(): Promise<Box> {
-  const folder = mkdtempSync(join(tmpdir(), 'siteward-schedule-clock-'));
-  ends.push(async () => rmSync(folder, { recursive: true, force: true }));
-  const port = await freePort();
-  const [config, socket, offset] = ['siteward.yaml', 'control.sock', 'offset'].map((name) => join(folder, name));
-  if (config === undefined || socket === undefined || offset === undefined) throw new Error('no paths');
-  mkdirSync(join(folder, 'state'), { mode: 0o700 });
   const due = Date.now() + 10 * minuteS * 1000;
   const at = new Date(due).toISOString().slice(11, 16);
-  writeFileSync(
-    config,
-    `site:   { id: "4711", external_id: clock, timezone: UTC }
-bridge: { external_id: sw-clock }
-mqtt:   { broker: embedded, listen: "127.0.0.1:${port}" }
-http:   { control_socket: ${socket} }
-store:  { dir: ${join(folder, 'state')} }
-users:  [ { id: anna, name: Anna, code: { env: CLOCK_CODE } } ]
-partitions: [ { id: p1, name: Shop, exit_delay: 0s } ]
+  const yaml = `partitions: [ { id: p1, name: Shop, exit_delay: 0s } ]
 schedules:
   - { id: night, days: [daily], at: "${at}", arm: { partitions: [p1] } }
   - { id: morning, days: [daily], at: "${at}", disarm: { schedule: night } }
-`,
-  );
-  const setClock = (seconds: number) => writeFileSync(offset, `${seconds < 0 ? '' : '+'}${Math.round(seconds)}\n`);
-  setClock(0);
-  const daemon = startProcess({
-    name: 'siteward',
-    args: [main, 'run', '--config', config],
-    env: {
-      LD_PRELOAD: faketime ?? '',
-      FAKETIME_TIMESTAMP_FILE: offset,
-      FAKETIME_NO_CACHE: '1',
-      // A time step does not touch the monotonic clock.
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      CLOCK_CODE: '2580',
-    },
-  });
-  ends.push(() => daemon.stop());
-  await daemon.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
-  const lan = await watchLan({ url: `mqtt://127.0.0.1:${port}`, root: 'siteward/1/clock' });
-  ends.push(() => lan.close());
+`;
+  const box = await startPlain({ timezone: 'UTC', yaml, clockS: 0 });
+  ends.push(() => box.close());
   const ticked = async () => {
-    await using control = openControl(socket);
+    await using control = openControl(box.socket);
     const answer = await control.client.getMetrics({ signal: AbortSignal.timeout(10_000) });
     const text = answer.kind === 'answer' ? Buffer.from(answer.body).toString() : '';
     return Number(/^siteward_inputs_total\{kind="tick"\} (\d+)/m.exec(text)?.[1] ?? 0);
   };
   return {
-    lan,
+    ...box,
     at: Math.floor(due / 60_000) * 60_000,
-    setClock,
     async ticks() {
       const before = await ticked();
       await eventually('two ticks', async () => ((await ticked()) >= before + 2 ? true : undefined), {
@@ -93,9 +50,7 @@ schedules:
   };
 }
 
-const why = faketime === undefined ? ' (needs the Debian package faketime)' : '';
-
-describe.skipIf(faketime === undefined)(`schedules under a clock that is set${why}`, () => {
+describe.skipIf(faketime === undefined)(`schedules under a clock that is set${whyNoFaketime}`, () => {
   it('over an arming, by a year, to 1970 and back: each date is armed once', { timeout: 480_000 }, async () => {
     const box = await startBox();
     const armings = () => box.lan.events.filter(({ event }) => event.kind === 'armed_away').length;
@@ -106,9 +61,7 @@ describe.skipIf(faketime === undefined)(`schedules under a clock that is set${wh
     // Forward over the moment: missed by a minute, and done.
     box.setClock(11 * minuteS);
     await box.lan.shows('partition/p1/state', 'armed_away', 60_000);
-    expect(
-      await box.lan.ask('disarm', { partition: 'p1', code: '2580', issued_at: isoIn(11 * minuteS) }),
-    ).toMatchObject({
+    expect(await box.lan.ask('disarm', { partition: 'p1', code, issued_at: isoIn(11 * minuteS) })).toMatchObject({
       outcome: 'done',
     });
 
@@ -139,7 +92,7 @@ describe.skipIf(faketime === undefined)(`schedules under a clock that is set${wh
 
     // Yet another day ahead for some ticks: the arming of that day comes, and again when its time really comes.
     const disarm = async (aheadS: number) => {
-      const given = { partition: 'p1', code: '2580', issued_at: isoIn(aheadS) };
+      const given = { partition: 'p1', code, issued_at: isoIn(aheadS) };
       expect(await box.lan.ask('disarm', given)).toMatchObject({ outcome: 'done' });
     };
     await disarm(dayS + 11 * minuteS);

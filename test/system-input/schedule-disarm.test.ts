@@ -1,14 +1,7 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import { startCloud } from '#sandbox/cloud/index.ts';
-import { eventually, freePort, member, startProcess } from '#sandbox/demo/processes.ts';
+import { eventually } from '#sandbox/demo/processes.ts';
 import type { SiteEvent } from '#site/model/index.ts';
-import { certificate } from '../harness/certificate.ts';
-import { watchLan } from '../harness/lan.ts';
-import { main } from '../harness/site.ts';
+import { code, startBoxWithCloud } from './box.ts';
 
 const ends: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -16,64 +9,21 @@ afterEach(async () => {
 });
 
 const minute = 60_000;
-const code = '2580';
 const timeOf = (wall: number) => new Date(wall).toISOString().slice(11, 16);
 
-/**
- * The real daemon, whose clock is synced because the cloud's agrees over TLS, and schedules at this minute and the two
- * after it.
- */
+/** Its clock is synced because the cloud's agrees over TLS; schedules at this minute and the two after it. */
 async function startBox(due: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'siteward-disarm-'));
-  ends.push(async () => rmSync(folder, { recursive: true, force: true }));
-  const tls = certificate(folder);
-  const keyFile = join(folder, 'event-key.pem');
-  const pair = generateKeyPairSync('rsa', {
-    modulusLength: 2048,
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  });
-  writeFileSync(keyFile, pair.privateKey, { mode: 0o600 });
-  const cloud = await startCloud({
-    listen: { host: '127.0.0.1', port: 0 },
-    tls,
-    clients: [{ clientId: 'bridge-1', publicKeyPem: pair.publicKey }],
-  });
-  ends.push(() => cloud.close());
-  const port = await freePort();
-  mkdirSync(join(folder, 'state'), { mode: 0o700 });
-  const config = join(folder, 'siteward.yaml');
   const partitions = ['p1', 'p2', 'p3', 'p4'].map((id) => `{ id: ${id}, name: Part ${id}, exit_delay: 0s }`);
-  writeFileSync(
-    config,
-    `site:   { id: "4711", external_id: disarm, timezone: UTC }
-bridge: { external_id: sw-disarm }
-cloud:
-  base_url: ${cloud.url}
-  auth_url: ${cloud.url}
-  events: { client_id: bridge-1, private_key: { file: ${keyFile} } }
-mqtt:   { broker: embedded, listen: "127.0.0.1:${port}" }
-http:   { control_socket: ${join(folder, 'control.sock')} }
-store:  { dir: ${join(folder, 'state')} }
-users:  [ { id: anna, name: Anna, code: { env: DISARM_CODE } } ]
-partitions: [ ${partitions.join(', ')} ]
+  const yaml = `partitions: [ ${partitions.join(', ')} ]
 schedules:
   - { id: night, days: [daily], at: "${timeOf(due)}", arm: { partitions: [p1, p2] } }
   - { id: late, days: [daily], at: "${timeOf(due)}", arm: { partitions: [p3] } }
   - { id: morning, days: [daily], at: "${timeOf(due + minute)}", disarm: { schedule: night } }
   - { id: noon, days: [daily], at: "${timeOf(due + 2 * minute)}", disarm: { schedule: late } }
-`,
-  );
-  const daemon = startProcess({
-    name: 'siteward',
-    args: [main, 'run', '--config', config],
-    env: { NODE_EXTRA_CA_CERTS: tls.file, DISARM_CODE: code },
-  });
-  ends.push(() => daemon.stop());
-  await daemon.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
-  const lan = await watchLan({ url: `mqtt://127.0.0.1:${port}`, root: 'siteward/1/disarm' });
-  ends.push(() => lan.close());
-  return { cloud, lan };
+`;
+  const box = await startBoxWithCloud({ timezone: 'UTC', yaml });
+  ends.push(() => box.close());
+  return box;
 }
 
 it('a schedule disarms what the same schedule armed and nobody has touched, by a clock that is synced and no other', {

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { connect } from 'node:tls';
@@ -8,11 +8,8 @@ import type { StatusDocument } from '#lan/http/index.ts';
 import { eventually, freePort, member, startProcess } from '#sandbox/demo/processes.ts';
 import { askSocket } from '../harness/control.ts';
 import { main } from '../harness/site.ts';
+import { clockAt, faketime, whyNoFaketime } from '../harness/wall-clock.ts';
 
-const faketime = ['/usr/lib', ...readdirSync('/usr/lib').map((name) => join('/usr/lib', name))]
-  .map((folder) => join(folder, 'faketime', 'libfaketimeMT.so.1'))
-  .find((path) => existsSync(path));
-const why = faketime === undefined ? ' (needs the Debian package faketime)' : '';
 const day = 86_400;
 
 /** The certificate that a daemon shows whose clock is so many days ahead, and the authority it hands out. */
@@ -21,8 +18,7 @@ async function shown(
   socket: string,
   days: number,
 ): Promise<{ server: X509Certificate; ca: X509Certificate }> {
-  // A clock that is ahead does not touch the monotonic one.
-  const clock = { LD_PRELOAD: faketime ?? '', FAKETIME: `+${days * day}`, FAKETIME_DONT_FAKE_MONOTONIC: '1' };
+  const clock = clockAt(days * day);
   // The daemon hands openssl nothing of its own environment.
   const tools = join(dirname(config), `tools-${days}`);
   mkdirSync(tools);
@@ -65,7 +61,7 @@ const isGoodOn = ({ validFromDate, validToDate }: X509Certificate, days: number)
 };
 
 it.skipIf(faketime === undefined)(
-  `900 days later phones go on trusting the same authority${why}`,
+  `900 days later phones go on trusting the same authority${whyNoFaketime}`,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'siteward-year-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

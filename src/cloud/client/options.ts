@@ -1,21 +1,14 @@
-import { isIP } from 'node:net';
 import { z } from 'zod';
 import { dialectOptions } from '#cloud/contract/index.ts';
-import { bareHost } from '#lib/host.ts';
+import { isLoopback } from '#lib/host.ts';
 import { secretRef } from '#lib/secret-ref.ts';
-
-/** Whether a host name can only be this machine: `localhost`, 127.0.0.0/8 or ::1, brackets allowed. */
-export function isLoopbackHost(host: string): boolean {
-  const bare = bareHost(host);
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
-}
 
 /** What is wrong with a cloud address, in words; undefined when it can be used. The rule is in decisions.md. */
 export function cloudUrlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'must be an address such as https://api.example.net';
   const url = new URL(text);
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must start with https://';
-  if (url.protocol === 'http:' && !isLoopbackHost(url.hostname)) {
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) {
     return 'must start with https://; http:// is taken only for 127.0.0.1, ::1 and localhost';
   }
   if (url.username !== '' || url.password !== '') return 'must hold no user name or password';

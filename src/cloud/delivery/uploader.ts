@@ -1,12 +1,13 @@
 import { pipeline, type Readable } from 'node:stream';
 import type { Logger } from 'pino';
-import { isLoopbackHost, type RawRequest, retryAfterMs } from '#cloud/client/index.ts';
+import { type RawRequest, retryAfterMs } from '#cloud/client/index.ts';
 import type { Dialect } from '#cloud/contract/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { WireAnswer, WireFailure } from '#lib/contract/client.ts';
 import { crashPoint } from '#lib/crash-point.ts';
+import { isLoopback } from '#lib/host.ts';
 import { sleep, wakeup } from '#lib/wait.ts';
 import { lanes } from '#site/model/index.ts';
 import type { MediaRow, MediaUpdate, Store } from '#site/store/index.ts';
@@ -321,7 +322,7 @@ export function createUploader(options: UploaderOptions): Uploader {
   function mayUse(text: string): boolean {
     const url = new URL(text);
     if (url.protocol === 'https:') return true;
-    return url.protocol === 'http:' && options.allowLoopbackHttp && isLoopbackHost(url.hostname);
+    return url.protocol === 'http:' && options.allowLoopbackHttp && isLoopback(url.hostname);
   }
 }
 

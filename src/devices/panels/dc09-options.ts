@@ -1,6 +1,7 @@
 import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
+import { withoutMapping } from '#lib/host.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 
 /** The profile of panels that speak SIA DC-09 to siteward themselves; it is read by the receiver, not over MQTT. */
@@ -76,7 +77,7 @@ export function addressFilter(from: readonly string[] | undefined): (address: st
     list.addSubnet(address, bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits), family);
   }
   return (caller) => {
-    const address = caller.replace(/^::ffff:(?=\d+\.)/, '');
+    const address = withoutMapping(caller);
     const family = isIP(address);
     return family !== 0 && list.check(address, family === 4 ? 'ipv4' : 'ipv6');
   };

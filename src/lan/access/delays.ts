@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
+import { isLoopback } from '#lib/host.ts';
 
 /** Tries that wait for nothing; then 1, 2, 4 ... 60 s. */
 export const freeTries = 5;
@@ -76,7 +77,7 @@ export function createDelays(clock: Clock): Delays {
     const pair = pairOf(account, address);
     if (known.has(pair)) return pair;
     const place = mac(account).readUInt32BE() % accountPlaces;
-    return `${isLoopback(address) ? 'here' : 'net'} ${place}`;
+    return `${isHere(address) ? 'here' : 'net'} ${place}`;
   }
 
   const mac = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
@@ -105,7 +106,7 @@ export function createDelays(clock: Clock): Delays {
     },
     isTrusted(account, address) {
       const network = networkOf(address);
-      return isLoopback(network) || known.has(pairOf(account, network));
+      return isHere(network) || known.has(pairOf(account, network));
     },
     get size() {
       return addresses.size + accounts.size + known.size;
@@ -117,7 +118,7 @@ export const delayMs = (wrong: number): number =>
   wrong < freeTries ? 0 : Math.min(longestMs, 1000 * 2 ** Math.min(wrong - freeTries, 6));
 
 /** The machine itself, by the network or by the control socket. */
-const isLoopback = (network: string): boolean => network === 'local' || network === '::1' || network.startsWith('127.');
+const isHere = (network: string): boolean => network === 'local' || isLoopback(network);
 
 /** Who has one IPv6 address has the 2^64 beside it; an IPv4 address in the clothes of the other is one all the same. */
 export function networkOf(address: string): string {

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
+import { isLoopback } from '#lib/host.ts';
 import { addressOf } from './network-address.ts';
 
 export type DoorReason = 'too_many' | 'too_many_of_address';
@@ -89,5 +90,3 @@ export function createDoor(refused: (reason: DoorReason) => void): Door {
 
 /** The same for a connection and what is spoken over it. */
 const nameOf = ({ remoteAddress, remotePort }: Socket): string => `${remoteAddress} ${remotePort}`;
-
-const isLoopback = (address: string): boolean => address === '::1' || address.startsWith('127.');

@@ -1,9 +1,10 @@
 import { BlockList, isIP } from 'node:net';
+import { withoutMapping } from '#lib/host.ts';
 
 /** Where a connection comes from, by the connection alone: what a header says of it anybody can write. */
 export function addressOf({ remoteAddress = '' }: { readonly remoteAddress?: string | undefined }): string {
   // A socket of both families shows IPv4 in IPv6; a zone is this machine's own name for a link.
-  return remoteAddress.replace(/^::ffff:(?=\d+\.)/i, '').replace(/%.*$/, '');
+  return withoutMapping(remoteAddress).replace(/%.*$/, '');
 }
 
 /** Loopback, private (RFC 1918, RFC 4193), link-local (RFC 3927, RFC 4291) and carrier-grade NAT (RFC 6598), where overlay networks live. */

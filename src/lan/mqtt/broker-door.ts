@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { isLoopback, withoutMapping } from '#lib/host.ts';
 import { frameGuard } from './frame-guard.ts';
-import { isLoopback } from './loopback.ts';
 
 /** Why a connection is cut before it is anybody's. */
 export type DoorReason = 'too_many_silent' | 'too_many_of_address';
@@ -49,7 +49,7 @@ export function createDoor(refused: (reason: DoorReason) => void): Door {
   };
 }
 
-const addressOf = ({ remoteAddress = '' }: Socket) => remoteAddress.replace(/^::ffff:/, '');
+const addressOf = ({ remoteAddress = '' }: Socket) => withoutMapping(remoteAddress);
 /** TLS puts another socket in front of the same connection. */
 const keyOf = (socket: Socket) => `${addressOf(socket)} ${socket.remotePort}`;
 

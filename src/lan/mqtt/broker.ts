@@ -8,13 +8,13 @@ import type { Registry } from 'prom-client';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
+import { isLoopback } from '#lib/host.ts';
 import { sleep } from '#lib/wait.ts';
 import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
 import { createDoor, guard, silentCap } from './broker-door.ts';
 import { inTurns, neverAtOnce } from './broker-pace.ts';
 import { aedesOptions, brokerCounters, bufferBytes } from './broker-rules.ts';
 import type { CommandSender } from './commands.ts';
-import { isLoopback } from './loopback.ts';
 import { rootOf } from './table.ts';
 
 export interface BrokerOptions {

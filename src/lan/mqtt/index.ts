@@ -5,7 +5,6 @@ export type { BrokerUser } from './broker-auth.ts';
 export type { CommandSender } from './commands.ts';
 export type { HaOptions } from './home-assistant.ts';
 export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts';
-export { isLoopback } from './loopback.ts';
 export { isPasswordOf, type Listeners, listenersIn, mosquittoConf, passwordHash, passwordsIn } from './mosquitto.ts';
 export type { DispatchOutcome, DispatchRequest, SitePort } from './site-port.ts';
 export { detailOf } from './state.ts';

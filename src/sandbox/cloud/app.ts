@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { refuseOtherMethods } from '#lib/contract/server.ts';
+import { isLoopback } from '#lib/host.ts';
 import { apiError, partnerError } from './answers.ts';
-import { controlResource, isLoopback } from './control/resource.ts';
+import { controlResource } from './control/resource.ts';
 import { Pace } from './pace.ts';
 import { exchangeOf, type Resource } from './resource.ts';
 import { activityLogsResource } from './resources/activity-logs.ts';
@@ -53,7 +54,8 @@ export function buildApp(state: CloudState, options: { control: boolean }): Hono
     resources.flatMap((part) => part.operations),
     (allow, context) => {
       const { path } = context.req;
-      if (path.startsWith('/__sandbox') && !isLoopback(exchangeOf(context).remoteAddress)) return nothingHere(path);
+      if (path.startsWith('/__sandbox') && !isLoopback(exchangeOf(context).remoteAddress ?? ''))
+        return nothingHere(path);
       return { ...refusal(path, 405, `use ${allow.join(' or ')} here`), headers: { allow: allow.join(', ') } };
     },
   );

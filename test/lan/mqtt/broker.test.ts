@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import mqtt from 'mqtt';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Broker, createBroker, isLoopback } from '../../../src/lan/mqtt/index.ts';
+import { isLoopback } from '#lib/host.ts';
+import { type Broker, createBroker } from '../../../src/lan/mqtt/index.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { memoryLog, root, slug, until, type Watcher, watch } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { createConnection } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { isLoopback } from '../../../src/sandbox/cloud/control/resource.ts';
+import { isLoopback } from '#lib/host.ts';
 import { control, event, eventToken, exchange, postEvent, type Service, send, sign, startService } from './service.ts';
 
 let service: Service;
@@ -77,7 +77,7 @@ describe('control path', () => {
     ['::ffff:192.0.2.1', false],
     ['::', false],
     ['127.0.0.1.example', false],
-    [undefined, false],
+    ['', false],
   ])('serves the peer %s: %s', (address, served) => expect(isLoopback(address)).toBe(served));
 });
 

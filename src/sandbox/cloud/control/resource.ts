@@ -1,4 +1,5 @@
 import { isCode, SitewardError } from '#errors.ts';
+import { isLoopback } from '#lib/host.ts';
 import { badField } from '../access.ts';
 import { partnerError } from '../answers.ts';
 import { exchangeOf, openRules, type Resource, resource } from '../resource.ts';
@@ -46,7 +47,9 @@ export function controlResource(state: CloudState): Resource {
       failed: (operation, error, context) => controlFailure(error) ?? openRules.failed(operation, error, context),
       identify: (_, context) => {
         const exchange = exchangeOf(context);
-        return isLoopback(exchange.remoteAddress) ? { exchange } : partnerError(404, 'there is nothing at this path');
+        return isLoopback(exchange.remoteAddress ?? '')
+          ? { exchange }
+          : partnerError(404, 'there is nothing at this path');
       },
     },
   );
@@ -61,9 +64,3 @@ function controlFailure(error: unknown) {
 }
 
 const ok = (body: object) => ({ status: 200, body });
-
-/** 127.0.0.0/8, ::1, and the first mapped into IPv6. */
-export function isLoopback(address: string | undefined): boolean {
-  if (address === undefined) return false;
-  return address === '::1' || /^(::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/i.test(address);
-}
