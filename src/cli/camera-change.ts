@@ -4,10 +4,11 @@ import { isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import { hostAndPort, sameDevice } from '../daemon/known-cameras.ts';
+import { camerasOrWhy, reloadCameras } from './camera-entries.ts';
 import type { PasswordOptions } from './camera-password.ts';
-import { camerasOrWhy, howToReload, reloadDaemon } from './camera-reload.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { withFile } from './named-file.ts';
+import { howToReload } from './reload-daemon.ts';
 import { mustBeGood, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
 import { printable, table } from './table.ts';
 
@@ -104,12 +105,12 @@ export async function finish(
   { file, settings }: SiteFile,
   { dryRun, reload, json, socket }: Pick<ChangeOptions, 'dryRun' | 'reload' | 'json' | 'socket'>,
   done: string,
-  as: Parameters<typeof reloadDaemon>[0]['as'],
+  as: Parameters<typeof reloadCameras>[0]['as'],
 ): Promise<ExitCode> {
   const say = (text: string) => (json ? undefined : console.log(printable(text)));
   if (dryRun) say(`nothing was written to ${file}`);
   else if (reload) {
-    await reloadDaemon({ stateDir: settings.store.dir, socket, as });
+    await reloadCameras({ stateDir: settings.store.dir, socket, as });
     say(`${done}, and siteward has taken it`);
   } else {
     say(done);

@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import { heldAt } from '../daemon/known-cameras.ts';
-import { camerasOrWhy } from './camera-reload.ts';
+import { camerasOrWhy } from './camera-entries.ts';
 import { formatSpan } from './table.ts';
 
 /**

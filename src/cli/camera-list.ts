@@ -1,6 +1,6 @@
 import type { CameraEntry } from '#lan/http/index.ts';
 import { placesOf } from './camera-config.ts';
-import { camerasOrWhy } from './camera-reload.ts';
+import { camerasOrWhy } from './camera-entries.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { openSiteFile } from './site-file.ts';
 import { formatSpan, table } from './table.ts';

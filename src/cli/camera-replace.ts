@@ -17,9 +17,9 @@ import {
   shownFound,
 } from './camera-change.ts';
 import { mustFind, type Place, passwordFile, placesOf, writtenEntry } from './camera-config.ts';
+import { camerasOf } from './camera-entries.ts';
 import { mayTry } from './camera-held.ts';
 import { cameraPassword } from './camera-password.ts';
-import { camerasOf } from './camera-reload.ts';
 import { answered, openControl } from './control.ts';
 import type { ExitCode } from './exit-codes.ts';
 import { openSiteFile, type SiteFile } from './site-file.ts';

@@ -4,13 +4,13 @@ import { applyChanges, beginSave, endSave, removeSecrets, unusedSecrets } from '
 import { SitewardError } from '#errors.ts';
 import { configShown } from '#lan/http/index.ts';
 import { runningDaemon } from '../daemon/lock.ts';
-import { howToReload, reloadUntil } from './camera-reload.ts';
 import { applicationOf, applicationText } from './cloud-application.ts';
 import { dropKeyNote, type KeyNote, keepKeyNote, readKeyNote } from './cloud-key-note.ts';
 import { type FoundKey, newKey, publicHalf, writtenEvents, writtenKey } from './cloud-keys.ts';
 import { checkToken } from './cloud-token.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { howToReload, reloadUntil } from './reload-daemon.ts';
 import { openSiteFile, type SiteFile, secretOwner, writeSiteFile } from './site-file.ts';
 import { printable } from './table.ts';
 
@@ -183,7 +183,7 @@ async function take(site: SiteFile, options: RotateKeyOptions): Promise<void> {
   const wanted = keysIn(writtenEvents(site.text));
   const isTaken = async () => isDeepStrictEqual(keysIn(await eventsInForce(options.socket)), wanted);
   if (await isTaken()) return;
-  await reloadUntil({ stateDir, socket: options.socket, isTaken });
+  await reloadUntil({ stateDir, socket: options.socket, isTaken, isWritten: true });
 }
 
 const keysIn = (events: Readonly<Record<string, unknown>> = {}) => {

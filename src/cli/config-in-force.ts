@@ -1,8 +1,8 @@
 import { configShown } from '#lan/http/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import { runningDaemon } from '../daemon/lock.ts';
-import { reloadUntil } from './camera-reload.ts';
 import { answered, openControl, patience } from './control.ts';
+import { reloadUntil } from './reload-daemon.ts';
 import type { SiteFile } from './site-file.ts';
 
 /**
@@ -19,6 +19,6 @@ export async function isInForce(text: string, socket: string): Promise<boolean> 
 export async function putInForce({ settings, text }: SiteFile, socket: string): Promise<boolean> {
   if (runningDaemon(settings.store.dir) === undefined) return false;
   const isTaken = () => isInForce(text, socket);
-  if (!(await isTaken())) await reloadUntil({ stateDir: settings.store.dir, socket, isTaken });
+  if (!(await isTaken())) await reloadUntil({ stateDir: settings.store.dir, socket, isTaken, isWritten: true });
   return true;
 }

@@ -1,8 +1,8 @@
 import { SitewardError } from '#errors.ts';
 import { runningDaemon } from '../daemon/lock.ts';
-import { reloadUntil } from './camera-reload.ts';
 import { isInForce } from './config-in-force.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { reloadUntil } from './reload-daemon.ts';
 import { openSiteFile } from './site-file.ts';
 
 /**
