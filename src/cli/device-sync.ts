@@ -31,10 +31,21 @@ export async function sync({
   socket,
   dryRun,
   again,
+  registerLost,
   only,
-}: Options & { readonly dryRun: boolean; readonly again: boolean; readonly only?: 'nvrs' }): Promise<ExitCode> {
+}: Options & {
+  readonly dryRun: boolean;
+  readonly again: boolean;
+  readonly registerLost: boolean;
+  readonly only?: 'nvrs';
+}): Promise<ExitCode> {
   await using control = openControl(socket);
-  const answer = answered(await control.client.syncDevices({ body: { dry_run: dryRun, again }, ...cloudPatience() }));
+  const answer = answered(
+    await control.client.syncDevices({
+      body: { dry_run: dryRun, again, register_lost: registerLost },
+      ...cloudPatience(),
+    }),
+  );
   const result = devicesSynced.parse(answer.json);
   if (json) console.log(answer.text);
   else console.log((result.plan === undefined ? doneLines(result, only) : planned(result.plan, only)).join('\n'));

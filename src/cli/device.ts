@@ -28,7 +28,8 @@ export function addNvr(program: Command, { socket, done }: Verbs): void {
 const syncing = (verb: Command): Command =>
   verb
     .option('--dry-run', 'only say what would be done', false)
-    .option('--again', 'also try again what the cloud refused, and what nobody knows the outcome of', false)
+    .option('--again', 'also try again what the cloud refused', false)
+    .option('--register-lost', 'also register recorders again whose registration was answered into nothing', false)
     .option('--json', 'print one JSON object', false);
 
 function addReconciling(device: Command, { socket, done }: Verbs): void {

@@ -61,7 +61,7 @@ async function sync(context: Context): Promise<string> {
   const [created, updated] = [new Set<string>(), new Set<string>()];
   let again = mayLetGo(await planOf(context));
   for (;;) {
-    const body = { dry_run: false, again };
+    const body = { dry_run: false, again, register_lost: false };
     const { held, state, done, reason } = await context.withDaemon(async ({ client }) =>
       devicesSynced.parse(answered(await client.syncDevices({ body, ...cloudPatience() })).json),
     );
@@ -84,7 +84,7 @@ const isBusy = ({ status }: Pick<Held, 'status'>): boolean => status === 429;
 
 /**
  * Whether what is held may be tried at once: a person may have corrected what was refused. Not where that registers what is perhaps
- * there, which only a person decides who has looked (`siteward device sync --again`), nor where too much was asked of the service.
+ * there, which only a person decides who has looked (`siteward nvr sync --register-lost`), nor where too much was asked of the service.
  */
 const mayLetGo = (plan: Awaited<ReturnType<typeof planOf>>): boolean =>
   plan?.held.every((one) => one.reason !== 'unknown' && !isBusy(one)) ?? false;
@@ -94,7 +94,7 @@ function failureOf({ external_id: id, reason, status, message }: Held, count: nu
   if (reason === 'waiting')
     return new SitewardError('cloud_unreachable', `${text}; siteward goes on with it by itself`, { facts: { status } });
   if (reason === 'unknown')
-    return new SitewardError('cloud_outcome_unknown', `${text} ("siteward device sync --again")`, {
+    return new SitewardError('cloud_outcome_unknown', `${text} ("siteward nvr sync --register-lost")`, {
       facts: { for_a_person: true },
     });
   return new SitewardError('cloud_refused', text, { facts: { status } });

@@ -1,4 +1,4 @@
-import { type DevicePlan, type DeviceSyncShown, type Wanted, withoutZones } from '#cloud/sync/index.ts';
+import { type DevicePlan, type DeviceSyncShown, type SyncWish, type Wanted, withoutZones } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type {
@@ -33,8 +33,8 @@ export function cloudDevicesPort({
     throw new SitewardError('stopped', 'the devices are not being told to the cloud; try again in a moment');
   }
 
-  async function synced(again: boolean, signal: AbortSignal) {
-    const { shown, ...done } = await part().sync(signal, { again });
+  async function synced(wish: SyncWish, signal: AbortSignal) {
+    const { shown, ...done } = await part().sync(signal, wish);
     return { done, shown };
   }
 
@@ -49,7 +49,7 @@ export function cloudDevicesPort({
       const devices = part();
       return shownPlan(await devices.plan(signal), devices.wanted().reserved);
     },
-    async sync({ dry_run, again }, by, signal) {
+    async sync({ dry_run, again, register_lost }, by, signal) {
       if (dry_run) {
         const devices = part();
         const plan = shownPlan(await devices.plan(signal), devices.wanted().reserved);
@@ -57,7 +57,7 @@ export function cloudDevicesPort({
         return { dry_run, state, ...(reason !== undefined && { reason }), plan, held: plan.held };
       }
       try {
-        const { done, shown } = await synced(again, signal);
+        const { done, shown } = await synced({ again, lost: register_lost }, signal);
         const { created, updated, nvrs } = done;
         const counts = [
           `${created.length + nvrs.created.length} created`,

@@ -11,7 +11,7 @@ export const heldAdvice: Readonly<Record<HeldDevice['reason'], string>> = {
     'Several devices of the cloud could be it. Delete or change the wrong one there ("siteward device list"), then: siteward device sync --again',
   waiting: 'Nothing to do: it is tried again by itself.',
   unknown:
-    'Look for the recorder in the console of the service. Where it is there, write its id as cloud_nvr_id of the recorder into the configuration; where it is not: siteward device sync --again',
+    'Look for the recorder in the console of the service. Where it is there, write its id as cloud_nvr_id of the recorder into the configuration; where it is not: siteward nvr sync --register-lost',
 };
 
 /**

@@ -60,7 +60,7 @@ test('a recorder of which nobody knows whether it is there is not registered aga
   expect(asked).toEqual([false]);
   expect(error).toMatchObject({
     code: 'cloud_outcome_unknown',
-    message: expect.stringContaining('device sync --again'),
+    message: expect.stringContaining('nvr sync --register-lost'),
   });
   expect(whatToDo(error as SitewardError)).toBe('');
 });

@@ -76,7 +76,7 @@ test('each device is listed with its id in the cloud and how far it is, those th
 test('without a way to the site in the cloud it says what is missing, and does nothing', async () => {
   const none = port(undefined, settings(minimal));
   expect(none.list()).toMatchObject({ state: 'off', reason: expect.stringContaining('no cloud'), items: [] });
-  const wish = { dry_run: false, again: false };
+  const wish = { dry_run: false, again: false, register_lost: false };
   await expect(none.sync(wish, by, signal)).rejects.toMatchObject({ code: 'config_fixed' });
   await expect(none.plan(signal)).rejects.toMatchObject({ code: 'config_fixed' });
   await expect(port(undefined).plan(signal)).rejects.toMatchObject({ code: 'stopped' });
@@ -85,12 +85,17 @@ test('without a way to the site in the cloud it says what is missing, and does n
 
 test('who had the cloud told stands in the audit log, with what came of it; a dry run tells nobody', async () => {
   const some = port(part());
-  expect(await some.sync({ dry_run: true, again: false }, by, signal)).toMatchObject({ dry_run: true, plan: {} });
+  expect(await some.sync({ dry_run: true, again: false, register_lost: false }, by, signal)).toMatchObject({
+    dry_run: true,
+    plan: {},
+  });
   expect(some.notes).toEqual([]);
-  expect(await some.sync({ dry_run: false, again: true }, by, signal)).toMatchObject({ done: { created: ['gate'] } });
+  expect(await some.sync({ dry_run: false, again: true, register_lost: false }, by, signal)).toMatchObject({
+    done: { created: ['gate'] },
+  });
   const failing = part({ sync: async () => Promise.reject(new SitewardError('cloud_not_found', 'no such site')) });
   const other = port(failing);
-  await expect(other.sync({ dry_run: false, again: false }, by, signal)).rejects.toMatchObject({
+  await expect(other.sync({ dry_run: false, again: false, register_lost: false }, by, signal)).rejects.toMatchObject({
     code: 'cloud_not_found',
   });
   expect([...some.notes, ...other.notes]).toMatchObject([

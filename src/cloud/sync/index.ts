@@ -17,6 +17,7 @@ export {
   type HeldDevice,
   numbersOf,
   oneRowEach,
+  type SyncWish,
   type Wanted,
   type WantedDevice,
   type WantedNvr,

@@ -52,10 +52,13 @@ export const deviceSyncState = z.enum(['off', 'in_step', 'behind', 'away', 'gone
 
 export const syncDevicesBody = z.strictObject({
   dry_run: z.boolean().default(false).describe('Only say what would be done.'),
-  again: z
+  again: z.boolean().default(false).describe('Also try again what the cloud refused.'),
+  register_lost: z
     .boolean()
     .default(false)
-    .describe('Also try again what the cloud refused, and what nobody knows the outcome of.'),
+    .describe(
+      'Also register recorders again whose registration was answered into nothing; look first that they are not there.',
+    ),
 });
 export type SyncDevicesBody = z.output<typeof syncDevicesBody>;
 

@@ -43,18 +43,25 @@ export interface DeviceSync extends Part {
   /** Reads and plans, writes nothing. Rejects with what the reading of the list rejects with (`cloud_*`), or the reason of the signal. */
   plan(signal: AbortSignal): Promise<DevicePlan>;
   /**
-   * Reconciles now, and once more after what is under way. With `again`, what was refused or whose outcome is unknown is tried again.
+   * Reconciles now, and once more after what is under way.
    * Rejects with what ended it (`cloud_*`), or the reason of the signal; the work itself goes on then.
    */
-  sync(signal: AbortSignal, options?: { readonly again?: boolean }): Promise<DeviceSyncDone>;
+  sync(signal: AbortSignal, wish?: SyncWish): Promise<DeviceSyncDone>;
   /** `wanted` gives something else now. */
   changed(): void;
   /** The line is back, or somebody has mended something. */
   retryNow(): void;
 }
 
+export interface SyncWish {
+  /** What was refused is tried again. */
+  readonly again?: boolean | undefined;
+  /** Recorders whose registration was answered into nothing are registered again: somebody has looked that they are not there. */
+  readonly lost?: boolean | undefined;
+}
+
 interface Waiting {
-  again: boolean;
+  wish: SyncWish;
   readonly done: Promise<DeviceSyncDone>;
 }
 
@@ -140,9 +147,10 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     return found;
   }
 
-  async function reconcile(tally: Tally, again: boolean): Promise<void> {
+  async function reconcile(tally: Tally, { again, lost }: SyncWish): Promise<void> {
     await loaded();
-    if (again) letGo();
+    if (again) holds.release();
+    if (lost) letGoLost();
     for (let round = 1; ; round += 1) {
       const found = await look();
       // Asked for again in spite of having been taken.
@@ -156,9 +164,8 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   const stated = (id: string) =>
     options.wanted().nvrs.find(({ external_nvr_id }) => external_nvr_id === id)?.cloud_nvr_id;
 
-  /** What was held may be tried again, and recorders may be registered of which nobody knows whether they are there. */
-  function letGo(): void {
-    holds.release();
+  /** Recorders may be registered of which nobody knows whether they are there. */
+  function letGoLost(): void {
     for (const { external_nvr_id: id } of options.wanted().nvrs)
       if (known.nvrs.get(id)?.asked === true) known.nvr(id, { ...nothingTold, doubtful: true });
   }
@@ -188,27 +195,27 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   ];
 
   /** One reconciliation; one that waits for its turn is everybody's. */
-  function turn(again: boolean): Promise<DeviceSyncDone> {
+  function turn(wish: SyncWish): Promise<DeviceSyncDone> {
     if (next !== undefined) {
-      next.again ||= again;
+      next.wish = { again: next.wish.again || wish.again, lost: next.wish.lost || wish.lost };
       return next.done;
     }
     const mine: Waiting = {
-      again,
+      wish,
       done: inTurn(() => {
         next = undefined;
-        return run(mine.again);
+        return run(mine.wish);
       }),
     };
     next = mine;
     return mine.done;
   }
 
-  async function run(again: boolean): Promise<DeviceSyncDone> {
+  async function run(wish: SyncWish): Promise<DeviceSyncDone> {
     signal.throwIfAborted();
     const tally = newTally();
     try {
-      await reconcile(tally, again);
+      await reconcile(tally, wish);
       succeeded();
     } catch (error) {
       signal.throwIfAborted();
@@ -294,7 +301,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
       const waitMs = dueMono - clock.monotonic();
       signal.throwIfAborted();
       if (waitMs > 0) await wakeups.wait(waitMs, signal);
-      else await turn(false).catch(() => undefined);
+      else await turn({}).catch(() => undefined);
     }
   }
 
@@ -353,7 +360,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
       });
       return unlessAborted(work, until);
     },
-    sync: (until, { again = false } = {}) => unlessAborted(turn(again), until),
+    sync: (until, wish = {}) => unlessAborted(turn(wish), until),
     changed() {
       if (JSON.stringify(options.wanted()) !== wantedThen) sooner(calmMs);
     },

@@ -2,6 +2,7 @@ export {
   createDeviceSync,
   type DeviceSync,
   type DeviceSyncOptions,
+  type SyncWish,
 } from './device-sync.ts';
 export { oneRowEach } from './match.ts';
 export type * from './types.ts';

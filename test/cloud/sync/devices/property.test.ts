@@ -121,10 +121,10 @@ describe('whatever is wanted, whatever the cloud has, and whatever becomes of th
               rig.wanted = wish;
               faulty.script.push(...(faults[index] ?? []));
               for (let tries = 0; faulty.script.length > 0 && tries < 60; tries += 1)
-                await rig.sync.sync(signal, { again: tries % 3 === 0 }).catch(() => undefined);
+                await rig.sync.sync(signal, { again: tries % 3 === 0, lost: tries % 3 === 0 }).catch(() => undefined);
               faulty.script.length = 0;
               // What was refused or has an unknown outcome is somebody's decision; so is the last one here.
-              await rig.sync.sync(signal, { again: true });
+              await rig.sync.sync(signal, { again: true, lost: true });
               const { held, state } = rig.sync.shown();
               const open = held.filter(
                 ({ kind, reason }) => !(reason === 'conflict' || (kind === 'nvr' && faulty.hasLostNvr)),

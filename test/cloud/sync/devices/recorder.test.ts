@@ -43,8 +43,10 @@ describe('a recorder', () => {
     await rig.sync.sync(signal);
     expect(rig.sync.shown().held).toMatchObject([{ external_id: 'rec', kind: 'nvr', reason: 'unknown' }]);
     expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(1);
+    await rig.sync.sync(signal, { again: true });
+    expect(rig.writes().filter((line) => line === 'POST /nvrs')).toHaveLength(1);
     await rig.restart();
-    const done = await rig.sync.sync(signal, { again: true });
+    const done = await rig.sync.sync(signal, { again: true, lost: true });
     expect([done.nvrs.created, done.nvrs.attached, done.shown.state]).toEqual([
       ['rec'],
       [{ external_nvr_id: 'rec', devices: ['yard'] }],
@@ -56,7 +58,7 @@ describe('a recorder', () => {
     const rig = await startRig({ wanted: one });
     rig.cloud.plant({ path: nvrsPath, method: 'POST', mode: 'reset', when: 'after' });
     await rig.sync.sync(signal);
-    await rig.sync.sync(signal, { again: true });
+    await rig.sync.sync(signal, { again: true, lost: true });
     await rig.restart();
     await rig.sync.sync(signal);
     expect(rig.sync.shown().held).toMatchObject([
@@ -107,7 +109,7 @@ describe('a recorder', () => {
     ]);
     expect(rig.writes()).not.toContain('POST /nvrs');
     rig.wanted = one;
-    await rig.sync.sync(signal, { again: true });
+    await rig.sync.sync(signal, { again: true, lost: true });
     expect(rig.sync.shown()).toMatchObject({ state: 'in_step', ids: { rec: '501' } });
   });
 
