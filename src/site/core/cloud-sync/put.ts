@@ -75,9 +75,9 @@ export function putFailed(draft: Draft, input: Extract<SyncInput, { kind: 'putFa
   if (why === 'gone' || why === 'refused') beQuiet(draft, jittered(draft, timings.refusedMs));
 }
 
-/** The first repeat goes at once, later ones wait from 1 s up to the cap. */
+/** The first repeat goes at once, later ones wait up to 1 s, doubled up to the cap, with full jitter: the cloud comes back to many bridges at once. */
 function backOff(draft: Draft): void {
   const { state, at, timings } = draft;
   const waitMs = state.putFailures === 0 ? 0 : Math.min(timings.putCapMs, 1000 * 2 ** Math.min(state.putFailures, 20));
-  set(draft, { putFailures: state.putFailures + 1, putAt: at.mono + jittered(draft, waitMs) });
+  set(draft, { putFailures: state.putFailures + 1, putAt: at.mono + waitMs * at.random });
 }
