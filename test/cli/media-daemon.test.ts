@@ -1,15 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { MediaDetail, MediaEntry } from '#lan/http/index.ts';
-import { systemClock } from '#lib/clock.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import type { SiteEvent } from '#site/model/index.ts';
-import { openStore, type Store } from '#site/store/index.ts';
 import { camera, code, type Site, startSite } from '../harness/site.ts';
+import { withStore } from '../harness/store.ts';
 import { siteward } from './run-cli.ts';
 
 let site: Site;
@@ -44,15 +41,6 @@ const audited = async () => {
 };
 const folder = (name: string) => join(site.folder, name);
 const spool = () => join(site.folder, 'state', 'spool');
-
-/** The daemon rests while `work` has its store. */
-async function withStore(work: (store: Store) => Promise<unknown>): Promise<void> {
-  await site.daemon.stop();
-  const options = { clock: systemClock(), log: pino({ level: 'silent' }), metrics: new Registry() };
-  const store = openStore({ dir: join(site.folder, 'state'), ...options });
-  await store.start(new AbortController().signal);
-  await work(store).finally(() => store.stop());
-}
 
 /** Later tests go on where earlier ones stop: a site takes seconds to start. */
 let alarm = 0;
@@ -153,7 +141,7 @@ test('a clip comes in pieces; what cannot be had is told beside it; of a silent 
   const clip = randomBytes(2_700_000);
   let number = 0;
   let row = 0;
-  await withStore(async (store) => {
+  await withStore(site, async (store) => {
     const { epoch, nextSeq, hidden } = store.recovery();
     row = nextSeq;
     number = nextSeq - hidden;

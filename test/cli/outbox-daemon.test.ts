@@ -1,15 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pino } from 'pino';
-import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { OutboxDocument } from '#lan/http/index.ts';
-import { systemClock } from '#lib/clock.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
 import type { SiteEvent } from '#site/model/index.ts';
-import { openStore, type Store } from '#site/store/index.ts';
 import { camera, type Site, startSite } from '../harness/site.ts';
+import { withStore } from '../harness/store.ts';
 import { siteward } from './run-cli.ts';
 
 const yaml = (cameras: Readonly<Record<string, string>>) => `
@@ -36,24 +33,6 @@ const lines = async <T>(...args: string[]): Promise<T[]> =>
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line) as T);
-
-/** The daemon rests while `work` has its store. */
-async function withStore(work: (store: Store) => Promise<unknown>): Promise<void> {
-  const { daemon, folder } = running();
-  await daemon.stop();
-  const store = openStore({
-    dir: join(folder, 'state'),
-    clock: systemClock(),
-    log: pino({ level: 'silent' }),
-    metrics: new Registry(),
-  });
-  await store.start(new AbortController().signal);
-  try {
-    await work(store);
-  } finally {
-    await store.stop();
-  }
-}
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'siteward-export-'));
@@ -111,7 +90,7 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
   if (first === undefined || second === undefined || third === undefined) throw new Error('no alarms wait');
   const refusal = { lane: 'alarm', verdict: 'parked', at: Date.now(), tries: 2 } as const;
   const reason = '422 refused as invalid: camera_id unknown';
-  await withStore((store) =>
+  await withStore(running(), (store) =>
     store.settle([first, second, third].map((seq) => ({ ...refusal, seq, status: 422, reason }))),
   );
   await running().daemon.restart();
@@ -173,7 +152,7 @@ test('parked events are shown, explained, exported, dropped with a gap, and retr
 test('a silent event is neither listed nor touched, and the numbers after it go on as if it were not there', async () => {
   let silent = 0;
   let number = 0;
-  await withStore(async (store) => {
+  await withStore(running(), async (store) => {
     const { epoch, nextSeq, hidden } = store.recovery();
     silent = nextSeq - hidden - 1;
     number = nextSeq - hidden;
