@@ -19,12 +19,28 @@ export interface Block {
 /** Fenced blocks and blocks indented by four spaces, in order. */
 export function blocks(markdown: string): Block[] {
   const found: Block[] = [];
-  for (const match of markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$|((?:^ {4}\S.*\n)+)/gm)) {
+  for (const match of markdown.matchAll(/^```([^\n]*)\n([\s\S]*?)^```$|((?:^ {4}\S.*\n(?:^ {6,}\S.*\n)*)+)/gm)) {
     const [, info, fenced, indented] = match;
     if (fenced !== undefined) found.push({ info: (info ?? '').trim(), text: fenced });
     else found.push({ info: '', text: (indented ?? '').replaceAll(/^ {4}/gm, '') });
   }
   return found;
+}
+
+/** Indented blocks of commands, and blocks for a shell; drawings and other languages are none. */
+const areCommands = ({ info, text }: Block): boolean =>
+  info === 'console' || info === 'sh' || (info === '' && !/[─│┐└┬]/.test(text));
+
+/** Every command of README and docs as one types it, whole where it goes over several lines, with the pages that have it. */
+export function commands(): { readonly command: string; readonly pages: readonly string[] }[] {
+  const found = new Map<string, Set<string>>();
+  for (const page of pages())
+    for (const { text } of blocks(read(page)).filter(areCommands))
+      for (const line of text.trim().split(/(?<!\\)\n/)) {
+        const command = line.replace(/ +# .*$/, '');
+        found.set(command, (found.get(command) ?? new Set()).add(page));
+      }
+  return [...found].map(([command, on]) => ({ command, pages: [...on] }));
 }
 
 /** A JSON value with what differs from run to run made equal: times, UUIDs, short hashes, tokens, milliseconds. */

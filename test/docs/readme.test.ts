@@ -1,81 +1,7 @@
-import { execFile, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { program } from '../harness/program.ts';
-import { type Block, blocks, pages, read, root } from './markdown.ts';
-
-const scripts = (JSON.parse(read('package.json')) as { scripts: Record<string, string> }).scripts;
-
-/** Indented blocks of commands and `console` blocks; drawings and other languages are not commands. */
-const isCommands = ({ info, text }: Block) => info === 'console' || (info === '' && !/[─│┐└┬]/.test(text));
-
-const commands = pages().flatMap((page) =>
-  blocks(read(page))
-    .filter(isCommands)
-    .flatMap(({ text }) =>
-      text
-        .trim()
-        .split('\n')
-        .map((command) => ({ page, command })),
-    ),
-);
-
-/** What can be run without a site, in a moment, and leaves nothing behind; the rest must at least exist. */
-const ends = ({ command }: { command: string }) => /^npm run siteward -- check |^npm run generate/.test(command);
-const serves = ({ command }: { command: string }) => command.startsWith('npm run siteward -- sandbox');
-
-describe('commands of README and docs', () => {
-  test('there are some of each kind', () => {
-    expect(commands.filter(ends).length).toBeGreaterThan(0);
-    expect(commands.filter(serves).length).toBeGreaterThan(0);
-  });
-
-  test.each(commands.filter(ends))('"$command" in $page succeeds', async ({ command }) => {
-    expect(await run(command)).toMatchObject({ code: 0 });
-  });
-
-  test.each(commands.filter(serves))('"$command" in $page says where it answers, and ends', async ({ command }) => {
-    const home = mkdtempSync(join(tmpdir(), 'siteward-docs-'));
-    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
-    const args = command.split(' -- ')[1]?.split(' ') ?? [];
-    // Without npm in between: what is started here is ended here.
-    const child = spawn(process.execPath, [program, ...args], {
-      cwd: root,
-      env: { ...process.env, HOME: home },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    onTestFinished(() => void child.kill('SIGKILL'));
-    let out = '';
-    child.stdout.on('data', (bytes) => {
-      out += bytes;
-    });
-    await vi.waitUntil(() => out.includes('control path'), { timeout: 20_000 });
-    child.kill('SIGTERM');
-    expect(await ended).toBe(0);
-  });
-
-  test.each(commands)('"$command" in $page names what exists', ({ command }) => {
-    for (const text of command.split('&&')) {
-      // Variables that are set for this one command.
-      const part = text.trim().replace(/^(?:[A-Z_]+=\S+ )+/, '');
-      const script = /^npm (?:run )?(?:-s )?(\w+)/.exec(part)?.[1] ?? '';
-      if (part.startsWith('npm') && script !== 'ci') expect(Object.keys(scripts)).toContain(script);
-      else
-        expect(part).toMatch(
-          /^(npm ci|siteward (doctor|reload|backup|restore|upgrade-check|arm|disarm|bypass|unbypass|clear-memory|test|status|events|check|outbox|schedule|user|verification|audit|activity|replay|inputs|camera|device|nvr|media|audio|log|support-bundle|access|cloud|setup|claim-code|reset-access)|apt-get install|dpkg|\/usr\/lib\/siteward\/bin\/use-backup|chown|curl|journalctl|systemctl|mosquitto_(?:sub|pub|rr)) ?/,
-        );
-      const file = /(?:^| )(config\/\S+)/.exec(part)?.[1];
-      if (file !== undefined) expect(existsSync(join(root, file)), file).toBe(true);
-    }
-  });
-
-  test('the generated files are in step, as "npm run generate -- --check" says', async () => {
-    expect(await run('npm run generate -- --check')).toMatchObject({ code: 0 });
-  });
-});
+import { describe, expect, test } from 'vitest';
+import { pages, read, root } from './markdown.ts';
 
 describe('links of README and docs', () => {
   const links = pages().flatMap((page) =>
@@ -116,13 +42,4 @@ function anchorsOf(file: string): string[] {
       .replaceAll(/[^\w\- ]/g, '')
       .replaceAll(' ', '-'),
   );
-}
-
-function run(command: string): Promise<{ code: number; out: string }> {
-  const [program = '', ...args] = command.split(' ');
-  return new Promise((resolve) => {
-    execFile(program, args, { cwd: root, timeout: 60_000 }, (error, out, err) => {
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out: out + err });
-    });
-  });
 }
