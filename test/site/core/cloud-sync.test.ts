@@ -472,6 +472,26 @@ describe('A start', () => {
     expect(one.cloud.value).toBe('armed');
   });
 
+  it.each(['armed', 'disarmed'] as const)('needs nothing new on disk while nothing happens (%s)', (value) => {
+    const one = calm(value);
+    one.pass(20 * minute);
+    const kept = keptOf(one.sync);
+    const reads = one.of('get').length;
+    for (let step = 0; step < 20; step += 1) {
+      one.pass(minute);
+      expect(keptOf(one.sync)).toEqual(kept);
+    }
+    expect(one.of('get').length).toBeGreaterThan(reads + 20);
+  });
+
+  it('of a disarmed site takes a copy for possible no shorter than the run before did', () => {
+    const one = calm('disarmed');
+    one.pass(20 * minute);
+    const [kept, before] = [keptOf(one.sync), one.sync.copies];
+    const at = { mono: 1_000_000 + one.ms, wall: 0, random: 0.5 };
+    expect(resumeSync(kept, at, syncTimings, { sameBoot: true }).copies).toBeGreaterThanOrEqual(before);
+  });
+
   it('knows that a write it was cut off in may still arrive', () => {
     const one = calm('armed');
     one.keypad('disarm');

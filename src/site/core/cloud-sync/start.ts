@@ -55,7 +55,10 @@ export function startSync(at: SyncMoment, { echoMs, lagMs, copyMs }: SyncTimings
 /** What must outlive the process: the rest is of one session. It is to be on disk before each write leaves. */
 export function keptOf(state: SyncState): KeptSync {
   const { local, acked, owed, seen, uncertain, echoes, flight, told, rejected, external } = state;
-  const { versions, copies, behind } = state;
+  const { versions, behind } = state;
+  // Each read that shows "disarmed" moves it on, every half minute on a site at rest: a start counts from itself, which is never
+  // sooner, and the disk is left alone.
+  const copies = seen?.value === 'disarmed' ? null : state.copies;
   const underWay = flight?.kind === 'put' ? [{ status: flight.status, until: null }] : [];
   const others = echoes.filter(({ status }) => status !== underWay[0]?.status);
   return {

@@ -105,7 +105,7 @@ export interface KeptSync extends Pick<SyncState, 'acked' | 'owed' | 'uncertain'
   readonly local: Pick<LocalArming, 'status' | 'tellable' | 'seq'> | null;
   readonly seen: Pick<Sighting, 'value' | 'version' | 'writtenAt'> | null;
   readonly versions: readonly string[];
-  /** Moments of the clock of that boot. */
+  /** Moments of the clock of that boot; null: `copies` runs from the start, `behind` is none. */
   readonly copies: number | null;
   readonly behind: number | null;
   /** Writes that may still arrive, until a moment of the clock of that boot; null: it was under way. */
