@@ -148,8 +148,11 @@ export function buildProgram(done: (code: number) => void): Command {
     .command('upgrade-check')
     .description('say whether siteward may be stopped for an upgrade: not while a partition is armed or in alarm')
     .option('--json', 'print JSON', false)
-    .addOption(socket())
-    .action(async (options) => done(await (await import('./upgrade-check.ts')).upgradeCheck(options)));
+    .addOption(configOption())
+    .addOption(new Option('--socket <path>', 'control socket of the daemon').env('SITEWARD_SOCKET'))
+    .action(async (options) =>
+      done(await (await import('./upgrade-check.ts')).upgradeCheck({ socket: undefined, ...options, defaultSocket })),
+    );
   addBackup(program, { socket, done });
   addMqtt(program, { done });
   addPanel(program, { done });

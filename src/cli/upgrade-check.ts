@@ -1,3 +1,4 @@
+import { checkText, loadLastGood, readConfigText, type Settings } from '#config/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { isInAlarm, partitionText } from '../daemon/standing.ts';
@@ -10,15 +11,34 @@ import { printable } from './table.ts';
  * nobody is without protection for an upgrade that could wait. A daemon that does not run has nothing to stop; one that does not answer
  * is not held up for: the upgrade may be what mends it.
  */
-export async function upgradeCheck(options: { json: boolean; socket: string }): Promise<ExitCode> {
-  const busy = await inTheWay(options.socket);
-  if (options.json) console.log(JSON.stringify({ may_stop: busy.length === 0, because: busy }));
+export async function upgradeCheck(options: {
+  readonly json: boolean;
+  readonly config: string;
+  /** That of the configuration where it is not given. */
+  readonly socket: string | undefined;
+  readonly defaultSocket: string;
+}): Promise<ExitCode> {
+  const settings = await settingsOf(options.config);
+  const busy = await inTheWay(options.socket ?? settings?.http.control_socket ?? options.defaultSocket);
+  // The package keeps the databases of that folder for a way back.
+  const folder = settings?.store.dir ?? null;
+  if (options.json) console.log(JSON.stringify({ may_stop: busy.length === 0, because: busy, state_dir: folder }));
   else if (busy.length === 0) console.log('siteward may be stopped now.');
   else {
     for (const line of busy) console.log(printable(line));
     console.log('Disarm first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE');
   }
   return busy.length === 0 ? exitCodes.ok : exitCodes.refused;
+}
+
+/** Those the daemon runs on, as far as that can be told here. */
+async function settingsOf(config: string): Promise<Settings | undefined> {
+  try {
+    const { loaded } = checkText(config, await readConfigText(config), { secrets: 'unread' });
+    return (loaded ?? loadLastGood(config))?.settings;
+  } catch {
+    return undefined;
+  }
 }
 
 async function inTheWay(socket: string): Promise<readonly string[]> {

@@ -189,18 +189,23 @@ test('a reload is waited for, and a file with errors changes nothing', async () 
 
 test('an upgrade waits while a partition is armed, and for no daemon that is away', async () => {
   const check = (socket = site.socket) => siteward(['upgrade-check', '--socket', socket], env);
+  const ofFile = () => siteward(['upgrade-check', '--config', site.config], env);
   expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('may be stopped') });
   await site.lan.ask('arm', { partition: 'p1', mode: 'away', force: true, code });
   await eventually('it is armed', async () =>
     (await status()).partitions[0]?.state === 'armed_away' ? true : undefined,
   );
   expect(await check()).toMatchObject({ code: 65, out: expect.stringContaining('partition Shop (p1) is armed away') });
+  expect((await ofFile()).code).toBe(65);
   await site.lan.ask('disarm', { partition: 'p1', code });
   await eventually('it is disarmed', async () =>
     (await status()).partitions[0]?.state === 'disarmed' ? true : undefined,
   );
   expect((await check()).code).toBe(0);
   expect((await check(join(site.folder, 'none.sock'))).code).toBe(0);
+  // The package keeps the databases of its state folder.
+  const told = await siteward(['upgrade-check', '--json', '--config', site.config], env);
+  expect(JSON.parse(told.out)).toEqual({ may_stop: true, because: [], state_dir: join(site.folder, 'state') });
 }, 120_000);
 
 test('with the daemon down cameras, speakers and databases are asked here, and nothing is left beside them', async () => {

@@ -42,7 +42,9 @@ function run(script: string, args: readonly string[], env = {}) {
   const text = readFileSync(join(folder, script), 'utf8')
     .replaceAll('/run/systemd/system', join(dir, 'run'))
     .replaceAll('/var/lib/siteward', join(dir, 'state'))
-    .replaceAll('/var/backups/siteward', join(dir, 'backups'));
+    .replaceAll('/var/backups/siteward', join(dir, 'backups'))
+    .replaceAll('@KILOBYTES@', '1')
+    .replaceAll('@VERSION@', '0.1.0');
   writeFileSync(path, text);
   const PATH = `${join(dir, 'bin')}:${process.env.PATH}`;
   const { status, stdout, stderr } = spawnSync('sh', [path, ...args], { encoding: 'utf8', env: { PATH, ...env } });
@@ -69,6 +71,39 @@ describe('prerm', () => {
     expect(did()).toEqual([]);
     expect(run('debian/prerm', [how, '0.1.0'], { SITEWARD_UPGRADE_ANYWAY: '1' }).status).toBe(0);
     expect(did()).toEqual(['stop']);
+  });
+});
+
+/** What the program that is here says of its state folder. */
+const stateIn = (name: string) => {
+  mkdirSync(join(dir, name));
+  program('siteward', `echo '{"may_stop":true,"because":[],"state_dir":"${join(dir, name)}"}'`);
+};
+
+describe('preinst', () => {
+  const upgrade = () => run('debian/preinst', ['upgrade', '0.0.9']);
+  beforeEach(() => program('df', 'echo head; echo "x 9 9 9999999 1% /"'));
+
+  test('keeps the databases of the version before', () => {
+    writeFileSync(join(dir, 'state/site.db'), 'site');
+    writeFileSync(join(dir, 'state/bulk.db'), 'bulk');
+    expect(upgrade().status).toBe(0);
+    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+    expect(readFileSync(join(dir, 'backups/0.0.9/bulk.db'), 'utf8')).toBe('bulk');
+  });
+
+  test('keeps those of the state folder that the configuration names', () => {
+    stateIn('other');
+    writeFileSync(join(dir, 'state/site.db'), 'of nobody');
+    writeFileSync(join(dir, 'other/site.db'), 'site');
+    expect(upgrade().status).toBe(0);
+    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+  });
+
+  test('says where it looked and found none', () => {
+    stateIn('other');
+    expect(upgrade()).toMatchObject({ status: 0, said: expect.stringContaining(`no database in ${dir}/other`) });
+    expect(readdirSync(join(dir, 'backups'))).toEqual([]);
   });
 });
 
@@ -99,6 +134,14 @@ describe('use-backup', () => {
     expect(files(`state/${asides()[0]}`)).toEqual(databases);
     expect(readdirSync(join(dir, 'state'))).not.toContain('use-backup.part');
     expect(did()).toEqual(['stop', 'start']);
+  });
+
+  test('puts them into the state folder that the configuration names', () => {
+    stateIn('other');
+    put('other/site.db', 'other now');
+    expect(use().status).toBe(0);
+    expect(files('other')).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk then' });
+    expect(files()).toEqual(now);
   });
 
   test('leaves a bulk.db that was not kept as it is', () => {
