@@ -38,13 +38,16 @@ function readNote(path: string): { pid: number; start: string } | undefined {
   return undefined;
 }
 
-/** Boot of the machine and start of the process, so that a process id given again is not mistaken; undefined when gone. */
-function startOf(pid: number): string | undefined {
+/**
+ * Boot of the machine and start of the process, so that a process id given again is not mistaken; undefined when gone.
+ * `root`: whose view of the boot counts. A container has a boot id of its own, which the sandbox of the unit does not show.
+ */
+function startOf(pid: number, root = ''): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z') return undefined;
-    return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()} ${fields[19]}`;
+    return `${readFileSync(`${root}/proc/sys/kernel/random/boot_id`, 'utf8').trim()} ${fields[19]}`;
   } catch {
     return undefined;
   }
@@ -53,5 +56,8 @@ function startOf(pid: number): string | undefined {
 /** The process of the daemon that works in a state directory; undefined where there is none that can be seen. */
 export function runningDaemon(dir: string): number | undefined {
   const note = readNote(join(dir, lockName));
-  return note !== undefined && startOf(note.pid) === note.start ? note.pid : undefined;
+  if (note === undefined) return undefined;
+  const { pid, start } = note;
+  // Only root sees by the eyes of the daemon.
+  return startOf(pid) === start || startOf(pid, `/proc/${pid}/root`) === start ? pid : undefined;
 }
