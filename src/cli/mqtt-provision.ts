@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { changeSection, type Settings, writeSecretFile } from '#config/index.ts';
+import { changeSection, mustLetIn, type Settings, writeSecretFile } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import {
   isPasswordOf,
@@ -252,6 +252,7 @@ async function writeAll(
     );
   const { shared, alone } = await mosquittoOwners(user);
   const owner = await secretOwner(site);
+  await mustLetIn(dirname(passwords.ownFile), owner);
   const signal = AbortSignal.timeout(60_000);
   const authority = siteAuthority(site);
   const server = serverFiles(dir);

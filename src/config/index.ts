@@ -44,6 +44,7 @@ export { type Config, configSchema, type Settings } from './schema.ts';
 export {
   freeSecretFile,
   isOurSecret,
+  mustLetIn,
   removeSecrets,
   type SecretFile,
   secretFiles,

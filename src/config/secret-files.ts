@@ -77,6 +77,22 @@ export async function secretOwner(stateDir: string, file: string): Promise<Owner
 }
 
 /**
+ * A folder that an administrator has made for keys of his own may be closed to siteward: a secret there would be written, and never read.
+ * Throws `file_unusable` with what to do; one that is not there yet is fine.
+ */
+export async function mustLetIn(folder: string, { uid, gid }: Owner): Promise<void> {
+  const about = await stat(folder).catch(() => undefined);
+  if (about === undefined || uid === 0) return;
+  const bit = about.uid === uid ? 0o100 : about.gid === gid ? 0o010 : 0o001;
+  if ((about.mode & bit) === 0)
+    throw new SitewardError(
+      'file_unusable',
+      `${folder} does not let siteward in, so that it could not read a secret there; chown ${uid}:${gid} ${folder}`,
+      { facts: { folder } },
+    );
+}
+
+/**
  * Writes secrets that `owner` alone may read. Gives back what removes those again that were not there before; where one fails, that
  * is done at once. Throws what the system throws.
  */
@@ -90,6 +106,7 @@ export async function writeSecrets(files: readonly SecretFile[], owner: Owner): 
       const folder = await mkdir(dirname(path), { recursive: true, mode: 0o750 });
       // Whoever may read the secret must be let into the folder as well.
       if (folder !== undefined) await chown(folder, owner.uid, owner.gid);
+      await mustLetIn(dirname(path), owner);
       if (!(await isThere(path))) made.push(path);
       await writeSecretFile(path, text, owner);
     }
