@@ -19,6 +19,7 @@ import { never, sleep, withDeadline } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { watchClock } from '#site/clock-quality.ts';
 import { noteIn } from './daemon/audit-wiring.ts';
+import { notedBackups } from './daemon/backup-note.ts';
 import { lastReset, resetIfMarked } from './daemon/factory-reset.ts';
 import { filesAnswer } from './daemon/files-answer.ts';
 import { profileFolders } from './daemon/folders.ts';
@@ -144,6 +145,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
     await tell(await lastReset(store.dir), (reset) => auditNotes.wasReset(reset));
     await tell(await lastRestore(store.dir), (restore) => auditNotes.restored(restore));
+    await tell(await notedBackups(store.dir), (backups) => auditNotes.backupsBefore(backups));
     void clearKept(store.dir, clock.wall()).catch(() => undefined);
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Owner, syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { backupsName } from './backup-note.ts';
 import { lockName } from './lock.ts';
 
 /**
@@ -46,7 +47,17 @@ const told = z.object({ made_at: z.iso.datetime(), at: z.iso.datetime() });
 
 /** In a state directory, and yet no part of the state. */
 export const isNoState = (name: string): boolean =>
-  [lockName, markerName, stagingName, keptName, doneName, systemName, 'reserve', 'factory-reset.json'].includes(name) ||
+  [
+    lockName,
+    markerName,
+    stagingName,
+    keptName,
+    doneName,
+    backupsName,
+    systemName,
+    'reserve',
+    'factory-reset.json',
+  ].includes(name) ||
   // The databases that the package's use-backup has put others in the place of.
   name.startsWith('replaced-');
 

@@ -276,6 +276,12 @@ export const auditNotes = {
     outcome: 'done',
   }),
 
+  /** Backups that were made while siteward was stopped. `last`: ISO time. */
+  backupsBefore: ({ count, last }: { readonly count: number; readonly last: string }): AuditDraft => ({
+    ...auditNotes.backup(localAsker),
+    after: `${count} while siteward was stopped, the last at ${last}`,
+  }),
+
   /** In the log of the backup, which goes on from here. `madeAt`: when the backup was made, `at`: when it was put in place, ISO times. */
   restored: ({ madeAt, at }: { readonly madeAt: string; readonly at: string }): AuditDraft => ({
     ...who(localAsker),

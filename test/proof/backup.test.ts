@@ -201,5 +201,16 @@ describe('a box swap', () => {
     expect(new Set(record.map(({ event_id: id }) => id)).size).toBe(record.length);
     eachIdIsOneEvent([], record);
     expect((await accepted(old.waiting.map(({ eid }) => eid))).length).toBe(old.waiting.length);
+
+    // Nobody is there to put a backup of a stopped box on record: the next start does.
+    await site.daemon.stop();
+    for (const name of ['one.age', 'two.age']) expect((await run('backup', join(folder, name))).code).toBe(0);
+    for (let start = 0; start < 2; start += 1) {
+      await site.daemon.restart();
+      await site.daemon.stop();
+    }
+    const told = (await audit()).filter((one) => one.includes('while siteward was stopped'));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain('"after":"2 while siteward was stopped, the last at ');
   });
 });

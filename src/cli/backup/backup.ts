@@ -7,6 +7,7 @@ import { syncFolder } from '#lib/durable-file.ts';
 import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
 import { schemaVersions, storedEpoch } from '#site/store/index.ts';
+import { noteBackup } from '../../daemon/backup-note.ts';
 import { runningDaemon } from '../../daemon/lock.ts';
 import { isRestoring } from '../../daemon/restore.ts';
 import { answered, type Control, openControl, patience } from '../control.ts';
@@ -68,12 +69,10 @@ export async function backup(out: string, options: BackupOptions): Promise<ExitC
       }
     }
   });
-  if (running !== undefined)
-    await step(control, 'done').catch((error: unknown) =>
-      console.error(
-        `siteward: the backup is made, but is not on record: ${error instanceof Error ? error.message : ''}`,
-      ),
-    );
+  const recorded = running === undefined ? noteBackup(dir, made.manifest.made_at) : step(control, 'done');
+  await recorded.catch((error: unknown) =>
+    console.error(`siteward: the backup is made, but is not on record: ${error instanceof Error ? error.message : ''}`),
+  );
   console.error(manifestText(made.manifest));
   console.error(
     `\n${out === '-' ? 'written' : out}, ${formatBytes(made.bytes)}. It holds every secret of the site: keep it as you keep those.`,
