@@ -12,7 +12,7 @@ export interface ControlOf {
 
 /**
  * libc and libstdc++ as Node and the database module need them. openssl signs the certificates of the site; ffmpeg makes clips and
- * pictures of streams; mosquitto is the broker that is recommended, one is built in.
+ * pictures of streams. mosquitto takes the port of the broker that is built in, so apt must not bring it by itself (docs/mqtt.md).
  */
 export const control = ({ version, arch, kib }: ControlOf): string => `Package: siteward
 Version: ${debianVersion(version)}
@@ -20,8 +20,8 @@ Architecture: ${arch}
 Maintainer: ${maintainer}
 Installed-Size: ${kib}
 Depends: libc6 (>= 2.34), libgcc-s1, libstdc++6 (>= 12), openssl, systemd (>= 252)
-Recommends: ffmpeg, mosquitto
-Suggests: alsa-utils, mosquitto-clients, pulseaudio-utils
+Recommends: ffmpeg
+Suggests: alsa-utils, mosquitto, mosquitto-clients, pulseaudio-utils
 Section: net
 Priority: optional
 Description: offline-first controller of a security site

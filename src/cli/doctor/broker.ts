@@ -25,7 +25,11 @@ export const brokerCheck: Check = {
       failed({
         seen: part.reason ?? 'it does not listen',
         means,
-        advice: 'where another program has the port, stop it ("ss -ltnp"), or set mqtt.listen to another one',
+        advice: [
+          'where another program has the port ("ss -ltnp" as root names it) and nobody needs it, stop it for good, such as "systemctl disable --now mosquitto"; siteward tries again by itself',
+          'or have siteward use the mosquitto of this machine: "broker: mqtts://127.0.0.1:8884" under mqtt, then "siteward mqtt provision" as root (docs/mqtt.md)',
+          'or set mqtt.listen to a free port, and tell the panel bridges',
+        ],
       }),
     ];
   },
