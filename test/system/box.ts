@@ -2,14 +2,14 @@ import { generateKeyPairSync } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { join } from 'node:path';
 import { inject, vi } from 'vitest';
-import { suite } from './build.ts';
+import { systemIn } from './build.ts';
 import { Machine } from './machine.ts';
 
 /** A box with Debian, switched on. It is gone with the test file. */
 export async function newBox(): Promise<Machine> {
   const machines = inject('machines');
   const folder = mkdtempSync(join(machines, 'box-'));
-  const box = new Machine({ folder, lower: join(machines, suite()), packages: inject('packages') });
+  const box = new Machine({ folder, lower: systemIn(machines), packages: inject('packages') });
   try {
     await box.boot();
     return box;
@@ -59,12 +59,19 @@ SetCredential=event-key:none
 /** Makes the box that of a site: its key lies where only root may read it, as docs/users.md says. */
 export async function commission(box: Machine): Promise<void> {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  await box.sh('install -d -m 0700 /etc/siteward/secrets /etc/systemd/system/siteward.service.d');
+  await box.sh('install -d -m 0700 /etc/siteward/secrets');
   await box.write('/etc/siteward/secrets/event-key', privateKey.export({ type: 'pkcs8', format: 'pem' }).toString());
   await box.sh('chmod 0600 /etc/siteward/secrets/event-key');
-  await box.write('/etc/systemd/system/siteward.service.d/key.conf', credential);
+  await authorise(box);
   await box.write(config, siteText);
-  await box.sh('systemctl daemon-reload; systemctl restart siteward');
+  await box.sh('systemctl restart siteward');
+}
+
+/** Has systemd hand the key to the service. */
+export async function authorise(box: Machine): Promise<void> {
+  await box.sh('install -d /etc/systemd/system/siteward.service.d');
+  await box.write('/etc/systemd/system/siteward.service.d/key.conf', credential);
+  await box.sh('systemctl daemon-reload');
 }
 
 /** The stand-in for the cloud starts on the box. */

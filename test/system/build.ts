@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
@@ -16,21 +17,31 @@ export function makePackage(out: string, version: string, ...options: readonly s
   });
 }
 
-/** What a small box has: systemd, what siteward depends on, and the programs that it calls for pictures and sound. */
+/** What a small box has: systemd, what siteward depends on, the programs it calls for pictures and sound, and a technician's sudo. */
 const debian =
-  'systemd,systemd-sysv,dbus,udev,libstdc++6,openssl,procps,iproute2,mosquitto-clients,ffmpeg,alsa-utils,pulseaudio,pulseaudio-utils';
+  'systemd,systemd-sysv,dbus,udev,libstdc++6,openssl,procps,iproute2,mosquitto-clients,sudo,ffmpeg,alsa-utils,pulseaudio,pulseaudio-utils';
 
 /** Debian's name of the system in the machines; SITEWARD_SYSTEM_SUITE takes another, as trixie. */
 export const suite = (): string => process.env.SITEWARD_SYSTEM_SUITE ?? 'bookworm';
 
+/** What apt can install in a machine without a network, beside what is there. */
+const offered = 'mosquitto';
+
+/** Where the system lies: another list of packages makes another one. */
+export const systemIn = (machines: string): string =>
+  join(machines, `${suite()}-${createHash('sha256').update(`${debian} ${offered}`).digest('hex').slice(0, 8)}`);
+
 /** Builds it where it is not there yet: in some minutes, of Debian's packages. Returns its folder. */
 export function makeSystem(machines: string): string {
-  const folder = join(machines, suite());
+  const folder = systemIn(machines);
   if (existsSync(folder)) return folder;
   console.log(`building a Debian (${suite()}) for the machines, once`);
   const part = `${folder}.part`;
   rmSync(part, { recursive: true, force: true });
-  const args = ['--quiet', '--variant=minbase', `--include=${debian}`, suite(), part, ...sources(machines)];
+  const apt = 'APT_CONFIG="$MMDEBSTRAP_APT_CONFIG" apt-get';
+  const offer = `--customize-hook=${apt} clean && ${apt} --quiet --yes --download-only install ${offered}`;
+  const options = ['--quiet', '--variant=minbase', `--include=${debian}`, '--skip=cleanup/apt', offer];
+  const args = [...options, suite(), part, ...sources(machines)];
   execFileSync('mmdebstrap', args, { stdio: 'inherit' });
   // Each machine has its own.
   rmSync(join(part, 'etc/machine-id'), { force: true });

@@ -12,6 +12,7 @@ beforeEach(async () => {
 afterEach(() => box.remove());
 
 const ids = () => eventIds(box);
+const code = '73914628';
 
 /** Sets the version of a database file, as one of a siteward that is not written yet. */
 const setSchema = (version: number) =>
@@ -22,18 +23,37 @@ const setSchema = (version: number) =>
     db.close()' && chown siteward: /var/lib/siteward/site.db*`);
 
 describe('an upgrade', () => {
-  test('waits while the site is armed, and the version before runs on as it was', async () => {
+  test('waits while the site is armed or in alarm, with the reason, and the version before runs on; disarmed it goes through', async () => {
+    const upgrade = () => box.run('dpkg', '-i', `/packages/siteward_${versions.now}_amd64.deb`);
+    await box.pipe(`${code}\n`, 'siteward', 'user', 'add', 'anna', '--name', 'Anna', '--role', 'owner', '--code-stdin');
     await tell(box, 'smoke_1', { smoke: false, battery: 97 });
     await tell(box, 'smoke_2', { smoke: false, battery: 97 });
     await tell(box, 'window', { contact: true, battery: 97 });
     await box.sh('siteward arm --no-exit-delay');
     const pid = await property(box, 'MainPID');
-    const { code, err } = await box.run('dpkg', '-i', `/packages/siteward_${versions.now}_amd64.deb`);
-    expect(code).not.toBe(0);
-    expect(err).toContain('siteward: not upgraded; siteward runs on.');
-    expect(await property(box, 'MainPID')).toBe(pid);
-    expect(await box.sh('siteward --version')).toBe(versions.old);
+    const refused = async (why: RegExp) => {
+      const { code: ended, err } = await upgrade();
+      expect(ended).not.toBe(0);
+      expect(err).toMatch(why);
+      expect(err).toContain('sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i');
+      expect(err).toContain('siteward: not upgraded; siteward runs on.');
+      expect(await property(box, 'MainPID')).toBe(pid);
+      expect(await box.sh('siteward --version')).toBe(versions.old);
+      const { out } = await box.run('dpkg-query', '-W', '-f', `\${Status} \${Version}`, 'siteward');
+      expect(out).toBe(`install ok installed ${versions.old}`);
+    };
+    await refused(/partition Shop \(p1\) is armed away/);
     expect(await box.sh('siteward status')).toMatch(/p1 +Shop +armed/);
+    await tell(box, 'window', { contact: false, battery: 97 });
+    await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM'), { timeout: 30_000 });
+    await refused(/partition Shop \(p1\) is in alarm/);
+    const disarmed = await box.pipe(`${code}\n`, 'siteward', 'disarm', '--code-stdin');
+    expect(disarmed.code, disarmed.err).toBe(0);
+    const { code: ended, err } = await upgrade();
+    expect(ended, err).toBe(0);
+    expect(await box.sh('siteward --version')).toBe(versions.now);
+    expect(await property(box, 'MainPID')).not.toBe(pid);
+    expect(await box.sh('siteward status')).toMatch(/p1 +Shop +disarmed/);
   });
 
   test('keeps configuration, arming and what waits; each event reaches the cloud once', async () => {
@@ -68,8 +88,8 @@ describe('an upgrade', () => {
     await tell(box, 'smoke_1', { smoke: true, battery: 97 });
     const before = await ids();
     await installed(box, versions.now);
-    const { code, err } = await install(box, versions.old);
-    expect(code, err).toBe(0);
+    const { code: ended, err } = await install(box, versions.old);
+    expect(ended, err).toBe(0);
     expect(err).toContain(`going back from ${versions.now} to ${versions.old}`);
     expect(await box.sh('siteward --version')).toBe(versions.old);
     expect(await ids()).toEqual(expect.arrayContaining(before));
@@ -90,7 +110,8 @@ describe('an upgrade', () => {
     expect(await box.sh('siteward status')).toContain('was written by a newer siteward');
     await vi.waitUntil(async () => (await ids()).length >= since.length, { timeout: 60_000, interval: 500 });
     expect(await ids()).toEqual(expect.arrayContaining(since));
-    // The smoke is an alarm still.
+    // What was set aside knew of the smoke; the detector tells it again.
+    await tell(box, 'smoke_2', { smoke: true, battery: 97 });
     const refused = await box.run('/usr/lib/siteward/bin/use-backup', versions.old);
     expect(refused.code).toBe(65);
     await box.sh(`SITEWARD_UPGRADE_ANYWAY=1 /usr/lib/siteward/bin/use-backup ${versions.old}`);
@@ -105,18 +126,37 @@ describe('an upgrade', () => {
 
   test('to one that does not start fails, and says how to go back', async () => {
     await box.write('/etc/systemd/system/siteward.service.d/broken.conf', '[Service]\nExecStartPre=/bin/false\n');
-    const { code, err } = await install(box, versions.now);
-    expect(code).not.toBe(0);
+    const { code: ended, err } = await install(box, versions.now);
+    expect(ended).not.toBe(0);
     expect(err).toContain(`${versions.now} is installed, but does not start`);
     expect(err).toContain(`dpkg -i siteward_${versions.old}_amd64.deb`);
     await box.sh('rm /etc/systemd/system/siteward.service.d/broken.conf; systemctl daemon-reload; dpkg --configure -a');
     expect(await property(box, 'ActiveState')).toBe('active');
   });
 
+  test('keeps the databases of another state folder too, and puts them back there', async () => {
+    await box.sh('systemctl stop siteward; install -d -o siteward -g siteward -m 0700 /srv/siteward');
+    await box.write(
+      '/etc/systemd/system/siteward.service.d/state.conf',
+      '[Service]\nReadWritePaths=/srv/siteward\nNoExecPaths=/srv/siteward\n',
+    );
+    await box.sh(
+      `echo 'store: { dir: /srv/siteward }' >> ${config}; systemctl daemon-reload; systemctl start siteward`,
+    );
+    await tell(box, 'smoke_1', { smoke: true, battery: 97 });
+    const before = await ids();
+    expect(before.length).toBeGreaterThan(0);
+    await installed(box, versions.now);
+    await box.sh(`SITEWARD_UPGRADE_ANYWAY=1 /usr/lib/siteward/bin/use-backup ${versions.old}`);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await ids()).toEqual(expect.arrayContaining(before));
+    expect(await box.sh('ls -d /srv/siteward/replaced-*')).toMatch(/replaced-\d/);
+  });
+
   test('without enough room the older one runs on', async () => {
     await box.sh('mkdir -p /var/backups/siteward; mount -t tmpfs -o size=4m tmpfs /var/backups/siteward');
-    const { code, err } = await install(box, versions.now);
-    expect(code).not.toBe(0);
+    const { code: ended, err } = await install(box, versions.now);
+    expect(ended).not.toBe(0);
     expect(err).toMatch(/there is no room: \/var\/backups\/siteward needs/);
     expect(await box.sh('siteward --version')).toBe(versions.old);
     expect(await property(box, 'ActiveState')).toBe('active');
