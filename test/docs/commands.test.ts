@@ -4,8 +4,8 @@ import * as devices from './commands/bridge-devices.ts';
 import * as rows from './commands/bridge-rows.ts';
 import { accounts } from './commands/broker.ts';
 import { bench, fromSources } from './commands/checkout.ts';
-import { commandsOf } from './commands/line.ts';
-import { commands, read } from './markdown.ts';
+import { commandsOf, hasOption, verbOf } from './commands/line.ts';
+import { commands, pages, read } from './markdown.ts';
 
 /** A command that only a whole system can do, or that takes long, and the tests that run it: file, and what it must hold. */
 interface Elsewhere {
@@ -101,4 +101,24 @@ describe('the commands of README and docs', () => {
   test.each(elsewhere)('"$command" is run by another test', ({ by }) => {
     for (const [file, ...holds] of by) for (const text of holds) expect(read(file), file).toContain(text);
   });
+});
+
+/** Commands within the text, without what a person fills in. The log line `siteward runs` is none. */
+const named = pages().flatMap((page) =>
+  [...read(page).matchAll(/`(?:sudo )?(?:npm run )?siteward (?:-- )?([a-z][^`]*)`/g)]
+    .map(([, text = '']) => ({ page, text }))
+    .filter(({ text }) => text !== 'runs'),
+);
+
+test('verbs and options that the text of README and docs names are there', () => {
+  expect(named.length).toBeGreaterThan(200);
+  const unknown = named.filter(({ text }) => {
+    const words = text.split(/\s+/);
+    const found = verbOf(words);
+    // What an operation of the interface takes is known when it is called.
+    if (found === undefined || words[0] === 'api') return found === undefined;
+    const options = found.rest.flatMap((word) => /^--[a-z-]+/.exec(word) ?? []);
+    return options.some((name) => name !== '--help' && !hasOption(found.verb, name));
+  });
+  expect(unknown).toEqual([]);
 });

@@ -113,8 +113,9 @@ export const people: readonly Row<Bridge>[] = [
   {
     command: 'siteward audit show --since 2026-12-01 --kind refusal',
     async before({ site }) {
+      const today = new Date().toISOString().slice(0, 10);
       await site.lan.ask('disarm', { partition: 'p2', code: '93820571' });
-      return { '2026-12-01': new Date().toISOString().slice(0, 10) };
+      return { '2026-12-01': today };
     },
     says: /BAD_CODE/,
   },

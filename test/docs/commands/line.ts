@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
+import type { Command } from 'commander';
 import { expect, onTestFinished, test } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { buildProgram } from '../../../src/cli/program.ts';
@@ -79,12 +80,25 @@ export function runRows<S extends { readonly place: Place }>(rows: readonly Row<
 
 const verbs = buildProgram(() => undefined);
 
-/** Whether the verb has an option of its own for the configuration. */
-function takesConfig(verb: string, inner: string | undefined): boolean {
-  const outer = verbs.commands.find((one) => one.name() === verb);
-  const found = outer?.commands.find((one) => one.name() === inner) ?? outer;
-  // An operation of the interface takes what `api` takes.
-  return verb === 'api' || found?.options.some(({ long }) => long === '--config') === true;
+/** The verb that these words begin with, down to the innermost, and the words behind it; undefined where there is none. */
+export function verbOf(
+  words: readonly string[],
+): { readonly verb: Command; readonly rest: readonly string[] } | undefined {
+  let [verb, at] = [verbs, 0];
+  for (const word of words) {
+    const inner = verb.commands.find((one) => one.name() === word || one.alias() === word);
+    if (inner === undefined) break;
+    [verb, at] = [inner, at + 1];
+  }
+  return at === 0 ? undefined : { verb, rest: words.slice(at) };
+}
+
+export const hasOption = (verb: Command, name: string): boolean => verb.options.some(({ long }) => long === name);
+
+/** Whether the verb would look for the configuration by itself. An operation of the interface takes what `api` takes. */
+function takesConfig(words: readonly string[]): boolean {
+  const found = verbOf(words)?.verb;
+  return words[0] === 'api' || (found !== undefined && hasOption(found, '--config'));
 }
 
 /** The command with the names of this place, and the configuration of this place. */
@@ -96,8 +110,10 @@ function asTyped(command: string, { names, config }: Pick<Place, 'names' | 'conf
     .map((name) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const text = command.replace(new RegExp(known.join('|'), 'g'), (name) => names[name] ?? name);
   if (text.includes('--config')) return text;
-  return text.replace(/\bsiteward (?:-- )?([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/, (words, verb: string, inner?: string) =>
-    takesConfig(verb, inner) ? `${words} --config ${config}` : words,
+  return text.replace(
+    /\bsiteward (?:-- )?([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/,
+    (words, ...verbs: (string | undefined)[]) =>
+      takesConfig(verbs.slice(0, 2).filter((one) => one !== undefined)) ? `${words} --config ${config}` : words,
   );
 }
 
