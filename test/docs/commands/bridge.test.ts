@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe } from 'vitest';
 import { type Bridge, startBridge } from './bridge.ts';
-import { arming, cameras, mqtt, network, sound, whole } from './bridge-devices.ts';
 import { backups, inputs, looking, outbox, people } from './bridge-rows.ts';
 import { runRows } from './line.ts';
 
@@ -16,10 +15,4 @@ describe.each([
   { name: 'outbox', rows: outbox },
   { name: 'inputs', rows: inputs },
   { name: 'backups', rows: backups },
-  { name: 'cameras', rows: cameras },
-  { name: 'sound', rows: sound },
-  { name: 'network', rows: network },
-  { name: 'mqtt', rows: mqtt },
-  { name: 'arming', rows: arming },
-  { name: 'whole', rows: whole },
 ])('$name', ({ rows }) => runRows(rows, () => stage));

@@ -134,6 +134,11 @@ function surroundings({ folder, env }: Place, line: string): { cwd: string; env:
   };
 }
 
+/** What a command of no page shows, typed in the same place. */
+export async function ranInShell(command: string, place: Place): Promise<string> {
+  return (await inShell({ command, says: /^/ }, [asTyped(command, place)], place)).shown;
+}
+
 async function inShell(row: Row<never>, lines: readonly string[], place: Place): Promise<Ran> {
   const [first = '', second] = lines;
   // A person types the second line once the first has shown something.
