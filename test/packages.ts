@@ -17,6 +17,7 @@ const programs: Readonly<Record<string, string>> = {
   faketime: 'faketime',
   strace: 'strace',
   socat: 'socat',
+  zsh: 'zsh',
   xfs_io: 'xfsprogs',
   'mkfs.ext4': 'e2fsprogs',
   'systemd-notify': 'systemd',

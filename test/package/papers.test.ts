@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '#config/index.ts';
 import { bundledPackages } from '../../tools/package/bundled.ts';
-import { bashCompletion, fishCompletion } from '../../tools/package/completions.ts';
+import { bashCompletion, fishCompletion, zshCompletion } from '../../tools/package/completions.ts';
 import { copyrightFile } from '../../tools/package/copyright.ts';
 import { commandPage, configPage } from '../../tools/package/man.ts';
 import { sbom } from '../../tools/package/sbom.ts';
@@ -57,6 +57,40 @@ describe('bash', () => {
     expect(complete('siteward', 'check', '--no')).toEqual(['--no-secrets']);
     expect(complete('siteward', 'arm', '--mode', 'aw')).toEqual(['away']);
     expect(complete('siteward', 'check', '/et')).toEqual([]);
+  });
+});
+
+describe('zsh', () => {
+  /** What would be offered: one line a word, and its meaning behind a colon. */
+  const complete = (...words: readonly string[]): string[] => {
+    const dir = mkdtempSync(join(tmpdir(), 'siteward-zsh-'));
+    onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+    writeFileSync(join(dir, '_siteward'), zshCompletion(program));
+    // What the shell has when somebody types, and no more of its own files.
+    const script = `dir=$1; shift
+      _describe() { while [[ $1 == -* ]]; do shift; done; shift; print -rl -- "\${(@P)1}" }
+      compadd() { shift; print -rl -- "$@" }
+      _files() { print -r -- FILES }
+      run() { local -a words=("$@"); local CURRENT=$#words; source "$dir/_siteward" }
+      run "$@"`;
+    const said = execFileSync('zsh', ['-f', '-c', script, 'zsh', dir, ...words], { encoding: 'utf8' });
+    return said.split('\n').filter((line) => line !== '');
+  };
+
+  test('completes verbs, verbs below them, options and their choices, each with its meaning', () => {
+    expect(complete('siteward', 'statu')).toContain('status:show the state of the site and of the daemon');
+    expect(complete('siteward', 'camera', 'rep').map((line) => line.split(':')[0])).toContain('replace');
+    expect(complete('siteward', 'camera', 'rep').map((line) => line.split(':')[0])).not.toContain('status');
+    expect(complete('siteward', 'check', '--no')).toContain('--no-secrets:only warn about secrets that cannot be read');
+    expect(complete('siteward', 'arm', '--mode', 'aw')).toContain('away');
+    expect(complete('siteward', 'check', '/et')).toEqual(['FILES']);
+  });
+
+  test('takes every verb and option as one word', () => {
+    for (const verb of allVerbs(program).filter(({ below }) => below.length > 0)) {
+      const words = complete(...verb.name.split(' '), '').map((line) => line.split(':')[0]);
+      expect(words).toEqual(verb.below.map(({ name }) => name.split(' ').at(-1)));
+    }
   });
 });
 

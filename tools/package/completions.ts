@@ -68,6 +68,53 @@ function fishOption({ long, short, description, argChoices, required }: Option):
   return `-l ${long?.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value} -d ${shell(description)}`;
 }
 
+/** For zsh: the same with what each means beside it. */
+export function zshCompletion(program: Verb): string {
+  const verbs = allVerbs(program);
+  const cases = verbs.map((verb) => {
+    const below = verb.below.map((one) => described(lastOf(one), one.description));
+    const choices = verb.args.flatMap(({ argChoices }) => argChoices ?? []).map((one) => described(one, ''));
+    const options = verb.options.map(({ long, short, description }) => described(long ?? short ?? '', description));
+    return `  '${pathOf(program, verb)}') verbs=(${[...below, ...choices].join(' ')}) options=(${options.join(' ')}) ;;`;
+  });
+  const valued = verbs.flatMap((verb) =>
+    verb.options.flatMap(({ long, argChoices }) =>
+      argChoices === undefined
+        ? []
+        : [`  '${pathOf(program, verb)} ${long}') compadd -- ${argChoices.join(' ')}; return ;;`],
+    ),
+  );
+  const names = verbs.map((verb) => pathOf(program, verb)).filter((name) => name !== '');
+  return `#compdef siteward
+# zsh completion of siteward; made of its verbs
+local at= each
+local -a verbs options
+for each in "\${(@)words[2,CURRENT-1]}"; do
+  case "|${names.join('|')}|" in
+  *"|\${at:+$at }$each|"*) at="\${at:+$at }$each" ;;
+  esac
+done
+case "$at $words[CURRENT-1]" in
+${valued.join('\n')}
+esac
+case "$at" in
+${cases.join('\n')}
+esac
+if [[ $words[CURRENT] == -* ]]; then
+  _describe -o option options
+elif (( $#verbs )); then
+  _describe verb verbs
+else
+  _files
+fi
+`;
+}
+
+/** A word and its meaning, as `_describe` reads them. */
+const described = (word: string, meaning: string): string =>
+  zshQuoted(`${word.replaceAll(':', '\\:')}${meaning === '' ? '' : `:${meaning}`}`);
+const zshQuoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+
 const pathOf = (program: Verb, { name }: Verb): string => name.slice(program.name.length).trim();
 const lastOf = ({ name }: Verb): string => name.split(' ').at(-1) ?? '';
 const wordsOf = ({ below, options, args }: Verb): string[] => [

@@ -3,7 +3,7 @@ import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs
 import { join } from 'node:path';
 import { firstDayText } from '../../src/config/index.ts';
 import type { BundledPackage } from './bundled.ts';
-import { bashCompletion, fishCompletion } from './completions.ts';
+import { bashCompletion, fishCompletion, zshCompletion } from './completions.ts';
 import { copyrightFile } from './copyright.ts';
 import { gzipped, type Tree } from './deb.ts';
 import { changelog } from './debian.ts';
@@ -75,6 +75,7 @@ function addPapers(tree: Tree, { version, date, packages }: Made, node: string):
   tree.write('usr/share/man/man5/siteward.yaml.5.gz', gzipped(configPage({ version, date })));
   tree.write('usr/share/bash-completion/completions/siteward', bashCompletion(program));
   tree.write('usr/share/fish/vendor_completions.d/siteward.fish', fishCompletion(program));
+  tree.write('usr/share/zsh/vendor-completions/_siteward', zshCompletion(program));
   tree.write('usr/share/lintian/overrides/siteward', shipped('lintian-overrides'));
 }
 
