@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
 import type { Settings } from '#config/index.ts';
+import type { StatusDocument } from '#lan/http/index.ts';
 import { mosquittoAcl, rootOf } from '#lan/mqtt/index.ts';
 import { Secret } from '#lib/secret.ts';
 import { brokerCheck } from '../../src/cli/doctor/broker.ts';
@@ -57,4 +59,35 @@ it('says that the password is refused, and does not repeat it', async () => {
   const found = await looked(broker.url, 'another one');
   expect(found).toMatchObject([{ state: 'failed', seen: expect.stringMatching(/not authori[sz]ed/i) }]);
   expect(JSON.stringify(found)).not.toContain('another one');
+});
+
+it('warns of another broker where "localhost" leads many programs', async () => {
+  const other = createServer();
+  await new Promise<void>((resolve) => other.listen(0, '::1', resolve));
+  const { port } = other.address() as AddressInfo;
+  const look = (listen: string) =>
+    brokerCheck.look(
+      {
+        ...{ file: '/nowhere/siteward.yaml', root: '/', config: { problems: [], warnings: [] } },
+        settings: { mqtt: { broker: 'embedded', listen } } as unknown as Settings,
+        daemon: {
+          ...{ pid: 1, control: undefined, why: '' },
+          status: { parts: [{ name: 'broker', state: 'ok' }] } as unknown as StatusDocument,
+        },
+      } as Scene,
+      AbortSignal.timeout(20_000),
+    );
+  try {
+    expect(await look(`127.0.0.1:${port}`)).toMatchObject([
+      { state: 'ok' },
+      {
+        state: 'warning',
+        subject: `[::1]:${port}`,
+        advice: [expect.stringContaining(`127.0.0.1:${port}`), expect.anything()],
+      },
+    ]);
+  } finally {
+    await new Promise((resolve) => other.close(resolve));
+  }
+  expect(await look(`127.0.0.1:${port}`)).toMatchObject([{ state: 'ok' }]);
 });

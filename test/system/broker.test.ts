@@ -22,7 +22,10 @@ async function listener(port: number): Promise<string> {
 }
 
 interface Report {
-  readonly checks: readonly { id: string; findings: readonly { state: string; seen: string; advice?: string[] }[] }[];
+  readonly checks: readonly {
+    id: string;
+    findings: readonly { state: string; subject?: string; seen: string; advice?: string[] }[];
+  }[];
 }
 
 const broker = async () => {
@@ -60,8 +63,10 @@ describe('an installation by apt', () => {
   });
 
   test('uses mosquitto where somebody wants that, with accounts and TLS', async () => {
-    await apt('mosquitto', siteward);
+    await apt(siteward);
+    await apt('mosquitto');
     await commission(box);
+    expect(await broker()).toMatchObject([{ state: 'ok' }, { state: 'warning', subject: '[::1]:1883' }]);
     const text = await box.sh(`cat ${config}`);
     const mqtt =
       'mqtt: { broker: "mqtts://127.0.0.1:8884", clients: [ { id: zigbee, role: bridge, panels: [ sensors ] } ] }';

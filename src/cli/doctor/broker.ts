@@ -1,11 +1,14 @@
+import { once } from 'node:events';
+import { connect as connectTo } from 'node:net';
 import type { Settings } from '#config/index.ts';
 import { describe } from '#errors.ts';
 import { rootOf, type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
+import { hostAndPort } from '#lib/host.ts';
 import { clientOptions, openClient, subscribe } from '#lib/mqtt.ts';
 import { unlessAborted } from '#lib/wait.ts';
 import { brokerConnect, slugOf } from '../../daemon/broker.ts';
 import { panelTopics, profileFolders } from '../../daemon/folders.ts';
-import { type Check, type Finding, failed, good, noDaemon, skipped } from './finding.ts';
+import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
 
 const means = 'panels behind the broker are not heard, and keypads and Home Assistant see no state';
 
@@ -20,7 +23,10 @@ export const brokerCheck: Check = {
     const part = status?.parts.find(({ name }) => name === 'broker');
     if (part === undefined)
       return [pid === undefined ? noDaemon('the broker is part of it') : skipped('siteward does not answer')];
-    if (part.state === 'ok') return [good(`part of siteward, on ${settings.mqtt.listen}; it gives rights by itself`)];
+    if (part.state === 'ok') {
+      const own = good(`part of siteward, on ${settings.mqtt.listen}; it gives rights by itself`);
+      return beside(settings.mqtt.listen, signal).then((other) => (other === undefined ? [own] : [own, other]));
+    }
     return [
       failed({
         seen: part.reason ?? 'it does not listen',
@@ -34,6 +40,35 @@ export const brokerCheck: Check = {
     ];
   },
 };
+
+/**
+ * A mosquitto that was installed beside siteward finds 127.0.0.1 taken and goes on with ::1 alone, which is what "localhost" is for
+ * many programs.
+ */
+async function beside(listen: string, signal: AbortSignal): Promise<Finding | undefined> {
+  const { host, port } = hostAndPort(listen);
+  if (!['127.0.0.1', 'localhost'].includes(host)) return undefined;
+  const socket = connectTo({ host: '::1', port });
+  try {
+    await once(socket, 'connect', { signal: AbortSignal.any([signal, AbortSignal.timeout(besideMs)]) });
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  } finally {
+    socket.destroy();
+  }
+  return warning({
+    subject: `[::1]:${port}`,
+    seen: 'another program listens there, often a mosquitto',
+    means: 'a panel bridge or program that connects to "localhost" may reach that one, and siteward does not hear it',
+    advice: [
+      `have them connect to 127.0.0.1:${port}`,
+      'or stop it for good where nobody needs it, such as "systemctl disable --now mosquitto"',
+    ],
+  });
+}
+
+const besideMs = 2000;
 
 async function outside(settings: Settings, file: string, signal: AbortSignal): Promise<readonly Finding[]> {
   const { mqtt } = settings;
