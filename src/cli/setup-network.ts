@@ -3,7 +3,7 @@ import { systemClock } from '#lib/clock.ts';
 import { version } from '#lib/version.ts';
 import { type Context, type Found, noCloud, open, type Step } from './setup-types.ts';
 
-/** Above this tokens are refused (notes of the token client: shown above 10 s, a fault above 120 s). */
+/** Above this tokens are refused (the token client shows it above 10 s, and calls it a fault above 120 s). */
 const worstClockS = 120;
 const toldClockS = 10;
 const deadlineMs = 15_000;

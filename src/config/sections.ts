@@ -44,7 +44,7 @@ export const bridgeOptions = z.strictObject({
     .describe('primary speaks for the site; individual is a further bridge of it.'),
 });
 
-/** Entry delay and abort window together (alarm-domain 2); milliseconds. */
+/** Entry delay and abort window together; milliseconds. */
 const entryAndAbortMs = 60_000;
 
 export const partitionOptions = z

@@ -8,7 +8,7 @@ const reportAfter = (usual: string, what: string) =>
     .prefault(usual)
     .describe(`How long ${what} before that is reported, with the time it began; it shows on the site at once.`);
 
-/** The cloud missed two heartbeats, and 75 s more (alarm-domain 5). */
+/** The cloud missed two heartbeats, and 75 s more. */
 const cloudReportMs = (heartbeatMs: number): number => 2 * heartbeatMs + 75_000;
 
 /** The `supervision:` section: links, their losses, and what comes and goes. */

@@ -46,7 +46,7 @@ export function panelProblems(configPath: string): (settings: Settings) => reado
 }
 
 /**
- * The plan with what the profiles of its panels say of commands: the time each panel may take (arming-sync 5), never less than the
+ * The plan with what the profiles of its panels say of commands: the time each panel may take, never less than the
  * configuration's `arming.confirm_timeout`, whether it changes its mode while it is armed, and the modes it can be told.
  */
 export function withTraits(plan: SitePlan, { panels }: Settings, folders: readonly string[]): SitePlan {

@@ -5,7 +5,7 @@ import { isoTime } from '#site/model/index.ts';
 import type { House } from './house.ts';
 
 /**
- * What the cloud says of the site itself, where somebody should do something about it (cloud map, section 3): a bridge that does not count
+ * What the cloud says of the site itself, where somebody should do something about it: a bridge that does not count
  * there yet, and another time zone. What was read long ago says nothing of now.
  */
 export function siteHints(

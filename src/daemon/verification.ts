@@ -105,7 +105,7 @@ const doubtful: Readonly<Record<ContactDoubt, string>> = {
 };
 
 /**
- * The contact must be one the service has (cloud map, section 5). A list that is too old to be sure refuses nothing, and a request that
+ * The contact must be one the service has. A list that is too old to be sure refuses nothing, and a request that
  * is known already changes nothing.
  */
 async function doubtOf(house: House, request: HandedRequest): Promise<ContactDoubt | undefined> {

@@ -5,7 +5,7 @@ import { given } from '#lib/given.ts';
 import { isVisibleZone } from '#site/model/index.ts';
 
 /**
- * What the cloud should know of this site (cloud map, section 6): this bridge with the zones of its panels, every camera and channel of
+ * What the cloud should know of this site: this bridge with the zones of its panels, every camera and channel of
  * the configuration, and the recorders. What is configured is approved; nothing that was only found is here. `settling`: cameras that have not told what they are and may still. Pure.
  */
 export function wantedDevices(

@@ -5,7 +5,7 @@ import { afterEach, expect, it } from 'vitest';
 import { member } from '#sandbox/demo/processes.ts';
 import { type Site, startSite } from '../harness/site.ts';
 
-// Issue 4, corruption: never a refusal to start, whatever stands in the state directory.
+// Never a refusal to start, whatever stands in the state directory.
 
 /** Not the store's: such a file cannot be used, and siteward goes on without. */
 const keptElsewhere = ['users.json', 'user-key', 'config.last-good.yaml', 'siteward.pid'];

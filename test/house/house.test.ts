@@ -65,6 +65,19 @@ describe('the house', () => {
     expect([...new Set(named)].filter((rule) => !explained.has(rule))).toEqual([]);
   });
 
+  it('gives the reason where it would cite what is no part of the repository', () => {
+    const pages = [...filesBelow(join(root, 'docs')), join(root, 'README.md'), join(root, 'CHANGELOG.md')];
+    const citing = [...sources, ...filesBelow(join(root, 'tools')), ...pages.filter((path) => path.endsWith('.md'))];
+    const found = citing.flatMap((path) =>
+      [
+        ...text(path).matchAll(
+          /\b[Ii]ssue \d+|shared\/design|decisions\.md|\(decisions,|\bnotes\/|cloud map, section/g,
+        ),
+      ].map(([cite]) => `${relative(root, path)}: ${cite}`),
+    );
+    expect(found).toEqual([]);
+  });
+
   it('pins every dependency at one version', () => {
     const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
     expect(Object.entries(all).filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);

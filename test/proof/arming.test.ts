@@ -29,7 +29,7 @@ import {
 } from './arming/twins.ts';
 
 /**
- * Issue 5, proof: the invariants of arming (arming-sync, section 9) under random signals, commands of every source, timers, clock
+ * The invariants of arming under random signals, commands of every source, timers, clock
  * steps, changes of the plan, lost stores, and crashes at every write point. `arming/machine.ts` stands for the controller and
  * its disk; `arming-mutants.test.ts` shows that each property can fail. Files are beside this one unless a path is given.
  *

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type CrashSite, startCrashSite } from './durable/crash-site.ts';
 
-/** Issue 4, proof: as `crash-points.test.ts`, for events the cloud refuses. A refused one is tried again after a minute. */
+/** As `crash-points.test.ts`, for events the cloud refuses. A refused one is tried again after a minute. */
 let site: CrashSite;
 beforeAll(async () => {
   site = await startCrashSite();

@@ -7,7 +7,7 @@ import { eventually } from '#sandbox/demo/processes.ts';
 import { type CrashSite, startCrashSite } from './durable/crash-site.ts';
 import { uploadedIn } from './durable/record.ts';
 
-/** Issue 4, proof: the daemon ends at every step of its durable work, once at each. */
+/** The daemon ends at every step of its durable work, once at each. */
 const salvage = ['salvage.aside', 'salvage.begun', 'salvage.slice'] as const satisfies readonly CrashPoint[];
 /** In `crash-parked.test.ts`. */
 const parked = ['park.decided', 'retry.rows'] as const satisfies readonly CrashPoint[];

@@ -8,7 +8,7 @@ import { outboxIsEmpty } from './outbox.ts';
 import { type Random, randomOf } from './random.ts';
 
 /**
- * Issue 6, point 5: two panels call the real daemon by SIA DC-09, one in clear over TCP and UDP, one encrypted, and
+ * Two panels call the real daemon by SIA DC-09, one in clear over TCP and UDP, one encrypted, and
  * send each frame until it is acknowledged, while the daemon is ended with SIGKILL between a frame and its answer.
  */
 const key = 'a-key-of-sixteen';

@@ -10,7 +10,7 @@ import { buildWriters, type Program } from './durable/build.ts';
 import { type Broken, brokenIn, createPromises, type Promises } from './durable/record.ts';
 import { startWriters, type Writers } from './durable/run.ts';
 
-/** Issue 4, proof: a disk that refuses writes and syncs, and one that is full, while several writers are at work. */
+/** A disk that refuses writes and syncs, and one that is full, while several writers are at work. */
 const hasStrace = spawnSync('strace', ['-V']).status === 0;
 const sync = 'fsync,fdatasync';
 const whole: Broken = { events: [], settled: [], pictures: [], doubled: [], dangling: [] };

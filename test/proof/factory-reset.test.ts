@@ -12,7 +12,7 @@ import { withFile } from '../site/store/helpers.ts';
 import { crashProgram } from './durable/crash-site.ts';
 import { outboxIsEmpty } from './outbox.ts';
 
-/** Issue 12, proof: a factory reset is done as a whole or not at all, wherever siteward ends. */
+/** A factory reset is done as a whole or not at all, wherever siteward ends. */
 
 /** What the customer has given it; after a reset nothing on the disk may say it. */
 const secrets = ['Meier-Hallenstein', 'Olga Hallenstein', 'camera-secret-4711'] as const;

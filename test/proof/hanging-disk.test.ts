@@ -5,7 +5,7 @@ import { eventually, member } from '#sandbox/demo/processes.ts';
 import { hangDisk, hasStrace } from '../harness/hanging-disk.ts';
 import { type Site, startSite } from '../harness/site.ts';
 
-/** Issue 4, proof: a disk whose syncs do not return. systemd waits 30 s for a stop (systemd/siteward.service). */
+/** A disk whose syncs do not return. systemd waits 30 s for a stop (systemd/siteward.service). */
 let site: Site | undefined;
 let hang: ChildProcess | undefined;
 afterEach(async () => {

@@ -13,7 +13,7 @@ import { outboxIsEmpty } from './outbox.ts';
 import { type Random, randomOf } from './random.ts';
 import { countedAs, expectedOf, playRounds, type Quarter } from './routine.ts';
 
-/** Issue 2, proof: an hour's number of events, one a second, within minutes. */
+/** An hour's number of events, one a second, within minutes. */
 const hourOfEvents = 3600;
 const roundsEach = 42;
 

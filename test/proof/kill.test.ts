@@ -13,7 +13,7 @@ import { outboxIsEmpty } from './outbox.ts';
 import { randomOf } from './random.ts';
 import { startStream } from './stream.ts';
 
-/** Issue 2, proof: kill -9 at random moments during a stream of events. */
+/** Kill -9 at random moments during a stream of events. */
 const kills = 50;
 
 const sensors = [

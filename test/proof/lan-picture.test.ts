@@ -4,7 +4,7 @@ import { afterEach, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { camera, type Site, startSite } from '../harness/site.ts';
 
-/** Issue 9: a picture over MQTT by the daemon, with the privacy of `siteward camera snapshot`. */
+/** A picture over MQTT by the daemon, with the privacy of `siteward camera snapshot`. */
 let site: Site | undefined;
 afterEach(async () => {
   await site?.close();

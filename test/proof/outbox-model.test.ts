@@ -10,7 +10,7 @@ import { type Plan, planOf } from './model/steps.ts';
 import { told } from './model/told.ts';
 
 /**
- * Issue 4, proof: the invariants of the outbox (outbox-design, section 13) under random puts, links, statuses, kills,
+ * The invariants of the outbox under random puts, links, statuses, kills,
  * power cuts, full disks, clock steps, damage and freezes.
  *
  * CI plays the plans of `model/kept.ts` and no others: the steps are the same every time, only the moments at which a

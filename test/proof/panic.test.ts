@@ -8,7 +8,7 @@ import { type Site, startSite } from '../harness/site.ts';
 import { withFile } from '../site/store/helpers.ts';
 import { randomOf } from './random.ts';
 
-/** Issue 9, proof: a call for help that was answered is on disk, once, whenever the daemon was killed (safety 1). */
+/** A call for help that was answered is on disk, once, whenever the daemon was killed (safety 1). */
 const kinds = ['audible', 'silent', 'medical', 'fire'] as const;
 const points = ['commit.begun', 'commit.rows', 'commit.committed', 'commit.answered', 'published'] as const;
 const names = { audible: 'panic', silent: 'panic_silent', medical: 'medical', fire: 'fire' } as const;

@@ -12,7 +12,7 @@ import { type Broken, brokenIn, createPromises, type Promises } from './durable/
 import { startWriters } from './durable/run.ts';
 import { type Random, randomOf } from './random.ts';
 
-/** Issue 4, proof: the power fails at random moments while several writers are promised that what they wrote is on disk. */
+/** The power fails at random moments while several writers are promised that what they wrote is on disk. */
 const rounds = 30;
 /** Enough for the control to show that the rounds can fail; one is nearly always. */
 const controlRounds = 4;

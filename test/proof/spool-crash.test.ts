@@ -12,7 +12,7 @@ import { systemClock } from '#lib/clock.ts';
 import type { CrashPoint } from '#lib/crash-point.ts';
 import { openStore } from '#site/store/index.ts';
 
-/** Issue 8, proof: the process ends at every step of the spool; after the next start rows and files agree. */
+/** The process ends at every step of the spool; after the next start rows and files agree. */
 const child = join(import.meta.dirname, 'durable', 'media-child.ts');
 let dir: string;
 beforeEach(() => {

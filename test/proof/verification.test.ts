@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { codes, contact, startVerificationSite, type VerificationSite } from '../verification/rig.ts';
 
-/** Issue 5 point 6: an answer survives a kill at every point, an outage, and a backlog of events. */
+/** An answer survives a kill at every point, an outage, and a backlog of events. */
 let site: VerificationSite;
 beforeAll(async () => {
   site = await startVerificationSite({ broker: 'mosquitto' });

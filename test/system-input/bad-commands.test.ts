@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { openLan, planted, type Rig, root, startRig } from './rig.ts';
 
-/** Issue 5, bad input: nothing that comes over the LAN disarms but a good command with a good code. */
+/** Nothing that comes over the LAN disarms but a good command with a good code. */
 const partitions = `partitions:
   - { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s }
   - { id: p2, name: Store, exit_delay: 0s, entry_delay: 0s }

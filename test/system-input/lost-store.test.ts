@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { planted, type Rig, startRig } from './rig.ts';
 
-/** Issue 5, bad input: what nobody can read any more is never taken for disarmed. */
+/** What nobody can read any more is never taken for disarmed. */
 const partitions = 'partitions: [ { id: p1, name: Shop, exit_delay: 0s, entry_delay: 0s } ]\n';
 const sections = `users: [ { id: anna, name: Anna, code: { env: CODE } } ]
 panels:

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '#sandbox/demo/processes.ts';
 import { codes, contact, passwords, startVerificationSite, type VerificationSite } from './rig.ts';
 
-/** Issue 5 point 6 over a real broker, a real cloud and a real daemon. */
+/** Over a real broker, a real cloud and a real daemon. */
 describe.each(['embedded', 'mosquitto'] as const)('an alarm verification over %s', (broker) => {
   let site: VerificationSite;
   beforeAll(async () => {

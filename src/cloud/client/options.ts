@@ -3,7 +3,7 @@ import { dialectOptions } from '#cloud/contract/index.ts';
 import { isLoopback } from '#lib/host.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 
-/** What is wrong with a cloud address, in words; undefined when it can be used. The rule is in decisions.md. */
+/** What is wrong with a cloud address, in words; undefined when it can be used. */
 export function cloudUrlProblem(text: string): string | undefined {
   if (!URL.canParse(text)) return 'must be an address such as https://api.example.net';
   const url = new URL(text);

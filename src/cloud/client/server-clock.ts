@@ -1,6 +1,6 @@
 import type { Clock } from '#lib/clock.ts';
 
-/** The token server's idea of the time, learned from its answers (notes/oauth.md 3.5). Never sets any clock. */
+/** The token server's idea of the time, learned from its answers. Never sets any clock. */
 export interface ServerClock {
   /** Server minus local wall clock, milliseconds; 0 below 3 s, because the header counts whole seconds. */
   offsetMs(): number;

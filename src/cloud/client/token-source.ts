@@ -66,12 +66,12 @@ interface Flight {
 
 const minute = 60_000;
 const hungMs = 2_000;
-/** Waits after a refusal, milliseconds; the last one repeats (notes/oauth.md 3.6). */
+/** Waits after a refusal, milliseconds; the last one repeats. */
 const refusalWaits = [minute, 5 * minute, 15 * minute, 30 * minute] as const;
 
 /**
- * What every grant shares of the nine points of notes/oauth.md section 3: one request at a time, refresh in the
- * background while the old token still serves, waits after failures and refusals. `restart` forgets all of it.
+ * What every grant shares: one request at a time, refresh in the background while the old token still serves, waits after
+ * failures and refusals. `restart` forgets all of it.
  */
 export function tokenSource(options: GrantOptions): TokenSource & { restart(): void } {
   const { clock } = options;

@@ -35,7 +35,7 @@ export interface TokenSourceOptions {
 
 type Signed = Attempt | { readonly kind: 'refused'; readonly error: string; readonly clockMoved: boolean };
 
-/** Access tokens by the JWT bearer grant, after the nine points of notes/oauth.md section 3. */
+/** Access tokens by the JWT bearer grant (RFC 7523). */
 export function createTokenSource(options: TokenSourceOptions): EventTokenSource {
   const { clock, log } = options;
   const time = serverClock(clock);

@@ -36,9 +36,8 @@ const forms = {
 } as const;
 
 /**
- * What the service's specification leaves open and the bridge must decide when it calls, gathered in one place
- * (decisions, "What the specification leaves open"). A real service that answers differently needs a line of
- * configuration, not a release. Answers are read tolerantly whatever is set here.
+ * What the service's specification leaves open and the bridge must decide when it calls, gathered in one place.
+ * A real service that answers differently needs a line of configuration, not a release. Answers are read tolerantly whatever is set here.
  */
 export const dialectOptions = z.strictObject({
   event_version: z.string().min(1).max(32).default('1.0').describe('Value of the member "version" of each event.'),

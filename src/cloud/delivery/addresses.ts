@@ -19,8 +19,8 @@ const maxAddresses = 64;
 
 /**
  * Finds upload addresses in the answer to an event, in the order of their index within each kind. The documented shape
- * (S-164) is one case of what is understood: any web address under a key that speaks of uploads counts (decisions,
- * "event answer"). `serverWallMs` is the server's time of the answer, against which expiries are measured.
+ * (S-164) is one case of what is understood: any web address under a key that speaks of uploads counts.
+ * `serverWallMs` is the server's time of the answer, against which expiries are measured.
  */
 export function readAddresses(json: unknown, serverWallMs: number): Address[] {
   const found: (Address & { index: number })[] = [];

@@ -19,7 +19,7 @@ export const unconfirmed = 'unconfirmed';
 const agreeMs = 1_000;
 
 /**
- * The time of an event (issue 4, point 6). Pure: the same stamp and anchors give the same time, and a further anchor
+ * The time of an event. Pure: the same stamp and anchors give the same time, and a further anchor
  * of the event's boot changes nothing once there is one, because anchors of a boot only come with rising `mono`.
  *
  * - A clock that was synchronised is believed.

@@ -1,6 +1,6 @@
 import type { Chain, Item } from './queue.ts';
 
-/** How long a fresh alarm waits for older events of its own key before it goes alone (issue 4). */
+/** How long a fresh alarm waits for older events of its own key before it goes alone. */
 const heldUpMs = 3_000;
 
 /**

@@ -25,7 +25,7 @@ export interface LineWatchOptions {
   readonly onUp: () => void;
 }
 
-/** So often, and a little for connecting: the first event is on its way within 5 s (outbox-design section 5). */
+/** So often, and a little for connecting: the first event is on its way within 5 s. */
 const everyMs = 4_000;
 
 /** Failures that only a server which takes no connections can cause. */

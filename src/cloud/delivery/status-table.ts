@@ -70,9 +70,9 @@ const needsPerson = (trouble: LinkTrouble, fromMs: number, toMs: number, blamed?
 const again: Action = { do: 'again', waitMs: minute };
 
 /**
- * What happens after one try to send an event; the first row that fits decides. From outbox-design section 5, with the
- * corrections of decisions.md: one event per request, any 2xx with an empty or JSON body is an acceptance. No row drops
- * an event, and every state has a timed exit. The last row fits everything.
+ * What happens after one try to send an event; the first row that fits decides, and the last fits everything. A request
+ * carries one event; any 2xx with an empty or JSON body is an acceptance. No row drops an event, and every state has a
+ * timed exit.
  */
 export const statusTable: readonly StatusRow[] = [
   {

@@ -17,7 +17,7 @@ export type UploadAnswer = 'stored' | 'page' | 'garbled' | 'other';
 const longestText = 64 * 1024;
 const longestPlain = 1_024;
 
-/** A storage says nothing, JSON, XML, or a short plain word (outbox-design section 5, "PUT media"; S-167). */
+/** A storage says nothing, JSON, XML, or a short plain word (S-167). */
 export function readUploadAnswer(answer: WireAnswer, sent: Contents): UploadAnswer {
   const type = answer.headers['content-type']?.toLowerCase() ?? '';
   const text = new TextDecoder().decode(answer.body.subarray(0, longestText)).trim();

@@ -27,7 +27,7 @@ export interface UploadRow {
   readonly action: UploadAction;
 }
 
-/** The first row that fits decides; the last fits everything. From outbox-design section 5, "PUT media". */
+/** What happens after one try to upload a picture or clip; the first row that fits decides, and the last fits everything. */
 export const uploadTable: readonly UploadRow[] = [
   { name: 'success with a page: intercepted line', when: { status: [[200, 299]], answer: 'page' }, action: 'later' },
   { name: 'success nobody can read', when: { status: [[200, 299]], answer: 'garbled' }, action: 'later' },

@@ -2,7 +2,7 @@ import type { Clock } from '#lib/clock.ts';
 
 /**
  * Events wait, requests may be made, and for ten minutes nothing has come of any: then every connection is given up
- * for a fresh one, since the old ones may be half-open in a way that no deadline has caught (outbox-design section 5).
+ * for a fresh one, since the old ones may be half-open in a way that no deadline has caught.
  */
 export interface Watchdog {
   /** An event has got its verdict. */

@@ -74,7 +74,7 @@ const againMs = 30_000;
 const keptMs = 2_000;
 
 /**
- * Keeps site and cloud of one mind about the arming (decisions, "Arming authority"): carries the requests and commands
+ * Keeps site and cloud of one mind about the arming: carries the requests and commands
  * that the rules of `syncStep` ask for, one request at a time, and keeps what they must know over a restart.
  */
 export function createArmingSync(options: ArmingSyncOptions): ArmingSync {

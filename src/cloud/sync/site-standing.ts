@@ -62,7 +62,7 @@ const calmMs = 10_000;
 const key = 'site-standing';
 const kept = z.strictObject({ state: z.enum(lost), since: z.number() });
 
-/** What is told, and what to do. Events go on (decisions, "site deactivated, unlinked, deleted"), and so does everything on the spot. */
+/** What is told, and what to do. Events go on, and so does everything on the spot. */
 export const lostText: Readonly<Record<Lost, string>> = {
   deleted:
     'the cloud does not know this site: it was deleted there, or site.id and site.dealer_id name another one. ' +

@@ -28,7 +28,7 @@ export const selectorOf = ({ source, position }: Selected): string =>
 
 /**
  * Binds one channel to a source. Never by order alone: a source is the one it was by its token, and a token whose picture
- * has another's name is not believed (notes onvif-nvr 1). `roster` is every source the device had before, by position.
+ * has another's name is not believed. `roster` is every source the device had before, by position.
  */
 export function bind(
   channel: Selected,

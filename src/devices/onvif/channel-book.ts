@@ -75,7 +75,7 @@ export function createChannelBook(options: {
 
   function claim(message: Notification): Claim | undefined {
     if (topology === undefined) return undefined;
-    // "Always 000" (notes onvif-nvr 2): the number is no channel before another one was ever seen.
+    // "Always 000": the number is no channel before another one was ever seen.
     if (topology.sources.length > 1 && !kept.numbers && channelNumbers(message).includes(alwaysZero)) return undefined;
     return claimOf(topology, message, kept.roster, find);
   }

@@ -91,7 +91,7 @@ const vendors: Readonly<Record<string, string>> = {
 };
 
 /**
- * The topic in one spelling (notes onvif-topics, rule 1): blanks, line breaks, empty segments and trailing marks gone, the
+ * The topic in one spelling: blanks, line breaks, empty segments and trailing marks gone, the
  * ONVIF prefix dropped wherever it stands, a vendor's prefix replaced by the one its namespace has here.
  */
 function normaliseTopic(element: XmlElement): string {

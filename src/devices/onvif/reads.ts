@@ -74,8 +74,7 @@ const maxProfiles = 384;
 const nothing: Callback = () => undefined;
 
 /**
- * The guard rails (decisions, "ONVIF events"; notes onvif-clients 4.6): the package forms the requests, our device carries
- * them, and the answers are ours to read: the package turns text into numbers, booleans and dates, and its reader stands
+ * The guard rails: the package forms the requests, our device carries them, and the answers are ours to read: the package turns text into numbers, booleans and dates, and its reader stands
  * still for minutes over a hostile answer. So its transport, digest, clock shift and event loop never run, it is never
  * given the password, nothing of it runs after a deadline, and an exception in its code ends in `contain`.
  */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { bareHost } from '#lib/host.ts';
 import type { CameraStatus, ChannelStatus } from './camera.ts';
 
-/** What the cloud is told of a recorder (decisions, "NVR bodies"): never credentials. */
+/** What the cloud is told of a recorder: never credentials. */
 export interface NvrRegistration {
   readonly external_nvr_id: string;
   readonly name: string;

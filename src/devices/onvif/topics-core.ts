@@ -4,7 +4,7 @@ const hardware = (topic: string, data: string): TopicRow => state(topic, 'hardwa
 const disk = (name: string): TopicRow =>
   pulse(`Device/HardwareFailure/?:${name}`, 'storage_fault', { token: ['HardDiskNo'] });
 
-/** Topics of the standard, and what several vendors made of them (notes onvif-topics, section 2). */
+/** Topics of the standard, and what several vendors made of them. */
 export const coreTopics: readonly TopicRow[] = [
   state('VideoSource/MotionAlarm', 'motion', 'State IsMotion', lasting),
   state('RuleEngine/CellMotionDetector/Motion', 'motion', 'IsMotion State Value', lasting),

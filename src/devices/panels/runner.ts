@@ -20,7 +20,7 @@ import { type KnownPartition, startMemory } from './start-memory.ts';
 
 /** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
 const neverHeardMs = 120_000;
-/** No entry delay lasts longer: panels take four minutes at most (alarm-domain 2). */
+/** No entry delay lasts longer: panels take four minutes at most. */
 const pendingMs = 600_000;
 
 export type MessageResult = 'read' | 'ignored' | 'unmapped' | 'dropped' | 'unmatched';

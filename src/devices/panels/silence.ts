@@ -3,7 +3,7 @@ import type { DeviceRef, Signal, ZoneNumber } from '#site/model/index.ts';
 import type { PanelOptions } from './options.ts';
 import { createQuiet } from './quiet.ts';
 
-/** Detectors of one panel that must be heard now and then (RF supervision, alarm-domain 2). The time begins anew with each start. */
+/** Detectors of one panel that must be heard now and then (RF supervision). The time begins anew with each start. */
 export interface ZoneSilence {
   /** A live message spoke of the zone. True when it had been lost, or was not heard in this run. */
   heard(zone: ZoneNumber): boolean;

@@ -6,7 +6,7 @@ import { personCode } from '#site/model/index.ts';
 import { answerDeadlineMs, json } from './answering.ts';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 
-/** The security type of the site, changed by a technician on this machine (arming-sync 1). */
+/** The security type of the site, changed by a technician on this machine. */
 
 export const securityTypeBody = z.strictObject({
   security_type: z.literal([1, 2, 3, 4], { error: 'must be 1, 2, 3 or 4' }),

@@ -46,7 +46,7 @@ export interface HaCommands {
   take(message: CommandMessage): void;
 }
 
-/** The same word from the same client within this time is one command (notes, section 3). */
+/** The same word from the same client within this time is one command: a button pressed twice, or a message that comes again. */
 const sameMs = 1500;
 /** Words carry no age: none is taken so soon after siteward has connected. */
 const earlyMs = 1000;

@@ -12,7 +12,7 @@ import { haEventTypes } from './home-assistant-state.ts';
 import { audioWords } from './schemas.ts';
 import { hasSpeakers } from './state.ts';
 
-/** Home Assistant's device-based discovery (notes, section 7): what it is told of the site. Pure. */
+/** Home Assistant's device-based discovery: what it is told of the site. Pure. */
 
 export interface HaComponent {
   readonly platform: string;

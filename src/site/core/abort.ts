@@ -17,7 +17,7 @@ interface Candidate {
 }
 
 /**
- * Whether an alarm waits for the end of its partition's abort window (alarm-domain 2 and 8). Only burglary alarms of
+ * Whether an alarm waits for the end of its partition's abort window. Only burglary alarms of
  * the engine do: never life safety and hold-up (safety 1), tamper and 24-hour zones, never while the arming is not
  * known (safety 2), nor what is found out late.
  */
@@ -57,7 +57,7 @@ export function takeWaiting(work: Work, id: PartitionId): readonly WaitingAlarm[
 export const isWaiting = (work: Work, id: PartitionId, zone: string): boolean =>
   periodOf(work.state, id).waiting?.some((alarm) => alarm.zone === zone) === true;
 
-/** Whether a disarm now takes the signalled alarm back (alarm-domain 2, cancel window; Contact ID 406). */
+/** Whether a disarm now takes the signalled alarm back (cancel window; Contact ID 406). */
 export function inCancelWindow(work: Work, id: PartitionId): boolean {
   const plan = partitionPlan(work, id);
   const { toldAt } = periodOf(work.state, id);

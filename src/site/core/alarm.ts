@@ -150,7 +150,7 @@ function signalWaited(work: Work, alarm: AbandonedAlarm, how: { late?: boolean }
 
 /**
  * A person disarms during an alarm. What still waits in the abort window is never signalled; what was signalled is
- * taken back at the station within the cancel window (alarm-domain 8).
+ * taken back at the station within the cancel window.
  */
 export function takeBack(work: Work, id: PartitionId, source: string, actor: string | undefined): void {
   const held = takeWaiting(work, id);

@@ -5,7 +5,7 @@ import type { SiteState } from './types.ts';
 import type { Work } from './work.ts';
 
 /**
- * Who decides the arming (arming-sync 1). The plan says it from the configuration; the cloud or a technician may say
+ * Who decides the arming. The plan says it from the configuration; the cloud or a technician may say
  * otherwise, and that outlives the process. A change waits until every partition is known to be disarmed, unless a
  * technician confirms it while armed.
  */

@@ -41,7 +41,7 @@ export const isLeftOut = (work: Work, { number, partitions }: ZonePlan): boolean
   partitions.length > 0 && partitions.every((id) => isBypassed(work, id, number));
 
 /**
- * Leaves a zone out, or takes it back, in all its partitions at once (alarm-domain 1). Life safety and hold-up are never
+ * Leaves a zone out, or takes it back, in all its partitions at once. Life safety and hold-up are never
  * left out (safety 1), 24-hour zones and tamper only by an installer; while a partition is armed it takes the right to
  * disarm. A zone whose partitions its panel decides is the panel's to leave out.
  */

@@ -158,7 +158,7 @@ const clearCap = 512;
 
 /**
  * Some cameras say from their first word on, and for ever, that they are covered. Nobody has covered one that never said
- * anything else: it is a trouble, told once, and no alarm (notes onvif-topics, rule 7).
+ * anything else: it is a trouble, told once, and no alarm.
  */
 const isBefore = (work: Work, signal: DetectionSignal): boolean =>
   signal.replay && work.state.wasClear?.includes(clearKey(signal)) !== true;

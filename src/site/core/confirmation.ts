@@ -7,7 +7,7 @@ import { enginePlan, own, periodOf, setPeriod, setZones, type Work, zonePlan } f
 import { behaviour, independent } from './zones.ts';
 
 /**
- * Sequential confirmation (alarm-domain 4): the alarm of a second, independent detector within the window of the first
+ * Sequential confirmation: the alarm of a second, independent detector within the window of the first
  * one's is confirmed. It never delays or lowers anything: it only adds evidence.
  */
 export function confirm(work: Work, id: PartitionId, zone: ZonePlan, kind: string): readonly Evidence[] {

@@ -35,7 +35,7 @@ function canTrip(work: Work, id: PartitionId, zone: ZonePlan): boolean {
 }
 
 /**
- * Cross-zoning (alarm-domain 2): the first of two zones alone is told without signalling, with a picture (safety 8);
+ * Cross-zoning: the first of two zones alone is told without signalling, with a picture (safety 8);
  * the second within the window makes it an alarm. Returns the evidence for an alarm that goes ahead, undefined while
  * the zone waits. Where the partition is triggered already, or no partner could trip, nothing waits.
  */

@@ -20,7 +20,7 @@ export function emit(work: Work, event: EventDraft): number {
 }
 
 /**
- * `should_signal_to_monitoring_center` (decisions, the event's 14 fields): alarms that the zone table let through are
+ * `should_signal_to_monitoring_center` (docs/event-fields.md): alarms that the zone table let through are
  * signalled, unless the cap of their source is reached (safety 8) or they wait in an abort window. Restores follow
  * commissioning; a cancel is told where the alarm was. Everything else informs the cloud and calls nobody.
  */

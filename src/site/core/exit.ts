@@ -11,7 +11,7 @@ function isExitDoor(zone: ZonePlan): boolean {
 
 /**
  * A zone tripped during the exit delay. An exit door that opens again is somebody who forgot something: the delay
- * begins anew, once in an arming (alarm-domain 2, exit restart). What is only found out late counts and restarts
+ * begins anew, once in an arming (exit restart). What is only found out late counts and restarts
  * nothing.
  */
 export function exitTrip(work: Work, plan: PartitionPlan, zone: ZonePlan, late: { late?: boolean }): void {
@@ -27,7 +27,7 @@ export function exitTrip(work: Work, plan: PartitionPlan, zone: ZonePlan, late: 
 }
 
 /**
- * The mode the exit delay ends in. Auto-stay (alarm-domain 2, CP-01 4.2.2.5): where somebody on the site armed away and
+ * The mode the exit delay ends in. Auto-stay (CP-01 4.2.2.5): where somebody on the site armed away and
  * no exit door opened since, people are still inside, and it is home. Never for an arming from far or by the clock,
  * nor where the partition was armed before (C10).
  */

@@ -211,7 +211,7 @@ function checkArm(work: Work, command: Command, plan: PartitionPlan, partition: 
   if (!mayDo(command, 'arm')) return refuse('NOT_ALLOWED', { field: 'code' });
   if (alarming(state)) return ruled(work, 'C11', refuse('NOT_ALLOWED'));
   const isHere = command.source === 'lan' || command.source === 'cli';
-  // Whatever burglar signal comes while nobody knows goes up; only who may be asked makes it less (arming-sync 6).
+  // Whatever burglar signal comes while nobody knows goes up; only who may be asked makes it less.
   if (isHere && plan.authority === 'engine' && state === 'unknown' && command.code === 'none') {
     return ruled(work, 'I3', refuse('CODE_REQUIRED', { field: 'code' }));
   }
@@ -234,7 +234,7 @@ export function mayChange(work: Work, command: Command, right: UserRight): Failu
   return refuse('CODE_REQUIRED', { field: 'code' });
 }
 
-/** Whether the code is that of an installer, who may leave out what users may not (domain notes, section 1). */
+/** Whether the code is that of an installer, who may leave out what users may not. */
 export const mayServe = ({ role }: Command): boolean => role !== undefined && roles[role].level >= 3;
 
 /** Of a person whose code told a role; what comes without one is judged by its source. */

@@ -39,7 +39,7 @@ export function isSteady(work: Work, source: DeviceRef): boolean {
 
 /**
  * What a camera tells as new a while after its return begins then, whatever was known before it went: many never tell how
- * things stand (notes onvif-topics), so the end of the one before may have gone unheard.
+ * things stand, so the end of the one before may have gone unheard.
  */
 export const isAfterReturn = (work: Work, { source, replay }: { source: DeviceRef; replay: boolean }): boolean =>
   source.kind !== 'panel' && !replay && isSteady(work, source);
@@ -100,7 +100,7 @@ export function release(work: Work, source: DeviceRef): readonly Holdable[] {
 }
 
 /**
- * Retained knowledge of a panel counts only while its link is up (arming-sync 6); until then the newest of each
+ * Retained knowledge of a panel counts only while its link is up; until then the newest of each
  * partition and zone is kept, as far as the panel has said nothing newer. Bounded by the plan. True when it was kept
  * and must not be used yet.
  */

@@ -4,7 +4,7 @@ import { now, since } from './timers.ts';
 import type { Failure, Given, InFlight } from './types.ts';
 import { own, type Work } from './work.ts';
 
-/** An arm and a disarm of one partition that come within less than this have met, milliseconds (arming-sync 3). */
+/** An arm and a disarm of one partition that come within less than this have met, milliseconds. */
 const meetMs = 2_000;
 /** Others of the same verb that are remembered within that time. */
 const othersCap = 16;

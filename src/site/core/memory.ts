@@ -5,7 +5,7 @@ import type { Done, Failure } from './types.ts';
 import { own, partitionOf, setPartition, type Work } from './work.ts';
 
 /**
- * Forgets the alarms since the last arming (alarm-domain 1, alarm memory); the next arming does so by itself. False
+ * Forgets the alarms since the last arming (alarm memory); the next arming does so by itself. False
  * while an alarm runs: what is in it is not memory yet.
  */
 export function clearMemory(work: Work, id: PartitionId): boolean {

@@ -10,7 +10,7 @@ const codes = {
 } as const;
 
 /**
- * A panel's test report: it stands in the site's own history (alarm-domain 9). To the station siteward proves its own way, by a schedule.
+ * A panel's test report: it stands in the site's own history. To the station siteward proves its own way, by a schedule.
  */
 export function panelTest(work: Work, signal: Extract<Signal, { kind: 'test' }>): void {
   const { source, test } = signal;

@@ -64,7 +64,7 @@ function endOfPartition(work: Work, kind: TimerState['kind'], plan: PartitionPla
 }
 
 /**
- * The first input of each run (arming-sync 6). Armed states stay; what was heard over links is open again until the
+ * The first input of each run. Armed states stay; what was heard over links is open again until the
  * devices speak. No transition to disarmed comes from here (I3).
  */
 export function started(work: Work, how: { readonly sameBoot: boolean; readonly storeLost: boolean }): void {

@@ -36,7 +36,7 @@ const startGraceMs = 10_000;
 
 /** At least the most losses that may be asked for. */
 const beginsCap = 20;
-/** The battery of a detector hovers around its limit for weeks: it is reported once a day (alarm-domain 6). */
+/** The battery of a detector hovers around its limit for weeks: it is reported once a day. */
 const oncePerMs = (kind: TroubleKind): number => (kind === 'sensor_battery' ? 86_400_000 : 0);
 
 /** Rules of what a bound has done; they are counted. */
@@ -64,7 +64,7 @@ export function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceR
 }
 
 /**
- * A condition of a link, a device or its surroundings has come or gone (alarm-domain 6). It is shown at once, and
+ * A condition of a link, a device or its surroundings has come or gone. It is shown at once, and
  * reported when it has lasted (`reportAfterMs`), with the time it began. One that comes and goes `changes` times within
  * the window is reported once as unstable, and its end after a quiet time; until then it is only counted. Repeats
  * change nothing (I1). Alarms never come this way.

@@ -4,7 +4,7 @@ import { after, clearTimer, isRunning, setTimer } from './timers.ts';
 import { enginePlan, own, periodOf, setPeriod, type Work, without, zonePlan } from './work.ts';
 import { behaviour, independent } from './zones.ts';
 
-/** A shut zone that nobody disarms is released after so long (alarm-domain 2, swinger shutdown). */
+/** A shut zone that nobody disarms is released after so long (swinger shutdown). */
 export const swingerReleaseMs = 48 * 3_600_000;
 
 /** Only burglary zones of the engine are ever shut: never life safety and hold-up (safety 1), never tamper. */
@@ -18,7 +18,7 @@ export const isShut = (work: Work, id: PartitionId, zone: ZonePlan): boolean =>
   canShut(work, id, zone) && isRunning(work, 'swinger', { partition: id, zone: zone.number });
 
 /**
- * Counts one alarm of a zone (alarm-domain 2). The one that reaches the limit is still signalled, and shuts the zone:
+ * Counts one alarm of a zone. The one that reaches the limit is still signalled, and shuts the zone:
  * the station is told once, and what the zone does from then on is history of the site only.
  */
 export function countTrip(work: Work, id: PartitionId, zone: ZonePlan, source: string): void {

@@ -64,7 +64,7 @@ export function trip(work: Work, zone: ZonePlan, how: Trip): void {
     return;
   }
   for (const id of zone.partitions) {
-    // It lasts on: its alarm of this arming period was told (alarm-domain 2: no swinger by restarts).
+    // It lasts on: its alarm of this arming period was told (no swinger by restarts).
     if (how.known === true && periodOf(work.state, id).alarmed?.includes(zone.number) === true) continue;
     tripIn(work, id, zone, kind, late);
   }
@@ -162,7 +162,7 @@ export function closed(work: Work, zone: ZonePlan, wasOpen: boolean): void {
   } else if (group === 'day' && wasOpen) troubleEvent(work, { kind: 'day_trouble', active: false, ...about });
 }
 
-/** The last door closes behind the one who leaves: the exit delay has done its work (alarm-domain 1, final exit). */
+/** The last door closes behind the one who leaves: the exit delay has done its work (final exit). */
 function finalExit(work: Work, zone: ZonePlan): void {
   for (const id of zone.partitions) {
     const plan = enginePlan(work, id);

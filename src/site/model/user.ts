@@ -38,7 +38,7 @@ export type UserRole = (typeof userRoles)[number];
 export type UserRight = 'arm' | 'disarm' | 'bypass' | 'test' | 'verify';
 
 /**
- * The access level of a role and what its code allows (domain notes, section 1). An installer has the higher level and
+ * The access level of a role and what its code allows. An installer has the higher level and
  * still may not disarm: that takes the code of somebody who lives or works there. An auditor reads the whole audit log,
  * silent alarms included (safety 4), and commands nothing.
  */

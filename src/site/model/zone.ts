@@ -43,7 +43,7 @@ export const dangerTypes: ReadonlySet<ZoneType> = new Set<ZoneType>([
   'panic_silent',
 ]);
 
-/** The zone types that may be in a cross-zone pair: burglary, watched while armed, no way in (alarm-domain 2). */
+/** The zone types that may be in a cross-zone pair: burglary, watched while armed, no way in. */
 export const crossZoneTypes: readonly ZoneType[] = [
   'perimeter',
   'interior_follower',
@@ -66,7 +66,7 @@ export interface ZoneState {
   readonly at: number;
 }
 
-/** Which security system handles the site (decisions, "Arming authority"). */
+/** Which security system handles the site. */
 export type SecurityType = 1 | 2 | 3 | 4;
 
 export interface TypeWish {
@@ -178,7 +178,7 @@ export interface CameraPlan {
   readonly nvr?: DeviceId;
   readonly zone?: ZoneNumber;
   readonly partitions: readonly PartitionId[];
-  /** When pictures may be taken (decisions, safety rule 11). */
+  /** When pictures may be taken (safety 11). */
   readonly pictures: 'alarm' | 'armed' | 'always';
   /** Clips that go with its alarms. */
   readonly clips?: readonly ('short' | 'event')[];

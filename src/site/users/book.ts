@@ -31,7 +31,7 @@ export interface Book {
 }
 
 const rereadMs = 10_000;
-/** A coded disarm takes less than 250 ms (issue 5). */
+/** A coded disarm takes less than 250 ms in all. */
 const lookMs = 200;
 
 export function createBook({ keeping, clock }: { keeping: Keeping; clock: Clock }): Book {

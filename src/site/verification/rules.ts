@@ -13,7 +13,7 @@ import { isoTime } from '#site/model/index.ts';
 import type { AboutEvent, Book, Fate, KeptAnswer, Outgoing, Verification } from './types.ts';
 
 /**
- * The rules of alarm verification (issue 5 point 6, safety 6, S-150 to S-157): the book and what happens in, the next
+ * The rules of alarm verification (safety 6, S-150 to S-157): the book and what happens in, the next
  * book and what is to be told out. Pure: no clock, no store, no line.
  */
 

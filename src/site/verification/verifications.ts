@@ -41,7 +41,7 @@ export interface VerificationsOptions {
   readonly metrics: Registry;
 }
 
-/** Alarm verifications of the site: asked, shown, answered, sent (issue 5 point 6). */
+/** Alarm verifications of the site: asked, shown, answered, sent. */
 export interface Verifications extends Part, VerificationsPort {
   /** For the sender: the next answer of each verification. */
   outgoing(): readonly Outgoing[];

@@ -295,7 +295,7 @@ describe('the language', () => {
   it('takes the exact case first and folds only where the profile says so', () => {
     const map = { Open: true, OPEN: false };
     expect(read({ set: 'open', map }, 'OPEN')).toMatchObject({ open: false });
-    // With fold nobody could say what "open" means: the exact case first, then one meaning for all others (panels.md 3.13).
+    // With fold nobody could say what "open" means: the exact case first, then one meaning for all others.
     expect(() => read({ set: 'open', map, fold: true }, 'OPEN')).toThrow(
       'in[0].read[0].map.OPEN: means something else',
     );

@@ -3,7 +3,7 @@ import { profileIds } from '#devices/panels/index.ts';
 import { type Broker, startBroker, until } from './broker.ts';
 import { panel, preset, presets, type Rig, startPanels } from './helpers.ts';
 
-/** Issue 6, bad input: 10,000 different messages that no profile can use, through a real broker, for each supported preset. */
+/** 10,000 different messages that no profile can use, through a real broker, for each supported preset. */
 interface Storm {
   /** A topic whose values the profile knows, and a message in its form with a word that it does not. */
   readonly topic: string;

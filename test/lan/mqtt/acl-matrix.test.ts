@@ -158,7 +158,7 @@ describe.skipIf(mosquittoPath === undefined)('mosquitto as siteward provisions i
       await probe.client.subscribeAsync('nothing');
       const got = topics.filter((topic) => probe.packets.some((packet) => packet.topic === topic));
       expect(got).toEqual(allowed);
-      // 3.1.1 has no negative answer (section 1 of the notes): everything is acknowledged.
+      // 3.1.1 has no negative answer: everything is acknowledged.
       expect(acknowledged).toEqual(version === 4 ? topics : allowed);
       expect([...reasons]).toEqual(version === 4 ? [] : [135]);
       for (const { client: one } of [probe, client]) await one.endAsync(true);

@@ -5,7 +5,7 @@ import { siteCommand } from '../../../src/lan/mqtt/site-command.ts';
 import { house, stamp } from '../../site/core/world.ts';
 import { commandId } from './harness.ts';
 
-/** What is wrong with a command, whatever its verb (issue 9, bad input). Calls for help are in `panic.test.ts`. */
+/** What is wrong with a command, whatever its verb. Calls for help are in `panic.test.ts`. */
 const verbs = {
   silence: { partition: 'p1', code: '4827' },
   snapshot: { camera: 'yard' },

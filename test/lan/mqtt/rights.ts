@@ -2,7 +2,7 @@ import type { Role } from '../../../src/lan/mqtt/table.ts';
 import { root } from './harness.ts';
 
 /**
- * Who may read and write what, by hand from section 5 of the MQTT notes and not from the table, so that a mistake in the table
+ * Who may read and write what, by hand from what each role is for and not from the table, so that a mistake in the table
  * shows. A new row of the table needs its topic here (`acl-matrix.test.ts`).
  */
 

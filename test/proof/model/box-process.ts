@@ -27,7 +27,7 @@ interface Answer {
 }
 
 const patienceMs = 60_000;
-/** outbox-design 13.19 says 5 s; twice that on a machine that does other things too, as systemd would wait longer. */
+/** A stop takes 5 s at most; twice that on a machine that does other things too, as systemd would wait longer. */
 const stopMs = 10_000;
 const kept = 60;
 

@@ -88,7 +88,7 @@ export function orderIsKept(history: History): readonly string[] {
   return found;
 }
 
-/** A fresh alarm waits so long for older events of its own key (issue 4), milliseconds. */
+/** A fresh alarm waits so long for older events of its own key, milliseconds. */
 const heldUpMs = 3_000;
 
 /**

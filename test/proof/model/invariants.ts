@@ -5,7 +5,6 @@ import * as keeping from './invariants-store.ts';
 /** What must hold whatever happened; each gives its violations as sentences, none when all is well. */
 export type Invariant = (history: History) => readonly string[];
 
-/** By the numbers of outbox-design, section 13. */
 export const invariants: Readonly<Record<string, Invariant>> = {
   '1 what was acknowledged is delivered, waits, is parked or is counted in a gap': keeping.nothingAckedIsLost,
   '2 one event id has one body': delivering.oneBodyPerId,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { commitOf, row, startStore, type TestStore, temporaryDir, until } from './helpers.ts';
 
-/** Issue 4, corruption: whatever stands in place of a file, siteward starts, and so it does the next time. */
+/** Whatever stands in place of a file, siteward starts, and so it does the next time. */
 const databases = ['site.db', 'bulk.db'];
 const besides = databases.flatMap((name) =>
   ['-wal', '-shm', '-journal', '.moved', '.moved.part'].map((end) => name + end),

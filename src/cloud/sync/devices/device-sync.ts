@@ -90,7 +90,7 @@ const lasting: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Keeps the devices and recorders of the site in the cloud as `wanted` says (cloud map, section 6): reads, plans, writes
+ * Keeps the devices and recorders of the site in the cloud as `wanted` says: reads, plans, writes
  * what differs, reads again. Nothing is ever deleted.
  */
 export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {

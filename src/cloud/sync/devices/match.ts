@@ -60,7 +60,7 @@ type Rule = (device: WantedDevice, row: CloudDevice) => boolean;
 
 /**
  * Finds each device of ours among those of the cloud: by the id it is known to have there, by its external id, by MAC, by serial
- * number, in this order (cloud map, section 6). Where several could be it, or one could be several of ours, nothing is
+ * number, in this order. Where several could be it, or one could be several of ours, nothing is
  * decided.
  */
 export function matchDevices(

@@ -43,7 +43,7 @@ export interface HeldDevice {
   readonly message: string;
 }
 
-/** What a reconciliation would do. Never a deletion: what the site has no more is only named (cloud map, section 6). */
+/** What a reconciliation would do. Never a deletion: what the site has no more is only named. */
 export interface DevicePlan {
   readonly create: readonly DeviceCreate[];
   readonly update: readonly {

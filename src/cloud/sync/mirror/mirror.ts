@@ -57,7 +57,7 @@ const defaults: MirrorTimes = {
   calmMs: 60_000,
   againMs: 60_000,
 };
-/** Older, it is shown as stale (cloud map, section 5). */
+/** Older, it is shown as stale. */
 const staleMs = { site: 3_600_000, stations: 2 * 86_400_000, contacts: 86_400_000 } as const;
 /** The site itself is written when it is another one, and now and then for its age. */
 const siteKeptEveryMs = 3_600_000;

@@ -53,7 +53,7 @@ const longestMs = 20 * 60_000;
  *
  * Why it is ours: the Discovery of the `onvif` package (0.8.3) asks through one IPv4 interface, one question with one type,
  * takes answers to anybody's question, mixes up several matches in one message, and an error on its socket ends the
- * process (notes onvif-clients, section 1; ADR 3).
+ * process (ADR 3).
  */
 export async function discover(options: DiscoverOptions): Promise<Discovery> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(longestMs)]);

@@ -2,7 +2,7 @@ import type { PartitionState } from '#site/model/index.ts';
 import type { SiteStatus } from './types.ts';
 
 /**
- * A whole site as the cloud may be told of it (section 7): armed only when every partition is, disarmed as soon as one
+ * A whole site as the cloud may be told of it: armed only when every partition is, disarmed as soon as one
  * is; what no one can say for sure is unknown, never disarmed (safety 2). An entry delay or an alarm leaves the mode as
  * it was. Pure function of the partitions as they stand (I9).
  */

@@ -4,7 +4,7 @@ import { putAnswered, putFailed } from './put.ts';
 import type { LocalArming, SyncInput, SyncSettings, SyncState, SyncStep } from './types.ts';
 
 /**
- * One input of the two-way sync of the arming status (`decisions.md`, "Arming authority"; C3 to C6). Pure: no clock, no
+ * One input of the two-way sync of the arming status (C3 to C6). Pure: no clock, no
  * random number, no I/O. At most one request is under way; each write carries the newest local state (I8); only a
  * change of the cloud's value between two healthy reads becomes a command, and nothing else ever does (I3).
  */

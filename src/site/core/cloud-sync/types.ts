@@ -52,7 +52,7 @@ export interface SyncTimings {
 
 export interface SyncSettings {
   readonly timings: SyncTimings;
-  /** With `security_type` 4 the cloud is recorded and shown; nothing is done and nothing is told (section 1). */
+  /** With `security_type` 4 the cloud is recorded and shown; nothing is done and nothing is told. */
   readonly external: boolean;
 }
 

@@ -39,7 +39,7 @@ export function localMs(zone: string, wall: number): number {
 
 /**
  * The one instant, wall clock milliseconds, of a local date and time: a time that occurs twice means its first
- * occurrence, one that does not occur the first instant after the gap (domain notes, section 2).
+ * occurrence, one that does not occur the first instant after the gap.
  *
  * croner does both, with one exception: where the gap lasts until midnight it finds nothing (11.0.1, America/Nuuk,
  * 2026-03-28 23:30, whose clocks go from 23:00 to 00:00). The first instant after the gap is then that midnight.

@@ -1,6 +1,6 @@
 import type { Transport, WireAnswer, WireFailure, WireRequest } from '#lib/contract/client.ts';
 
-/** Faults of any request, then those of what a bulk call answers, then those of a list (cloud map, section 15). */
+/** Faults of any request, then those of what a bulk call answers, then those of a list. */
 export const faultNames = [
   ...(['503', '429', '429 for long', '401', '500 before', 'lost', 'html', 'refused line'] as const),
   ...(['mixed', 'refused items', 'shuffled', 'short', 'contradicting', 'reduced', 'wrapped', 'empty'] as const),

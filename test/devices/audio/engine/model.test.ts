@@ -5,7 +5,7 @@ import { live } from './model/run.ts';
 import type { Core } from './model/world.ts';
 
 /**
- * Issue 10, proof: what must hold of the engine (audio-design, section 13) in random lives of a site: requests, cancels,
+ * What must hold of the engine in random lives of a site: requests, cancels,
  * disarms, devices that fail, hang and lie, a disk that hangs, crashes, restarts, clocks that jump and other settings.
  *
  * | no | what | proven by |

@@ -26,7 +26,7 @@ interface RunFacts {
 }
 
 /**
- * What must hold whatever happens (audio-design, section 13), judged by what the speakers did, what is on disk and what people
+ * What must hold whatever happens, judged by what the speakers did, what is on disk and what people
  * were told. The numbers are those of that list; J: the journal before the sound; S: the safety rules.
  */
 export class Checker implements Witness {
