@@ -1,5 +1,6 @@
 import { createWriteStream, openSync } from 'node:fs';
 import { finished } from 'node:stream/promises';
+import { systemCode } from '#lib/system-code.ts';
 
 export interface Recording {
   /** `payload` without its secrets; undefined for what is no text, which is only counted. */
@@ -55,8 +56,7 @@ function openNew(path: string): number {
   try {
     return openSync(path, 'wx', 0o600);
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')
-      throw new Error(`${path} is there already; name another file`);
+    if (systemCode(cause) === 'EEXIST') throw new Error(`${path} is there already; name another file`);
     throw new Error(`${path} cannot be written`, { cause });
   }
 }

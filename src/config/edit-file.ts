@@ -2,6 +2,7 @@ import { readdir, readFile, realpath, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { SitewardError } from '#errors.ts';
 import { type Owner, writeDurably } from '#lib/durable-file.ts';
+import { systemCode } from '#lib/system-code.ts';
 
 /**
  * Puts `after` in the place of `before`: whoever reads the file meanwhile, and whatever power cut or kill comes, finds the
@@ -82,6 +83,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return systemCode(error) === 'EPERM';
   }
 }

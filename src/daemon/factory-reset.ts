@@ -17,6 +17,7 @@ import {
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { systemCode, unlessMissing } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
 import { lockName } from './lock.ts';
 
@@ -82,7 +83,7 @@ export async function obstacle(dir: string, { config, secrets }: ResetMarker): P
     try {
       await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? error.code : undefined;
+      const code = systemCode(error);
       if (code === 'ENOENT') continue;
       const why = code === 'EROFS' ? `the disk under ${folder} is read-only` : `siteward may not write in ${folder}`;
       return `${why}; change that, or reset by hand as docs/operations.md tells`;
@@ -180,7 +181,7 @@ async function goOn(dir: string, { config, secrets, by, at }: ResetMarker): Prom
     crashPoint('reset.secret');
   }
   for (const folder of new Set([dirname(await configPlace(config)), own, ...made.map(dirname)]))
-    await syncFolder(folder).catch(ignoreMissing);
+    await syncFolder(folder).catch(unlessMissing);
   const kept = [lockName, markerName, systemName];
   for (const name of (await readdir(dir)).filter((one) => !kept.includes(one))) {
     await removed(join(dir, name));
@@ -194,16 +195,12 @@ async function goOn(dir: string, { config, secrets, by, at }: ResetMarker): Prom
   crashPoint('reset.finished');
 }
 
-function ignoreMissing(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-}
-
 async function removed(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true });
   } catch (error) {
     // A folder on a disk of its own stays, empty.
-    const isMount = error instanceof Error && 'code' in error && error.code === 'EBUSY';
+    const isMount = systemCode(error) === 'EBUSY';
     if (!isMount || (await readdir(path)).length > 0) throw error;
   }
 }

@@ -5,6 +5,7 @@ import type { MediaDetail, MediaEntry, MediaFile, MediaPort } from '#lan/http/in
 import { pieceBytes } from '#lan/http/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
+import { unlessMissing } from '#lib/system-code.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import type { AuditDraft } from '#site/model/index.ts';
 import type { EventRecord, MediaTrail, Store } from '#site/store/index.ts';
@@ -147,9 +148,7 @@ const sizeOf = (path: string): Promise<number | undefined> =>
 
 /** It is opened for each piece: an export that is broken off leaves nothing open. */
 async function pieceOf(path: string, offset: number): Promise<Uint8Array | undefined> {
-  const file = await open(path, 'r').catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw error;
-  });
+  const file = await open(path, 'r').catch(unlessMissing);
   if (file === undefined) return undefined;
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(pieceBytes), 0, pieceBytes, offset);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, SitewardError } from '#errors.ts';
 import { type Owner, writeDurably } from './durable-file.ts';
+import { isMissing } from './system-code.ts';
 
 /**
  * A certificate authority of a site's own and the certificates of its servers. The command `openssl` signs; keys are made here
@@ -177,9 +178,8 @@ async function request(key: string, days: number, signal: AbortSignal, more: rea
     return stdout;
   } catch (error) {
     signal.throwIfAborted();
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     const said = error instanceof Error && 'stderr' in error ? String(error.stderr).trim().split('\n')[0] : undefined;
-    const why = isMissing ? 'openssl is not installed: apt-get install openssl' : (said ?? describe(error));
+    const why = isMissing(error) ? 'openssl is not installed: apt-get install openssl' : (said ?? describe(error));
     throw new SitewardError('certificate_failed', `no certificate could be made: ${why}`, { cause: error });
   }
 }

@@ -3,6 +3,7 @@ import { isAbsolute, join } from 'node:path';
 import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
 import { Secret } from './secret.ts';
+import { systemCode } from './system-code.ts';
 
 /** Where a secret lies. It holds no secret itself and may be shown to anyone. */
 export class SecretRef {
@@ -103,7 +104,7 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 function reasonOf(cause: unknown): string {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = systemCode(cause) ?? '';
   return reasons[code] ?? (code === '' && cause instanceof Error ? cause.message : code);
 }
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
+import { isMissing } from '#lib/system-code.ts';
 import type { MediaRow } from '#site/store/index.ts';
 import type { Contents } from './upload-answer.ts';
 
@@ -59,7 +60,7 @@ export async function verifiedFile(files: MediaFiles, row: MediaRow): Promise<Ve
       return 'the file does not have the contents that were recorded';
     return { bytes: file.bytes, stream: (from) => file.stream(from), ...digests };
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return gone;
+    if (isMissing(error)) return gone;
     throw error;
   }
 }

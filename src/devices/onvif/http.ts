@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { SitewardError } from '#errors.ts';
+import { systemCode } from '#lib/system-code.ts';
 import type { CertificatePin } from './certificate-pin.ts';
 
 export interface HttpRequest {
@@ -165,7 +166,7 @@ function toReply(response: http.IncomingMessage, body: Uint8Array): HttpReply {
 }
 
 function wireError(cause: unknown, url: URL): SitewardError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = systemCode(cause) ?? '';
   if (code.startsWith('HPE_')) {
     return new SitewardError('camera_bad_answer', `The camera at ${url.host} does not speak HTTP`, { cause });
   }

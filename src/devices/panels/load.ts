@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
+import { isMissing } from '#lib/system-code.ts';
 import { type ArmMode, armModes, type ZoneType } from '#site/model/index.ts';
 import { openingTypes } from './codes.ts';
 import { type Compiled, compileProfile, invalid } from './compile.ts';
@@ -31,7 +32,7 @@ export function loadProfile(id: string, directories: readonly string[]): unknown
     try {
       text = readFileSync(join(directory, `${id}.json`), 'utf8');
     } catch (cause) {
-      if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') continue;
+      if (isMissing(cause)) continue;
       throw new SitewardError('profile_invalid', `profile ${id}: the file cannot be read`, {
         facts: { profile: id },
         cause,

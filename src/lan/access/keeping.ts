@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { unlessMissing } from '#lib/system-code.ts';
 import { createTurn } from '#lib/turns.ts';
 import { type AccessBook, accessBook } from './book.ts';
 import { makeClaimCode } from './claim-code.ts';
@@ -126,10 +127,7 @@ export function createKeeping({ dir, clock }: { dir: string; clock: Clock }): Ke
 const textOf = (book: AccessBook): string => `${JSON.stringify(book)}\n`;
 
 async function readBook(path: string): Promise<{ book: AccessBook; wasOpen: boolean } | undefined> {
-  const file = await open(path, 'r').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const file = await open(path, 'r').catch(unlessMissing);
   if (file === undefined) return undefined;
   try {
     const { mode, size } = await file.stat();
@@ -158,8 +156,6 @@ const damaged = (path: string): SitewardError =>
   );
 
 async function setAside(path: string): Promise<void> {
-  await rename(path, `${path}.damaged`).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
-  });
+  await rename(path, `${path}.damaged`).catch(unlessMissing);
   await syncFolder(join(path, '..'));
 }

@@ -7,6 +7,7 @@ import { Counter, type Registry } from 'prom-client';
 import { describe } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
+import { systemCode } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
 import { identifyLocal, lanApp } from './app.ts';
 import type { LanPort } from './port.ts';
@@ -99,7 +100,7 @@ async function listen(path: string, take: Take, onDrop: () => void): Promise<Ser
   try {
     await bind(server, path);
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
+    if (systemCode(error) !== 'EADDRINUSE') throw error;
     await removeStale(path);
     await bind(server, path);
   }

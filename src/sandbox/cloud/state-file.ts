@@ -1,6 +1,7 @@
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { z } from 'zod';
 import { describe, SitewardError } from '#errors.ts';
+import { isMissing } from '#lib/system-code.ts';
 import { type World, type WorldSnapshot, worldSnapshot } from './world/world.ts';
 
 const fileSchema = z.object({ format: z.literal('siteward-sandbox-1'), world: worldSnapshot });
@@ -17,7 +18,7 @@ export async function readStateFile(file: string): Promise<WorldSnapshot | undef
   try {
     text = await readFile(file, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(cause)) return undefined;
     throw new SitewardError('config_unreadable', `The state file cannot be read: ${describe(cause)}`, { cause });
   }
   const invalid = (why: string, cause?: unknown) =>

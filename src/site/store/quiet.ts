@@ -1,4 +1,5 @@
 import { describe, SitewardError } from '#errors.ts';
+import { systemCode } from '#lib/system-code.ts';
 import type { BulkFile } from './bulk-file.ts';
 import type { SiteFile } from './site-file.ts';
 
@@ -31,8 +32,7 @@ export const succeeds = (step: () => unknown): boolean =>
   }) === true;
 
 /** The file system takes no writes. */
-export const isReadOnly = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'EROFS';
+export const isReadOnly = (error: unknown): boolean => systemCode(error) === 'EROFS';
 
 /** The reason, our own errors included; undefined when it succeeded. */
 export function failureOf(step: () => unknown): string | undefined {

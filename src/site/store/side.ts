@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { crashPoint } from '#lib/crash-point.ts';
+import { isMissing } from '#lib/system-code.ts';
 import type { FileName } from './lanes.ts';
 
 /** Events of a lane that the cloud did not have, refused ones among them, when the side file was written. */
@@ -50,7 +51,7 @@ export function readSide(dir: string, wall: () => number): SideFile | undefined 
   try {
     text = readFileSync(join(dir, 'epoch.json'), 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     return unreadable(wall());
   }
   const epoch = Number(/"epoch"\s*:\s*(\d{1,15})/.exec(text)?.[1] ?? Number.NaN);

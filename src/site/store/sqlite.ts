@@ -1,6 +1,7 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 import Sqlite, { type Database, type Statement } from 'better-sqlite3';
 import { describe, isCode, SitewardError } from '#errors.ts';
+import { systemCode } from '#lib/system-code.ts';
 import type { FileName } from './lanes.ts';
 import { alteredEntry, migrate } from './schema.ts';
 
@@ -95,7 +96,7 @@ function createPrivate(path: string): void {
     closeSync(openSync(path, 'a', 0o600));
     chmodSync(path, 0o600);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EISDIR') {
+    if (systemCode(error) === 'EISDIR') {
       throw new Damaged('a directory stands in place of the file', { cause: error });
     }
     throw error;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { describe } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { isMissing } from '#lib/system-code.ts';
 import { type Keyed, keyBytes, keyed } from './hashing.ts';
 import { type KeptUser, keptUser, maxUsers } from './types.ts';
 
@@ -117,7 +118,7 @@ async function readCapped(path: string, capBytes: number): Promise<Buffer | unde
   try {
     file = await open(path, 'r');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
   try {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { isMissing } from '#lib/system-code.ts';
 import { type MirrorContent, mirrorContent } from './content.ts';
 
 /** Of the state directory. */
@@ -133,7 +134,7 @@ async function bytesOf(path: string): Promise<Buffer | undefined> {
     if ((await stat(path)).size > fileCapBytes) throw new Error('it is too long');
     return await readFile(path);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
+    if (isMissing(error)) return undefined;
     throw error;
   }
 }

@@ -4,6 +4,7 @@ import { connect as tlsConnect } from 'node:tls';
 import { type ErrorCode, isCode, SitewardError } from '#errors.ts';
 import { bareHost } from '#lib/host.ts';
 import type { Secret } from '#lib/secret.ts';
+import { systemCode } from '#lib/system-code.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type DriverFailure, SpeakerError } from '../driver.ts';
 
@@ -90,7 +91,7 @@ export async function dial(
 }
 
 function notReached(host: string, cause: unknown): SpeakerError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const code = systemCode(cause) ?? '';
   if (isCode(cause, 'deadline'))
     return new SpeakerError('not_found', `no connection to ${host} within ${connectMs / 1000} s`, { cause });
   const isCertificate = /CERT|SIGNATURE|ALTNAME|SELF_SIGNED|ISSUER/.test(code);

@@ -2,6 +2,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeDurably } from '#lib/durable-file.ts';
+import { unlessMissing } from '#lib/system-code.ts';
 import { limits } from './limits.ts';
 import { serviceId, storedMessage } from './message.ts';
 import { readRegular } from './regular-file.ts';
@@ -25,10 +26,7 @@ export const damagedName = `${indexName}.damaged`;
 export async function readIndex(folder: string): Promise<LibraryIndex> {
   const empty: LibraryIndex = { version: 1, messages: [], matches: [] };
   const path = join(folder, indexName);
-  const bytes = await readRegular(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined;
-    throw error;
-  });
+  const bytes = await readRegular(path).catch(unlessMissing);
   if (bytes === undefined) return empty;
   const parsed = libraryIndex.safeParse(json(bytes.toString()));
   if (parsed.success) return parsed.data;
