@@ -78,6 +78,8 @@ export async function watchLan(options: { url: string; root: string; clientId?: 
     const path = topic.slice(root.length + 1);
     const payload = bytes.toString('utf8');
     const at = Date.now();
+    // Home Assistant is told the same again in its own words.
+    if (path === 'event/ha') return;
     if (path.startsWith('event/')) events.push({ at, event: JSON.parse(payload) as SiteEvent });
     else if (path.startsWith('reply/')) {
       const reply = JSON.parse(payload) as Reply;

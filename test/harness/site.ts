@@ -6,6 +6,7 @@ import { expect, onTestFailed } from 'vitest';
 import type { EventEntry } from '#lan/http/index.ts';
 import { type Line, openLine } from '#sandbox/demo/line.ts';
 import { eventually, freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
+import { certificate } from './certificate.ts';
 import { type CloudProcess, startCloudProcess } from './cloud.ts';
 import { askSocket } from './control.ts';
 import { type Lan, watchLan } from './lan.ts';
@@ -53,6 +54,10 @@ export interface SiteOptions {
   readonly program?: string;
   /** Default a folder of the site's own. */
   readonly stateDir?: string;
+  /** The line to the cloud speaks TLS: only then does siteward believe what time it is there. */
+  readonly tls?: boolean;
+  /** Told each line of the daemon's log. */
+  readonly onLog?: (line: string) => void;
 }
 
 /** The daemon as a process that can be ended and started again over the same state. */
@@ -79,6 +84,7 @@ export interface Site {
   readonly folder: string;
   readonly config: string;
   readonly socket: string;
+  readonly stateDir: string;
   /** Root of the site's MQTT topics. */
   readonly root: string;
   readonly mqttUrl: string;
@@ -160,7 +166,8 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
   const broker = options.broker === 'embedded' ? undefined : await startMosquitto({ folder, port: mqttPort });
   if (broker !== undefined) open.push(broker.stop);
   pids.push(() => broker?.pid);
-  const line = await openLine({});
+  const tls = options.tls === true ? certificate(folder) : undefined;
+  const line = await openLine({ ...(tls !== undefined && { tls }) });
   open.push(line.close);
   const cloud =
     options.beside?.cloud ??
@@ -182,6 +189,7 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
 
   const socket = join(folder, 'control.sock');
   const config = join(folder, 'siteward.yaml');
+  const stateDir = options.stateDir ?? join(folder, 'state');
   mkdirSync(join(folder, 'state'), { mode: 0o700 });
   writeFileSync(
     config,
@@ -194,7 +202,7 @@ cloud:
 ${options.cloudYaml ?? ''}
 mqtt:   { broker: ${broker === undefined ? 'embedded' : mqttUrl}${broker === undefined ? `, listen: 127.0.0.1:${mqttPort}` : ''}${options.mqttYaml ?? ''} }
 http:   { control_socket: ${socket}${options.httpYaml ?? ''} }
-store:  { dir: ${options.stateDir ?? join(folder, 'state')} }
+store:  { dir: ${stateDir} }
 users:  [ { id: anna, name: Anna, code: { env: HARNESS_CODE } } ]
 # The stories make the same zone alarm many times, and count every alarm.
 arming: { swinger_trips: 0${options.armingYaml ?? ''} }
@@ -205,7 +213,13 @@ ${options.yaml({ cameras: addresses, folder })}
   const daemon = await startDaemon({
     program: siteward,
     config,
-    env: { ...cameraEnv, HARNESS_CODE: code, ...options.env },
+    env: {
+      ...cameraEnv,
+      ...(tls !== undefined && { NODE_EXTRA_CA_CERTS: tls.file }),
+      HARNESS_CODE: code,
+      ...options.env,
+    },
+    ...(options.onLog !== undefined && { onLine: options.onLog }),
   });
   open.push(daemon.stop);
   pids.push(() => daemon.pid);
@@ -217,7 +231,7 @@ ${options.yaml({ cameras: addresses, folder })}
   };
 
   return {
-    ...{ folder, config, socket, root: topics, mqttUrl, daemon, broker, line, cloud, cameras, close, watch },
+    ...{ folder, config, socket, stateDir, root: topics, mqttUrl, daemon, broker, line, cloud, cameras, close, watch },
     lan: await watch(),
     async panel(name, args) {
       const panel = launch(name, [simulator('panel'), '--url', mqttUrl, ...args]);
@@ -239,11 +253,12 @@ async function startDaemon(options: {
   program: string;
   config: string;
   env: Readonly<Record<string, string>>;
+  onLine?: (line: string) => void;
 }): Promise<Daemon> {
   let running: Running;
   async function run(more: Readonly<Record<string, string>> = {}): Promise<void> {
     const args = [options.program, 'run', '--config', options.config];
-    running = startProcess({ name: 'siteward', args, env: { ...options.env, ...more } });
+    running = startProcess({ ...options, name: 'siteward', args, env: { ...options.env, ...more } });
     await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
   }
   await run();

@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { Pool } from 'undici';
 
@@ -23,7 +24,11 @@ export interface Line {
 const bodyCap = 20 * 1024 * 1024;
 const dropped = new Set(['connection', 'keep-alive', 'transfer-encoding', 'host', 'content-length']);
 
-export async function openLine(options: { plant?: Plant }): Promise<Line> {
+/** With `tls` (PEM) siteward must speak TLS to it; what is behind it is reached in clear all the same. */
+export async function openLine(options: {
+  plant?: Plant;
+  tls?: { readonly cert: string; readonly key: string };
+}): Promise<Line> {
   let pool: Pool | undefined;
   const sockets = new Set<Socket>();
   /** The event held back by the planted disorder, sent after the next one has passed. */
@@ -74,9 +79,10 @@ export async function openLine(options: { plant?: Plant }): Promise<Line> {
   }
 
   async function listen(): Promise<void> {
-    const next = createServer((request, response) => {
+    const serve: RequestListener = (request, response) => {
       relay(request, response).catch(() => response.destroy());
-    });
+    };
+    const next = options.tls === undefined ? createServer(serve) : createTlsServer(options.tls, serve);
     next.on('connection', (socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
@@ -101,7 +107,7 @@ export async function openLine(options: { plant?: Plant }): Promise<Line> {
   await listen();
   return {
     get url() {
-      return `http://127.0.0.1:${port}`;
+      return `${options.tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`;
     },
     async connect(target) {
       await pool?.destroy();

@@ -30,6 +30,8 @@ export function startProcess(options: {
   name: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** Told each line it writes. */
+  onLine?: (line: string) => void;
 }): Running {
   const child: ChildProcess = spawn(process.execPath, options.args, {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -50,6 +52,7 @@ export function startProcess(options: {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream }).on('line', (line) => {
+      options.onLine?.(line);
       lines.push(line);
       if (lines.length > kept) lines.shift();
       for (const listener of listeners) listener(line);
