@@ -45,7 +45,9 @@ export function noPowerCut(): string | undefined {
 
 export function powerCutDisk({ mib = 64 }: { mib?: number } = {}): PowerCutDisk {
   const home = mkdtempSync(join(tmpdir(), 'siteward-power-'));
-  const [image, mount] = [join(home, 'image'), join(home, 'mount')];
+  const mount = join(home, 'mount');
+  let image = join(home, 'image');
+  let copies = 0;
   const dir = join(mount, 'state');
   const onExit = () => remove();
   let isMounted = false;
@@ -59,6 +61,13 @@ export function powerCutDisk({ mib = 64 }: { mib?: number } = {}): PowerCutDisk 
   function detach(): void {
     run('umount', mount);
     isMounted = false;
+    // Who has made a mount namespace meanwhile keeps the file system, in the state the cut has left it in.
+    if (run('losetup', '-j', image) === '') return;
+    copies += 1;
+    const copy = join(home, `image-${copies}`);
+    run('cp', '--sparse=always', image, copy);
+    rmSync(image);
+    image = copy;
   }
 
   function remove(): void {
@@ -83,7 +92,7 @@ export function powerCutDisk({ mib = 64 }: { mib?: number } = {}): PowerCutDisk 
   }
   return {
     ...{ mount, dir, remove },
-    cut: () => run('xfs_io', '-x', '-c', 'shutdown', mount),
+    cut: () => void run('xfs_io', '-x', '-c', 'shutdown', mount),
     restore() {
       detach();
       // The mount replays the journal; only then is a check without changes meaningful.
@@ -95,6 +104,6 @@ export function powerCutDisk({ mib = 64 }: { mib?: number } = {}): PowerCutDisk 
   };
 }
 
-function run(program: string, ...args: string[]): void {
-  execFileSync(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'], timeout: 30_000 });
+function run(program: string, ...args: string[]): string {
+  return execFileSync(program, args, { env, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000, encoding: 'utf8' });
 }
