@@ -36,6 +36,8 @@ interface Zone {
   readonly options: ZoneOptions;
   open: boolean;
   bypassed: boolean;
+  /** It has triggered its partition, until somebody disarms. */
+  alarm: boolean;
 }
 
 const yesNo = (value: boolean): string => (value ? 'True' : 'False');
@@ -54,7 +56,9 @@ export class AlarmPanel {
         { options: own, state: 'disarmed', target: 'disarmed', timer: undefined },
       ]),
     );
-    this.#zones = new Map(options.zones.map((own) => [own.key, { options: own, open: false, bypassed: false }]));
+    this.#zones = new Map(
+      options.zones.map((own) => [own.key, { options: own, open: false, bypassed: false, alarm: false }]),
+    );
   }
 
   state(partition: string): CurrentState | undefined {
@@ -77,7 +81,7 @@ export class AlarmPanel {
       this.#tell.zone(key, 'open', yesNo(zone.open));
       this.#tell.zone(key, 'bypassed', yesNo(zone.bypassed));
       this.#tell.zone(key, 'tamper', 'False');
-      this.#tell.zone(key, 'alarm', 'False');
+      this.#tell.zone(key, 'alarm', yesNo(zone.alarm));
     }
   }
 
@@ -103,6 +107,7 @@ export class AlarmPanel {
     this.#tell.partition(key, 'entry_delay', 'False');
     for (const [zoneKey, zone] of this.#zones) {
       if (zone.options.partition !== key) continue;
+      zone.alarm = false;
       this.#tell.zone(zoneKey, 'alarm', 'False');
       if (zone.bypassed) this.bypass(zoneKey, false);
     }
@@ -151,13 +156,14 @@ export class AlarmPanel {
     const delayMs = kind === 'delay' ? (partition.options.entryDelayMs ?? 0) : 0;
     if (delayMs > 0) {
       this.#tell.partition(zone.options.partition, 'entry_delay', 'True');
-      this.#after(partition, delayMs, () => this.#trigger(partition, key));
-    } else this.#trigger(partition, key);
+      this.#after(partition, delayMs, () => this.#trigger(partition, key, zone));
+    } else this.#trigger(partition, key, zone);
   }
 
-  #trigger(partition: Partition, zoneKey: string): void {
+  #trigger(partition: Partition, zoneKey: string, zone: Zone): void {
     const { key } = partition.options;
     this.#stopTimer(partition);
+    zone.alarm = true;
     this.#tell.zone(zoneKey, 'alarm', 'True');
     this.#tell.partition(key, 'entry_delay', 'False');
     this.#setState(partition, 'triggered');

@@ -19,6 +19,8 @@ export interface SimPanel {
   arm(partition: string, target: ArmedState): void;
   disarm(partition: string): void;
   state(partition: string): CurrentState | undefined;
+  /** Says every state again, as bridges do now and then. */
+  tellAll(): void;
   /** Commands that arrived, oldest first; the last 1,000. */
   commands(): readonly string[];
   /** The box loses power: no goodbye, the broker tells the last will. The panel is of no more use then. */
@@ -72,6 +74,7 @@ export async function startPaiPanel(options: PaiOptions): Promise<SimPanel> {
     arm: (partition, target) => panel.arm(partition, target),
     disarm: (partition) => panel.disarm(partition),
     state: (partition) => panel.state(partition),
+    tellAll: () => panel.tellAll(),
     commands: () => [...heard],
     kill: () => {
       panel.stop();
