@@ -1,28 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import {
-  closeSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { type DiskFiller, diskFiller } from '../../harness/disk-filler.ts';
 import { atEnd } from './helpers.ts';
 
 /** A file system of its own, small enough to be filled. Needs root, as CI has. */
-export interface SmallDisk {
+export interface SmallDisk extends DiskFiller {
   /** State directory on it. */
   readonly dir: string;
-  /** Takes every free block; `leave` bytes stay free. */
-  fill(leave?: number): void;
-  /** Gives them back. */
-  free(): void;
-  freeBytes(): number;
   /** As a dying card: the kernel meets an error and turns the file system read-only. Only for ext4. */
   breakDown(): void;
   /** Checks it and mounts it again in the same place. */
@@ -53,30 +39,9 @@ export function smallDisk(type: 'ext4' | 'tmpfs', mib: number): SmallDisk {
   } else execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m,mode=0700`, 'tmpfs', mount]);
   const dir = join(mount, 'state');
   mkdirSync(dir, { mode: 0o700 });
-  const filler = join(mount, 'filler');
-  const freeBytes = () => {
-    const { bavail, bsize } = statfsSync(mount);
-    return bavail * bsize;
-  };
   return {
     dir,
-    freeBytes,
-    fill(leave = 0) {
-      const fd = openSync(filler, 'a');
-      try {
-        for (let size = 1024 ** 2; size >= 1; size = Math.floor(size / 2)) {
-          const piece = Buffer.alloc(size, 1);
-          try {
-            while (freeBytes() - leave >= size && writeSync(fd, piece) === size);
-          } catch {
-            // Full for this size: the next smaller one.
-          }
-        }
-      } finally {
-        closeSync(fd);
-      }
-    },
-    free: () => rmSync(filler, { force: true }),
+    ...diskFiller(mount),
     breakDown() {
       const device = execFileSync('findmnt', ['-no', 'SOURCE', mount], { encoding: 'utf8' }).trim();
       writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, '1');
