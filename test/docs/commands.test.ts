@@ -39,6 +39,13 @@ const elsewhere: readonly Elsewhere[] = [
       ['test/cli/cloud-paths-conformance.test.ts', "'conformance.ts'", '11 numbers, 0 failed', 'NODE_EXTRA_CA_CERTS'],
     ],
   },
+  {
+    command: 'npm run site -- --minutes 2 --seed 7',
+    by: [
+      ['package.json', '"site": "node test/site-run/main.ts"'],
+      ['test/site-run/main.ts', 'runSite', 'seeds'],
+    ],
+  },
   // It asks every network of the machine: once in the tests is enough.
   {
     command: 'siteward camera discover',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFailed } from 'vitest';
 import type { EventEntry } from '#lan/http/index.ts';
-import { type Line, openLine } from '#sandbox/demo/line.ts';
+import { type Line, openLine, type Plant } from '#sandbox/demo/line.ts';
 import { eventually, freePort, member, type Running, startProcess } from '#sandbox/demo/processes.ts';
 import { certificate } from './certificate.ts';
 import { type CloudProcess, startCloudProcess } from './cloud.ts';
@@ -56,6 +56,8 @@ export interface SiteOptions {
   readonly stateDir?: string;
   /** The line to the cloud speaks TLS: only then does siteward believe what time it is there. */
   readonly tls?: boolean;
+  /** A defect of that line. */
+  readonly plant?: Plant;
   /** Told each line of the daemon's log. */
   readonly onLog?: (line: string) => void;
 }
@@ -167,7 +169,10 @@ async function build(options: SiteOptions, { folder, open, pids, close }: Ends):
   if (broker !== undefined) open.push(broker.stop);
   pids.push(() => broker?.pid);
   const tls = options.tls === true ? certificate(folder) : undefined;
-  const line = await openLine({ ...(tls !== undefined && { tls }) });
+  const line = await openLine({
+    ...(tls !== undefined && { tls }),
+    ...(options.plant !== undefined && { plant: options.plant }),
+  });
   open.push(line.close);
   const cloud =
     options.beside?.cloud ??

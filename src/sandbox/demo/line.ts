@@ -7,7 +7,8 @@ import { Pool } from 'undici';
  * A defect planted into the line, so that a test can show that the story notices it: an event is swallowed, pictures
  * are swallowed, or an event arrives after its successor. The sender sees a success each time.
  */
-export type Plant = 'delivery' | 'media' | 'order';
+export const plants = ['delivery', 'media', 'order'] as const;
+export type Plant = (typeof plants)[number];
 
 /** The site's internet line: an HTTP relay between siteward and the cloud that can be cut like a cable. */
 export interface Line {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { orUsage } from '../usage.ts';
-import type { Plant } from './line.ts';
+import { plants } from './line.ts';
 import { code, heardFolder, type Stage, setStage } from './stage.ts';
 import { playStory } from './story.ts';
 
@@ -45,17 +45,15 @@ Where to look while it runs:
 `;
 }
 
-const plants: readonly string[] = ['delivery', 'media', 'order'];
-
 async function run(): Promise<number> {
-  if (values.plant !== undefined && !plants.includes(values.plant)) {
+  const plant = plants.find((one) => one === values.plant);
+  if (values.plant !== undefined && plant === undefined) {
     console.error(`--plant takes one of: ${plants.join(', ')}`);
     return 2;
   }
   console.log(
     'siteward demo: a shop with a door sensor and a camera, and a warehouse with an alarm panel and a camera of its own.\n',
   );
-  const plant = values.plant as Plant | undefined;
   let stage: Stage | undefined;
   // Ctrl-C ends the parts too, which are of the same terminal: what breaks off then is no failure of the story.
   let isOver = false;
