@@ -12,7 +12,7 @@ import { runningDaemon } from '../../daemon/lock.ts';
 import { isRestoring } from '../../daemon/restore.ts';
 import { answered, type Control, openControl, patience } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
-import { fileFailure, unusable } from '../named-file.ts';
+import { fileFailure, refuseTaken, unusable } from '../named-file.ts';
 import { formatBytes } from '../table.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { type Entry, readArchive, unreadable, writeArchive } from './archive.ts';
@@ -47,7 +47,7 @@ export async function backup(out: string, options: BackupOptions): Promise<ExitC
   if (await isRestoring(dir)) {
     throw new SitewardError('backup_refused', 'a restore is not complete here; "siteward restore" goes on with it');
   }
-  if (out !== '-') await mustBeFree(out, options.force);
+  if (out !== '-') await refuseTaken(out, options.force);
   else if (process.stdout.isTTY) throw unusable('a backup is nothing to look at; name a file, or pipe it somewhere');
   const passphrase = await newPassphrase(options);
 
@@ -224,12 +224,6 @@ async function step(control: Control | undefined, wanted: 'hold' | 'release' | '
   return backupAnswer.parse(answered(answer).json).held;
 }
 
-async function mustBeFree(out: string, force: boolean): Promise<void> {
-  const about = await stat(out).catch(() => undefined);
-  if (about !== undefined && !about.isFile()) throw unusable(`${out} is no regular file; name a file`);
-  if (about !== undefined && !force) throw unusable(`${out} is there already; name another file, or say --force`);
-}
-
 interface Target {
   write(piece: Uint8Array): Promise<unknown>;
   /** Forgets what was written. */
@@ -269,7 +263,7 @@ async function written<T>(
       await file.close();
     }
     signal.throwIfAborted();
-    await mustBeFree(out, force);
+    await refuseTaken(out, force);
     await rename(part, out);
     await syncFolder(dirname(resolve(out)));
     return made;

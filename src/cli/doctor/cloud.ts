@@ -1,13 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { createHttp } from '#cloud/client/index.ts';
 import type { Settings } from '#config/index.ts';
 import { describe, isCode } from '#errors.ts';
-import { systemClock } from '#lib/clock.ts';
-import { version } from '#lib/version.ts';
 import { unlessAborted } from '#lib/wait.ts';
 import { openAccess } from '../api-access.ts';
 import { publicHalf, writtenKey } from '../cloud-keys.ts';
+import { askLine, clockApart, linePatienceMs, originsOf, toldClockS, worstClockS } from '../cloud-line.ts';
 import { checkToken } from '../cloud-token.ts';
 import { otherExternalId } from '../setup-cloud-site.ts';
 import { openSiteFile } from '../site-file.ts';
@@ -16,16 +14,7 @@ import type { Scene } from './scene.ts';
 
 type Cloud = NonNullable<Settings['cloud']>;
 
-const deadlineMs = 15_000;
-/** Above this tokens are refused, and above the lower one times of events are visibly wrong; seconds. */
-const worstClockS = 120;
-const toldClockS = 10;
 const waits = 'the site is protected, and its events wait on disk';
-
-/** The cloud's addresses, each once. */
-const originsOf = ({ base_url: base, auth_url: auth, ext_base_url: ext }: Cloud): readonly string[] => [
-  ...new Set([base, auth, ext ?? base].map((url) => new URL(url).origin)),
-];
 
 const hostOf = (origin: string): string => new URL(origin).hostname.replace(/^\[|\]$/g, '');
 
@@ -77,30 +66,18 @@ export const namesCheck: Check = {
 export const reachCheck: Check = {
   id: 'tls',
   title: 'line and TLS',
-  patienceMs: 3 * deadlineMs,
+  patienceMs: linePatienceMs,
   look: ofCloud(async (cloud, _, signal) => {
-    const offsets = new Map<string, number>();
-    const http = createHttp({
-      clock: systemClock(),
-      bases: {},
-      userAgent: `siteward/${version}`,
-      onDate: ({ origin, offsetMs }) => offsets.set(origin, offsetMs / 1000),
-    });
-    try {
-      const found: Finding[] = [];
-      for (const url of originsOf(cloud)) {
-        if (!(await isFound(hostOf(url), signal))) {
-          found.push(skipped('its name is not found, see above', url));
-          continue;
-        }
-        const answer = await http.raw({ url, method: 'GET', headers: {}, signal, deadlineMs, repeatable: true });
-        found.push(answer.kind === 'failure' ? unreached(url, answer.message) : good('answers', url));
-      }
-      const worst = [...offsets.values()].reduce((most, one) => (Math.abs(one) > Math.abs(most) ? one : most), 0);
-      return [...found, ...(offsets.size > 0 ? [clockFinding(worst)] : [])];
-    } finally {
-      await http.close();
+    const known: string[] = [];
+    const findings = new Map<string, Finding>();
+    for (const origin of originsOf(cloud)) {
+      if (await isFound(hostOf(origin), signal)) known.push(origin);
+      findings.set(origin, skipped('its name is not found, see above', origin));
     }
+    const { origins, clockS } = await askLine(known, signal);
+    for (const { origin, failure } of origins)
+      findings.set(origin, failure === undefined ? good('answers', origin) : unreached(origin, failure));
+    return [...findings.values(), ...(clockS === undefined ? [] : [clockFinding(clockS)])];
   }),
 };
 
@@ -116,11 +93,10 @@ const unreached = (url: string, message: string): Finding =>
   });
 
 function clockFinding(offsetS: number): Finding {
-  const apart = `the clock of this box is ${Math.abs(Math.round(offsetS))} s ${offsetS > 0 ? 'behind' : 'ahead of'} the cloud`;
   if (Math.abs(offsetS) <= toldClockS) return good('this box and the cloud have the same time', 'clock');
   const what = {
     subject: 'clock',
-    seen: apart,
+    seen: clockApart(offsetS),
     advice: 'have it set by NTP: "timedatectl set-ntp true"; without a line, "timedatectl set-time"',
   };
   return Math.abs(offsetS) > worstClockS

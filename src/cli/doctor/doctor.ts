@@ -45,19 +45,15 @@ export async function doctor(options: DoctorOptions): Promise<DoctorExit> {
         `there is no check ${printable(id)}; there are ${checks.map((check) => check.id).join(', ')}`,
       );
   using stopped = untilStopped();
-  const { signal } = stopped;
-  const scene = await openScene({ file: resolve(options.config), socket: options.socket }, signal);
-  const report: Looked[] = [];
-  try {
-    for (const check of checks) {
-      if (options.only.length > 0 && !options.only.includes(check.id)) continue;
-      const findings = await looked(check, scene, signal);
-      report.push({ check, findings });
-      if (!options.json) for (const line of linesOf(check, findings)) console.log(line);
-    }
-  } finally {
-    await scene.daemon.control?.[Symbol.asyncDispose]();
-  }
+  const asked = checks.filter(({ id }) => options.only.length === 0 || options.only.includes(id));
+  const report = await lookAtAll(
+    { file: resolve(options.config), socket: options.socket },
+    stopped.signal,
+    asked,
+    (one) => {
+      if (!options.json) for (const line of linesOf(one.check, one.findings)) console.log(line);
+    },
+  );
   const all = report.flatMap(({ findings }) => findings);
   const count = (state: FindingState) => all.filter((one) => one.state === state).length;
   const [failures, warnings] = [count('failed'), count('warning')];
@@ -71,15 +67,21 @@ export interface Looked {
   readonly findings: readonly Finding[];
 }
 
-/** All checks, for who shows them himself. */
+/** Looks at everything, one thing after the other; `told` gets each as soon as it is known. */
 export async function lookAtAll(
   at: { readonly file: string; readonly socket: string },
   signal: AbortSignal,
+  asked: readonly Check[] = checks,
+  told: (looked: Looked) => void = () => undefined,
 ): Promise<readonly Looked[]> {
   const scene = await openScene(at, signal);
   try {
     const all: Looked[] = [];
-    for (const check of checks) all.push({ check, findings: await looked(check, scene, signal) });
+    for (const check of asked) {
+      const one = { check, findings: await looked(check, scene, signal) };
+      told(one);
+      all.push(one);
+    }
     return all;
   } finally {
     await scene.daemon.control?.[Symbol.asyncDispose]();
