@@ -6,7 +6,7 @@ import { storedRate } from './limits.ts';
 import { digestOf } from './measure.ts';
 import { type StoredMessage, storedMessage } from './message.ts';
 import { readRegular } from './regular-file.ts';
-import { makeTones } from './tones.ts';
+import { tones } from './tones.ts';
 
 /** Samples of one channel. */
 export interface Loaded {
@@ -27,11 +27,11 @@ const listed = z.array(storedMessage).max(200);
 
 /** The tones, and the spoken messages of a folder, where there is one. Throws `audio_gone` where its list cannot be read. */
 export async function readBuiltins(folder?: string): Promise<Builtin[]> {
-  const tones = (await makeTones()).map(({ message, samples }) => ({
+  const made = tones.map(({ message, make }) => ({
     message,
-    load: async () => ({ rate: storedRate, samples }),
+    load: async () => ({ rate: storedRate, samples: make() }),
   }));
-  return folder === undefined ? tones : [...tones, ...(await readSpoken(folder))];
+  return folder === undefined ? made : [...made, ...(await readSpoken(folder))];
 }
 
 export async function readSpoken(folder: string): Promise<Builtin[]> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { loudness, silentLufs } from '#devices/audio/library/loudness.ts';
-import { makeTones } from '#devices/audio/library/tones.ts';
+import { tones } from '#devices/audio/library/tones.ts';
 import { writeWav } from '#devices/audio/wav.ts';
 
 const sine = (hertz: number, db: number, seconds: number) =>
@@ -41,7 +41,8 @@ describe('loudness', () => {
   it('is what ffmpeg measures', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'siteward-loudness-'));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    for (const { message, samples } of await makeTones()) {
+    for (const { message, make } of tones) {
+      const samples = make();
       const path = join(folder, 'tone.wav');
       writeFileSync(path, writeWav({ rate: 48_000, channels: 1, samples }));
       const { stderr } = await promisify(execFile)('ffmpeg', [

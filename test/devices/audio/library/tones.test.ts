@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { decibels, peakOf } from '#devices/audio/gain.ts';
 import { readBuiltins } from '#devices/audio/library/builtin.ts';
+import { measured } from '#devices/audio/library/measure.ts';
 import { storedMessage } from '#devices/audio/library/message.ts';
-import { makeTones } from '#devices/audio/library/tones.ts';
+import { tones } from '#devices/audio/library/tones.ts';
 
-const tones = await makeTones();
-const samplesOf = (key: string) => tones.find(({ message }) => message.key === key)!.samples;
+const samplesOf = (key: string) => tones.find(({ message }) => message.key === key)!.make();
 
 /** How loud one pitch is, in dB of full scale. */
 function toneDb(samples: Int16Array, hertz: number): number {
@@ -46,7 +46,8 @@ it('the sweep goes from 200 Hz to 8 kHz in two seconds', () => {
 });
 
 it('alarms and chimes are as loud as can be, and no tone begins or ends with a click', () => {
-  for (const { message, samples } of tones) {
+  for (const { message, make } of tones) {
+    const samples = make();
     expect(decibels(peakOf(samples))).toBeCloseTo(message.category === 'test' ? -12 : -1, 0);
     expect([samples[0], samples.at(-1)]).toEqual([0, 0]);
     const steps = samples.map((sample, at) => Math.abs(sample - (samples[at - 1] ?? 0)));
@@ -54,6 +55,10 @@ it('alarms and chimes are as loud as can be, and no tone begins or ends with a c
   }
 });
 
-it('are the same each time, so that their digests are', async () => {
-  expect((await makeTones()).map(({ message }) => message.sha256)).toEqual(tones.map(({ message }) => message.sha256));
+it('are what is said of them, each time they are made, so that their digests are', async () => {
+  for (const { message, make } of tones) {
+    const { facts } = await measured(make());
+    expect(message).toMatchObject(facts);
+    expect(make()).toEqual(make());
+  }
 });
