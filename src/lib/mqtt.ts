@@ -2,6 +2,7 @@ import { scryptSync } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { ErrorWithSubackPacket, type IClientOptions, MqttClient, connect as mqttConnect } from 'mqtt';
+import { writeToStream } from 'mqtt-packet';
 import { SitewardError } from '#errors.ts';
 import type { Secret } from './secret.ts';
 
@@ -34,11 +35,20 @@ export function ownClientId({ password }: Connect, name: string): string {
 
 /** A new client. Handlers set right behind the await miss nothing. Rejects where the address or `dial` allows no try. */
 export async function openClient({ url, dial }: Connect, options: IClientOptions): Promise<MqttClient> {
+  withoutNumbers();
   const stream = await dial?.();
   const client =
     stream === undefined ? mqttConnect({ ...options, ...placeOf(url) }) : new MqttClient(() => stream, options);
   sendAtOnce(client);
   return client;
+}
+
+/**
+ * Before its first packet the library makes every number from 0 to 65535 as bytes, for all clients and the broker: 8 MiB, and 40 ms in which nothing
+ * else runs. Without them each packet makes its own two bytes.
+ */
+export function withoutNumbers(): void {
+  writeToStream.cacheNumbers = false;
 }
 
 /** Taken apart here: the library does it by a function that Node warns of, on the error output of whoever calls. */

@@ -9,6 +9,7 @@ import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { isLoopback } from '#lib/host.ts';
+import { withoutNumbers } from '#lib/mqtt.ts';
 import { sleep } from '#lib/wait.ts';
 import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
 import { createDoor, guard, silentCap } from './broker-door.ts';
@@ -55,6 +56,7 @@ const handshakeMs = 10_000;
 
 export function createBroker(options: BrokerOptions): Broker {
   const { log } = options;
+  withoutNumbers();
   const root = rootOf(options.slug);
   const { host } = options.listen;
   const own = new WeakSet<object>();
