@@ -15,6 +15,7 @@ import { systemClock } from '#lib/clock.ts';
 import { createNotifier, watchdogIntervalMs } from '#lib/sd-notify.ts';
 import { redactor } from '#lib/secret.ts';
 import { secretSources } from '#lib/secret-ref.ts';
+import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { never, sleep, withDeadline } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { watchClock } from '#site/clock-quality.ts';
@@ -50,7 +51,11 @@ const watchdogFallbackMs = 10_000;
  * The daemon: from configuration to exit code. Ready when local protection works; it waits for no network, broker or
  * cloud. SIGHUP reads the configuration again, SIGTERM and SIGINT end it.
  */
-export async function runDaemon(options: { configPath: string; strict: boolean }): Promise<number> {
+export async function runDaemon(options: {
+  configPath: string;
+  strict: boolean;
+  storeThread?: ThreadAhead | undefined;
+}): Promise<number> {
   const clock = systemClock();
   const startedMono = clock.monotonic();
   const secrets = redactor();
@@ -90,6 +95,7 @@ export async function runDaemon(options: { configPath: string; strict: boolean }
       count,
       settings: () => loaded.settings,
       profiles: profileFolders(options.configPath),
+      storeThread: options.storeThread,
       lan: lanPort({
         house,
         count,

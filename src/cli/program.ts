@@ -1,5 +1,4 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
-import { describe, SitewardError } from '#errors.ts';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
 import { addAccess } from './access.ts';
@@ -12,11 +11,12 @@ import { addCloud } from './cloud.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
 import { addDevice, addNvr } from './device.ts';
-import { exitCodes, exitOfError } from './exit-codes.ts';
+import { exitCodes } from './exit-codes.ts';
 import { addLog } from './log.ts';
 import { addMedia } from './media.ts';
 import { addMqtt } from './mqtt.ts';
 import { addOutbox } from './outbox.ts';
+import { outcome } from './outcome.ts';
 import { addPanel } from './panel.ts';
 import { addReplay } from './replay-verbs.ts';
 import { addSchedule } from './schedule.ts';
@@ -28,19 +28,19 @@ import { addVerification } from './verification.ts';
 
 /** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
 export async function runProgram(args: readonly string[]): Promise<number> {
-  endWhenNobodyReads();
-  let exitCode: number = exitCodes.ok;
-  const program = buildProgram((code) => {
-    exitCode = code;
+  return outcome(async () => {
+    let exitCode: number = exitCodes.ok;
+    const program = buildProgram((code) => {
+      exitCode = code;
+    });
+    try {
+      await program.parseAsync(args, { from: 'user' });
+      return exitCode;
+    } catch (error) {
+      if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
+      throw error;
+    }
   });
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    return exitCode;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
-    console.error(`siteward: ${describe(error)}${error instanceof SitewardError ? ` (${error.code})` : ''}`);
-    return exitOfError(error);
-  }
 }
 
 /** The table of verbs. Each is a file of its own, loaded when it is called. The manual and the completions are made of it, too. */
@@ -206,15 +206,3 @@ function pointToHelp(verb: Command, parents: string): void {
 }
 
 const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];
-
-/**
- * `siteward events | head` ends without a complaint when head has seen enough; what cannot be written for another reason,
- * such as a full disk, is said in one sentence.
- */
-function endWhenNobodyReads(): void {
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCodes.ok);
-    console.error(`siteward: standard output cannot be written: ${describe(error)}`);
-    process.exit(exitCodes.failure);
-  });
-}

@@ -6,6 +6,7 @@ import { createCameras } from '#devices/onvif/index.ts';
 import { createAccess } from '#lan/access/index.ts';
 import { createControlSocket, type LanPort } from '#lan/http/index.ts';
 import type { Clock } from '#lib/clock.ts';
+import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { createTicks } from '#lib/ticks.ts';
 import { type ClockQualityWatch, clockWatch } from '#site/clock-quality.ts';
 import type { Controller } from '#site/controller.ts';
@@ -45,6 +46,8 @@ export interface SiteOptions {
   /** The settings in force; changes at a reload before any part is made. */
   readonly settings: () => Settings;
   readonly lan: LanPort;
+  /** The thread of the store, where one runs already. */
+  readonly storeThread?: ThreadAhead | undefined;
   /** Folders with panel profiles, the site's own first. */
   readonly profiles: readonly string[];
 }
@@ -73,6 +76,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
       ...placed(house, 'store', ({ store }, metrics) =>
         openStore({
           dir: store.dir,
+          ahead: options.storeThread,
           clock,
           log: part('store'),
           metrics,

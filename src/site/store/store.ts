@@ -5,6 +5,7 @@ import { SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
+import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { never, sleep, withDeadline } from '#lib/wait.ts';
 import type { ArmingRecord, AuditEntry } from '#site/model/index.ts';
 import { chainWalk, readAuditEntry } from './audit-chain.ts';
@@ -18,7 +19,7 @@ import { type PlaybackRow, playbackBytes } from './playback-row.ts';
 import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
 import { RequestQueue } from './queue.ts';
 import { type RoomMemory, roomMemory } from './room-memory.ts';
-import { failureError, type Opened, StoreThread } from './thread.ts';
+import { failureError, notRunning, type Opened, StoreThread } from './thread.ts';
 import type {
   Anchor,
   Commit,
@@ -51,6 +52,8 @@ export interface StoreOptions {
   readonly metrics: Registry;
   /** The worker's script; by default the one that lies beside this module. */
   readonly workerUrl?: URL;
+  /** A thread with that script that runs already. */
+  readonly ahead?: ThreadAhead | undefined;
   readonly limits?: Partial<StoreLimits>;
   /** Told when a damaged file gave back events that wait for the cloud. */
   readonly onRestored?: () => void;
@@ -103,6 +106,7 @@ export class WorkerStore implements Store {
     this.#thread = new StoreThread({
       url:
         options.workerUrl ?? new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './store.js', import.meta.url),
+      ahead: options.ahead,
       data: { dir: options.dir, bootId: options.clock.bootId, limits },
       log: options.log,
       queue: this.#queue,
@@ -387,11 +391,6 @@ export class WorkerStore implements Store {
       if (report.errors.length === 0 && this.#evidence.lastError?.file === file) this.#evidence.lastError = undefined;
     }
   }
-}
-
-function notRunning(opened: Opened | undefined): SitewardError {
-  if (opened === undefined) return new SitewardError('store_unavailable', 'The store has not been started.');
-  return new SitewardError('stopped', 'The store has been stopped.');
 }
 
 const bounded = (limit: number): number => Math.max(1, Math.min(maxRows, Math.trunc(limit)));

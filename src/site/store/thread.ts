@@ -2,6 +2,7 @@ import { Worker } from 'node:worker_threads';
 import type { Logger } from 'pino';
 import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
+import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import { packer } from './pack.ts';
 import type { Failure, FileStates, FromWorker, Report, ToWorker, WorkerData } from './protocol.ts';
@@ -13,6 +14,7 @@ const maxDeaths = 3;
 const closeMs = 5000;
 /** Far more than ending a thread takes that runs. */
 const terminateMs = 1000;
+const storeThreadName = 'siteward-store';
 /** Requests in one message. */
 const part = 8;
 
@@ -27,6 +29,7 @@ export interface Opened {
  */
 export class StoreThread {
   readonly #url: URL;
+  readonly #ahead: ThreadAhead | undefined;
   readonly #data: WorkerData;
   readonly #log: Logger;
   readonly #queue: RequestQueue;
@@ -51,6 +54,7 @@ export class StoreThread {
 
   constructor(options: {
     url: URL;
+    ahead?: ThreadAhead | undefined;
     data: Omit<WorkerData, 'sent'>;
     log: Logger;
     queue: RequestQueue;
@@ -58,6 +62,7 @@ export class StoreThread {
     onRestart: () => void;
   }) {
     this.#url = options.url;
+    this.#ahead = options.ahead;
     this.#sent = new Int32Array(new SharedArrayBuffer(4));
     this.#data = { ...options.data, sent: this.#sent };
     this.#log = options.log;
@@ -132,8 +137,10 @@ export class StoreThread {
   }
 
   #launch(done: (result: Opened | Failure) => void): void {
-    // Flags of the main thread (inspectors, test loaders) are not for this one.
-    const worker = new Worker(this.#url, { workerData: this.#data, execArgv: [], name: 'siteward-store' });
+    const worker =
+      this.#ahead?.take(this.#data) ??
+      // Flags of the main thread (inspectors, test loaders) are not for this one.
+      new Worker(this.#url, { workerData: this.#data, execArgv: [], name: storeThreadName });
     this.#worker = worker;
     this.#pack = packer();
     let cause = 'it ended by itself';
@@ -219,6 +226,12 @@ export class StoreThread {
 
 const isTrue = (): boolean => true;
 const isFalse = (): boolean => false;
+
+/** What a store says that has nobody to do the work. */
+export function notRunning(opened: Opened | undefined): SitewardError {
+  if (opened === undefined) return new SitewardError('store_unavailable', 'The store has not been started.');
+  return new SitewardError('stopped', 'The store has been stopped.');
+}
 
 export function failureError(failure: Failure): SitewardError {
   return new SitewardError(failure.code, failure.message, failure.facts === undefined ? {} : { facts: failure.facts });

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
+import { workComes } from '#lib/thread-ahead.ts';
 import { Chores } from './chores.ts';
 import { Engine } from './engine.ts';
 import { Files } from './files.ts';
@@ -104,4 +105,6 @@ function run(port: NonNullable<typeof parentPort>, data: WorkerData): void {
   }
 }
 
-if (parentPort !== null) run(parentPort, workerData);
+const port = parentPort;
+if (workerData === workComes) port?.once('message', (data: WorkerData) => run(port, data));
+else if (port !== null) run(port, workerData);

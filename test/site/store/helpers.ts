@@ -6,6 +6,7 @@ import pino, { type Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach } from 'vitest';
 import { manualClock } from '#lib/clock.fake.ts';
+import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { openStore, type Store, type StoreLimits } from '#site/store/index.ts';
 
 export * from './rows.ts';
@@ -40,6 +41,7 @@ export interface TestStore extends Store {
 export interface TestStoreOptions {
   limits?: Partial<StoreLimits>;
   workerUrl?: URL;
+  ahead?: ThreadAhead;
   clock?: ReturnType<typeof manualClock>;
   onRestored?: () => void;
   onForgotten?: (files: readonly string[]) => void;
