@@ -1,6 +1,16 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { build, type Plugin } from 'esbuild';
+import { type BuildOptions, build } from 'esbuild';
+import {
+  daemonApart,
+  httpByRequire,
+  noCrashPoints,
+  noDebug,
+  noOtherWays,
+  ofVersion,
+  undiciInParts,
+  zodInParts,
+} from './bundle-plugins.ts';
 import { buildPage } from './page.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -11,38 +21,6 @@ const outside = ['better-sqlite3'];
 /** Packages written as CommonJS ask for Node's modules by `require`, which an ES module must be given. */
 const requireForCommonJs =
   "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
-
-/** In place of `src/lib/crash-point.ts`; the calls of an empty function go with it. */
-const noCrashPoints: Plugin = {
-  name: 'no-crash-points',
-  setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\]lib[/\\]crash-point\.ts$/ }, () => ({
-      contents: 'export function crashPoint() {}',
-    }));
-  },
-};
-
-/**
- * In place of the package `debug`, by which the MQTT packages tell each step: with DEBUG set they would write passwords and codes into the
- * journal, and without it each call makes a list of its arguments all the same.
- */
-const noDebug: Plugin = {
-  name: 'no-debug',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^debug$/ }, () => ({ path: 'debug', namespace: 'no-debug' }));
-    onLoad({ filter: /.*/, namespace: 'no-debug' }, () => ({ contents: 'module.exports = () => () => {};' }));
-  },
-};
-
-/** In place of the version in the sources. */
-const ofVersion = (version: string): Plugin => ({
-  name: 'version',
-  setup({ onLoad }) {
-    onLoad({ filter: /[/\\]src[/\\]lib[/\\]version\.ts$/ }, () => ({
-      contents: `export const version = ${JSON.stringify(version)};`,
-    }));
-  },
-});
 
 export interface BundleOptions {
   /** Leaves them in: for tests only. */
@@ -58,38 +36,56 @@ export interface Bundle {
 }
 
 /**
- * Makes what is shipped: `cli.js` (every verb, the daemon among them), `store.js` (the store thread), `config-judge.js` (a thread that checks a
- * text), their shared chunks, `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources.
+ * Makes what is shipped: `cli.js` (every verb but the daemon) with its chunks, `run.js` (the daemon), `store.js` (the store thread),
+ * `config-judge.js` (a thread that checks a text), `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources.
  */
 export async function makeBundle(
   folder: string,
   { crashPoints = false, version }: BundleOptions = {},
 ): Promise<Bundle> {
-  const { metafile } = await build({
+  const common = {
     absWorkingDir: root,
-    entryPoints: {
-      cli: 'src/cli/main.ts',
-      store: 'src/site/store/worker.ts',
-      'config-judge': 'src/daemon/config-judge.ts',
-    },
     outdir: folder,
     bundle: true,
-    splitting: true,
-    chunkNames: '[name]-[hash]',
     format: 'esm',
     platform: 'node',
     target: 'node24',
     external: outside,
     // Inlines empty functions.
     minifySyntax: true,
+    // The text of a program stays in memory as long as it runs. Names stay, for the stacks in the journal.
+    minifyWhitespace: true,
     // The same bytes wherever the packages lie.
     preserveSymlinks: true,
-    plugins: [noDebug, ...(crashPoints ? [] : [noCrashPoints]), ...(version === undefined ? [] : [ofVersion(version)])],
     banner: { js: requireForCommonJs },
     legalComments: 'eof',
     metafile: true,
     logLevel: 'warning',
-  });
+  } satisfies BuildOptions;
+  const plugins = [
+    ...[noDebug, noOtherWays, undiciInParts, zodInParts, httpByRequire],
+    ...(crashPoints ? [] : [noCrashPoints]),
+    ...(version === undefined ? [] : [ofVersion(version)]),
+  ];
+  const built = await Promise.all([
+    build({
+      ...common,
+      entryPoints: { cli: 'src/cli/main.ts' },
+      splitting: true,
+      chunkNames: '[name]-[hash]',
+      plugins: [daemonApart, ...plugins],
+    }),
+    // In one piece each: of a hundred chunks each would be looked for, read and linked by itself at every start.
+    build({
+      ...common,
+      entryPoints: {
+        run: 'src/cli/run.ts',
+        store: 'src/site/store/worker.ts',
+        'config-judge': 'src/daemon/config-judge.ts',
+      },
+      plugins,
+    }),
+  ]);
   mkdirSync(join(folder, 'panels'), { recursive: true });
   cpSync(join(root, 'config', 'panels'), join(folder, 'panels'), { recursive: true });
   const page = await buildPage();
@@ -99,8 +95,12 @@ export async function makeBundle(
     writeFileSync(file, bytes);
   }
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }\n');
-  const bytes = Object.values(metafile.outputs).reduce((sum, output) => sum + output.bytes, 0);
-  return { inputs: [...new Set([...Object.keys(metafile.inputs), ...page.inputs])], bytes };
+  const outputs = built.flatMap(({ metafile }) => Object.values(metafile.outputs));
+  const inputs = built.flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  return {
+    inputs: [...new Set([...inputs, ...page.inputs])],
+    bytes: outputs.reduce((sum, output) => sum + output.bytes, 0),
+  };
 }
 
 /** The bundle in a folder that is not below the repository, and can run there; the path of its program. */

@@ -1,4 +1,4 @@
-import { Agent, request } from 'undici';
+import { Agent } from 'undici';
 import { isErrorCode, SitewardError } from '#errors.ts';
 import { lanOperations, problem, syncDevicesMs } from '#lan/http/index.ts';
 import {
@@ -50,8 +50,9 @@ export async function sendOn({ dispatcher, origin, place }: Listener, wire: Wire
   const { method } = wire.operation;
   const sentMono = performance.now();
   try {
-    const answer = await request(`${origin}${wire.target}`, {
-      dispatcher,
+    const answer = await dispatcher.request({
+      origin,
+      path: wire.target,
       method,
       headers: wire.headers,
       body: wire.body ?? null,

@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import type { Loader, Plugin } from 'esbuild';
+
+/** In place of `src/lib/crash-point.ts`; the calls of an empty function go with it. */
+export const noCrashPoints: Plugin = {
+  name: 'no-crash-points',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]lib[/\\]crash-point\.ts$/ }, () => ({
+      contents: 'export function crashPoint() {}',
+    }));
+  },
+};
+
+/**
+ * In place of the package `debug`, by which the MQTT packages tell each step: with DEBUG set they would write passwords and codes into the
+ * journal, and without it each call makes a list of its arguments all the same.
+ */
+export const noDebug: Plugin = {
+  name: 'no-debug',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^debug$/ }, () => ({ path: 'debug', namespace: 'no-debug' }));
+    onLoad({ filter: /.*/, namespace: 'no-debug' }, () => ({ contents: 'module.exports = () => () => {};' }));
+  },
+};
+
+/** Ways to a broker that siteward's addresses do not name (`mqtt:` and `mqtts:` alone), as the package `mqtt` has them. */
+export const noOtherWays: Plugin = {
+  name: 'no-other-ways',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(ws|socks)$/ }, ({ path }) => ({ path, namespace: 'no-other-ways' }));
+    onLoad({ filter: /.*/, namespace: 'no-other-ways' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
+/** Of the package `undici` what siteward calls: no fetch, no cookies, no stand-ins for tests. What else is asked for fails the build. */
+export const undiciInParts: Plugin = {
+  name: 'undici-in-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]node_modules[/\\]undici[/\\]index\.js$/ }, () => ({
+      contents: `import Agent from './lib/dispatcher/agent.js';
+import Dispatcher from './lib/dispatcher/dispatcher.js';
+import Pool from './lib/dispatcher/pool.js';
+import buildConnector from './lib/core/connect.js';
+import api from './lib/api/index.js';
+Object.assign(Dispatcher.prototype, api);
+export { Agent, buildConnector, Pool };`,
+    }));
+  },
+};
+
+/** `z` as a namespace of the importing file, of which the build can leave out what nobody names: JSON schemas, locales. */
+export const zodInParts: Plugin = {
+  name: 'zod-in-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\].*\.ts$/ }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const contents = text.replace(/^import \{ z \} from 'zod';$/m, "import * as z from 'zod';");
+      return contents === text ? undefined : { contents, loader: 'ts' satisfies Loader };
+    });
+  },
+};
+
+/**
+ * Node's HTTP by `require`: an `import` asks a module for all that it exports, and these then load the HTTP client and the web sockets that
+ * Node has of its own, of which siteward uses nothing.
+ */
+export const httpByRequire: Plugin = {
+  name: 'http-by-require',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) =>
+      kind === 'require-call' ? undefined : { path, namespace: 'http-by-require' },
+    );
+    onLoad({ filter: /.*/, namespace: 'http-by-require' }, ({ path }) => ({
+      contents: `module.exports = require(${JSON.stringify(path)});`,
+    }));
+  },
+};
+
+/** In place of the version in the sources. */
+export const ofVersion = (version: string): Plugin => ({
+  name: 'version',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]src[/\\]lib[/\\]version\.ts$/ }, () => ({
+      contents: `export const version = ${JSON.stringify(version)};`,
+    }));
+  },
+});
+
+/** The daemon is a file of its own: what the other verbs share with it is in theirs once more. */
+export const daemonApart: Plugin = {
+  name: 'daemon-apart',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/run\.ts$/ }, ({ kind }) =>
+      kind === 'dynamic-import' ? { path: './run.js', external: true } : undefined,
+    );
+  },
+};
