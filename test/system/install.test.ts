@@ -27,6 +27,24 @@ describe('the first installation', () => {
     expect(err).not.toBe('');
   });
 
+  test('keeps what the program is made into, which only root may write and each start takes', async () => {
+    await installed(box, versions.now);
+    const cache = '/usr/lib/siteward/cache';
+    expect(await box.sh(`find ${cache} ! -user root -o -perm /022`)).toBe('');
+    await box.sh('mkdir -p /run/systemd/system/siteward.service.d');
+    await box.write(
+      '/run/systemd/system/siteward.service.d/tell.conf',
+      '[Service]\nEnvironment=NODE_DEBUG_NATIVE=COMPILE_CACHE\n',
+    );
+    await box.sh('systemctl daemon-reload; systemctl restart siteward');
+    const said = await journal(box);
+    for (const name of ['run.js', 'store.js']) expect(said).toMatch(new RegExp(`${name} was accepted`));
+    await box.sh(`rm -r ${cache}; systemctl restart siteward`);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    await box.sh('/usr/lib/siteward/bin/warm-up; dpkg --remove siteward');
+    expect((await box.run('test', '-e', '/usr/lib/siteward')).code).not.toBe(0);
+  });
+
   test('is followed by "siteward setup", which makes it the box of a site', async () => {
     await installed(box, versions.now);
     await box.sh(

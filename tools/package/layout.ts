@@ -39,6 +39,7 @@ export function fillTree(tree: Tree, target: Target, made: Made, node: string): 
   chmodSync(program, 0o755);
   tree.write('usr/lib/siteward/bin/start', shipped('start'), 0o755);
   tree.write('usr/lib/siteward/bin/use-backup', shipped('use-backup'), 0o755);
+  tree.write('usr/lib/siteward/bin/warm-up', shipped('warm-up'), 0o755);
   tree.write('usr/bin/siteward', shipped('siteward'), 0o755);
   tree.write('usr/lib/systemd/system/siteward.service', ofRepository('systemd/siteward.service'));
   tree.write('usr/lib/sysusers.d/siteward.conf', shipped('sysusers.conf'));
