@@ -8,7 +8,7 @@ import { eventually, freePort, member, type Running, startProcess } from '#sandb
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, percentile, rounded } from './figure.ts';
 import { cpuMsOf, memoryOf } from './machine.ts';
-import { type BenchSite, openSite, unitFlags } from './site.ts';
+import { type BenchSite, openSite } from './site.ts';
 
 const requestsPerSecond = 1000;
 const loadS = 30;
@@ -40,7 +40,7 @@ async function measure(program: string, tell: (progress: string) => void): Promi
   const of = (count: number, line: (n: number) => string) => Array.from({ length: count }, (_, n) => line(n + 1));
   const site = await openSite({
     program,
-    flags: unitFlags(),
+    asUnit: true,
     http: `, listen: "127.0.0.1:${port}"`,
     partitions: `[ ${of(partitions, (n) => `{ id: p${n}, name: Area ${n} }`).join(', ')} ]`,
     yaml: `panels:

@@ -1,12 +1,16 @@
 import { sleep } from '#lib/wait.ts';
+import { freePort } from '#sandbox/demo/processes.ts';
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, rounded } from './figure.ts';
 import { cpuMsOf, memoryOf } from './machine.ts';
+import { openPage } from './open-page.ts';
 import { openSite } from './site.ts';
 
 const cameras = 16;
 const settleMs = 30_000;
 const watchMs = 30_000;
+/** MB of 1000 kB. */
+const goals = { rss: 115, anonymous: 65 };
 
 const panel = `panels:
   - id: sensors
@@ -17,26 +21,31 @@ const panel = `panels:
 /** Resident memory and idle work of the daemon. */
 export const memory: Measurement = {
   name: 'memory',
-  title: `The idle daemon with ${cameras} cameras`,
-  about: `The daemon with the embedded broker, one panel, a cloud and ${cameras} simulated cameras (all in one other process), read from
-\`/proc/<pid>/status\` ${settleMs / 1000} s after it was ready; then the processor time it uses in the next ${watchMs / 1000} s. \`RssAnon\` is
-what the process itself fills; the rest of RSS is files it maps, Node's own program above all.`,
-  remark: `After a full collection the main thread's heap holds 34 MiB of the 102 MiB V8 has set aside: the rest was filled while the
-program and 16 sessions started, and an idle process has no reason to give it back. The same daemon from the bundle
-takes 156 MiB with \`NODE_OPTIONS=--max-semi-space-size=1\`, and 150 MiB without cameras.`,
-  async run(tell) {
-    return withBundle(async (bundle) => [
+  title: `The idle daemon with ${cameras} cameras, a panel and the page`,
+  about: `The daemon with the embedded broker, one panel, a cloud, ${cameras} simulated cameras (all in one other process) and the page open in one browser
+(a client that has logged in, has loaded it and reads its stream of events), read from \`/proc/<pid>/status\` ${settleMs / 1000} s after that; then the processor time
+it uses in the next ${watchMs / 1000} s. The bundle runs as the unit runs it, with its flags, its environment and what \`bin/warm-up\` keeps; the sources by themselves. \`RssAnon\`
+is what the process itself fills; the rest of RSS is files it maps, Node's own program above all.`,
+  run: (tell) =>
+    withBundle(async (bundle) => [
       ...(await idle('from the bundle', bundle, tell)),
       ...(await idle('from the sources', undefined, tell)),
-    ]);
-  },
+    ]),
 };
 
 async function idle(name: string, program: string | undefined, tell: (progress: string) => void): Promise<Figure[]> {
-  const site = await openSite({ cameras, yaml: panel, ...(program !== undefined && { program }) });
+  const port = await freePort();
+  const site = await openSite({
+    ...{ cameras, yaml: panel, http: `, listen: "127.0.0.1:${port}"`, asUnit: program !== undefined },
+    ...(program !== undefined && { program }),
+  });
   const never = new AbortController().signal;
+  let page: { close(): Promise<void> } | undefined;
   try {
+    tell(`${name}: once, for what a first start keeps`);
+    await (await site.daemon()).running.stop();
     const { running } = await site.daemon();
+    page = await openPage(site, `https://127.0.0.1:${port}`);
     tell(`${name}: ${settleMs / 1000} s to settle`);
     await sleep(settleMs, never);
     const { rss, anonymous } = memoryOf(running.pid);
@@ -44,12 +53,18 @@ async function idle(name: string, program: string | undefined, tell: (progress: 
     tell(`${name}: ${watchMs / 1000} s of idling`);
     await sleep(watchMs, never);
     const share = (cpuMsOf(running.pid) - before) / watchMs;
+    const figure = (what: string, mib: number, most: number): Figure => {
+      const value = rounded((mib * 1024 * 1024) / 1e6);
+      const goal = program === undefined ? {} : { goal: `at most ${most} MB`, met: value <= most };
+      return { name: `${what}, ${name}`, value, unit: 'MB', ...goal };
+    };
     return [
-      { name: `RSS, ${name}`, value: rounded(rss), unit: 'MiB' },
-      { name: `RssAnon, ${name}`, value: rounded(anonymous), unit: 'MiB' },
+      figure('RSS', rss, goals.rss),
+      figure('RssAnon', anonymous, goals.anonymous),
       { name: `processor, ${name}`, value: rounded(share * 100), unit: '% of a core' },
     ];
   } finally {
+    await page?.close();
     await site.close();
   }
 }

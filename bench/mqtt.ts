@@ -7,7 +7,7 @@ import { member, startProcess } from '#sandbox/demo/processes.ts';
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, percentile, rounded } from './figure.ts';
 import { memoryOf } from './machine.ts';
-import { cameraPassword, openSite, unitFlags } from './site.ts';
+import { cameraPassword, openSite } from './site.ts';
 
 const clients = 10;
 const perSecond = 20;
@@ -46,7 +46,7 @@ async function measure(program: string, tell: (progress: string) => void): Promi
   const of = (count: number, line: (n: number) => string) => Array.from({ length: count }, (_, n) => line(n + 1));
   const site = await openSite({
     program,
-    flags: unitFlags(),
+    asUnit: true,
     mqtt: `, clients: [ ${names.map((id) => `{ id: ${id}, role: keypad, password: { env: CAMERA_PASSWORD } }`).join(', ')} ]`,
     partitions: `[ ${[...ids, ids.length + 1].map((n) => `{ id: p${n}, name: Area ${n} }`).join(', ')} ]`,
     yaml: `panels:

@@ -40,13 +40,13 @@ export async function openSite(options: {
   yaml?: string;
   /** The program to run; the sources by default. */
   program?: string;
-  /** Flags of Node, such as those of the unit. */
-  flags?: readonly string[];
+  /** Whether it runs as the unit runs it: with its flags of Node and its environment; what bin/warm-up keeps is kept by its first run. */
+  asUnit?: boolean;
 }): Promise<BenchSite> {
   const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
   const open: (() => Promise<void>)[] = [];
-  const launch = (name: string, args: readonly string[]) => {
-    const running = startProcess({ name, args, env: { CAMERA_PASSWORD: cameraPassword } });
+  const launch = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const running = startProcess({ name, args, env: { CAMERA_PASSWORD: cameraPassword, ...env } });
     open.push(running.stop);
     return running;
   };
@@ -76,13 +76,9 @@ export async function openSite(options: {
       socket: join(folder, 'control.sock'),
       async daemon() {
         const began = performance.now();
-        const running = launch('siteward', [
-          ...(options.flags ?? []),
-          options.program ?? sources,
-          'run',
-          '--config',
-          config,
-        ]);
+        const { flags, environment } = options.asUnit === true ? unit(join(folder, 'cache')) : alone;
+        const args = [...flags, options.program ?? sources, 'run', '--config', config];
+        const running = launch('siteward', args, environment);
         await running.until((line) => (member(line, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
         return { running, readyMs: performance.now() - began };
       },
@@ -95,10 +91,20 @@ export async function openSite(options: {
   }
 }
 
-/** Node's flags in the unit, so that memory is what a box would see. */
-export function unitFlags(): string[] {
-  const unit = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
-  return [...(/^ExecStart=.*?\/node (.*?) \S+\.js /m.exec(unit)?.[1] ?? '').split(' ')];
+interface HowToRun {
+  readonly flags: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const alone: HowToRun = { flags: [], environment: {} };
+
+/** How the unit runs the program, so that what is measured is what a box would see. `cache` takes the place of the one of the package. */
+function unit(cache: string): HowToRun {
+  const text = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
+  const flags = /^ExecStart=.*?\/node (.*?) \S+\.js /m.exec(text)?.[1] ?? '';
+  const variables = [...text.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
+  const environment = Object.fromEntries(variables.map((one) => one.split('=', 2) as [string, string]));
+  return { flags: flags.split(' '), environment: { ...environment, NODE_COMPILE_CACHE: cache } };
 }
 
 function startCameras(launch: (name: string, args: readonly string[]) => Running, count: number, pictureMs: number) {

@@ -77,6 +77,11 @@ panels:
     expect(bundle.inputs).toContain('src/daemon.ts');
   });
 
+  it('is ASCII where it stays in memory, of which V8 keeps one byte for each letter', () => {
+    const scripts = ['run.js', 'store.js'];
+    expect(scripts.filter((name) => readFileSync(join(folder, name)).some((byte) => byte > 127))).toEqual([]);
+  });
+
   it('has no library that tells what it does when DEBUG is set', () => {
     expect(bundle.inputs).toContain('no-debug:debug');
     expect(bundle.inputs.filter((path) => path.includes('node_modules/debug/'))).toEqual([]);

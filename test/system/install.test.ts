@@ -37,8 +37,8 @@ describe('the first installation', () => {
       '[Service]\nEnvironment=NODE_DEBUG_NATIVE=COMPILE_CACHE\n',
     );
     await box.sh('systemctl daemon-reload; systemctl restart siteward');
-    const said = await journal(box);
-    for (const name of ['run.js', 'store.js']) expect(said).toMatch(new RegExp(`${name} was accepted`));
+    for (const name of ['run.js', 'store.js'])
+      expect(await box.sh(`journalctl -u siteward -o cat --no-pager | grep -c "${name} was accepted"`)).not.toBe('0');
     await box.sh(`rm -r ${cache}; systemctl restart siteward`);
     expect(await property(box, 'ActiveState')).toBe('active');
     await box.sh('/usr/lib/siteward/bin/warm-up; dpkg --remove siteward');
