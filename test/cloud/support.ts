@@ -12,6 +12,7 @@ import { Secret } from '#lib/secret.ts';
 import type { EventDraft, Lane, SiteEvent } from '#site/model/index.ts';
 import { isoTime } from '#site/model/index.ts';
 import { type OutboxRow, openStore, type Store } from '#site/store/index.ts';
+import { until as untilSeen } from '../harness/until.ts';
 
 export const quiet: Logger = pino({ level: 'silent' });
 
@@ -142,11 +143,7 @@ export function html(response: ServerResponse, status: number) {
 
 /** Waits until the condition holds; fails after 20 s with what was waited for. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await untilSeen(condition, what);
 }
 
 export const identity = {

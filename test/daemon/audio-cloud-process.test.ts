@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
-import { eventually } from '../cloud/sync/audio-rig.ts';
 import { type Site, startSite } from '../harness/site.ts';
+import { until } from '../harness/until.ts';
 
 const apiKey = 'api-key-which-nobody-sees';
 let sandbox: SandboxCloud;
@@ -36,10 +36,10 @@ describe('a daemon whose service holds messages', () => {
       const before = lan.replies.filter(({ reply }) => reply.id === body.id).length;
       await lan.publish(`${site.root}/cmd/play`, JSON.stringify({ ...body, audio_message_id: 'msg-intruder' }));
       const replies = () => lan.replies.filter(({ reply }) => reply.id === body.id);
-      return eventually(() => replies()[before]?.reply, 'the reply');
+      return until(() => replies()[before]?.reply, 'the reply');
     };
     // At its start it reads the list within seconds.
-    await eventually(async () => (await catalogue(site)).includes('msg-intruder'), 'the messages of the service');
+    await until(async () => (await catalogue(site)).includes('msg-intruder'), 'the messages of the service');
 
     const played = command();
     expect(await ask(played)).toMatchObject({ outcome: 'done', data: { playback: { status: 'playing' } } });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { writeWav } from '#devices/audio/wav.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
 import { keyPair } from '../cloud/support.ts';
-import { eventually } from '../cloud/sync/audio-rig.ts';
+import { until } from '../harness/until.ts';
 import { type AudioSite, audioSite, heardFiles } from './audio-rig.ts';
 
 const { signal } = new AbortController();
@@ -60,7 +60,7 @@ async function aDevice(): Promise<string> {
 }
 
 const listed = ({ port }: AudioSite) =>
-  eventually(() => port.messages().some(({ source }) => source === 'cloud'), 'the messages of the service');
+  until(() => port.messages().some(({ source }) => source === 'cloud'), 'the messages of the service');
 const calls = () => sandbox.log().filter((line) => line.path.endsWith('/msg-intruder/play'));
 const audits = async ({ house }: AudioSite) =>
   ((await house.store?.audit({ limit: 20 })) ?? []).filter(({ action }) => action === 'audio_play');
@@ -76,7 +76,7 @@ describe('messages of the service at a daemon', () => {
     const before = calls().length;
     const playback = await site.port.play({ audio_message_id: 'msg-intruder', volume: 20 }, 'local', signal);
     expect(playback).toMatchObject({ audio_message_id: 'msg-intruder', name: 'Siren' });
-    await eventually(() => heardFiles(site.dir, 'gate').length === 1, 'the sound');
+    await until(() => heardFiles(site.dir, 'gate').length === 1, 'the sound');
     expect(calls()).toHaveLength(before);
   });
 
@@ -90,7 +90,7 @@ describe('messages of the service at a daemon', () => {
       facts: { field: 'audio_message_id' },
     });
     expect(calls()).toHaveLength(before);
-    await eventually(async () => (await audits(site)).length === 1, 'the audit entry');
+    await until(async () => (await audits(site)).length === 1, 'the audit entry');
     expect(await audits(site)).toMatchObject([{ outcome: 'refused', reason: 'audio_unavailable' }]);
   });
 
@@ -114,7 +114,7 @@ describe('messages of the service at a daemon', () => {
         facts: { field: 'target_devices' },
       });
     expect(calls()).toHaveLength(before);
-    await eventually(async () => (await audits(site)).length === 3, 'the audit entries');
+    await until(async () => (await audits(site)).length === 3, 'the audit entries');
     expect((await audits(site)).at(-1)).toMatchObject({
       ...{ source: 'lan', client_id: 'kp1', target: 'message msg-intruder', outcome: 'done' },
       after: 'the service: gate',
@@ -138,7 +138,7 @@ describe('messages of the service at a daemon', () => {
       code: 'audio_refused',
       facts: { reason: 'id_conflict' },
     });
-    await eventually(async () => (await audits(site)).length > 0, 'the audit entry');
+    await until(async () => (await audits(site)).length > 0, 'the audit entry');
     expect((await audits(site)).at(-1)).toMatchObject({ outcome: 'refused', reason: 'connection_lost' });
   });
 
@@ -146,7 +146,7 @@ describe('messages of the service at a daemon', () => {
     const dir = mkdtempSync(join(tmpdir(), 'siteward-audio-'));
     const site = await started(`${speakers}${cloud()}${allowed}`, dir);
     await listed(site);
-    await eventually(async () => await site.house.store?.memory('audio').get('catalogue'), 'the kept list');
+    await until(async () => await site.house.store?.memory('audio').get('catalogue'), 'the kept list');
     const before = site.port.messages();
     await site.slots.stop();
     sandbox.plant({ path: '/ext/*', mode: 'reset', count: -1 });

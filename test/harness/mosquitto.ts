@@ -4,7 +4,7 @@ import { connect as tcpConnect } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from '#sandbox/demo/processes.ts';
 
-/** A real mosquitto as a process, with persistence in the site's folder. */
+/** A real mosquitto as a process. */
 export interface BrokerProcess {
   readonly url: string;
   readonly pid: number | undefined;
@@ -15,20 +15,16 @@ export interface BrokerProcess {
   stop(): Promise<void>;
 }
 
-export async function startMosquitto(options: { folder: string; port: number }): Promise<BrokerProcess> {
-  const { folder, port } = options;
+/** Without `settings` whoever asks is let in, and what is waiting outlives a restart. */
+export async function startMosquitto(options: {
+  readonly folder: string;
+  readonly port: number;
+  readonly settings?: readonly string[];
+}): Promise<BrokerProcess> {
+  const { folder, port, settings = kept(folder) } = options;
   const file = join(folder, 'mosquitto.conf');
-  mkdirSync(join(folder, 'mosquitto'), { recursive: true });
   // As root mosquitto would change to its own user and lose its folder.
-  const lines = [
-    `listener ${port} 127.0.0.1`,
-    'user root',
-    'allow_anonymous true',
-    'persistence true',
-    `persistence_location ${join(folder, 'mosquitto')}/`,
-    'max_queued_messages 20000',
-  ];
-  writeFileSync(file, `${lines.join('\n')}\n`);
+  writeFileSync(file, `${[`listener ${port} 127.0.0.1`, 'user root', ...settings].join('\n')}\n`);
   let child: ChildProcess | undefined;
 
   async function run(): Promise<void> {
@@ -62,6 +58,15 @@ export async function startMosquitto(options: { folder: string; port: number }):
     },
   };
 }
+
+function kept(folder: string): readonly string[] {
+  const place = join(folder, 'mosquitto');
+  mkdirSync(place, { recursive: true });
+  return [...open, 'persistence true', `persistence_location ${place}/`];
+}
+
+/** Whoever asks is let in, and no test runs into a full queue. */
+export const open = ['allow_anonymous true', 'max_queued_messages 20000'];
 
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -2,8 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { audioMessageShown } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
+import { until } from '../../harness/until.ts';
 import { json, scripted } from '../support.ts';
-import { type AudioRig, apiKey, audioRig, eventually, memoryOf } from './audio-rig.ts';
+import { type AudioRig, apiKey, audioRig, memoryOf } from './audio-rig.ts';
 
 const message = (id: unknown, more: object = {}) => ({
   ...{ audio_message_id: id, name: 'Gate', description: 'Close the gate.', duration_seconds: 4.5 },
@@ -39,9 +40,9 @@ async function started(first: (response: ServerResponse) => void, more: Paramete
 }
 
 const good = (response: ServerResponse) => json(response, 200, listOf([message('msg-1')]));
-const known = (rig: AudioRig) => eventually(() => rig.messages(), 'the messages of the service');
+const known = (rig: AudioRig) => until(() => rig.messages(), 'the messages of the service');
 const reads = (rig: AudioRig, outcome: string, n: number) =>
-  eventually(
+  until(
     async () => (await rig.metric(`siteward_audio_catalogue_reads_total{outcome="${outcome}"}`)).endsWith(` ${n}`),
     `${n} reads: ${outcome}`,
   );
@@ -50,7 +51,7 @@ async function readAgain(rig: AudioRig, outcome: 'read' | 'failed'): Promise<voi
   const name = `siteward_audio_catalogue_reads_total{outcome="${outcome}"}`;
   const before = await rig.metric(name);
   rig.retryNow();
-  await eventually(async () => (await rig.metric(name)) !== before, `another read: ${outcome}`);
+  await until(async () => (await rig.metric(name)) !== before, `another read: ${outcome}`);
 }
 
 describe('the audio messages of the service', () => {
@@ -72,7 +73,7 @@ describe('the audio messages of the service', () => {
     const { rig, server, say } = await started(good, { everyMs: 50, random: () => 0.5 });
     await known(rig);
     say((response) => json(response, 200, listOf([message('msg-1'), message('msg-2')])));
-    await eventually(() => rig.messages()?.length === 2, 'the next hour');
+    await until(() => rig.messages()?.length === 2, 'the next hour');
     expect(server.seen.length).toBeGreaterThan(1);
 
     const other = await started(good);
@@ -85,7 +86,7 @@ describe('the audio messages of the service', () => {
   it('are told of when they are others, and known from before a restart, not each hour', async () => {
     const told: (number | undefined)[] = [];
     const { rig, say, server } = await started(good, { onChanged: () => told.push(rig.messages()?.length) });
-    await eventually(() => told.length === 1, 'the news');
+    await until(() => told.length === 1, 'the news');
     await readAgain(rig, 'read');
     expect(told).toEqual([1]);
     say((response) => json(response, 200, listOf([message('msg-1', { name: 'Door' })])));
@@ -113,7 +114,7 @@ describe('the audio messages of the service', () => {
   it('are those of before a restart, and of before an outage', async () => {
     const { rig, say, again } = await started(good);
     await known(rig);
-    await eventually(() => rig.kept.has('catalogue'), 'the list on disk');
+    await until(() => rig.kept.has('catalogue'), 'the list on disk');
     say((response) => response.socket?.destroy());
     await readAgain(rig, 'failed');
     expect(rig.messages()).toHaveLength(1);
@@ -129,7 +130,7 @@ describe('the audio messages of the service', () => {
     const many = Array.from({ length: 300 }, (_, n) => message(`nr ${n} ä😀`, { name: `„Tür“ \\ 😀 ${n}` }));
     const { rig, say, again } = await started((response) => json(response, 200, listOf(many)));
     const read = await known(rig);
-    await eventually(() => rig.kept.has('catalogue'), 'the list on disk');
+    await until(() => rig.kept.has('catalogue'), 'the list on disk');
     say((response) => json(response, 503, {}));
     const next = await again();
     expect(await known(next)).toEqual(read);
@@ -138,7 +139,7 @@ describe('the audio messages of the service', () => {
   it('that were not written to the end leave those of before', async () => {
     const { rig, server, say } = await started(good);
     await known(rig);
-    await eventually(() => rig.kept.has('catalogue'), 'the list on disk');
+    await until(() => rig.kept.has('catalogue'), 'the list on disk');
     await rig.end();
     const { kept } = rig;
     for (const messages of [[message('msg-2')], [message('msg-3')]]) {
@@ -163,7 +164,7 @@ describe('the audio messages of the service', () => {
   it('of another site, and what is damaged or half written, are none', async () => {
     const { rig, server, say } = await started(good);
     await known(rig);
-    await eventually(() => rig.kept.has('catalogue'), 'the list on disk');
+    await until(() => rig.kept.has('catalogue'), 'the list on disk');
     await rig.end();
     say((response) => json(response, 503, {}));
     const damages: [string, Map<string, string>, string][] = [

@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { SitewardError } from '#errors.ts';
 import { defaultSeed, type SandboxCloud, startCloud } from '#sandbox/cloud/index.ts';
 import { playbackShown } from '#site/model/index.ts';
+import { until } from '../../harness/until.ts';
 import { json, lineTo, scripted } from '../support.ts';
-import { type AudioRig, apiKey, audioRig, eventually } from './audio-rig.ts';
+import { type AudioRig, apiKey, audioRig } from './audio-rig.ts';
 
 const { signal } = new AbortController();
 let sandbox: SandboxCloud;
@@ -106,7 +107,7 @@ describe('a message that only the service holds', () => {
     const rig = await started({}, server.url);
     const request = wish();
     const waiting = rig.play(request, signal).catch((error: unknown) => error);
-    await eventually(() => posts() === 1, 'the play call');
+    await until(() => posts() === 1, 'the play call');
     await rig.end();
     expect(await waiting).toBeInstanceOf(Error);
     const next = await started({ kept: rig.kept }, server.url);
@@ -118,7 +119,7 @@ describe('a message that only the service holds', () => {
     const rig = await started();
     const request = wish();
     const first = await rig.play(request, signal);
-    await eventually(() => rig.kept.get('plays')?.includes('true'), 'the note on disk');
+    await until(() => rig.kept.get('plays')?.includes('true'), 'the note on disk');
     await rig.end();
     const before = calls().length;
     const next = await started({ kept: rig.kept });
@@ -139,7 +140,7 @@ describe('a message that only the service holds', () => {
     for (let run = 0; run < 5; run += 1) {
       const rig = await started({ kept }, server.url);
       for (let n = 0; n < 10; n += 1) await rig.play(wish({ playback_id: `${run}${n}`.padEnd(64, 'x') }), signal);
-      await eventually(() => !kept.get('plays')?.includes('false'), 'the notes');
+      await until(() => !kept.get('plays')?.includes('false'), 'the notes');
       await rig.end();
       expect(rig.lines.join('')).not.toContain('cannot be noted');
     }
@@ -177,7 +178,7 @@ describe('a message that only the service holds', () => {
     const line = await lineTo(sandbox.url);
     onTestFinished(() => line.close());
     const rig = await started({}, line.url);
-    await eventually(() => rig.messages() !== undefined, 'the messages of the service');
+    await until(() => rig.messages() !== undefined, 'the messages of the service');
     await line.cut('refuses');
     const before = calls().length;
     const refused = rig.play(wish(), signal).catch((error: unknown) => error);

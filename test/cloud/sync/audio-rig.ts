@@ -66,17 +66,3 @@ export function audioRig(
     },
   };
 }
-
-/** What it gives, once it gives something. */
-export async function eventually<T>(
-  look: () => T | undefined | false | Promise<T | undefined | false>,
-  what: string,
-): Promise<T> {
-  const end = Date.now() + 15_000;
-  for (;;) {
-    const value = await look();
-    if (value !== undefined && value !== false) return value;
-    if (Date.now() > end) throw new Error(`not in time: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}

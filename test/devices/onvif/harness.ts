@@ -10,6 +10,7 @@ import {
 } from '#devices/onvif/index.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import type { Signal } from '#site/model/index.ts';
+import { until } from '../../harness/until.ts';
 import { type CameraModel, cameraModel, type ScriptedCamera, startCamera } from './scripted-camera.ts';
 
 /** Waits of a session in tests: small, but all there. */
@@ -71,14 +72,7 @@ export function harness(cameras: readonly CameraOptions[], options: HarnessOptio
   };
 }
 
-/** Resolves when the condition holds; throws after `ms` with what was waited for. */
-export async function until(condition: () => boolean, what: string, ms = 15_000): Promise<void> {
-  const end = Date.now() + ms;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+export { until };
 
 export const detections = (signals: readonly Signal[]) => signals.filter((signal) => signal.kind === 'detection');
 export const links = (signals: readonly Signal[]) =>

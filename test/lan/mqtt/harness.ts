@@ -1,8 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import mqtt, { type IClientOptions, type IPublishPacket, type MqttClient } from 'mqtt';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -12,21 +10,14 @@ import { createBroker, type LanMqttOptions } from '../../../src/lan/mqtt/index.t
 import { createLanMqtt, type LanMqtt } from '../../../src/lan/mqtt/lan-mqtt.ts';
 import type { FakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
+import { startMosquitto as startProcess } from '../../harness/mosquitto.ts';
+import { until } from '../../harness/until.ts';
+
+export { until };
 
 export const slug = 'hq';
 export const root = `siteward/1/${slug}`;
 export const mosquittoPath = ['/usr/sbin/mosquitto', '/usr/bin/mosquitto'].find((path) => existsSync(path));
-
-/** Waits until `check` gives something, at most ten seconds. */
-export async function until<T>(check: () => T | undefined | false | null, what: string, ms = 10_000): Promise<T> {
-  const end = Date.now() + ms;
-  for (;;) {
-    const value = check();
-    if (value !== undefined && value !== false && value !== null) return value;
-    if (Date.now() > end) throw new Error(`not within ${ms} ms: ${what}`);
-    await pause(10);
-  }
-}
 
 /** A log that keeps its lines for the search for codes. */
 export function memoryLog() {
@@ -73,47 +64,22 @@ export async function startMosquitto(
   const { protocolVersion, extra = () => 'allow_anonymous true' } = options;
   const folder = mkdtempSync(join(tmpdir(), 'siteward-mqtt-'));
   const port = await freePort();
-  const file = join(folder, 'mosquitto.conf');
-  writeFileSync(file, [`listener ${port} 127.0.0.1`, 'user root', 'persistence false', extra(folder), ''].join('\n'));
-  let child = await launch(file, port);
-  const url = `mqtt://127.0.0.1:${port}`;
+  const settings = ['persistence false', extra(folder)];
+  const { url, kill, restart } = await startProcess({ folder, port, settings });
   return {
     kind: 'mosquitto',
     url,
     connect: { url, ...(protocolVersion === undefined ? {} : { protocolVersion }) },
-    halt: () => kill(child),
+    halt: kill,
     async restart() {
-      await kill(child);
-      child = await launch(file, port);
+      await kill();
+      await restart();
     },
     async stop() {
-      await kill(child);
+      await kill();
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function launch(file: string, port: number): Promise<ChildProcess> {
-  const child = spawn(mosquittoPath ?? 'mosquitto', ['-c', file], { stdio: 'ignore' });
-  for (let tries = 0; ; tries += 1) {
-    const probe = mqtt.connect(`mqtt://127.0.0.1:${port}`, { reconnectPeriod: 0, connectTimeout: 1000 });
-    probe.on('error', () => undefined);
-    const up = await new Promise<boolean>((resolve) => {
-      probe.once('packetreceive', () => resolve(true));
-      probe.once('close', () => resolve(false));
-    });
-    await probe.endAsync(true);
-    if (up) return child;
-    if (tries > 100 || child.exitCode !== null) throw new Error('mosquitto did not start');
-    await pause(50);
-  }
-}
-
-async function kill(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGKILL');
-  await gone;
 }
 
 export interface Watcher {

@@ -9,6 +9,7 @@ import { manualClock } from '#lib/clock.fake.ts';
 import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { openStore, type Store, type StoreLimits } from '#site/store/index.ts';
 
+export { until } from '../../harness/until.ts';
 export * from './rows.ts';
 
 const cleanups: (() => unknown)[] = [];
@@ -84,13 +85,4 @@ export async function metric(store: TestStore, name: string, labels: Record<stri
     .filter((one) => (one.metricName ?? name) === name)
     .filter((one) => Object.entries(labels).every(([key, value]) => one.labels[key] === value))
     .reduce((sum, one) => sum + one.value, 0);
-}
-
-/** Waits until the condition holds, at most thirty seconds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 3000; tries += 1) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  throw new Error('the condition did not come true within thirty seconds');
 }
