@@ -7,7 +7,7 @@ import { sleep } from '#lib/wait.ts';
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, median, rounded } from './figure.ts';
 import { memoryOf } from './machine.ts';
-import { unitFlags } from './site.ts';
+import { inUnit } from './site.ts';
 
 const rounds = 3;
 const settleMs = 15_000;
@@ -27,7 +27,7 @@ export const neighbours: Measurement = {
   title: 'Start and memory beside others',
   about: `Each as it comes, with its first configuration and nothing to do, in a network namespace of its own that has a loopback and nothing else: from
 exec to the line by which it says that it runs (median of ${rounds}, in turns, after one that is not counted), and its resident memory ${settleMs / 1000} s later. The
-programs of npm run on the Node of this repository; mosquitto and nats-server are Debian's. siteward is the bundle with the flags of the unit and the
+programs of npm run on the Node of this repository; mosquitto and nats-server are Debian's. siteward is the bundle with the flags and the environment of the unit and the
 configuration of the first day; each does something else, so that no figure is better for being smaller. zigbee2mqtt is not among them: it runs with a radio only.`,
   async run(tell) {
     if (spawnSync('unshare', ['-n', 'true']).status !== 0)
@@ -101,8 +101,11 @@ partitions: [ { id: p1, name: First } ]
     join(of('mosquitto'), 'mosquitto.conf'),
     'listener 1883 127.0.0.1\nallow_anonymous true\nuser root\n',
   );
+  const { flags, environment } = inUnit(join(state, 'cache'));
+  const variables = Object.entries(environment).map(([name, value]) => `${name}=${value}`);
+  const siteward = ['env', ...variables, node, ...flags, bundle, 'run', '--config', config];
   return [
-    { name: 'siteward', command: [node, ...unitFlags(), bundle, 'run', '--config', config], ready: /"msg":"ready"/ },
+    { name: 'siteward', command: siteward, ready: /"msg":"ready"/ },
     { name: 'mosquitto', command: ['mosquitto', '-c', broker, '-v'], ready: / running$/ },
     { name: 'nats-server', command: ['nats-server', '-a', '127.0.0.1', '-p', '4222'], ready: /Server is ready/ },
     {

@@ -76,7 +76,7 @@ export async function openSite(options: {
       socket: join(folder, 'control.sock'),
       async daemon() {
         const began = performance.now();
-        const { flags, environment } = options.asUnit === true ? unit(join(folder, 'cache')) : alone;
+        const { flags, environment } = options.asUnit === true ? inUnit(join(folder, 'cache')) : alone;
         const args = [...flags, options.program ?? sources, 'run', '--config', config];
         const running = launch('siteward', args, environment);
         await running.until((line) => (member(line, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
@@ -99,7 +99,7 @@ interface HowToRun {
 const alone: HowToRun = { flags: [], environment: {} };
 
 /** How the unit runs the program, so that what is measured is what a box would see. `cache` takes the place of the one of the package. */
-function unit(cache: string): HowToRun {
+export function inUnit(cache: string): HowToRun {
   const text = readFileSync(join(import.meta.dirname, '..', 'systemd', 'siteward.service'), 'utf8');
   const flags = /^ExecStart=.*?\/node (.*?) \S+\.js /m.exec(text)?.[1] ?? '';
   const variables = [...text.matchAll(/^Environment=(.*)$/gm)].flatMap(([, line = '']) => line.split(' '));
