@@ -21,6 +21,7 @@ import { panels } from './panels.ts';
 import { peers } from './peers.ts';
 import { protect } from './protect.ts';
 import { page as pageOf, type Result, textTable } from './report.ts';
+import { rest } from './rest.ts';
 import { slowDisk } from './slow-disk.ts';
 import { start } from './start.ts';
 import { store } from './store.ts';
@@ -32,6 +33,7 @@ const measurements: readonly Measurement[] = [
   store,
   slowDisk,
   wear,
+  rest,
   peers,
   drain,
   protect,

@@ -35,7 +35,7 @@ export function page(options: {
   });
   return `# Performance
 
-Written by \`npm run bench\`, which measures all of this anew in about half an hour; do not edit. \`npm run bench -- --only NAME\`
+Written by \`npm run bench\`, which measures all of this anew in about three quarters of an hour; do not edit. \`npm run bench -- --only NAME\`
 measures one section and writes nothing, with \`--write\` that section; \`--json\` prints JSON.
 
 Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB; ${kernel}; ${disk}; Node ${node}. It is shared with other work, so each section

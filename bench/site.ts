@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,10 +20,16 @@ export interface BenchSite {
   daemon(): Promise<{ running: Running; readyMs: number }>;
   /** Requests the simulated cameras have answered so far. */
   cameraRequests(): Promise<number>;
+  /** Ends the cloud and the cameras, as where the line and the switch are dead. */
+  silence(): Promise<void>;
   close(): Promise<void>;
 }
 
 export async function openSite(options: {
+  /** Where its folder is made; by default in that for temporary files. */
+  within?: string;
+  /** Also the partner interface: the site is in the cloud, with a contact and a station, and is kept told of its devices. */
+  partner?: boolean;
   /** Simulated cameras, all in one process of their own. */
   cameras?: number;
   /** How long each of them takes for a picture. */
@@ -43,7 +49,7 @@ export async function openSite(options: {
   /** Whether it runs as the unit runs it: with its flags of Node and its environment; what bin/warm-up keeps is kept by its first run. */
   asUnit?: boolean;
 }): Promise<BenchSite> {
-  const folder = mkdtempSync(join(tmpdir(), 'siteward-bench-'));
+  const folder = mkdtempSync(join(options.within ?? tmpdir(), 'siteward-bench-'));
   const open: (() => Promise<void>)[] = [];
   const launch = (name: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
     const running = startProcess({ name, args, env: { CAMERA_PASSWORD: cameraPassword, ...env } });
@@ -58,7 +64,10 @@ export async function openSite(options: {
     const keyFile = join(folder, 'event-key.pem');
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     writeFileSync(keyFile, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    const sandbox = launch('sandbox', [sources, 'sandbox', '--control', '--json', '--client', `bridge-1=${keyFile}`]);
+    const isPartner = options.partner === true;
+    const seed = isPartner ? ['--seed', partnerSeed(folder)] : [];
+    const client = ['--client', `bridge-1=${keyFile}`];
+    const sandbox = launch('sandbox', [sources, 'sandbox', '--control', '--json', ...seed, ...client]);
     const cloudUrl = await sandbox.until((line) => member(line, 'listen'), 'start');
     const cameras =
       options.cameras === undefined || options.cameras === 0
@@ -83,6 +92,9 @@ export async function openSite(options: {
         return { running, readyMs: performance.now() - began };
       },
       cameraRequests: async () => (await cameras?.requests()) ?? 0,
+      async silence() {
+        await Promise.all([sandbox.stop(), cameras?.stop()]);
+      },
       close,
     };
   } catch (error) {
@@ -112,11 +124,41 @@ function startCameras(launch: (name: string, args: readonly string[]) => Running
   const running = launch('cameras', [script, String(count), String(pictureMs)]);
   const urls = running.until((line) => (line.startsWith('[') ? (JSON.parse(line) as string[]) : undefined), 'start');
   const countOf = (line: string) => /^requests (\d+)$/.exec(line)?.[1];
-  return { urls, requests: async () => Number(await running.ask('requests', countOf, 'requests')) };
+  const requests = async () => Number(await running.ask('requests', countOf, 'requests'));
+  return { urls, requests, stop: running.stop };
+}
+
+/** A dealer with the site, and a client of the partner interface whose secret lies beside it. */
+function partnerSeed(folder: string): string {
+  const secret = randomBytes(16).toString('hex');
+  writeFileSync(join(folder, 'partner-secret'), secret, { mode: 0o600 });
+  const contacts = [
+    {
+      external_contact_id: 'keyholder',
+      first_name: 'Ada',
+      last_name: 'Byron',
+      phone_number: '+49 30 5550100',
+      email: 'ada@acme.example',
+    },
+  ];
+  const site = { external_site_id: 'bench', name: 'Bench', timezone: 'Europe/Berlin', contacts };
+  const stations = [{ external_monitoring_station_id: 'central', name: 'Central station' }];
+  const dealer = {
+    external_dealer_id: 'acme',
+    company_name: 'Acme',
+    company_email: 'office@acme.example',
+    monitoring_stations: stations,
+    sites: [site],
+  };
+  const file = join(folder, 'seed.json');
+  const clients = [{ client_id: 'partner-1', client_secret: secret }];
+  writeFileSync(file, JSON.stringify({ clients, dealers: [dealer] }), { mode: 0o600 });
+  return file;
 }
 
 function configuration(of: {
   folder: string;
+  partner?: boolean;
   cloudUrl: string;
   keyFile: string;
   mqttPort: number;
@@ -131,13 +173,16 @@ function configuration(of: {
     .flat()
     .join(', ');
   const cameras = of.cameraUrls.map((url, index) => `  - { id: cam${index + 1}, url: "${url}", ${members} }`);
-  return `site:   { id: "4711", external_id: bench, timezone: Europe/Berlin }
+  // The ids the sandbox gives to the first dealer and site.
+  const site = of.partner === true ? 'id: "101", dealer_id: "1"' : 'id: "4711"';
+  const partner = `  partner: { client_id: partner-1, client_secret: { file: ${of.folder}/partner-secret } }\n`;
+  return `site:   { ${site}, external_id: bench, timezone: Europe/Berlin }
 bridge: { external_id: sw-bench }
 cloud:
   base_url: ${of.cloudUrl}
   auth_url: ${of.cloudUrl}
   events: { client_id: bridge-1, private_key: { file: ${of.keyFile} } }
-mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort}${of.mqtt ?? ''} }
+${of.partner === true ? partner : ''}mqtt:  { broker: embedded, listen: 127.0.0.1:${of.mqttPort}${of.mqtt ?? ''} }
 http:  { control_socket: ${of.folder}/control.sock${of.http ?? ''} }
 store: { dir: ${of.folder}/state }
 partitions: ${of.partitions ?? '[ { id: p1, name: House } ]'}

@@ -1,5 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { systemClock } from '#lib/clock.ts';
@@ -8,6 +6,7 @@ import { openStore, type Store } from '#site/store/index.ts';
 import { noPowerCut, powerCutDisk } from '../test/harness/power-cut.ts';
 import { type Figure, type Measurement, rounded } from './figure.ts';
 import { makeRow } from './rows.ts';
+import { writtenTo } from './written.ts';
 
 const lone = 500;
 /** Fills the write-ahead log, so that it is written from its start again. */
@@ -101,14 +100,4 @@ async function perEvent(mount: string, events: number, work: () => Promise<void>
   const before = writtenTo(mount);
   await work();
   return (writtenTo(mount) - before) / events / 1000;
-}
-
-/** Bytes the block device under a mount has taken so far, what is still in memory included. */
-function writtenTo(mount: string): number {
-  execFileSync('sync', ['-f', mount]);
-  const device = execFileSync('findmnt', ['-no', 'SOURCE', mount], { encoding: 'utf8' }).trim();
-  const fields = readFileSync(`/sys/block/${device.replace('/dev/', '')}/stat`, 'utf8')
-    .trim()
-    .split(/\s+/);
-  return Number(fields[6]) * 512;
 }
