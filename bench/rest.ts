@@ -7,7 +7,7 @@ import { eventually, type Running } from '#sandbox/demo/processes.ts';
 import { noPowerCut, powerCutDisk } from '../test/harness/power-cut.ts';
 import { withBundle } from './bundle.ts';
 import { type Figure, type Measurement, rounded } from './figure.ts';
-import { type BenchSite, openSite, unitFlags } from './site.ts';
+import { type BenchSite, openSite } from './site.ts';
 import { writtenBy, writtenTo } from './written.ts';
 
 const cameras = 16;
@@ -59,7 +59,7 @@ may not hold. What a start writes in its first minutes is not in it.`,
 async function atRest(program: string, mount: string, tell: (progress: string) => void): Promise<Figure[]> {
   const within = join(mount, 'site');
   mkdirSync(within);
-  const site = await openSite({ within, cameras, program, partner: true, flags: unitFlags(), yaml: panel });
+  const site = await openSite({ within, cameras, program, partner: true, asUnit: true, yaml: panel });
   const ended = new AbortController();
   try {
     const { running } = await site.daemon();
