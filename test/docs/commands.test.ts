@@ -43,7 +43,7 @@ const elsewhere: readonly Elsewhere[] = [
     command: 'npm run site -- --minutes 2 --seed 7',
     by: [
       ['package.json', '"site": "node test/site-run/main.ts"'],
-      ['test/site-run/main.ts', 'runSite', 'seeds'],
+      ['test/site-run/site-run.test.ts', "'main.ts'", "'--minutes'", "'--seed'"],
     ],
   },
   // It asks every network of the machine: once in the tests is enough.

@@ -84,8 +84,9 @@ export function startFaults(options: {
           [
             'power cut',
             async () => {
-              disk.cut();
+              // In this order: nothing runs on while its disk is gone, as nothing does without power.
               await daemon.kill();
+              disk.cut();
               disk.restore();
               await daemon.restart();
             },

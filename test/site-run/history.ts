@@ -34,11 +34,18 @@ export interface Order {
   readonly at: number;
 }
 
+/** What a contact has answered to a request to verify an alarm. */
+export interface Answered {
+  readonly verification_id: string;
+  readonly action: string;
+}
+
 /** What really happened: the doers' own record, which the daemon has no part in. */
 export interface History {
   readonly deeds: readonly Deed[];
   readonly faults: readonly Fault[];
   readonly orders: readonly Order[];
+  readonly answers: readonly Answered[];
   /** What somebody waited for in vain. */
   readonly unseen: readonly string[];
 }

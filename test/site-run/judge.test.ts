@@ -18,7 +18,7 @@ const deeds: readonly Deed[] = [
     expects: ['alarm burglary_perimeter cancelled 1', 'arming disarmed active -'],
   }),
 ];
-const history: History = { deeds, faults: [], orders: [], unseen: [] };
+const history: History = { deeds, faults: [], orders: [], answers: [], unseen: [] };
 
 function deed(second: number, of: Omit<Deed, 'partition' | 'from' | 'to'>): Deed {
   return { partition: 'p1', from: at(second), to: at(second) + 500, ...of };
@@ -52,7 +52,7 @@ const uploads: readonly Upload[] = record
   .map(({ event_id }) => ({
     ...{ event_id, kind: 'snapshot', index: 0, bytes: 20_000, sha256: '', authorization_sent: false },
   }));
-const whole: Evidence = { record, uploads, seen: [], trail: [] };
+const whole: Evidence = { record, uploads, seen: [], answers: new Map(), trail: [] };
 const wrongs = (of: Partial<History>, evidence: Partial<Evidence>): readonly Wrong[] =>
   judge({ ...history, ...of }, { ...whole, ...evidence }).violations.map(({ wrong }) => wrong);
 /** With these events after all others. */
@@ -139,6 +139,17 @@ describe('the judge of a run', () => {
 
   it('finds a repeat with other contents', () => {
     expect(wrongs({}, { record: record.map((one) => ({ ...one, identical: one.seq !== 3 })) })).toEqual(['changed']);
+  });
+
+  it('finds an answer to a verification that is not what was said', () => {
+    const answers = [{ verification_id: 'v1', action: 'dispatch' }];
+    const recorded = (action: string | null) => ({ answers: new Map([['v1', action]]) });
+    expect(wrongs({ answers }, recorded('dispatch'))).toEqual([]);
+    expect(wrongs({ answers }, recorded(null))).toEqual(['lost']);
+    expect(wrongs({ answers }, {})).toEqual(['lost']);
+    expect(wrongs({ answers }, recorded('disregard'))).toEqual(['changed']);
+    expect(wrongs({}, recorded('dispatch'))).toEqual(['invented']);
+    expect(wrongs({}, recorded(null))).toEqual([]);
   });
 
   it('lets a device say anew what lasts once for each end of the daemon, and no more', () => {

@@ -19,6 +19,8 @@ export interface Evidence {
   readonly record: readonly Accepted[];
   readonly uploads: readonly Upload[];
   readonly seen: readonly SeenEvent[];
+  /** What the service has recorded of each request to verify an alarm. */
+  readonly answers: ReadonlyMap<string, string | null>;
   /** The daemon's delivery trail: of it only the reasons count why a picture is missing, and what stays on the site. */
   readonly trail: readonly EventEntry[];
 }
@@ -63,6 +65,7 @@ export function judge(history: History, evidence: Evidence): Verdict {
     ...partitionsOf(history, record).flatMap((partition) => judgePartition(partition, history, record)),
     ...ordersOf(history),
     ...troublesOf(history, record),
+    ...answersOf(history, evidence),
     ...acknowledgedButLost(seen, record, trail)
       .filter((event) => event.class === 'trouble' || isToldKey(keyOf(event)))
       .map((event) => ({ wrong: 'lost' as const, text: `seen on the LAN, never in the cloud: ${nameOf(event)}` })),
@@ -185,6 +188,19 @@ function troublesOf({ faults }: History, record: readonly Accepted[]): readonly 
       const causes = explains[event.kind] ?? [];
       if (causes.some((what) => happened.has(what))) return [];
       return [{ wrong: 'invented', text: `a trouble that no fault explains: ${nameOf(event)} of ${event.source}` }];
+    });
+}
+
+function answersOf({ answers }: History, evidence: Evidence): readonly Violation[] {
+  const given = new Map(answers.map(({ verification_id, action }) => [verification_id, action]));
+  return [...given.keys(), ...evidence.answers.keys()]
+    .filter((id, at, all) => all.indexOf(id) === at)
+    .flatMap((id): Violation[] => {
+      const [said, recorded] = [given.get(id), evidence.answers.get(id) ?? undefined];
+      if (said === recorded) return [];
+      if (recorded === undefined) return [{ wrong: 'lost', text: `the answer ${said} to verification ${id}` }];
+      const wrong = said === undefined ? 'invented' : 'changed';
+      return [{ wrong, text: `verification ${id}: ${recorded} is recorded, ${said ?? 'nothing'} was said` }];
     });
 }
 

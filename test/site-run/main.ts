@@ -93,4 +93,6 @@ async function main(): Promise<number> {
   }
 }
 
+// What was started is ended, and the disk unmounted, when the process exits.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
 process.exit(await main());

@@ -16,6 +16,7 @@ export function figuresOf(run: Run) {
     deeds: history.deeds.length,
     by: countBy(history.deeds, ({ by }) => by),
     events: events.length,
+    verified: history.answers.length,
     sent_again: evidence.record.filter(({ try_count }) => try_count > 1).length,
     alarms: events.filter(({ class: of, status }) => of === 'alarm' && status === 'active').length,
     disarmed: events.filter(({ kind }) => kind === 'disarmed').length,
@@ -41,7 +42,7 @@ export function summaryOf(run: Run): string {
   return [
     `seed ${of.seed}, ${of.broker}, ${of.seconds} s${of.without_disk === null ? '' : `, no full disk and no power cut: ${of.without_disk}`}`,
     `  done      ${of.deeds} deeds (${listed(of.by)})`,
-    `  in cloud  ${of.events} events, ${of.sent_again} of them sent again; ${of.alarms} alarms, ${of.disarmed} times disarmed`,
+    `  in cloud  ${of.events} events, ${of.sent_again} of them sent again; ${of.alarms} alarms, ${of.disarmed} times disarmed, ${of.verified} verified`,
     `  pictures  ${pictures.arrived} of ${pictures.announced}${excused}`,
     `  faults    ${listed(of.faults)}`,
     violations.length === 0

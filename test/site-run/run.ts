@@ -9,12 +9,13 @@ import { noPowerCut, powerCutDisk } from '../harness/power-cut.ts';
 import { outboxIsEmpty } from '../proof/outbox.ts';
 import { type Random, randomOf } from '../proof/random.ts';
 import { type Faults, startFaults } from './faults.ts';
-import type { Deed, Fault, History } from './history.ts';
+import type { Answered, Deed, Fault, History } from './history.ts';
 import { type Evidence, judge, type Verdict } from './judge.ts';
 import { kiosk, untilOnSite } from './kiosk.ts';
 import { deed, everybody, type Life, type Quarter } from './people.ts';
 import { openSides } from './sides.ts';
 import { collectTrail } from './trail.ts';
+import { answersOf, openPlatform } from './verifications.ts';
 import { witness } from './witness.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -72,8 +73,11 @@ export async function runSite(options: RunOptions): Promise<Run> {
     const sides = await openSides(world, { httpPort });
     ends.push(sides.close);
     let faults: Faults | undefined;
+    const platform = await openPlatform(world.site, broker === 'embedded', world.now);
+    ends.push(platform.close);
     const life: Life = {
       ...{ world, sides, random, note: history.deed },
+      verify: async () => history.answer(await platform.verify(random)),
       witness: witness(world.site, () => faults?.diskIsFull() === true),
     };
     await everythingIsClosed(life);
@@ -106,16 +110,20 @@ export async function runSite(options: RunOptions): Promise<Run> {
     tell('all faults are over; waiting until nothing waits any more');
     await outboxIsEmpty(world.site, { timeoutMs: settleMs }).catch((error: unknown) => history.unseen(String(error)));
     await trail.stop();
+    await eventually('every answer is recorded', () => allRecorded(world, history.told()), {
+      timeoutMs: settleMs,
+    }).catch((error: unknown) => history.unseen(String(error)));
 
     const evidence: Evidence = {
       record: await world.site.cloud.events(),
       uploads: await world.site.cloud.uploads(),
       seen: world.site.lan.events,
+      answers: await answersOf(world.site.cloud),
       trail: trail.with(await world.site.history()),
     };
     const verdict = judge(history.told(), evidence);
     const seconds = Math.round((performance.now() - began) / 1000);
-    const kept = { history: history.told(), ...evidence, verdict };
+    const kept = { history: history.told(), ...evidence, answers: [...evidence.answers], verdict };
     for (const [name, value] of Object.entries(kept))
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, undefined, 1));
     return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict };
@@ -128,12 +136,19 @@ function openHistory(world: World) {
   const deeds: Deed[] = [];
   const faults: Fault[] = [];
   const unseen: string[] = [];
+  const answers: Answered[] = [];
   return {
     deed: (one: Deed) => void deeds.push(one),
     fault: (one: Fault) => void faults.push(one),
+    answer: (one: Answered) => void answers.push(one),
     unseen: (text: string) => void unseen.push(text),
-    told: (): History => ({ deeds, faults, unseen, orders: world.orders }),
+    told: (): History => ({ deeds, faults, unseen, answers, orders: world.orders }),
   };
+}
+
+async function allRecorded(world: World, { answers }: History): Promise<true | undefined> {
+  const recorded = await answersOf(world.site.cloud);
+  return answers.every(({ verification_id: id }) => (recorded.get(id) ?? null) !== null) ? true : undefined;
 }
 
 /** What every device says when it is switched on. */

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { EventEntry } from '#lan/http/index.ts';
+import type { EventEntry, StatusDocument } from '#lan/http/index.ts';
+import { eventually } from '#sandbox/demo/processes.ts';
 import type { SiteEvent } from '#site/model/index.ts';
 import type { Site } from '../harness/site.ts';
 import { keyOf } from './history.ts';
@@ -11,6 +12,8 @@ export interface Witness {
    * deed, which has no second effect. Rejects when it takes too long.
    */
   shown(partition: string, keys: readonly string[], again: () => Promise<unknown> | unknown): Promise<void>;
+  /** Resolves when the site hears a camera. */
+  hears(camera: string): Promise<void>;
   /** The partition's state as the site tells it now. */
   state(partition: string): Promise<string | undefined>;
 }
@@ -22,6 +25,8 @@ const againMs = 2500;
 export function witness(site: Site, mayBeInMemory: () => boolean): Witness {
   const last = new Map<string, number>();
   const counts = (event: SiteEvent) => event.data.durable !== false || mayBeInMemory();
+
+  const status = async () => (await site.api('/api/v1/status').catch(() => undefined)) as StatusDocument | undefined;
 
   async function kept(): Promise<readonly SiteEvent[]> {
     const page = (await site.api('/api/v1/events?limit=200')) as { items: EventEntry[] };
@@ -64,11 +69,13 @@ export function witness(site: Site, mayBeInMemory: () => boolean): Witness {
       }
       throw new Error(`${partition}: ${keys.join(', ')}`);
     },
+    async hears(camera) {
+      const isUp = async () =>
+        (await status())?.cameras.find(({ id }) => id === camera)?.up === true ? true : undefined;
+      await eventually(`${camera} is heard`, isUp, { timeoutMs: patienceMs });
+    },
     async state(partition) {
-      const status = (await site.api('/api/v1/status').catch(() => undefined)) as
-        | { partitions: { id: string; state: string }[] }
-        | undefined;
-      return status?.partitions.find(({ id }) => id === partition)?.state;
+      return (await status())?.partitions.find(({ id }) => id === partition)?.state;
     },
   };
 }

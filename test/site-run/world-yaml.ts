@@ -1,4 +1,5 @@
 import { type Addresses, camera } from '../harness/site.ts';
+import { verifying } from './verifications.ts';
 
 /** Where the cameras are: number, and what of it is in the configuration beside address and password. */
 const cameraNumbers = Array.from({ length: 16 }, (_, at) => at + 1);
@@ -68,7 +69,7 @@ nvrs:
     channels:
 ${channels.join('\n')}
 media: { snapshots: 1 }
-speakers:
+${verifying.yaml}speakers:
   - { id: shop-speaker, driver: capture, folder: "${of.at.folder}/heard", partitions: [p1] }
   - { id: office-speaker, driver: "null", partitions: [p2] }
   - { id: yard-horn, driver: http, push: { url: "${of.speaker}/push" }, status: { url: "${of.speaker}/status" }, partitions: [p3] }

@@ -11,6 +11,7 @@ import { cameraPassword, type Site, startSite } from '../harness/site.ts';
 import { wallClock } from '../harness/wall-clock.ts';
 import type { Order } from './history.ts';
 import { startTexecom, type Texecom } from './texecom.ts';
+import { registerSite, verifying } from './verifications.ts';
 import { cameraIds, worldYaml, yardCameras } from './world-yaml.ts';
 
 /** The whole site with all that stands on it. */
@@ -78,10 +79,14 @@ export async function startWorld(options: {
       ...{ broker: options.broker, program: options.program, tls: true, onLog: options.onLog },
       ...(options.stateDir !== undefined && { stateDir: options.stateDir }),
       ...(options.plant !== undefined && { plant: options.plant }),
-      prepare: (cloud) => tellCloud({ cloud }),
-      mqttYaml: ', home_assistant: {}',
+      async prepare(cloud) {
+        await tellCloud({ cloud });
+        await registerSite(cloud);
+      },
+      ...{ siteYaml: verifying.siteYaml, cloudYaml: verifying.cloudYaml },
+      mqttYaml: `, home_assistant: {}${options.broker === 'embedded' ? verifying.mqttYaml : ''}`,
       httpYaml: `, listen: "127.0.0.1:${options.httpPort}"`,
-      env: clock.env,
+      env: { ...clock.env, ...verifying.env },
       yaml: (at) =>
         worldYaml({
           ...{ at, recorder: recorder.url, speaker: horn.url },
