@@ -38,7 +38,7 @@ const requestsAtOnce = 8;
 /** What one of each does on a usual day: a shop armed and opened twice, and a camera that sees the closing and the opening. */
 const perDay = { partition: 4, zone: 1, camera: 10, site: 4 } as const;
 
-export const estimatedVolume = (settings: Settings | undefined): number =>
+const estimatedVolume = (settings: Settings | undefined): number =>
   settings === undefined
     ? perDay.site + perDay.partition + 10 * perDay.zone + 4 * perDay.camera
     : perDay.site +

@@ -16,7 +16,7 @@ const progressFile = z.object({ version: z.literal(1), steps: z.record(z.string(
 export type Progress = z.output<typeof progressFile>;
 export type Noted = z.output<typeof noted>;
 
-export const progressPath = (stateDir: string): string => join(stateDir, 'setup.json');
+const progressPath = (stateDir: string): string => join(stateDir, 'setup.json');
 
 /** A file that is not there, or that nobody can read, is no progress: every step looks for itself. */
 export async function readProgress(stateDir: string): Promise<Progress> {

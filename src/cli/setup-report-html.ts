@@ -109,7 +109,7 @@ const states: Readonly<Record<Outcome['state'], string>> = {
   failed: 'failed',
 };
 
-export const escaped = (text: string): string =>
+const escaped = (text: string): string =>
   text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -109,7 +109,7 @@ export function armingSyncLines(sync: StatusDocument['arming_sync']): string[] {
 }
 
 /** What the cloud knows of the devices of the site. */
-export function cloudDevicesLine(devices: NonNullable<StatusDocument['cloud']>['devices']): string[] {
+function cloudDevicesLine(devices: NonNullable<StatusDocument['cloud']>['devices']): string[] {
   if (devices === undefined) return [];
   const { mode, state, reason, wanted, known, held } = devices;
   const words = { in_step: 'in step', behind: 'NOT IN STEP', away: 'cannot be asked', gone: 'THE SITE IS NOT THERE' };

@@ -1,8 +1,8 @@
-export { type InputZone, inputZones, type View, views } from './cameras.ts';
+export { inputZones, views } from './cameras.ts';
 export { applyChanges, type Change } from './changes.ts';
 export { parseConfig } from './document.ts';
 export { addEntry, changeEntry, changeSection, type Members, removeEntry, removeSection, shownEntry } from './edit.ts';
-export { backupOf, configChanged, removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
+export { configChanged, removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export {
   configPlace,
   factoryText,
@@ -19,7 +19,6 @@ export { configJsonSchema } from './json-schema.ts';
 export { keepLastGood, loadLastGood } from './last-good.ts';
 export {
   type CheckedConfig,
-  type ConfigEnvironment,
   checkConfig,
   checkText,
   type LoadedConfig,
@@ -40,7 +39,7 @@ export {
 } from './problem.ts';
 export { readConfigText } from './read-text.ts';
 export { beginSave, endSave } from './save-note.ts';
-export { type Config, configSchema, type Settings } from './schema.ts';
+export type { Config, Settings } from './schema.ts';
 export {
   freeSecretFile,
   isOurSecret,

@@ -26,7 +26,7 @@ export function liveStreams(
 }
 
 /** Events by the numbers everybody sees; none is given twice, and a silent one has none of its own (safety 4). */
-export function eventHistory(store: () => Pick<Store, 'events' | 'rowOf' | 'numbersOf' | 'recovery'>): EventHistory {
+function eventHistory(store: () => Pick<Store, 'events' | 'rowOf' | 'numbersOf' | 'recovery'>): EventHistory {
   const newest = async () => (await store().events({ limit: 1 }))[0]?.event.seq ?? 0;
   return {
     newest,

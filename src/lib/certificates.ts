@@ -18,7 +18,7 @@ const authorityDays = 7300;
 const serverDays = 397;
 const dayMs = 86_400_000;
 /** A server's certificate with less left is made anew. */
-export const renewBeforeMs = 60 * dayMs;
+const renewBeforeMs = 60 * dayMs;
 /** A clock before this was never set: a certificate of such a day would be no good tomorrow. */
 const clockFloor = Date.UTC(2026, 0, 1);
 
@@ -102,7 +102,7 @@ export async function isServerDue(
 }
 
 /** The certificate of a file, where it is one and its key is the one beside it. */
-export async function readCertificate({ cert, key }: CertifiedFiles): Promise<X509Certificate | undefined> {
+async function readCertificate({ cert, key }: CertifiedFiles): Promise<X509Certificate | undefined> {
   try {
     const certificate = new X509Certificate(await readFile(cert));
     return certificate.checkPrivateKey(createPrivateKey(await readFile(key))) ? certificate : undefined;

@@ -11,7 +11,7 @@ export function parseDuration(text: string): number | undefined {
 }
 
 /** Reads "512KiB", "20MB", "8GB"; undefined for anything else. */
-export function parseSize(text: string): number | undefined {
+function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*(B|KB|MB|GB|KiB|MiB|GiB)$/.exec(text.trim());
   if (match === null) return undefined;
   return Math.round(Number(match[1]) * unitBytes[match[2] as keyof typeof unitBytes]);

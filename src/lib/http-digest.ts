@@ -36,7 +36,7 @@ const headerCap = 8192;
 /** Either name = "quoted" or name = plain, or a single word, which begins the next challenge. */
 const piece = /([A-Za-z0-9_*-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s",]*))|([A-Za-z0-9_-]+)/g;
 
-export interface DigestChallenge {
+interface DigestChallenge {
   readonly realm: string;
   readonly nonce: string;
   readonly opaque?: string;
@@ -88,7 +88,7 @@ function readDigest({ scheme, params }: Challenge): DigestChallenge | undefined 
   };
 }
 
-export interface DigestRequest {
+interface DigestRequest {
   readonly method: string;
   /** Path and query exactly as in the request line. */
   readonly uri: string;
@@ -129,7 +129,7 @@ export function basicAuthorization(username: string, password: string): string {
 }
 
 /** Remembers one server's challenge, so that its nonce is used again with a rising count. */
-export interface DigestMemory {
+interface DigestMemory {
   /** Takes a new challenge; the count starts again with a new nonce. */
   learn(challenge: DigestChallenge): void;
   /** The header for a request; undefined until a challenge was learned. */

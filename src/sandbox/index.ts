@@ -2,4 +2,4 @@ export * from './cameras/index.ts';
 export * from './cloud/index.ts';
 export { lineCommands } from './lines.ts';
 export * from './panel/index.ts';
-export { logText, runSandbox, type SandboxOptions } from './run.ts';
+export { runSandbox } from './run.ts';

@@ -114,7 +114,7 @@ async function greet(
 }
 
 /** One request as a line for people. */
-export function logText(line: LogLine): string {
+function logText(line: LogLine): string {
   const parts = [
     line.at.slice(11, 23),
     String(line.status ?? 'cut').padEnd(3),

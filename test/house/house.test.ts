@@ -78,6 +78,30 @@ describe('the house', () => {
     expect(found).toEqual([]);
   });
 
+  it('exports no value, and passes on no name through an index, that nobody takes', () => {
+    const all = ['src', 'test', 'bench', 'tools'].flatMap((room) => filesBelow(join(root, room)));
+    const passing = /^export (?:type )?\{([^}]*)\} from '[^']+';$/gm;
+    const users = new Map<string, Set<string>>();
+    for (const path of all.filter((one) => /\.tsx?$/.test(one)))
+      for (const [word] of text(path)
+        .replace(passing, '')
+        .matchAll(/\b[A-Za-z]\w*/g))
+        users.set(word, (users.get(word) ?? new Set()).add(path));
+    const unused = sources.flatMap((path) => {
+      const said = text(path);
+      const own = [...said.matchAll(/^export (?:async )?(?:function\*?|const|class) (\w+)/gm)].map(
+        ([, name]) => name ?? '',
+      );
+      const passed = [...said.matchAll(passing)].flatMap(([, names = '']) =>
+        names.split(',').flatMap((one) => one.trim().split(' ').at(-1) ?? []),
+      );
+      return [...own, ...passed.filter((name) => name !== '')]
+        .filter((name) => [...(users.get(name) ?? [])].every((user) => user === path))
+        .map((name) => `${relative(root, path)}: ${name}`);
+    });
+    expect(unused).toEqual([]);
+  });
+
   it('pins every dependency at one version', () => {
     const all = { ...manifest.dependencies, ...manifest.devDependencies, ...manifest.optionalDependencies };
     expect(Object.entries(all).filter(([, range]) => !/^\d+\.\d+\.\d+$/.test(range))).toEqual([]);

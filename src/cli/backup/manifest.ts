@@ -8,7 +8,7 @@ export const stateFolder = 'state/';
 /** Below it files of the configuration lie under their whole path. */
 export const filesFolder = 'files/';
 
-export const manifestSchema = z.object({
+const manifestSchema = z.object({
   format: z.literal(1),
   /** Version of siteward. */
   version: z.string().max(100),

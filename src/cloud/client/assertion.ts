@@ -10,7 +10,7 @@ export interface SigningKey {
 }
 
 /** What may be logged of an assertion. */
-export interface AssertionFacts {
+interface AssertionFacts {
   readonly jti: string;
   readonly kid?: string;
   readonly aud: string;

@@ -67,5 +67,3 @@ export const cloudOptions = z.strictObject({
     ),
   dialect: dialectOptions.prefault({}).describe('Choices for what the service leaves open.'),
 });
-
-export type CloudOptions = z.output<typeof cloudOptions>;

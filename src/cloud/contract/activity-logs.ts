@@ -59,7 +59,7 @@ export function instant(time: string): number {
   return Date.parse(zoned ? time : `${time}Z`);
 }
 
-export const listActivityLogs = defineOperation({
+const listActivityLogs = defineOperation({
   ...partner,
   id: 'listActivityLogs',
   method: 'GET',

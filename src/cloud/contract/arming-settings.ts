@@ -10,17 +10,14 @@ export const securityTypes = {
   videoSecurity: 3,
   external: 4,
 } as const;
-export type SecurityType = (typeof securityTypes)[keyof typeof securityTypes];
 
 export const armingSetting = z.object({ security_type: z.int().min(1).max(4) });
-export type ArmingSetting = z.output<typeof armingSetting>;
 
 export const armingSettingUpdate = record({
   security_type: count(1, 4).describe(
     '1 panel on the primary bridge, 2 panel per bridge, 3 video security of the service, 4 external system.',
   ),
 });
-export type ArmingSettingUpdate = z.output<typeof armingSettingUpdate>;
 
 const shared = {
   ...partner,
@@ -33,7 +30,7 @@ const shared = {
 } as const;
 const setting = { 200: { description: 'The setting', schema: armingSetting } } as const;
 
-export const getArmingSettings = defineOperation({
+const getArmingSettings = defineOperation({
   ...shared,
   id: 'getArmingSettings',
   method: 'GET',
@@ -41,7 +38,7 @@ export const getArmingSettings = defineOperation({
   responses: { ...setting, ...refusals },
 });
 
-export const updateArmingSettings = defineOperation({
+const updateArmingSettings = defineOperation({
   ...shared,
   id: 'updateArmingSettings',
   method: 'PATCH',

@@ -9,10 +9,8 @@ export type ArmingState = (typeof armingStates)[number];
 
 /** The specification shows neither body; this is the default form of both (S-142). */
 export const armingStatus = z.object({ status: z.enum(armingStates), updated_at: answerTime() });
-export type ArmingStatus = z.output<typeof armingStatus>;
 
 export const armingStatusUpdate = record({ status: oneOf(armingStates) });
-export type ArmingStatusUpdate = z.output<typeof armingStatusUpdate>;
 
 const shared = {
   ...partner,
@@ -25,7 +23,7 @@ const shared = {
 } as const;
 const status = { 200: { description: 'The status', schema: armingStatus } } as const;
 
-export const getArmingStatus = defineOperation({
+const getArmingStatus = defineOperation({
   ...shared,
   id: 'getArmingStatus',
   method: 'GET',
@@ -33,7 +31,7 @@ export const getArmingStatus = defineOperation({
   responses: { ...status, ...refusals },
 });
 
-export const updateArmingStatus = defineOperation({
+const updateArmingStatus = defineOperation({
   ...shared,
   id: 'updateArmingStatus',
   method: 'PUT',

@@ -40,10 +40,9 @@ export const messageOnWire = (message: AudioMessageShown, siteLanguage = 'en-US'
   category: message.category,
 });
 
-export const audioMessageList = z.object({
+const audioMessageList = z.object({
   data: z.object({ audio_messages: z.array(audioMessage), total_count: z.int().min(0) }),
 });
-export type AudioMessageList = z.output<typeof audioMessageList>;
 
 /** S-174. Nothing can be asked about a playback later: `playing` says requested, not heard (S-176). */
 export const playback = z.object({
@@ -111,7 +110,7 @@ const play = {
 const playRules = ['S-041', 'S-171', 'S-172', 'S-173', 'S-174', 'S-176', 'S-177'] as const;
 const referencePath = '/ref/v1/sites/{account_reference_id}';
 
-export const listAudioMessages = defineOperation({
+const listAudioMessages = defineOperation({
   ...list,
   id: 'listAudioMessages',
   path: '/ext/v1/sites/{site_id}/audio-messages',
@@ -120,7 +119,7 @@ export const listAudioMessages = defineOperation({
   rules: ['S-041', 'S-170'],
 });
 
-export const playAudioMessage = defineOperation({
+const playAudioMessage = defineOperation({
   ...play,
   id: 'playAudioMessage',
   path: '/ext/v1/sites/{site_id}/audio-messages/{audio_message_id}/play',
@@ -129,7 +128,7 @@ export const playAudioMessage = defineOperation({
   rules: playRules,
 });
 
-export const listReferencedAudioMessages = defineOperation({
+const listReferencedAudioMessages = defineOperation({
   ...list,
   id: 'listReferencedAudioMessages',
   path: `${referencePath}/audio-messages`,
@@ -138,7 +137,7 @@ export const listReferencedAudioMessages = defineOperation({
   rules: ['S-041', 'S-170', 'S-175'],
 });
 
-export const playReferencedAudioMessage = defineOperation({
+const playReferencedAudioMessage = defineOperation({
   ...play,
   id: 'playReferencedAudioMessage',
   path: `${referencePath}/audio-messages/{audio_message_id}/play`,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idNumber, must, record } from './fields.ts';
 
 /** Most items of one bulk call (S-124). */
-export const bulkCap = 500;
+const bulkCap = 500;
 
 const list = (what: string) =>
   z
@@ -20,10 +20,9 @@ export const deviceIds = record({
     .pipe(z.array(idNumber()))
     .describe('Ids of devices, whole numbers'),
 });
-export type DeviceIds = z.output<typeof deviceIds>;
 
 /** A failed item of a bulk call; `req` is the item as it came, whatever it was. */
-export const bulkFailure = z.object({
+const bulkFailure = z.object({
   is_successful: z.literal(false),
   status_code: z.int().min(400).max(599),
   error_message: z.string(),

@@ -35,7 +35,7 @@ const listPath = `${sitePath}/contacts` as const;
 const onePath = `${listPath}/{contactId}` as const;
 const params = siteParams.extend({ contactId: pathId() });
 
-export const createContact = defineOperation({
+const createContact = defineOperation({
   ...shared,
   id: 'createContact',
   method: 'POST',
@@ -48,7 +48,7 @@ export const createContact = defineOperation({
   rules: ['S-110', 'S-111'],
 });
 
-export const listContacts = defineOperation({
+const listContacts = defineOperation({
   ...shared,
   id: 'listContacts',
   method: 'GET',
@@ -60,7 +60,7 @@ export const listContacts = defineOperation({
   rules: ['S-019', 'S-093', 'S-110', 'S-111'],
 });
 
-export const getContact = defineOperation({
+const getContact = defineOperation({
   ...shared,
   id: 'getContact',
   method: 'GET',
@@ -72,7 +72,7 @@ export const getContact = defineOperation({
   rules: ['S-110', 'S-111'],
 });
 
-export const updateContact = defineOperation({
+const updateContact = defineOperation({
   ...shared,
   id: 'updateContact',
   method: 'PUT',
@@ -85,7 +85,7 @@ export const updateContact = defineOperation({
   rules: ['S-110', 'S-111'],
 });
 
-export const deleteContact = defineOperation({
+const deleteContact = defineOperation({
   ...shared,
   id: 'deleteContact',
   method: 'DELETE',

@@ -17,7 +17,6 @@ export const dealer = z.object({
 export type Dealer = z.output<typeof dealer>;
 
 export const dealerConnect = record({ external_dealer_id: requiredText(), company_name: requiredName() });
-export type DealerConnect = z.output<typeof dealerConnect>;
 
 /** Absent members stay as they are; e-mail and telephone are taken as written (S-057). */
 export const dealerUpdate = record({
@@ -32,7 +31,7 @@ export type DealerUpdate = z.output<typeof dealerUpdate>;
 const shared = { ...partner, tags: ['dealers'] } as const;
 
 /** Must be bound before the operations on `{dealerId}`: `connect` is a word here, not an id (S-058). */
-export const connectDealer = defineOperation({
+const connectDealer = defineOperation({
   ...shared,
   id: 'connectDealer',
   method: 'PUT',
@@ -51,7 +50,7 @@ export const connectDealer = defineOperation({
   rules: ['S-033', 'S-051', 'S-052', 'S-053', 'S-058'],
 });
 
-export const disconnectDealer = defineOperation({
+const disconnectDealer = defineOperation({
   ...shared,
   id: 'disconnectDealer',
   method: 'PUT',
@@ -64,7 +63,7 @@ export const disconnectDealer = defineOperation({
   rules: ['S-054', 'S-055'],
 });
 
-export const getDealer = defineOperation({
+const getDealer = defineOperation({
   ...shared,
   id: 'getDealer',
   method: 'GET',
@@ -77,7 +76,7 @@ export const getDealer = defineOperation({
   rules: ['S-050', 'S-056'],
 });
 
-export const updateDealer = defineOperation({
+const updateDealer = defineOperation({
   ...shared,
   id: 'updateDealer',
   method: 'PUT',

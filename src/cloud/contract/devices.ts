@@ -4,8 +4,7 @@ import { bulkList, bulkResult, deviceIds } from './bulk.ts';
 import { answerTime, id, idNumber, name, oneOf, pathId, record, requiredText, text } from './fields.ts';
 import { bulkJson, checkedRefusals, json, partner, refusals, siteParams, sitePath } from './partner.ts';
 
-export const deviceTypes = ['camera', 'bridge'] as const;
-export type DeviceType = (typeof deviceTypes)[number];
+const deviceTypes = ['camera', 'bridge'] as const;
 
 /** S-120. `registered_by_partner` is one of three codes the specification keeps to itself: any text (S-131). */
 export const device = z.object({
@@ -53,25 +52,22 @@ export type DeviceUpdate = z.output<typeof deviceUpdate>;
 
 /** How a bulk call by ids echoes each of them (S-135). */
 export const deviceRef = record({ device_id: idNumber() });
-export type DeviceRef = z.output<typeof deviceRef>;
 
 /** What an update and a deletion answer of the device: a reduced set, to be merged, never to replace (S-138). */
-export const deviceUpdated = device.pick({
+const deviceUpdated = device.pick({
   device_id: true,
   device_type: true,
   zone_number: true,
   name: true,
   updated_at: true,
 });
-export type DeviceUpdated = z.output<typeof deviceUpdated>;
-export const deviceDeleted = device.pick({ device_id: true, device_type: true, zone_number: true });
-export type DeviceDeleted = z.output<typeof deviceDeleted>;
+const deviceDeleted = device.pick({ device_id: true, device_type: true, zone_number: true });
 
 const shared = { ...partner, tags: ['devices'] } as const;
 const path = `${sitePath}/devices` as const;
 const bulkRules = ['S-122', 'S-123', 'S-126', 'S-127', 'S-128'] as const;
 
-export const createDevices = defineOperation({
+const createDevices = defineOperation({
   ...shared,
   id: 'createDevices',
   method: 'POST',
@@ -88,7 +84,7 @@ export const createDevices = defineOperation({
   rules: ['S-120', 'S-121', ...bulkRules, 'S-124', 'S-125', 'S-129', 'S-130', 'S-131'],
 });
 
-export const listDevices = defineOperation({
+const listDevices = defineOperation({
   ...shared,
   id: 'listDevices',
   method: 'GET',
@@ -101,7 +97,7 @@ export const listDevices = defineOperation({
   rules: ['S-019', 'S-093', 'S-120', 'S-132'],
 });
 
-export const getDevice = defineOperation({
+const getDevice = defineOperation({
   ...shared,
   id: 'getDevice',
   method: 'GET',
@@ -114,7 +110,7 @@ export const getDevice = defineOperation({
   rules: ['S-016', 'S-120', 'S-132'],
 });
 
-export const updateDevices = defineOperation({
+const updateDevices = defineOperation({
   ...shared,
   id: 'updateDevices',
   method: 'PUT',
@@ -132,7 +128,7 @@ export const updateDevices = defineOperation({
 });
 
 /** A repeat finds the devices gone and reports each as failed, so a lost reply asks for a look first. */
-export const deleteDevices = defineOperation({
+const deleteDevices = defineOperation({
   ...shared,
   id: 'deleteDevices',
   method: 'POST',

@@ -82,6 +82,3 @@ export const serverDialectOptions = z.strictObject({
 });
 
 export type ServerDialect = z.output<typeof serverDialectOptions>;
-
-/** The server's choices, every one at its default. */
-export const defaultServerDialect = (): ServerDialect => serverDialectOptions.parse({});

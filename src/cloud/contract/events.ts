@@ -33,7 +33,7 @@ export const mediaKinds = ['snapshot', 'short_mp4', 'event_mp4'] as const;
 export type MediaKind = (typeof mediaKinds)[number];
 
 /** Where one announced picture or clip is to be put. `index` counts from 0 within its kind. */
-export const uploadAddress = z.looseObject({
+const uploadAddress = z.looseObject({
   kind: z.enum(mediaKinds),
   index: z.int().min(0),
   url: z.string(),
@@ -47,7 +47,6 @@ export const eventAnswer = z.looseObject({
   event_id: z.string(),
   uploads: z.array(uploadAddress),
 });
-export type EventAnswer = z.infer<typeof eventAnswer>;
 
 /** Ingestion of one event; repeating it under its `event_id` gives the same event and fresh addresses (S-165). */
 export const postEvent = defineOperation({

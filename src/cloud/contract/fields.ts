@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { isTimeZone } from './time-zones.ts';
 
 /** Longest name or address line, and longest other text, in characters (S-014). */
-export const nameCap = 255;
-export const textCap = 4096;
+const nameCap = 255;
+const textCap = 4096;
 
 /** Says "is required" for an absent member and what it must be otherwise, so that a 400 names what to do (S-009). */
 export const must = (be: string) => (issue: { input?: unknown }) =>

@@ -32,13 +32,12 @@ export const nvrCreate = record({
 export type NvrCreate = z.output<typeof nvrCreate>;
 
 export const nvrUpdate = nvrCreate.partial();
-export type NvrUpdate = z.output<typeof nvrUpdate>;
 
 const shared = { ...partner, availability: 'ready for B', rules: ['S-143'], tags: ['nvrs'] } as const;
 const path = `${sitePath}/nvrs` as const;
 const params = siteParams.extend({ nvrId: pathId() });
 
-export const createNvr = defineOperation({
+const createNvr = defineOperation({
   ...shared,
   id: 'createNvr',
   method: 'POST',
@@ -50,7 +49,7 @@ export const createNvr = defineOperation({
   repeatable: 'no',
 });
 
-export const updateNvr = defineOperation({
+const updateNvr = defineOperation({
   ...shared,
   id: 'updateNvr',
   method: 'PATCH',
@@ -62,7 +61,7 @@ export const updateNvr = defineOperation({
   repeatable: 'yes',
 });
 
-export const addNvrDevices = defineOperation({
+const addNvrDevices = defineOperation({
   ...shared,
   id: 'addNvrDevices',
   method: 'POST',

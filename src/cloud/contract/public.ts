@@ -10,11 +10,9 @@ const data = <S extends z.ZodType>(schema: S) => z.object({ data: schema });
 
 /** S-178. */
 export const partitionStatus = z.object({ partition_id: z.string(), status: z.enum(armingStates) });
-export type PartitionStatus = z.output<typeof partitionStatus>;
 
 /** S-179. `ready`: it can be armed as it is. */
 export const partitionState = partitionStatus.extend({ ready: z.boolean(), bypassed_zones: z.array(z.string()) });
-export type PartitionState = z.output<typeof partitionState>;
 
 export const bypassRequest = record({
   zones: z
@@ -22,9 +20,8 @@ export const bypassRequest = record({
     .min(1, 'must hold at least one zone')
     .max(500, 'must hold at most 500 zones'),
 });
-export type BypassRequest = z.output<typeof bypassRequest>;
 
-export const responders = ['guard', 'responder'] as const;
+const responders = ['guard', 'responder'] as const;
 
 export const dispatchRequest = record({
   reason: requiredText(),
@@ -32,9 +29,8 @@ export const dispatchRequest = record({
 });
 export type DispatchRequest = z.output<typeof dispatchRequest>;
 
-export const snapshotAddress = z.object({ url: z.string() });
-export const dispatchTicket = z.object({ dispatch_id: z.string(), status: z.literal('requested') });
-export type DispatchTicket = z.output<typeof dispatchTicket>;
+const snapshotAddress = z.object({ url: z.string() });
+const dispatchTicket = z.object({ dispatch_id: z.string(), status: z.literal('requested') });
 
 const refusals = {
   401: { description: 'The API key is missing or wrong', schema: apiError },

@@ -28,7 +28,7 @@ const shared = { ...partner, tags: ['sites'], params: siteParams } as const;
 const changed = { 200: { description: 'The site', schema: site } } as const;
 
 /** A toggle must never be repeated blindly: read, send only if different, read again after a lost reply (S-072). */
-export const changeActivation = defineOperation({
+const changeActivation = defineOperation({
   ...shared,
   id: 'changeActivation',
   method: 'PATCH',
@@ -41,7 +41,7 @@ export const changeActivation = defineOperation({
   rules: ['S-071', 'S-072'],
 });
 
-export const linkSite = defineOperation({
+const linkSite = defineOperation({
   ...shared,
   id: 'linkSite',
   method: 'PATCH',
@@ -54,7 +54,7 @@ export const linkSite = defineOperation({
   rules: ['S-073'],
 });
 
-export const unlinkSite = defineOperation({
+const unlinkSite = defineOperation({
   ...shared,
   id: 'unlinkSite',
   method: 'PATCH',
@@ -67,7 +67,7 @@ export const unlinkSite = defineOperation({
   rules: ['S-073'],
 });
 
-export const updateMonitoringBindings = defineOperation({
+const updateMonitoringBindings = defineOperation({
   ...shared,
   id: 'updateMonitoringBindings',
   method: 'PUT',

@@ -45,7 +45,7 @@ export const siteWithBridge = site.extend({ has_physical_bridge: z.boolean() });
 export type SiteWithBridge = z.output<typeof siteWithBridge>;
 
 /** A row of the list: with `fields`, only some columns, and columns of joined tables under `table.column` (S-080). */
-export const siteRow = z.looseObject({ ...site.partial().shape });
+const siteRow = z.looseObject({ ...site.partial().shape });
 export type SiteRow = z.output<typeof siteRow>;
 
 /** S-061. `is_activated`, `site_id` and the station's external id are not for the caller to set (S-062). */
@@ -68,7 +68,7 @@ export type SiteUpdate = z.output<typeof siteUpdate>;
  * The list's query as text, because its grammar has its own reader on the server (S-080 to S-092). `filter` may be
  * given several times; everything else once.
  */
-export const siteListQuery = z.object({
+const siteListQuery = z.object({
   fields: queryText().optional().describe('Columns to return, separated by commas; table.column when joining.'),
   filter: z
     .union([z.string(), z.array(z.string())])
@@ -89,7 +89,7 @@ export const siteListCaps = { limit: 1000, filters: 8, regex: 256 } as const;
 
 const shared = { ...partner, tags: ['sites'], availability: 'ready for B' } as const;
 
-export const createSite = defineOperation({
+const createSite = defineOperation({
   ...shared,
   id: 'createSite',
   method: 'POST',
@@ -102,7 +102,7 @@ export const createSite = defineOperation({
   rules: ['S-060', 'S-061', 'S-062', 'S-063', 'S-064', 'S-065', 'S-066'],
 });
 
-export const listSites = defineOperation({
+const listSites = defineOperation({
   ...shared,
   id: 'listSites',
   method: 'GET',
@@ -133,7 +133,7 @@ export const listSites = defineOperation({
   ],
 });
 
-export const getSite = defineOperation({
+const getSite = defineOperation({
   ...shared,
   id: 'getSite',
   method: 'GET',
@@ -145,7 +145,7 @@ export const getSite = defineOperation({
   rules: ['S-060', 'S-066', 'S-068'],
 });
 
-export const updateSite = defineOperation({
+const updateSite = defineOperation({
   ...shared,
   id: 'updateSite',
   method: 'PUT',
@@ -158,7 +158,7 @@ export const updateSite = defineOperation({
   rules: ['S-060', 'S-063', 'S-064', 'S-065', 'S-069'],
 });
 
-export const deleteSite = defineOperation({
+const deleteSite = defineOperation({
   ...shared,
   id: 'deleteSite',
   method: 'DELETE',

@@ -25,14 +25,13 @@ export type MonitoringStationCreate = z.output<typeof monitoringStationCreate>;
 
 /** The external id stays as it is (S-104). */
 export const monitoringStationUpdate = monitoringStationCreate.omit({ external_monitoring_station_id: true }).partial();
-export type MonitoringStationUpdate = z.output<typeof monitoringStationUpdate>;
 
 const shared = { ...partner, tags: ['monitoring stations'] } as const;
 const listPath = `${dealerPath}/monitoring-stations` as const;
 const onePath = `${listPath}/{monitoringStationId}` as const;
 const params = dealerParams.extend({ monitoringStationId: pathId() });
 
-export const createMonitoringStation = defineOperation({
+const createMonitoringStation = defineOperation({
   ...shared,
   id: 'createMonitoringStation',
   method: 'POST',
@@ -45,7 +44,7 @@ export const createMonitoringStation = defineOperation({
   rules: ['S-100', 'S-101', 'S-104'],
 });
 
-export const listMonitoringStations = defineOperation({
+const listMonitoringStations = defineOperation({
   ...shared,
   id: 'listMonitoringStations',
   method: 'GET',
@@ -57,7 +56,7 @@ export const listMonitoringStations = defineOperation({
   rules: ['S-019', 'S-093', 'S-101', 'S-102'],
 });
 
-export const getMonitoringStation = defineOperation({
+const getMonitoringStation = defineOperation({
   ...shared,
   id: 'getMonitoringStation',
   method: 'GET',
@@ -69,7 +68,7 @@ export const getMonitoringStation = defineOperation({
   rules: ['S-101', 'S-102', 'S-103'],
 });
 
-export const updateMonitoringStation = defineOperation({
+const updateMonitoringStation = defineOperation({
   ...shared,
   id: 'updateMonitoringStation',
   method: 'PUT',
@@ -82,7 +81,7 @@ export const updateMonitoringStation = defineOperation({
   rules: ['S-101', 'S-102', 'S-104'],
 });
 
-export const deleteMonitoringStation = defineOperation({
+const deleteMonitoringStation = defineOperation({
   ...shared,
   id: 'deleteMonitoringStation',
   method: 'DELETE',

@@ -21,7 +21,6 @@ export const alarmVerification = z.object({
   action: z.enum(verificationActions),
   responded_at: answerTime(),
 });
-export type AlarmVerification = z.output<typeof alarmVerification>;
 
 const path = `${sitePath}/alarm-verifications/{verificationId}` as const;
 const shared = {
@@ -48,7 +47,7 @@ export const answerVerification = defineOperation({
 });
 
 /** Nothing of this variant is shown; it takes the same body (S-155), and nothing says that a repeat is no harm. */
-export const respondVerification = defineOperation({
+const respondVerification = defineOperation({
   ...shared,
   id: 'respondVerification',
   method: 'POST',

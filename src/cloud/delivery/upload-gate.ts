@@ -21,7 +21,7 @@ export interface UploadGateOptions {
 }
 
 /** What one upload gets at least, bytes per second. */
-export const guaranteedBytesPerS = 16 * 1024;
+const guaranteedBytesPerS = 16 * 1024;
 /** The next event of a drain follows the last within this time. */
 const afterEventMs = 250;
 const sliceMs = 50;

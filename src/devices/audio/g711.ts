@@ -1,4 +1,4 @@
-// ITU-T G.711: 16 bits a sample become 8 and back. A code is sign, segment (3 bits) and step (4 bits), the last of µ-law
+// ITU-T G.711: 16 bits a sample become 8. A code is sign, segment (3 bits) and step (4 bits), the last of µ-law
 // inverted, every second bit of A-law.
 
 /** Lifts the segments of µ-law so that they begin at powers of two. */
@@ -14,13 +14,6 @@ export function toUlaw(sample: number): number {
   return ~(sign | (segment << 4) | step) & 0xff;
 }
 
-/** A µ-law code as sample. */
-export function fromUlaw(code: number): number {
-  const bits = ~code & 0xff;
-  const lifted = (((bits & 0x0f) << 3) + bias) << ((bits >> 4) & 0x07);
-  return (bits & 0x80) === 0 ? lifted - bias : bias - lifted;
-}
-
 /** A sample as A-law code. */
 export function toAlaw(sample: number): number {
   const sign = sample < 0 ? 0 : 0x80;
@@ -29,13 +22,4 @@ export function toAlaw(sample: number): number {
   const segment = Math.max(0, 24 - Math.clz32(size));
   const step = (size >> (segment === 0 ? 4 : segment + 3)) & 0x0f;
   return (sign | (segment << 4) | step) ^ 0x55;
-}
-
-/** An A-law code as sample. */
-export function fromAlaw(code: number): number {
-  const bits = (code ^ 0x55) & 0xff;
-  const segment = (bits >> 4) & 0x07;
-  const step = ((bits & 0x0f) << 4) + 8;
-  const size = segment === 0 ? step : (step + 0x100) << (segment - 1);
-  return (bits & 0x80) === 0 ? -size : size;
 }

@@ -10,7 +10,7 @@ const name = z.string().min(1).max(64);
 const program = z.array(word(500)).min(1).max(32);
 const path = z.string().max(1000).regex(/^\//, 'must be an absolute path');
 
-export const speakerDrivers = ['alsa', 'pulse', 'onvif', 'http', 'command', 'capture', 'null'] as const;
+const speakerDrivers = ['alsa', 'pulse', 'onvif', 'http', 'command', 'capture', 'null'] as const;
 export type SpeakerDriverName = (typeof speakerDrivers)[number];
 
 const quietHours = z
@@ -187,7 +187,7 @@ export const speakerOptions = speaker.superRefine((value, { addIssue }) => {
   for (const [key, message] of problems(value)) addIssue({ code: 'custom', path: [key], message });
 });
 /** As configured, the secret still a reference. */
-export type SpeakerEntry = z.output<typeof speakerOptions>;
+type SpeakerEntry = z.output<typeof speakerOptions>;
 /** As the room takes them, the secret resolved. */
 export type SpeakerOptions = Omit<SpeakerEntry, 'password'> & { readonly password?: Secret };
 

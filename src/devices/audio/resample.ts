@@ -37,7 +37,7 @@ export async function resample(
   return output;
 }
 
-export const resampledLength = (samples: number, from: number, to: number): number => Math.round((samples * to) / from);
+const resampledLength = (samples: number, from: number, to: number): number => Math.round((samples * to) / from);
 
 /** Four sums side by side: one alone waits for itself, and takes three times as long. */
 function convolve(samples: Float32Array, first: number, filter: Float32Array): number {

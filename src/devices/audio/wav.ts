@@ -110,8 +110,7 @@ export function wavHead({ rate, channels }: { rate: number; channels: number }, 
 // Every machine siteward runs on keeps the lower byte first, as a wav file does.
 
 /** A copy, as samples begin at even places in memory only. */
-export const samplesOf = (bytes: Buffer): Int16Array =>
-  new Int16Array(new Uint8Array(bytes).buffer, 0, bytes.length >> 1);
+const samplesOf = (bytes: Buffer): Int16Array => new Int16Array(new Uint8Array(bytes).buffer, 0, bytes.length >> 1);
 
 const bytesOf = (samples: Int16Array): Uint8Array =>
   new Uint8Array(samples.buffer, samples.byteOffset, samples.byteLength);

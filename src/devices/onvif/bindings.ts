@@ -23,7 +23,7 @@ export interface Binding {
 
 type Selected = Pick<ChannelOptions, 'id' | 'source' | 'position'>;
 
-export const selectorOf = ({ source, position }: Selected): string =>
+const selectorOf = ({ source, position }: Selected): string =>
   source === undefined ? `position ${position ?? 0}` : `source ${source}`;
 
 /**

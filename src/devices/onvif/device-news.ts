@@ -22,7 +22,7 @@ const offS = 30;
 const rightS = 20;
 
 /** As the topic table names it, see `topics-core.ts`. */
-export const rebootItem = 'reboot';
+const rebootItem = 'reboot';
 
 export function deviceNews(source: DeviceRef, wall: () => number): DeviceNews {
   let isOff: boolean | undefined;

@@ -1,15 +1,5 @@
 export { type AccountGuard, createAccountGuard } from './account-guard.ts';
-export type {
-  Camera,
-  CameraState,
-  CameraStatus,
-  CameraWarning,
-  CameraWarningCode,
-  ChannelStatus,
-  MemoryPort,
-  Snapshot,
-  UnknownTopic,
-} from './camera.ts';
+export type { Camera, CameraStatus, MemoryPort } from './camera.ts';
 export { type Cameras, createCameras } from './cameras.ts';
 export { type Discovery, discover, type Progress, serviceAt } from './discovery/discover.ts';
 export { type Examined, examine } from './discovery/examine.ts';
@@ -19,8 +9,7 @@ export type { Step } from './discovery/step.ts';
 export { readTargets, type Target } from './discovery/targets.ts';
 export { type Inspected, inspectDevice } from './inspect.ts';
 export { deviceName } from './occupant.ts';
-export { type CameraOptions, type ChannelOptions, cameraOptions, type NvrOptions, nvrOptions } from './options.ts';
-export type { RecentMessage, RecentMessages } from './recent.ts';
+export { type CameraOptions, cameraOptions, type NvrOptions } from './options.ts';
 export { type Registration, registrationOf } from './registration.ts';
 export { isOwnSerial } from './serial.ts';
-export { fieldTiming, type Timing } from './timing.ts';
+export type { Timing } from './timing.ts';

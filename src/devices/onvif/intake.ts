@@ -26,7 +26,7 @@ export interface IntakeOptions {
 }
 
 /** What came of one pull. */
-export interface Received {
+interface Received {
   /** What the messages said. */
   readonly heard: readonly Signal[];
   /** All that is to be told by now, in order. */

@@ -24,7 +24,7 @@ export const remembered = {
   channel: { per: 'channel', placed: false, by: 'channel-book.ts' },
 } as const satisfies Record<string, Remembered>;
 
-export type What = keyof typeof remembered;
+type What = keyof typeof remembered;
 
 const all = Object.entries(remembered) as readonly (readonly [What, Remembered])[];
 

@@ -130,7 +130,7 @@ const hasUser = (one: { readonly username?: unknown; readonly password?: unknown
 export const cameraOptions = z.strictObject({ ...view, ...device, inputs }).refine(hasUser, passwordNeedsUser);
 
 /** One of `channels:` of a recorder. */
-export const channelOptions = z
+const channelOptions = z
   .strictObject({
     ...view,
     source: z
@@ -173,8 +173,8 @@ export const nvrOptions = z
 type Partly<T, Needed extends keyof T> = Pick<T, Needed> & Partial<Omit<T, Needed>>;
 
 /** As configured, secrets still references. */
-export type CameraEntry = z.output<typeof cameraOptions>;
-export type NvrEntry = z.output<typeof nvrOptions>;
+type CameraEntry = z.output<typeof cameraOptions>;
+type NvrEntry = z.output<typeof nvrOptions>;
 export type InputOptions = Partly<z.output<typeof inputOptions>, 'zone'>;
 /** What only the site's plan needs may be absent. */
 export type ChannelOptions = Partly<z.output<typeof channelOptions>, 'id'>;

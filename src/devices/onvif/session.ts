@@ -36,7 +36,7 @@ export interface SessionEvents {
 }
 
 /** What a session knows of its device. */
-export type SessionStatus = Omit<
+type SessionStatus = Omit<
   CameraStatus,
   'kind' | 'id' | 'name' | 'host' | 'channels' | 'hints' | 'identity' | 'profiles' | 'stream'
 >;

@@ -73,7 +73,7 @@ export interface Fault {
 }
 
 /** What a camera answered: the first element of the body, or a fault. */
-export type Answer = { readonly body: XmlElement } | { readonly fault: Fault };
+type Answer = { readonly body: XmlElement } | { readonly fault: Fault };
 
 /**
  * Reads an answer. Throws `camera_bad_answer`, with the HTTP status in the facts, for everything that is no SOAP envelope
@@ -131,7 +131,7 @@ export const isRefusal = (fault: Fault): boolean =>
   ) || /not ?authori[sz]ed|authority failure|authentication failed|time check failed/i.test(fault.reason);
 
 /** The camera has no room for one more subscription. */
-export const isFull = (fault: Fault): boolean =>
+const isFull = (fault: Fault): boolean =>
   fault.codes.some((code) => /limit|MaxReached|TooMany|MaxPullPoints/i.test(code)) ||
   /too many|max.{0,20}(pull|subscri)|limit/i.test(fault.reason);
 

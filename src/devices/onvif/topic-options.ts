@@ -6,7 +6,7 @@ import { isSighting, lasting, type TopicRow } from './topic-row.ts';
 const words = [...detectionClasses, 'ignored'] as const;
 
 /** One entry of `topics:` of a camera or recorder: what a topic means that the table does not know, or that it means otherwise. */
-export const topicMapping = z
+const topicMapping = z
   .strictObject({
     topic: z
       .string()

@@ -6,7 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { createSplitter } from '#lib/dc09/index.ts';
 
 /** Everything a caller can make grow has an end; at it the caller is dropped, and a panel calls again. */
-export const socketBounds = {
+const socketBounds = {
   connections: 64,
   perAddress: 8,
   /** Frames of one connection that wait; more are not read before. */

@@ -36,7 +36,7 @@ const isQuiet = ({ values }: Watched, phases: readonly Phase[]): boolean =>
 const changedOnce = ({ values }: Watched, phases: readonly Phase[]): boolean =>
   phases.every((phase) => values[phase].length === 1);
 
-export const isRequest = (topic: string): boolean => requests.test(topic);
+const isRequest = (topic: string): boolean => requests.test(topic);
 
 const isPair = (a: string, b: string): boolean => {
   const [x, y] = [a.toLowerCase(), b.toLowerCase()];

@@ -2,7 +2,7 @@ import type { Message } from './reading.ts';
 import { decode, isRecord, parseJson, unquote } from './values.ts';
 
 /** What the technician was asked to do while messages came, in this order. */
-export const phases = ['before', 'opened', 'closed', 'armed', 'disarmed'] as const;
+const phases = ['before', 'opened', 'closed', 'armed', 'disarmed'] as const;
 export type Phase = (typeof phases)[number];
 
 /** One value of one topic over time: the whole payload, or a member of it. */

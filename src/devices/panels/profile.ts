@@ -46,7 +46,7 @@ export const fieldSchemas = {
 } as const satisfies Record<string, Record<string, z.ZodType>>;
 
 export type Target = keyof typeof fieldSchemas;
-export const targets = Object.keys(fieldSchemas) as [Target, ...Target[]];
+const targets = Object.keys(fieldSchemas) as [Target, ...Target[]];
 
 const pointer = z.string().regex(/^(\/[^/]{1,64}){1,8}$/, 'must be a JSON pointer such as /state or /alarm/ready');
 /** As a pointer, where `*` stands for every member. */
@@ -198,7 +198,6 @@ export const profileSchema = z.strictObject({
 });
 
 export type Profile = z.infer<typeof profileSchema>;
-export type Rule = z.infer<typeof rule>;
 export type Read = z.infer<typeof read>;
 export type Outcome = z.infer<typeof outcome>;
 export type Condition = z.infer<typeof condition>;

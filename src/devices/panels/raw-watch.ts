@@ -22,9 +22,9 @@ export interface RawWatch {
   heard(panel: BuiltPanel, message: Message): void;
 }
 
-export const watchMinutes = 10;
+const watchMinutes = 10;
 /** Frames a second; what is more is counted and gone. */
-export const framesPerSecond = 20;
+const framesPerSecond = 20;
 const rawBytes = 4096;
 
 /** Nothing of it outlives this object: a restart, and a change of the panels, end every watch. */

@@ -41,7 +41,7 @@ const flags: Readonly<Record<string, readonly [yes: string, no: string]>> = {
 };
 
 /** One reading as a phrase for people: `zone Front_door: open, battery low`. */
-export function phraseOf(reading: Reading): string {
+function phraseOf(reading: Reading): string {
   const { [reading.kind]: about, ...facts } = wordsOf(reading);
   const said = Object.entries(facts).flatMap(([name, value]) => {
     if (value === undefined) return [];

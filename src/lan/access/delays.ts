@@ -5,7 +5,7 @@ import type { Clock } from '#lib/clock.ts';
 import { isLoopback } from '#lib/host.ts';
 
 /** Tries that wait for nothing; then 1, 2, 4 ... 60 s. */
-export const freeTries = 5;
+const freeTries = 5;
 const longestMs = 60_000;
 /**
  * Of an account: far shorter than of an address, so that whoever tries all the time waits for his own address while the
@@ -114,7 +114,7 @@ export function createDelays(clock: Clock): Delays {
   };
 }
 
-export const delayMs = (wrong: number): number =>
+const delayMs = (wrong: number): number =>
   wrong < freeTries ? 0 : Math.min(longestMs, 1000 * 2 ** Math.min(wrong - freeTries, 6));
 
 /** The machine itself, by the network or by the control socket. */

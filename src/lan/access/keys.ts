@@ -6,7 +6,7 @@ export const maxKeys = 64;
 
 /** Letters and digits that nobody mistakes for one another (Crockford). */
 const idLetters = '0123456789abcdefghjkmnpqrstvwxyz';
-export const keyId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{8}$/, 'must be the 8 characters behind "sw_"');
+const keyId = z.string().regex(/^[0-9a-hjkmnp-tv-z]{8}$/, 'must be the 8 characters behind "sw_"');
 const tokenPattern = /^sw_([0-9a-hjkmnp-tv-z]{8})_[\w-]{43}$/;
 
 /** What is kept of an API key. */

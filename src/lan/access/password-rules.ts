@@ -2,7 +2,7 @@ import { SitewardError } from '#errors.ts';
 import { isCommon } from './common-passwords.ts';
 import { canonical } from './password-hash.ts';
 
-export const shortestPassword = 10;
+const shortestPassword = 10;
 export const longestPassword = 128;
 
 /** Throws `access_refused`; no message ever repeats what was given. */

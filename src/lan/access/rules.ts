@@ -12,7 +12,7 @@ export interface Now {
 }
 
 /** The consent of an owner lasts so long at most (safety 11). */
-export const longestConsentMs = 30 * 86_400_000;
+const longestConsentMs = 30 * 86_400_000;
 
 /** Why somebody does not come in, although the password is right. */
 export type Unfit = 'consent' | 'expired' | 'clock';

@@ -32,7 +32,7 @@ const tooMany = problemResponse('Too many wrong ones; Retry-After says when it m
 const noPerson = problemResponse('There is no such account');
 const noSession = problemResponse('There is no such session');
 
-export const claim = lanOperation({
+const claim = lanOperation({
   ...shared,
   id: 'claim',
   method: 'POST',
@@ -51,7 +51,7 @@ export const claim = lanOperation({
   rules: ['safety 10'],
 });
 
-export const login = lanOperation({
+const login = lanOperation({
   ...shared,
   id: 'login',
   method: 'POST',
@@ -70,7 +70,7 @@ export const login = lanOperation({
   rules: ['safety 11'],
 });
 
-export const logout = lanOperation({
+const logout = lanOperation({
   ...shared,
   id: 'logout',
   method: 'POST',
@@ -81,7 +81,7 @@ export const logout = lanOperation({
   rules: [],
 });
 
-export const getSelf = lanOperation({
+const getSelf = lanOperation({
   ...shared,
   id: 'getSelf',
   method: 'GET',
@@ -92,7 +92,7 @@ export const getSelf = lanOperation({
   rules: [],
 });
 
-export const setOwnPassword = lanOperation({
+const setOwnPassword = lanOperation({
   ...shared,
   id: 'setOwnPassword',
   method: 'PUT',
@@ -110,7 +110,7 @@ export const setOwnPassword = lanOperation({
   rules: ['safety 11'],
 });
 
-export const listOwnSessions = lanOperation({
+const listOwnSessions = lanOperation({
   ...shared,
   id: 'listOwnSessions',
   method: 'GET',
@@ -121,7 +121,7 @@ export const listOwnSessions = lanOperation({
   rules: [],
 });
 
-export const endOwnSession = lanOperation({
+const endOwnSession = lanOperation({
   ...shared,
   id: 'endOwnSession',
   method: 'DELETE',
@@ -133,7 +133,7 @@ export const endOwnSession = lanOperation({
   rules: [],
 });
 
-export const listSessions = lanOperation({
+const listSessions = lanOperation({
   ...shared,
   id: 'listSessions',
   method: 'GET',
@@ -144,7 +144,7 @@ export const listSessions = lanOperation({
   rules: [],
 });
 
-export const endSession = lanOperation({
+const endSession = lanOperation({
   ...shared,
   id: 'endSession',
   method: 'DELETE',
@@ -156,7 +156,7 @@ export const endSession = lanOperation({
   rules: [],
 });
 
-export const listPeople = lanOperation({
+const listPeople = lanOperation({
   ...shared,
   id: 'listPeople',
   method: 'GET',
@@ -167,7 +167,7 @@ export const listPeople = lanOperation({
   rules: ['safety 11'],
 });
 
-export const addPerson = lanOperation({
+const addPerson = lanOperation({
   ...shared,
   id: 'addPerson',
   method: 'POST',
@@ -184,7 +184,7 @@ export const addPerson = lanOperation({
   rules: ['safety 11'],
 });
 
-export const limitPerson = lanOperation({
+const limitPerson = lanOperation({
   ...shared,
   id: 'limitPerson',
   method: 'PATCH',
@@ -203,7 +203,7 @@ export const limitPerson = lanOperation({
   rules: ['safety 11'],
 });
 
-export const removePerson = lanOperation({
+const removePerson = lanOperation({
   ...shared,
   id: 'removePerson',
   method: 'DELETE',
@@ -220,7 +220,7 @@ export const removePerson = lanOperation({
   rules: ['safety 11'],
 });
 
-export const listKeys = lanOperation({
+const listKeys = lanOperation({
   ...shared,
   id: 'listKeys',
   method: 'GET',
@@ -231,7 +231,7 @@ export const listKeys = lanOperation({
   rules: [],
 });
 
-export const addKey = lanOperation({
+const addKey = lanOperation({
   ...shared,
   id: 'addKey',
   method: 'POST',
@@ -248,7 +248,7 @@ export const addKey = lanOperation({
   rules: [],
 });
 
-export const removeKey = lanOperation({
+const removeKey = lanOperation({
   ...shared,
   id: 'removeKey',
   method: 'DELETE',
@@ -264,7 +264,7 @@ export const removeKey = lanOperation({
   rules: [],
 });
 
-export const showClaimCode = lanOperation({
+const showClaimCode = lanOperation({
   ...shared,
   id: 'showClaimCode',
   method: 'GET',
@@ -275,7 +275,7 @@ export const showClaimCode = lanOperation({
   rules: ['safety 10'],
 });
 
-export const resetAccess = lanOperation({
+const resetAccess = lanOperation({
   ...shared,
   id: 'resetAccess',
   method: 'POST',

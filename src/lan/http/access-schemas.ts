@@ -122,7 +122,7 @@ export const personParams = z.object({
 });
 export const changedPerson = z.object({ changed: z.string() });
 
-export const keyEntry = z.object({
+const keyEntry = z.object({
   /** Stands in the key itself, behind `sw_`. */
   id: z.string(),
   name: z.string(),
@@ -157,7 +157,6 @@ export const claimCodeAnswer = z.object({
   claimed: z.boolean(),
   claim_code: z.string().optional(),
 });
-export type ClaimCodeAnswer = z.output<typeof claimCodeAnswer>;
 
 export const resetAnswer = z.object({
   /** What there was until now; null where the file could not be read and was set aside. */

@@ -4,7 +4,7 @@ import { lanOperation, problemResponse } from './lan-operation.ts';
 const time = z.iso.datetime({ precision: null });
 const moment = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-12-01T08:00:00Z' });
 
-export const cloudActivityQuery = z.strictObject({
+const cloudActivityQuery = z.strictObject({
   session: z.string().max(100).exactOptional().describe('Of an auditor, who is shown everything.'),
   limit: z.int().min(1).max(1000).default(100),
   since: moment.exactOptional().describe('Entries of this time and later.'),
@@ -38,7 +38,7 @@ export interface ActivityPort {
   cloud(query: CloudActivityQuery, signal: AbortSignal): Promise<CloudActivity>;
 }
 
-export const getCloudActivity = lanOperation({
+const getCloudActivity = lanOperation({
   id: 'getCloudActivity',
   // A session is a secret: it goes in a body, never in an address.
   method: 'POST',

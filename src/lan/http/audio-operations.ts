@@ -15,7 +15,7 @@ import { lanOperation, problemResponse } from './lan-operation.ts';
 const unusable = problemResponse('siteward is starting or stopping, or has too much of this to do');
 const shared = { tags: ['audio'] } as const;
 
-export const listMessages = lanOperation({
+const listMessages = lanOperation({
   ...shared,
   id: 'listMessages',
   method: 'GET',
@@ -26,7 +26,7 @@ export const listMessages = lanOperation({
   rules: ['S-170'],
 });
 
-export const importMessage = lanOperation({
+const importMessage = lanOperation({
   ...shared,
   id: 'importMessage',
   method: 'POST',
@@ -44,7 +44,7 @@ export const importMessage = lanOperation({
   rules: ['S-170'],
 });
 
-export const removeMessage = lanOperation({
+const removeMessage = lanOperation({
   ...shared,
   id: 'removeMessage',
   method: 'DELETE',
@@ -61,7 +61,7 @@ export const removeMessage = lanOperation({
   rules: [],
 });
 
-export const listSpeakers = lanOperation({
+const listSpeakers = lanOperation({
   ...shared,
   id: 'listSpeakers',
   method: 'GET',
@@ -72,7 +72,7 @@ export const listSpeakers = lanOperation({
   rules: [],
 });
 
-export const listPlaybacks = lanOperation({
+const listPlaybacks = lanOperation({
   ...shared,
   id: 'listPlaybacks',
   method: 'GET',
@@ -88,7 +88,7 @@ export const listPlaybacks = lanOperation({
   rules: ['S-174', 'safety 4'],
 });
 
-export const getPlayback = lanOperation({
+const getPlayback = lanOperation({
   ...shared,
   id: 'getPlayback',
   method: 'GET',
@@ -104,7 +104,7 @@ export const getPlayback = lanOperation({
   rules: ['S-174', 'safety 4'],
 });
 
-export const playMessage = lanOperation({
+const playMessage = lanOperation({
   ...shared,
   id: 'playMessage',
   method: 'POST',
@@ -123,7 +123,7 @@ export const playMessage = lanOperation({
   rules: ['S-171', 'S-173'],
 });
 
-export const cancelPlaybacks = lanOperation({
+const cancelPlaybacks = lanOperation({
   ...shared,
   id: 'cancelPlaybacks',
   method: 'POST',

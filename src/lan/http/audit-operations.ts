@@ -22,7 +22,7 @@ const failures = {
 } as const;
 /** A session is a secret: it goes in a body, never in an address. */
 
-export const openAudit = lanOperation({
+const openAudit = lanOperation({
   ...shared,
   id: 'openAudit',
   method: 'POST',
@@ -33,7 +33,7 @@ export const openAudit = lanOperation({
   repeatable: 'no',
 });
 
-export const listAudit = lanOperation({
+const listAudit = lanOperation({
   ...shared,
   id: 'listAudit',
   method: 'POST',
@@ -44,7 +44,7 @@ export const listAudit = lanOperation({
   repeatable: 'yes',
 });
 
-export const verifyAudit = lanOperation({
+const verifyAudit = lanOperation({
   ...shared,
   id: 'verifyAudit',
   method: 'POST',
@@ -55,7 +55,7 @@ export const verifyAudit = lanOperation({
   repeatable: 'no',
 });
 
-export const exportAudit = lanOperation({
+const exportAudit = lanOperation({
   ...shared,
   id: 'exportAudit',
   method: 'POST',
@@ -70,7 +70,7 @@ export const exportAudit = lanOperation({
   repeatable: 'yes',
 });
 
-export const exportedAudit = lanOperation({
+const exportedAudit = lanOperation({
   ...shared,
   id: 'exportedAudit',
   method: 'POST',
@@ -85,7 +85,7 @@ export const exportedAudit = lanOperation({
   repeatable: 'yes',
 });
 
-export const listInputs = lanOperation({
+const listInputs = lanOperation({
   ...shared,
   id: 'listInputs',
   method: 'GET',

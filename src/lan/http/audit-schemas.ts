@@ -8,7 +8,7 @@ const cursor = z.string().max(200);
 const count = z.int().nonnegative();
 const hash = z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits');
 
-export const auditLink = z.strictObject({ n: z.int().positive(), hash });
+const auditLink = z.strictObject({ n: z.int().positive(), hash });
 export type AuditLinkBody = z.output<typeof auditLink>;
 
 /** Given by `openAudit` to who has the code of an auditor; ends by itself. Without it only what everybody may see is told. */
@@ -32,7 +32,7 @@ export const auditQuery = z.strictObject({
 });
 export type AuditQuery = z.output<typeof auditQuery>;
 
-export const auditEntry = z.object({
+const auditEntry = z.object({
   at: time,
   ...auditMembers,
   /** For auditors: the number in the chain, and whether only they see the entry. */

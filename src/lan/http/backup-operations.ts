@@ -7,7 +7,7 @@ import { jsonOf, lanOperation, problemResponse } from './lan-operation.ts';
 
 /** For `siteward backup`, which copies the files of the state directory itself. */
 
-export const backupBody = z.strictObject({
+const backupBody = z.strictObject({
   step: z
     .enum(['hold', 'release', 'done'])
     .describe(
@@ -26,7 +26,7 @@ export interface BackupPort {
   step(step: BackupStep, by: Asker): Promise<boolean>;
 }
 
-export const backupStep = lanOperation({
+const backupStep = lanOperation({
   id: 'backupStep',
   method: 'POST',
   path: '/api/v1/backup',

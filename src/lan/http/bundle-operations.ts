@@ -17,11 +17,10 @@ export const supportBundle = z.object({
   /** Parts that could not be had, and why. */
   missing: z.record(z.string(), z.string()),
 });
-export type SupportBundle = z.output<typeof supportBundle>;
 
 const shared = { rules: ['safety 4', 'safety 11'], tags: ['diagnostics'] } as const;
 
-export const listBundleContents = lanOperation({
+const listBundleContents = lanOperation({
   ...shared,
   id: 'listBundleContents',
   method: 'GET',
@@ -31,7 +30,7 @@ export const listBundleContents = lanOperation({
   repeatable: 'yes',
 });
 
-export const makeSupportBundle = lanOperation({
+const makeSupportBundle = lanOperation({
   ...shared,
   id: 'makeSupportBundle',
   method: 'POST',

@@ -13,7 +13,7 @@ const unknown = problemResponse('The configuration has no camera or recorder of 
 const unusable = problemResponse('siteward, or the camera, cannot answer at the moment');
 const shared = { tags: ['cameras'] } as const;
 
-export const listCameras = lanOperation({
+const listCameras = lanOperation({
   ...shared,
   id: 'listCameras',
   method: 'GET',
@@ -24,7 +24,7 @@ export const listCameras = lanOperation({
   rules: ['safety 4'],
 });
 
-export const cameraEvents = lanOperation({
+const cameraEvents = lanOperation({
   ...shared,
   id: 'cameraEvents',
   method: 'GET',
@@ -43,7 +43,7 @@ export const cameraEvents = lanOperation({
   rules: ['safety 4'],
 });
 
-export const cameraSnapshot = lanOperation({
+const cameraSnapshot = lanOperation({
   ...shared,
   id: 'cameraSnapshot',
   method: 'POST',
@@ -60,7 +60,7 @@ export const cameraSnapshot = lanOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const cameraCertificate = lanOperation({
+const cameraCertificate = lanOperation({
   ...shared,
   id: 'cameraCertificate',
   method: 'GET',
@@ -76,7 +76,7 @@ export const cameraCertificate = lanOperation({
   rules: [],
 });
 
-export const trustCamera = lanOperation({
+const trustCamera = lanOperation({
   ...shared,
   id: 'trustCamera',
   method: 'POST',

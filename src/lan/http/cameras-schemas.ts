@@ -66,7 +66,7 @@ export const cameraEventsQuery = z.strictObject({
 });
 
 /** One message of a camera and what siteward made of it. */
-export const cameraMessage = z.object({
+const cameraMessage = z.object({
   /** Rises by one with each message, and begins anew with each start of its session. */
   number: z.int(),
   at: time,

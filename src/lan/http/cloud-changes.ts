@@ -7,7 +7,7 @@ import { answerDeadlineMs, askerOf, json } from './answering.ts';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 
 /** What a technician changes in the cloud by hand, by the command on this machine; it stands in the audit log as `cloud_` and this word. */
-export const cloudChangeActions = [
+const cloudChangeActions = [
   'site_created',
   'site_changed',
   'site_activated',
@@ -28,7 +28,7 @@ export const cloudChangeActions = [
 
 const id = z.string().regex(/^[\x20-\x7e]{1,64}$/, 'must be 1 to 64 plain characters');
 
-export const cloudChange = z.strictObject({
+const cloudChange = z.strictObject({
   action: z.enum(cloudChangeActions),
   site_id: id.nullable().describe('Null: the site does not exist yet.'),
   ids: z.array(id).max(20).describe('Of the contact or the devices; the first ones where there are more.'),
@@ -50,7 +50,7 @@ export interface CloudChangesPort {
   note(change: CloudChange, by: Asker): Promise<void>;
 }
 
-export const noteCloudChange = lanOperation({
+const noteCloudChange = lanOperation({
   id: 'noteCloudChange',
   method: 'POST',
   path: '/api/v1/cloud/changes',

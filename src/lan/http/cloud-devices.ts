@@ -48,9 +48,9 @@ export const devicePlan = z.object({
 export type DevicePlanShown = z.output<typeof devicePlan>;
 
 /** `off`: no partner access in the configuration; `gone`: the site is deleted in the cloud, or access to it was withdrawn. */
-export const deviceSyncState = z.enum(['off', 'in_step', 'behind', 'away', 'gone']);
+const deviceSyncState = z.enum(['off', 'in_step', 'behind', 'away', 'gone']);
 
-export const syncDevicesBody = z.strictObject({
+const syncDevicesBody = z.strictObject({
   dry_run: z.boolean().default(false).describe('Only say what would be done.'),
   again: z.boolean().default(false).describe('Also try again what the cloud refused.'),
   register_lost: z
@@ -123,7 +123,7 @@ const refusals = {
   503: problemResponse('The cloud cannot be asked at the moment'),
 } as const;
 
-export const listCloudDevices = lanOperation({
+const listCloudDevices = lanOperation({
   ...shared,
   id: 'listCloudDevices',
   method: 'GET',
@@ -133,7 +133,7 @@ export const listCloudDevices = lanOperation({
   repeatable: 'yes',
 });
 
-export const getDevicePlan = lanOperation({
+const getDevicePlan = lanOperation({
   ...shared,
   id: 'getDevicePlan',
   method: 'GET',
@@ -143,7 +143,7 @@ export const getDevicePlan = lanOperation({
   repeatable: 'yes',
 });
 
-export const syncDevices = lanOperation({
+const syncDevices = lanOperation({
   ...shared,
   id: 'syncDevices',
   method: 'POST',

@@ -16,7 +16,7 @@ const shared = {
   tags: ['commands'],
 } as const;
 
-export const giveCommand = lanOperation({
+const giveCommand = lanOperation({
   ...shared,
   id: 'giveCommand',
   path: '/api/v1/commands',
@@ -25,7 +25,7 @@ export const giveCommand = lanOperation({
   rules: ['C1', 'C2', 'C8', 'C9', 'safety 4', 'safety 5'],
 });
 
-export const giveTestCommand = lanOperation({
+const giveTestCommand = lanOperation({
   ...shared,
   id: 'giveTestCommand',
   path: '/api/v1/commands/walk-test',

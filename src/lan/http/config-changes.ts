@@ -34,7 +34,7 @@ function isLarger(value: unknown, depth: number): boolean {
   return (!Array.isArray(value) && within.length > memberCap) || within.some((one) => isLarger(one, depth + 1));
 }
 
-export const configChange = z.discriminatedUnion('do', [
+const configChange = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('set'), section: z.enum(mapSections), members }),
   z.strictObject({ do: z.literal('add'), section: z.enum(listSections), entry: members }),
   z.strictObject({ do: z.literal('change'), section: z.enum(listSections), id: deviceId, members }),

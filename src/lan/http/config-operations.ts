@@ -21,7 +21,7 @@ export const configShown = z.object({
 });
 export type ConfigShown = z.output<typeof configShown>;
 
-export const configCheckBody = z.strictObject({
+const configCheckBody = z.strictObject({
   yaml: z.string().max(60_000).describe('The whole text of a configuration file.'),
 });
 
@@ -46,7 +46,7 @@ export type ConfigChecked = z.output<typeof configChecked>;
 
 const shared = { rules: ['safety 11'], tags: ['diagnostics'] } as const;
 
-export const getConfig = lanOperation({
+const getConfig = lanOperation({
   ...shared,
   id: 'getConfig',
   method: 'GET',
@@ -56,7 +56,7 @@ export const getConfig = lanOperation({
   repeatable: 'yes',
 });
 
-export const checkConfig = lanOperation({
+const checkConfig = lanOperation({
   ...shared,
   id: 'checkConfig',
   method: 'POST',

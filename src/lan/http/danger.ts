@@ -9,8 +9,8 @@ import { jsonOf, lanOperation, problemResponse } from './lan-operation.ts';
 /** What cannot be undone, or stops the bridge for a while: each takes the name of the site, typed by whoever asks. */
 
 const confirm = z.string().max(255).describe('`site.external_id` of the configuration, as a proof that it is meant.');
-export const confirmBody = z.strictObject({ confirm });
-export const resetBody = z.strictObject({
+const confirmBody = z.strictObject({ confirm });
+const resetBody = z.strictObject({
   confirm,
   even_undelivered: z
     .boolean()
@@ -18,7 +18,7 @@ export const resetBody = z.strictObject({
     .describe('Also where events wait for the cloud, which then never learns of them.'),
 });
 
-export const restartAnswer = z.object({
+const restartAnswer = z.object({
   /** When getStatus tells a smaller `uptime_s`, it is back. */
   restarting: z.literal(true),
 });
@@ -41,7 +41,7 @@ export interface DangerPort {
 const shared = { method: 'POST', repeatable: 'no', tags: ['danger'] } as const;
 const wrongName = problemResponse('The name is not that of the site; nothing was done');
 
-export const restart = lanOperation({
+const restart = lanOperation({
   ...shared,
   id: 'restart',
   path: '/api/v1/danger/restart',
@@ -55,7 +55,7 @@ export const restart = lanOperation({
   rules: [],
 });
 
-export const forgetCloud = lanOperation({
+const forgetCloud = lanOperation({
   ...shared,
   id: 'forgetCloud',
   path: '/api/v1/danger/forget-cloud',
@@ -70,7 +70,7 @@ export const forgetCloud = lanOperation({
   rules: ['safety 2'],
 });
 
-export const factoryReset = lanOperation({
+const factoryReset = lanOperation({
   ...shared,
   id: 'factoryReset',
   path: '/api/v1/danger/factory-reset',

@@ -31,7 +31,7 @@ export type DeviceEntry = z.output<typeof deviceEntry>;
 
 export const deviceList = z.object({ items: z.array(deviceEntry) });
 
-export const listDevices = lanOperation({
+const listDevices = lanOperation({
   id: 'listDevices',
   method: 'GET',
   path: '/api/v1/devices',

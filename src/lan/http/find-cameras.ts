@@ -7,7 +7,7 @@ import { jsonOf, lanOperation, problemResponse } from './lan-operation.ts';
 
 /** Cameras that are not in the configuration yet: who is there, and what one of them is. */
 
-export const discoverBody = z.strictObject({
+const discoverBody = z.strictObject({
   seconds: z.int().min(2).max(15).default(6).describe('How long answers are waited for.'),
   addresses: z
     .array(z.string().min(1).max(64))
@@ -36,7 +36,7 @@ const foundCamera = z.object({
 export const foundCameras = z.object({ items: z.array(foundCamera) });
 export type FoundCamera = z.output<typeof foundCamera>;
 
-export const inspectBody = z.strictObject({
+const inspectBody = z.strictObject({
   url: z.url({ protocol: /^https?$/ }).max(512),
   username: z.string().min(1).max(64).optional(),
   password: z.string().min(1).max(256).optional().describe('Used for this alone, and kept nowhere.'),
@@ -73,7 +73,7 @@ export interface FindCamerasPort {
 
 const shared = { method: 'POST', tags: ['setup'], rules: [] } as const;
 
-export const discoverCameras = lanOperation({
+const discoverCameras = lanOperation({
   ...shared,
   id: 'discoverCameras',
   path: '/api/v1/cameras/discover',
@@ -87,7 +87,7 @@ export const discoverCameras = lanOperation({
   repeatable: 'yes',
 });
 
-export const inspectCamera = lanOperation({
+const inspectCamera = lanOperation({
   ...shared,
   id: 'inspectCamera',
   path: '/api/v1/cameras/inspect',

@@ -16,7 +16,7 @@ const identity = z.object({
   api_versions: z.array(z.string()),
 });
 
-export const getIdentity = lanOperation({
+const getIdentity = lanOperation({
   id: 'getIdentity',
   method: 'GET',
   path: '/.well-known/siteward',
@@ -27,7 +27,7 @@ export const getIdentity = lanOperation({
   tags: ['health'],
 });
 
-export const getAuthority = lanOperation({
+const getAuthority = lanOperation({
   id: 'getAuthority',
   method: 'GET',
   path: '/ca.crt',

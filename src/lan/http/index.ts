@@ -17,7 +17,6 @@ export {
   messageList,
   type PlaybackEntry,
   playbackList,
-  removedMessage,
   type SpeakerEntry,
   speakerList,
 } from './audio-schemas.ts';
@@ -32,7 +31,7 @@ export {
   inputsPage,
   openedAudit,
 } from './audit-schemas.ts';
-export { type BackupPort, type BackupStep, backupAnswer } from './backup-operations.ts';
+export { type BackupPort, backupAnswer } from './backup-operations.ts';
 export type { BundlePort } from './bundle-handlers.ts';
 export { bundleContents, supportBundle } from './bundle-operations.ts';
 export type { CamerasPort } from './cameras-handlers.ts';
@@ -44,7 +43,7 @@ export {
   certificateAnswer,
   trustedAnswer,
 } from './cameras-schemas.ts';
-export { type CloudChange, type CloudChangesPort, cloudChange } from './cloud-changes.ts';
+export type { CloudChange } from './cloud-changes.ts';
 export {
   type CloudDevice,
   type CloudDeviceList,
@@ -58,24 +57,17 @@ export {
 } from './cloud-devices.ts';
 export { cloudOperations } from './cloud-operations.ts';
 export type { BypassAnswer, CloudPathsPort, DispatchTold, PartitionAnswer, PartitionPicture } from './cloud-port.ts';
-export { type CommandAnswer, type CommandBody, commandAnswer, commandBody } from './commands-schemas.ts';
-export { type ConfigChange, type ConfigChangesBody, type ConfigSaved, configSaved } from './config-changes.ts';
+export { type CommandAnswer, type CommandBody, commandAnswer } from './commands-schemas.ts';
+export type { ConfigChange, ConfigSaved } from './config-changes.ts';
 export type { ConfigPort } from './config-handlers.ts';
 export { type ConfigChecked, type ConfigShown, configChecked, configShown } from './config-operations.ts';
 export { createControlSocket } from './control-socket.ts';
-export { type DangerPort, restartAnswer } from './danger.ts';
+export type { DangerPort } from './danger.ts';
 export { type DeviceEntry, deviceList, devicesShown } from './devices.ts';
-export {
-  type FindCamerasPort,
-  type FoundCamera,
-  foundCameras,
-  type InspectBody,
-  type InspectedCamera,
-  inspectedCamera,
-} from './find-cameras.ts';
+export type { FindCamerasPort, FoundCamera, InspectBody, InspectedCamera } from './find-cameras.ts';
 export { createIdempotency } from './idempotency.ts';
 export { createHttpListener, type ShownCertificate } from './listener.ts';
-export { createLive, type Live, type LiveSource } from './live.ts';
+export { createLive, type Live } from './live.ts';
 export type { EventHistory } from './live-catch-up.ts';
 export { settledText } from './live-list.ts';
 export type { LogPort } from './log-handlers.ts';
@@ -84,7 +76,6 @@ export {
   type LogLevelsShown,
   type LogLine,
   type LogPage,
-  type LogQuery,
   logLevelsShown,
   logPage,
 } from './log-operations.ts';
@@ -105,7 +96,6 @@ export { lanDocument } from './openapi.ts';
 export { lanOperations } from './operations.ts';
 export {
   droppedAnswer,
-  type GapEntry,
   gapList,
   maxSeqs,
   type OutboxDocument,
@@ -114,46 +104,30 @@ export {
   outboxHistory,
   type ParkedDetail,
   type ParkedEntry,
-  type ParkedQuery,
   parkedDetail,
   parkedList,
   retriedAnswer,
   type WaitingEntry,
-  type WaitingList,
   type WaitingQuery,
   waitingList,
 } from './outbox-schemas.ts';
 export type { PageFile } from './page-files.ts';
 export { type PartitionEntry, partitionEntries, partitionList } from './partitions.ts';
 export type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
-export {
-  postponedAnswer,
-  type ScheduleList,
-  type ScheduleRun,
-  scheduleList,
-} from './schedules-schemas.ts';
+export { postponedAnswer, type ScheduleRun, scheduleList } from './schedules-schemas.ts';
 export {
   type EventEntry,
-  type EventsQuery,
   eventList,
   type PartitionStatus,
   problem,
-  type Readiness,
   type StatusDocument,
   statusDocument,
 } from './schemas.ts';
-export {
-  type SecurityTypeAnswer,
-  type SecurityTypeBody,
-  type SecurityTypePort,
-  securityTypeAnswer,
-} from './security-type.ts';
+export { type SecurityTypeBody, type SecurityTypePort, securityTypeAnswer } from './security-type.ts';
 export { partitionsShown, statusOf } from './status.ts';
 export {
   changedAnswer,
-  type NewCodesBody,
   type NewUserBody,
-  newUserBody,
   removedAnswer,
   type UserEntry,
   userEntry,

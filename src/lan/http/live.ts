@@ -43,8 +43,8 @@ export interface Live extends Part {
   open(wish: StreamWish): Promise<Pick<StreamClient, 'stream' | 'cut' | 'end'>>;
 }
 
-export const mostStreams = 16;
-export const mostOfOne = 4;
+const mostStreams = 16;
+const mostOfOne = 4;
 const pingMs = 15_000;
 const statusMs = 1000;
 /** Zones wait so long for each other: one that chatters is told of ten times a second. */

@@ -4,10 +4,10 @@ import { jsonOf, lanOperation, problemResponse } from './lan-operation.ts';
 
 /** The newest lines of the log, and how much is logged. */
 
-export const logLevel = z.enum(logLevels);
+const logLevel = z.enum(logLevels);
 const partName = z.string().min(1).max(64);
 
-export const logQuery = z.strictObject({
+const logQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(1000).default(200).describe('How many.'),
   after: z.coerce
     .number()
@@ -52,7 +52,7 @@ export const logLevelsShown = z.object({
 });
 export type LogLevelsShown = z.output<typeof logLevelsShown>;
 
-export const logLevelsBody = z
+const logLevelsBody = z
   .strictObject({
     level: logLevel.exactOptional().describe('Of all parts.'),
     parts: z
@@ -67,7 +67,7 @@ export type LogLevelsBody = z.output<typeof logLevelsBody>;
 
 const shared = { rules: ['safety 4'], tags: ['diagnostics'] } as const;
 
-export const getLog = lanOperation({
+const getLog = lanOperation({
   ...shared,
   id: 'getLog',
   method: 'GET',
@@ -78,7 +78,7 @@ export const getLog = lanOperation({
   repeatable: 'yes',
 });
 
-export const getLogLevels = lanOperation({
+const getLogLevels = lanOperation({
   ...shared,
   id: 'getLogLevels',
   method: 'GET',
@@ -88,7 +88,7 @@ export const getLogLevels = lanOperation({
   repeatable: 'yes',
 });
 
-export const setLogLevels = lanOperation({
+const setLogLevels = lanOperation({
   ...shared,
   id: 'setLogLevels',
   method: 'PUT',

@@ -5,7 +5,7 @@ const unknown = problemResponse('No event of this number announced pictures or c
 const unreadable = problemResponse('The store, or the disk, cannot be read at the moment');
 const shared = { tags: ['media'] } as const;
 
-export const listMedia = lanOperation({
+const listMedia = lanOperation({
   ...shared,
   id: 'listMedia',
   method: 'GET',
@@ -21,7 +21,7 @@ export const listMedia = lanOperation({
   rules: ['safety 4'],
 });
 
-export const getMedia = lanOperation({
+const getMedia = lanOperation({
   ...shared,
   id: 'getMedia',
   method: 'GET',
@@ -37,7 +37,7 @@ export const getMedia = lanOperation({
   rules: ['safety 4'],
 });
 
-export const exportMedia = lanOperation({
+const exportMedia = lanOperation({
   ...shared,
   id: 'exportMedia',
   method: 'POST',
@@ -53,7 +53,7 @@ export const exportMedia = lanOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const readMedia = lanOperation({
+const readMedia = lanOperation({
   ...shared,
   id: 'readMedia',
   method: 'POST',

@@ -3,7 +3,7 @@ import { lanOperation } from './lan-operation.ts';
 
 /** The description of this very interface, for whoever writes a client. */
 
-export const getOpenApi = lanOperation({
+const getOpenApi = lanOperation({
   id: 'getOpenApi',
   method: 'GET',
   path: '/api/v1/openapi.json',

@@ -43,4 +43,3 @@ export const httpOptions = z.strictObject({
     .optional()
     .describe('A certificate of your own; without this key the authority of the site makes one and renews it.'),
 });
-export type HttpOptions = z.output<typeof httpOptions>;

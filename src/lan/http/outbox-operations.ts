@@ -19,7 +19,7 @@ const badQuery = problemResponse('A query member is wrong');
 const unreadable = problemResponse('The store cannot be read at the moment');
 const shared = { rules: ['safety 4'], tags: ['outbox'] } as const;
 
-export const getOutbox = lanOperation({
+const getOutbox = lanOperation({
   ...shared,
   id: 'getOutbox',
   method: 'GET',
@@ -29,7 +29,7 @@ export const getOutbox = lanOperation({
   repeatable: 'yes',
 });
 
-export const getOutboxHistory = lanOperation({
+const getOutboxHistory = lanOperation({
   ...shared,
   id: 'getOutboxHistory',
   method: 'GET',
@@ -39,7 +39,7 @@ export const getOutboxHistory = lanOperation({
   repeatable: 'yes',
 });
 
-export const listWaiting = lanOperation({
+const listWaiting = lanOperation({
   ...shared,
   id: 'listWaiting',
   method: 'GET',
@@ -54,7 +54,7 @@ export const listWaiting = lanOperation({
   repeatable: 'yes',
 });
 
-export const listParked = lanOperation({
+const listParked = lanOperation({
   ...shared,
   id: 'listParked',
   method: 'GET',
@@ -69,7 +69,7 @@ export const listParked = lanOperation({
   repeatable: 'yes',
 });
 
-export const getParked = lanOperation({
+const getParked = lanOperation({
   ...shared,
   id: 'getParked',
   method: 'GET',
@@ -90,7 +90,7 @@ const changed = {
   503: problemResponse('The store cannot be written at the moment'),
 } as const;
 
-export const retryParked = lanOperation({
+const retryParked = lanOperation({
   ...shared,
   id: 'retryParked',
   method: 'POST',
@@ -101,7 +101,7 @@ export const retryParked = lanOperation({
   repeatable: 'no',
 });
 
-export const dropParked = lanOperation({
+const dropParked = lanOperation({
   ...shared,
   id: 'dropParked',
   method: 'POST',
@@ -112,7 +112,7 @@ export const dropParked = lanOperation({
   repeatable: 'no',
 });
 
-export const listGaps = lanOperation({
+const listGaps = lanOperation({
   ...shared,
   id: 'listGaps',
   method: 'GET',

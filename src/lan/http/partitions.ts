@@ -25,7 +25,7 @@ export const partitionList = z.object({ items: z.array(partitionEntry) });
 const unusable = problemResponse('siteward cannot answer at the moment');
 const shared = { repeatable: 'yes', rules: ['safety 4'], tags: ['state'] } as const;
 
-export const listPartitions = lanOperation({
+const listPartitions = lanOperation({
   ...shared,
   id: 'listPartitions',
   method: 'GET',
@@ -37,7 +37,7 @@ export const listPartitions = lanOperation({
   },
 });
 
-export const getPartition = lanOperation({
+const getPartition = lanOperation({
   ...shared,
   id: 'getPartition',
   method: 'GET',

@@ -4,7 +4,7 @@ import { postponeBody, postponedAnswer, scheduleList, scheduleParams, schedulesQ
 const unusable = problemResponse('siteward cannot answer at the moment');
 const shared = { tags: ['schedules'] } as const;
 
-export const listSchedules = lanOperation({
+const listSchedules = lanOperation({
   ...shared,
   id: 'listSchedules',
   method: 'GET',
@@ -20,7 +20,7 @@ export const listSchedules = lanOperation({
   rules: ['C12'],
 });
 
-export const postponeSchedule = lanOperation({
+const postponeSchedule = lanOperation({
   ...shared,
   id: 'postponeSchedule',
   method: 'POST',

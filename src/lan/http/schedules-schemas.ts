@@ -3,7 +3,7 @@ import { localDate, localTime, personCode, scheduleId } from '#site/model/index.
 
 const time = z.iso.datetime({ precision: null });
 
-export const scheduleRun = z.object({
+const scheduleRun = z.object({
   schedule: z.string(),
   name: z.string(),
   action: z.enum(['arm', 'disarm', 'announce', 'test_report']),

@@ -8,7 +8,7 @@ import { lanOperation, problemResponse } from './lan-operation.ts';
 
 /** The security type of the site, changed by a technician on this machine. */
 
-export const securityTypeBody = z.strictObject({
+const securityTypeBody = z.strictObject({
   security_type: z.literal([1, 2, 3, 4], { error: 'must be 1, 2, 3 or 4' }),
   while_armed: z
     .boolean()
@@ -33,7 +33,7 @@ export interface SecurityTypePort {
   change(wish: SecurityTypeBody): Promise<SecurityTypeAnswer>;
 }
 
-export const setSecurityType = lanOperation({
+const setSecurityType = lanOperation({
   id: 'setSecurityType',
   method: 'POST',
   path: '/api/v1/security-type',

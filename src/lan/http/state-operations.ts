@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 import { eventList, eventsQuery, readiness, statusDocument } from './schemas.ts';
 
-export const getStatus = lanOperation({
+const getStatus = lanOperation({
   id: 'getStatus',
   method: 'GET',
   path: '/api/v1/status',
@@ -16,7 +16,7 @@ export const getStatus = lanOperation({
   tags: ['state'],
 });
 
-export const listEvents = lanOperation({
+const listEvents = lanOperation({
   id: 'listEvents',
   method: 'GET',
   path: '/api/v1/events',
@@ -32,7 +32,7 @@ export const listEvents = lanOperation({
   tags: ['state'],
 });
 
-export const getHealth = lanOperation({
+const getHealth = lanOperation({
   id: 'getHealth',
   method: 'GET',
   path: '/healthz',
@@ -45,7 +45,7 @@ export const getHealth = lanOperation({
   tags: ['health'],
 });
 
-export const getReady = lanOperation({
+const getReady = lanOperation({
   id: 'getReady',
   method: 'GET',
   path: '/readyz',
@@ -59,7 +59,7 @@ export const getReady = lanOperation({
   tags: ['health'],
 });
 
-export const getMetrics = lanOperation({
+const getMetrics = lanOperation({
   id: 'getMetrics',
   method: 'GET',
   path: '/metrics',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 
-export const streamTopics = ['events', 'status', 'zones', 'partitions', 'playbacks'] as const;
+const streamTopics = ['events', 'status', 'zones', 'partitions', 'playbacks'] as const;
 export type StreamTopic = (typeof streamTopics)[number];
 
 const oneTopic = `(?:${streamTopics.join('|')})`;
 
-export const streamQuery = z.strictObject({
+const streamQuery = z.strictObject({
   topics: z
     .string()
     .regex(
@@ -24,7 +24,7 @@ export const streamQuery = z.strictObject({
     .describe('The seq of the last event that was seen: those behind it come first. `Last-Event-ID` goes before it.'),
 });
 
-export const streamEvents = lanOperation({
+const streamEvents = lanOperation({
   id: 'streamEvents',
   method: 'GET',
   path: '/api/v1/stream',

@@ -13,7 +13,7 @@ import {
 const unusable = problemResponse('The list of users cannot be used or written at the moment');
 const shared = { tags: ['users'] } as const;
 
-export const listUsers = lanOperation({
+const listUsers = lanOperation({
   ...shared,
   id: 'listUsers',
   method: 'GET',
@@ -24,7 +24,7 @@ export const listUsers = lanOperation({
   rules: ['safety 4', 'safety 11'],
 });
 
-export const addUser = lanOperation({
+const addUser = lanOperation({
   ...shared,
   id: 'addUser',
   method: 'POST',
@@ -41,7 +41,7 @@ export const addUser = lanOperation({
   rules: ['safety 10', 'safety 11'],
 });
 
-export const removeUser = lanOperation({
+const removeUser = lanOperation({
   ...shared,
   id: 'removeUser',
   method: 'DELETE',
@@ -60,7 +60,7 @@ export const removeUser = lanOperation({
   rules: [],
 });
 
-export const setUserCode = lanOperation({
+const setUserCode = lanOperation({
   ...shared,
   id: 'setUserCode',
   method: 'PUT',

@@ -13,7 +13,7 @@ const json = 'application/json' as const;
 const unknown = problemResponse('There is no such verification');
 const shared = { tags: ['alarm verifications'] } as const;
 
-export const listVerifications = lanOperation({
+const listVerifications = lanOperation({
   ...shared,
   id: 'listVerifications',
   method: 'GET',
@@ -24,7 +24,7 @@ export const listVerifications = lanOperation({
   rules: ['safety 6'],
 });
 
-export const getVerification = lanOperation({
+const getVerification = lanOperation({
   ...shared,
   id: 'getVerification',
   method: 'GET',
@@ -36,7 +36,7 @@ export const getVerification = lanOperation({
   rules: ['safety 6'],
 });
 
-export const addVerification = lanOperation({
+const addVerification = lanOperation({
   ...shared,
   id: 'addVerification',
   method: 'POST',
@@ -53,7 +53,7 @@ export const addVerification = lanOperation({
   rules: ['S-156'],
 });
 
-export const answerVerificationLocally = lanOperation({
+const answerVerificationLocally = lanOperation({
   ...shared,
   id: 'answerVerificationLocally',
   method: 'POST',

@@ -33,7 +33,7 @@ export const zoneList = z.object({ items: z.array(zoneEntry) });
 
 const unusable = problemResponse('siteward cannot answer at the moment');
 
-export const listZones = lanOperation({
+const listZones = lanOperation({
   id: 'listZones',
   method: 'GET',
   path: '/api/v1/zones',

@@ -73,7 +73,7 @@ function coversCommands(root: string, filter: string): boolean {
   return (hash >= 0 && hash <= depth) || levels[depth] === 'cmd';
 }
 
-export interface AclClient {
+interface AclClient {
   /** User name, which is also the client's name in `reply/<client>/...`. */
   readonly id: string;
   readonly role: Role;

@@ -146,7 +146,7 @@ const endedAgoMs = ({ devices }: PlaybackShown, now: number): number =>
   now - Math.max(...devices.map(({ ended_at: at = '' }) => Date.parse(at) || 0));
 
 /** As many of them, from the first on, as fit. */
-export function boundedList(items: readonly unknown[], bytes: number): string {
+function boundedList(items: readonly unknown[], bytes: number): string {
   const kept: string[] = [];
   let left = bytes - 2;
   for (const item of items) {

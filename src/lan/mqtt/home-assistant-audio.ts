@@ -19,7 +19,7 @@ export interface HaAudio {
   wish(): { readonly audio_message_id: string; readonly volume: number } | undefined;
 }
 
-export const noMessage = '(none)';
+const noMessage = '(none)';
 /** Of all names together, so that the list fits into the device it stands in. */
 const namesBytes = 30_000;
 

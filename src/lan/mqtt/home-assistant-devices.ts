@@ -56,7 +56,7 @@ interface Group {
   readonly entries: readonly Entry[];
 }
 
-export const siteDeviceId = (slug: string): string => `siteward_${slug}`;
+const siteDeviceId = (slug: string): string => `siteward_${slug}`;
 
 /** Whether a discovery id is one of this site's. A slug has no `_`, so that `hq` never takes what `hq-2` has. */
 export function isDeviceOf(slug: string, id: string): boolean {

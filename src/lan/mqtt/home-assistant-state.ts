@@ -30,7 +30,7 @@ export function partitionCopies(view: SiteView, plan: PartitionPlan): TopicState
  * What is armed without some of its zones is never shown as armed in full: Home Assistant has a word for it. The mode stands
  * in the attributes.
  */
-export function haWord({ state, bypassed = [], shut_zones: shut = [] }: PartitionDetail): HaWord {
+function haWord({ state, bypassed = [], shut_zones: shut = [] }: PartitionDetail): HaWord {
   if (state === 'unknown') return 'None';
   const isPartly = bypassed.length > 0 || shut.length > 0;
   return isPartly && isArmed(state) ? 'armed_custom_bypass' : state;

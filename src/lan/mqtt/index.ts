@@ -1,12 +1,10 @@
-export { type AclClient, mosquittoAcl, type PanelFilters } from './acl.ts';
+export { mosquittoAcl, type PanelFilters } from './acl.ts';
 export type { AuditPage } from './audit-feed.ts';
-export { type Broker, type BrokerOptions, createBroker, type TlsMaterial } from './broker.ts';
-export type { BrokerUser } from './broker-auth.ts';
-export type { CommandSender } from './commands.ts';
+export { type Broker, createBroker } from './broker.ts';
 export type { HaOptions } from './home-assistant.ts';
 export { createLanMqtt, type LanMqtt, type LanMqttOptions } from './lan-mqtt.ts';
 export { isPasswordOf, type Listeners, listenersIn, mosquittoConf, passwordHash, passwordsIn } from './mosquitto.ts';
 export type { DispatchOutcome, DispatchRequest, SitePort } from './site-port.ts';
 export { detailOf } from './state.ts';
 export { withoutCode } from './stray-code.ts';
-export { type Role, roles, rootOf, siteSlug, type TopicSpec, topicTable } from './table.ts';
+export { type Role, roles, rootOf, type TopicSpec, topicTable } from './table.ts';

@@ -33,7 +33,7 @@ export interface Requests {
   perform(client: string, request: Request, check: CodeCheck): Promise<Final>;
 }
 
-export const imageBytes = 512 * 1024;
+const imageBytes = 512 * 1024;
 /** Requests of a kind that are under way; each picture may wait in memory, and each speaker has a queue of its own. */
 const atOnce = { snapshot: 4, dispatch: 4, play: 64, cancel: 64, watch: 4 } as const;
 /** Requests that are remembered, so that a repeat has one effect. After a restart of the daemon it is a request again. */

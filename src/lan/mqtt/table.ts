@@ -264,7 +264,7 @@ export const topicSpecs: readonly TopicSpec[] = Object.values(topicTable);
 export const isVerb = (text: string): boolean => topicSpecs.some(({ topic }) => topic === `cmd/${text}`);
 
 /** Slugs of `site.external_id`: the only text of a site in a topic. */
-export const siteSlug = /^[a-z0-9-]{1,32}$/;
+const siteSlug = /^[a-z0-9-]{1,32}$/;
 
 export function rootOf(slug: string): string {
   if (!siteSlug.test(slug)) throw new TypeError('the site slug must be 1 to 32 lower-case letters, digits or -');

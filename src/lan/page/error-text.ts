@@ -33,7 +33,7 @@ export const knownProblems: readonly string[] = [
 export type Meanings = Readonly<Record<string, TextKey>>;
 
 /** What is wrong with a member of what was sent, by the label that the page gives it. */
-export function fieldText({ field, detail }: { field: string; detail: string }, words: Words): string {
+function fieldText({ field, detail }: { field: string; detail: string }, words: Words): string {
   const label = words.known('field', field);
   return `${label === undefined ? field : label}: ${detail}`;
 }

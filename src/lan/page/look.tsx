@@ -4,13 +4,13 @@ import { keep, kept } from './kept.ts';
 import { languageNames } from './text.ts';
 
 /** `device`: as the phone has it. */
-export const themes = ['device', 'light', 'dark'] as const;
+const themes = ['device', 'light', 'dark'] as const;
 export type Theme = (typeof themes)[number];
 
 const themeKey = 'siteward.theme';
 
 /** What was kept may be anything. Pure. */
-export const themeOf = (value: string | null): Theme => themes.find((theme) => theme === value) ?? 'device';
+const themeOf = (value: string | null): Theme => themes.find((theme) => theme === value) ?? 'device';
 
 /** The style has the colours of both; it reads the attribute. */
 function useTheme(): readonly [Theme, (theme: Theme) => void] {

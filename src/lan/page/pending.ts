@@ -3,8 +3,8 @@ import type { ConfigChange } from '#lan/http/index.ts';
 /** Changes of the configuration that are collected on the page until somebody saves them. All functions are pure. */
 
 export type Members = Readonly<Record<string, unknown>>;
-export type ListSection = Extract<ConfigChange, { do: 'add' }>['section'];
-export type MapSection = Extract<ConfigChange, { do: 'set' }>['section'];
+type ListSection = Extract<ConfigChange, { do: 'add' }>['section'];
+type MapSection = Extract<ConfigChange, { do: 'set' }>['section'];
 
 export const mapOf = (config: Members, name: string): Members => {
   const value = config[name];

@@ -33,7 +33,7 @@ const LF = '\n';
 const CR = '\r';
 
 /** CRC-16, reflected polynomial 0xA001, start 0, over the bytes between the length field and CR. */
-export function crc16(text: string): number {
+function crc16(text: string): number {
   let crc = 0;
   for (let index = 0; index < text.length; index += 1) {
     crc ^= text.charCodeAt(index) & 0xff;

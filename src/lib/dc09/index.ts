@@ -2,9 +2,7 @@ export { ack, clockBounds, duh, isTimely, nak } from './answer.ts';
 export { accountIn, parseReports, type Report } from './body.ts';
 export { decrypt, encrypt, keysOf } from './cipher.ts';
 export {
-  type Broken,
   type Content,
-  crc16,
   createSplitter,
   enclose,
   type Frame,

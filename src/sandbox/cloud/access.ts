@@ -21,7 +21,7 @@ export const numberOf = (text: string | undefined): number =>
   /^[1-9][0-9]{0,15}$/.test(text ?? '') ? Number(text) : -1;
 
 /** The dealer of a path: 404 for one that does not exist (S-006), 403 for one the token does not reach (S-004). */
-export function findDealer(state: CloudState, params: Params, grant: Grant | undefined): DealerRow | Reply {
+function findDealer(state: CloudState, params: Params, grant: Grant | undefined): DealerRow | Reply {
   const dealer = state.world.dealers.get(numberOf(params.dealerId));
   if (dealer === undefined) return notFound('dealer');
   if (grant !== undefined && reaches(state, grant, dealer)) return dealer;
@@ -47,7 +47,7 @@ function reaches(state: CloudState, grant: Grant, dealer: DealerRow): boolean {
 }
 
 /** The site of a path; one of another dealer is not found, whoever asks (S-007). */
-export function findSite(state: CloudState, params: Params, grant: Grant | undefined): SiteRow | Reply {
+function findSite(state: CloudState, params: Params, grant: Grant | undefined): SiteRow | Reply {
   const dealer = findDealer(state, params, grant);
   if (isReply(dealer)) return dealer;
   const site = state.world.sites.get(numberOf(params.siteId));

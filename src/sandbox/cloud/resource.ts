@@ -41,7 +41,7 @@ export function resource<const Ops extends Operations>(
 export const exchangeOf = (context: Context): Exchange => (context.env as { exchange: Exchange }).exchange;
 
 /** Largest JSON or form body (S-014). */
-export const jsonCap = 1024 * 1024;
+const jsonCap = 1024 * 1024;
 
 /** Rules for open paths; partner error bodies. Resources override what differs. */
 export const openRules: ServerRules<Caller> = {

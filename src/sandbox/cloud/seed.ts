@@ -60,7 +60,7 @@ export const seedDealer = z.strictObject({
 });
 export type SeedDealer = z.output<typeof seedDealer>;
 
-export const seedClient = z.strictObject({
+const seedClient = z.strictObject({
   client_id: z.string().min(1).max(255),
   public_key_pem: text().optional(),
   kid: text(255).optional(),

@@ -16,7 +16,7 @@ export interface Slot {
 type Kept = StoredUpload & { readonly content: Uint8Array | undefined };
 
 /** Life of an upload address (S-164). */
-export const slotLifeMs = 15 * 60_000;
+const slotLifeMs = 15 * 60_000;
 
 /**
  * Addresses (at most 100,000) and what was written to them (at most 50,000 records, of which the contents of the last

@@ -1,4 +1,2 @@
-export type { ArmedState, CurrentState, PartitionOptions, ZoneOptions } from './alarm.ts';
-export type { BrokerLogin } from './bridge.ts';
-export { type PaiOptions, type SimPanel, startPaiPanel } from './pai.ts';
-export { type SimSensors, startZigbeeSensors, type ZigbeeDevice } from './zigbee.ts';
+export { type SimPanel, startPaiPanel } from './pai.ts';
+export { type SimSensors, startZigbeeSensors } from './zigbee.ts';

@@ -5,7 +5,7 @@ import { enginePlan, partitionOf, partitionPlan, periodOf, setPeriod, type Work 
 import { behaviour, independent } from './zones.ts';
 
 /** So many alarms are no mistake of somebody who came in: the window ends with the last of them. */
-export const waitingCap = 16;
+const waitingCap = 16;
 
 interface Candidate {
   readonly kind: string;

@@ -33,7 +33,7 @@ export const bypassMs = 24 * 3_600_000;
 /** A bypass whose time is over while its zone is open in an armed partition lasts until the zone has closed. */
 const renewMs = 60_000;
 
-export const isBypassed = (work: Work, id: PartitionId, zone: ZoneNumber): boolean =>
+const isBypassed = (work: Work, id: PartitionId, zone: ZoneNumber): boolean =>
   periodOf(work.state, id).bypassed.includes(zone);
 
 /** Of a zone that watches regardless of arming: left out in each of its partitions. */

@@ -33,7 +33,7 @@ type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
 const meaningful: ReadonlySet<DetectionClass> = new Set(['person', 'vehicle', 'intrusion', 'line', 'loitering']);
 const motionless: ReadonlySet<ZoneType> = new Set(['video_person_perimeter', 'video_person_interior']);
 
-export function opens(zone: ZonePlan, detection: DetectionClass): boolean {
+function opens(zone: ZonePlan, detection: DetectionClass): boolean {
   if (zone.detections.length > 0) return zone.detections.includes(detection);
   return meaningful.has(detection) || (detection === 'motion' && !motionless.has(zone.type));
 }

@@ -1,4 +1,3 @@
-export { siteWord } from './aggregate.ts';
 export { plansInForce } from './authority.ts';
 export {
   type CloudStatus,
@@ -17,7 +16,7 @@ export {
 export { decide } from './decide.ts';
 export { signalToStation } from './events.ts';
 export { readState, writeState } from './json.ts';
-export { type DecisionMark, markOf, standingOf, standings } from './mark.ts';
+export { type DecisionMark, markOf, standings } from './mark.ts';
 export { mayKeepPast, noPicture } from './media.ts';
 export { callKey, withoutCalls } from './panic.ts';
 export { adoptPlan, initialState } from './plan.ts';

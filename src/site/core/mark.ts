@@ -33,7 +33,7 @@ export function markOf(before: SiteState, { state, effects, rules }: Decision): 
 }
 
 /** State, mode, sequence, and what else of a partition is shown. */
-export function standingOf({ state, mode, seq, stale, alarm, memory }: PartitionState): string {
+function standingOf({ state, mode, seq, stale, alarm, memory }: PartitionState): string {
   const more = [
     ...(stale ? ['stale'] : []),
     ...(alarm === undefined ? [] : [`alarm:${alarm.zone ?? alarm.camera ?? alarm.kind}`]),

@@ -294,7 +294,7 @@ export function reportCut(
 }
 
 /** An entry delay that an alarm has cut short, with all that tripped on the way in. */
-export interface CutEntry {
+interface CutEntry {
   readonly id: PartitionId;
   readonly numbers: readonly ZoneNumber[];
 }

@@ -53,7 +53,7 @@ export function holds(work: Work, key: string): boolean {
 }
 
 /** How long a loss may last before it is reported, milliseconds. It is shown at once. */
-export function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceRef): number {
+function reportAfterMs(plan: SitePlan, kind: TroubleKind, source: DeviceRef): number {
   const ms = plan.supervision?.reportAfterMs;
   if (ms === undefined) return 0;
   if (kind === 'comm_fail') return source.id === bridgeItself.id && source.kind === 'bridge' ? ms.cloud : 0;

@@ -24,7 +24,7 @@ export function testOf(work: Work, id: PartitionId): TestState | undefined {
 }
 
 /** The zones a walk test of the partition is about. */
-export const testZones = (work: Work, id: PartitionId, { zones }: TestState): readonly ZoneNumber[] =>
+const testZones = (work: Work, id: PartitionId, { zones }: TestState): readonly ZoneNumber[] =>
   work.plan.zones
     .filter((zone) => zone.partitions.includes(id) && isTestable(zone))
     .flatMap(({ number }) => (zones === undefined || zones.includes(number) ? [number] : []));

@@ -52,7 +52,7 @@ export type Delivery = (typeof deliveries)[number];
 
 const time = z.string().describe('ISO 8601, UTC.');
 
-export const speakerPlayback = z.strictObject({
+const speakerPlayback = z.strictObject({
   device_id: z.string().describe('Id of the speaker in the configuration.'),
   name: z.string(),
   status: z.enum(playbackStates),

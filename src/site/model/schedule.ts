@@ -106,6 +106,4 @@ export const holidayDefault: Readonly<Record<ScheduleActionKind, HolidayRule>> =
   testReport: 'ignore',
 };
 
-export const waitDefaultMs = 60_000;
-
 export const postponeDefault: PostponeLimit = { times: 2, totalMs: 2 * 3_600_000 };

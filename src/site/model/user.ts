@@ -8,7 +8,6 @@ import { cleanNameRule, isCleanName } from './name.ts';
 export const userId = z
   .string({ error: 'must be text' })
   .regex(/^[a-z][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -, the first a letter');
-export type UserId = z.infer<typeof userId>;
 
 /** A code is the same everywhere: in the configuration, of users added here, over MQTT and on the command line. */
 export const codePattern = /^[0-9]{4,12}$/;

@@ -15,7 +15,6 @@ export const verificationStates = ['open', 'waiting', 'recorded', 'gone', 'refus
 export type VerificationState = (typeof verificationStates)[number];
 
 export const answerFates = ['waiting', 'recorded', 'gone', 'refused', 'unsent'] as const;
-export type AnswerFate = (typeof answerFates)[number];
 
 const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$/;
 export const verificationId = z.string({ error: 'must be text' }).regex(uuid, 'must be a UUID');
@@ -53,7 +52,7 @@ export interface HandedRequest extends VerificationRequest {
 }
 
 /** One answer, and what became of it. */
-export const verificationAnswer = z.strictObject({
+const verificationAnswer = z.strictObject({
   action: z.enum(verificationActions),
   contact_id: contactNumber,
   /** The user of the code, or the account of the guard. */

@@ -6,7 +6,7 @@ import type { SiteFile } from './site-file.ts';
 /** The log of a file that is held may grow to this size; above it the file is let go. */
 const mostWalBytes = 24 * 1024 ** 2;
 /** One hold lasts so long unless it is renewed, milliseconds: whoever wanted it may be gone. */
-export const holdMs = 30_000;
+const holdMs = 30_000;
 
 interface Held {
   readonly file: SiteFile | BulkFile;

@@ -3,14 +3,12 @@ import type { Store } from './types.ts';
 
 export { type ChainWalk, chainWalk, readAuditEntry } from './audit-chain.ts';
 export type * from './audit-types.ts';
-export { type FileSeen, inspectFiles, lastStates } from './inspect.ts';
+export { inspectFiles, lastStates } from './inspect.ts';
 export { type FileName, fileOf } from './lanes.ts';
 export { defaultLimits, type StoreLimits } from './limits.ts';
-export type { PlaybackRow, PlaybackStore } from './playback-row.ts';
 export { beginNewLife, schemaVersions, storedEpoch } from './restored.ts';
-export type { Memory, RoomMemory } from './room-memory.ts';
+export type { Memory } from './room-memory.ts';
 export { type SpaceLevel, spaceLevel, spaceOf } from './space.ts';
-export type { StoreOptions } from './store.ts';
 export type * from './types.ts';
 export type { VerificationRow } from './verification-row.ts';
 

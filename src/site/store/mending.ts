@@ -150,7 +150,7 @@ export class Mending {
 }
 
 /** Of a file that is open. Empty when what stands there is no plan. */
-export const planOf = (file: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] => attempt(() => readPlan(file)) ?? [];
+const planOf = (file: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] => attempt(() => readPlan(file)) ?? [];
 
 function readPlan({ db }: Pick<SiteFile | BulkFile, 'db'>): SalvageProgress[] {
   const text = db.prepare('SELECT v FROM meta WHERE k = ?').pluck().get(key);

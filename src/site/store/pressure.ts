@@ -292,7 +292,7 @@ export class Pressure {
   }
 }
 
-export interface PressureOptions {
+interface PressureOptions {
   readonly dir: string;
   readonly files: Pick<Files, 'site' | 'bulk' | 'hold' | 'reopen' | 'abandonBulk' | 'dir'>;
   readonly limits: StoreLimits;

@@ -29,7 +29,7 @@ export function byClock({ lanes, ...stats }: StampedStats, clock: Clock): Outbox
  * The monotonic clock knows it for an event of this boot. Of an earlier one it is certain that it has waited since this boot
  * began; longer where both wall clocks say so and that of then was not in doubt, as after a start in 1970.
  */
-export function waitedMs({ mono, wall, boot, clock: quality }: Stamp, clock: Clock): number {
+function waitedMs({ mono, wall, boot, clock: quality }: Stamp, clock: Clock): number {
   if (boot === clock.bootId) return Math.max(0, clock.monotonic() - mono);
   return Math.max(clock.monotonic(), quality === 'doubtful' ? 0 : clock.wall() - wall);
 }

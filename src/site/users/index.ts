@@ -1,11 +1,9 @@
 export { scryptHash } from './hashing.ts';
 export {
-  type Codes,
   type CodeVerdict,
   type ConfiguredUser,
   type ListedUser,
   maxUsers,
-  type NewCodes,
   type NewUser,
   type UserRecord,
   type Users,

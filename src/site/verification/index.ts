@@ -1,2 +1,2 @@
-export type { Contacts, Fate, Outgoing } from './types.ts';
+export type { Contacts } from './types.ts';
 export * from './verifications.ts';

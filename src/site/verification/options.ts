@@ -23,4 +23,3 @@ export const verificationOptions = z.strictObject({
     .default([])
     .describe('Who may answer an alarm verification, and as which contact of the service.'),
 });
-export type VerificationOptions = z.output<typeof verificationOptions>;

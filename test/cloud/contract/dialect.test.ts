@@ -9,11 +9,11 @@ import {
   audioOperationsFor,
   cloudOperations,
   defaultDialect,
-  defaultServerDialect,
   dialectOptions,
   linkBody,
   publicOperations,
   publicOperationsFor,
+  serverDialectOptions,
 } from '#cloud/contract/index.ts';
 import { problemsOf } from './check.ts';
 
@@ -34,7 +34,7 @@ describe('the dialect', () => {
   });
 
   it('of the server has the choices of the checklist as its defaults', () => {
-    expect(defaultServerDialect()).toEqual({
+    expect(serverDialectOptions.parse({})).toEqual({
       activation_body: 'none',
       link_body: 'none',
       arming_status_form: 'status',

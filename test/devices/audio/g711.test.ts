@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
-import { fromAlaw, fromUlaw, toAlaw, toUlaw } from '#devices/audio/g711.ts';
+import { toAlaw, toUlaw } from '#devices/audio/g711.ts';
+import { fromAlaw, fromUlaw } from './from-g711.ts';
 
 const codes = Array.from({ length: 256 }, (_, code) => code);
 const laws = [

@@ -10,11 +10,10 @@ import {
   type SiteState,
   signalToStation,
   siteView,
-  siteWord,
   writeState,
   zoneTable,
 } from '#site/core/index.ts';
-import { type ArmingWord, type PartitionState, type SitePlan, type SiteView, zoneTypes } from '#site/model/index.ts';
+import { type SitePlan, type SiteView, zoneTypes } from '#site/model/index.ts';
 import { armed, house, panelHouse, partition, stamp, world, zone } from './world.ts';
 
 describe('the stored state', () => {
@@ -171,19 +170,6 @@ describe('the view', () => {
     const before = site.state;
     site.open('12');
     expect(changesBetween(before, site.state)).toEqual({ partitions: [], zones: [], troubles: false, links: false });
-  });
-
-  it.each<[ArmingWord, readonly ArmingWord[]]>([
-    ['triggered', ['armed_away', 'unknown', 'triggered']],
-    ['unknown', ['pending', 'unknown', 'disarmed']],
-    ['pending', ['arming', 'pending']],
-    ['arming', ['arming', 'armed_away']],
-    ['armed_home', ['armed_home', 'armed_home']],
-    ['armed_custom_bypass', ['armed_home', 'armed_away']],
-    ['disarmed', ['disarmed', 'armed_away']],
-    ['unknown', []],
-  ])('the site is %s when its partitions are %j', (word, states) => {
-    expect(siteWord(states.map((state) => ({ state }) as PartitionState))).toBe(word);
   });
 });
 

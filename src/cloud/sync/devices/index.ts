@@ -6,5 +6,4 @@ export {
 } from './device-sync.ts';
 export { oneRowEach } from './match.ts';
 export type * from './types.ts';
-export type { DeviceCalls } from './write.ts';
 export { numbersOf, withoutZones } from './zones.ts';

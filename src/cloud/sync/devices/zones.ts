@@ -53,7 +53,7 @@ export interface ZoneWish {
   readonly now: Zones;
 }
 
-export interface ZoneChange {
+interface ZoneChange {
   readonly id: string;
   readonly wanted: string;
   readonly given: string;
@@ -152,7 +152,7 @@ function nextFree(wanted: string | undefined, taken: ReadonlySet<string>): strin
 }
 
 /** A device of ours whose numbers shall change; `id` as in `now` of `stageZones`, undefined for a new device. */
-export interface ZoneMove {
+interface ZoneMove {
   readonly id?: string;
   readonly to: Zones;
 }

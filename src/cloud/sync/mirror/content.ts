@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { isObject, rowsOf, shownWords } from '#cloud/client/index.ts';
 
 /** Rows of one list that are kept; a site has a handful of contacts, a dealer some stations. */
-export const rowCap = 500;
+const rowCap = 500;
 const textChars = 120;
 const text = z.string().max(textChars);
 
 /** A person to call. Personal data: encrypted on disk, shown to roles that have to call, and nowhere else. */
-export const mirrorContact = z.strictObject({
+const mirrorContact = z.strictObject({
   contact_id: text,
   external_contact_id: text,
   first_name: text,
@@ -17,7 +17,7 @@ export const mirrorContact = z.strictObject({
 });
 export type MirrorContact = z.output<typeof mirrorContact>;
 
-export const mirrorStation = z.strictObject({
+const mirrorStation = z.strictObject({
   monitoring_station_id: text,
   external_monitoring_station_id: text,
   name: text,
@@ -26,7 +26,7 @@ export const mirrorStation = z.strictObject({
 export type MirrorStation = z.output<typeof mirrorStation>;
 
 /** What a read of the site did not tell is absent. */
-export const mirrorSite = z.strictObject({
+const mirrorSite = z.strictObject({
   name: text.exactOptional(),
   timezone: text.exactOptional(),
   account_number: text.exactOptional(),

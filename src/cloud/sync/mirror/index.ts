@@ -1,3 +1,3 @@
-export type { MirrorContact, MirrorSite, MirrorStation } from './content.ts';
+export type { MirrorSite } from './content.ts';
 export { createMirrorKeeper, removeMirror } from './kept.ts';
-export { type Age, createMirror, type Mirror, type MirrorOptions } from './mirror.ts';
+export { createMirror, type Mirror } from './mirror.ts';

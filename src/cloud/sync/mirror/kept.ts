@@ -8,8 +8,8 @@ import { isMissing } from '#lib/system-code.ts';
 import { type MirrorContent, mirrorContent } from './content.ts';
 
 /** Of the state directory. */
-export const mirrorFile = 'cloud-mirror';
-export const mirrorKeyFile = 'cloud-mirror-key';
+const mirrorFile = 'cloud-mirror';
+const mirrorKeyFile = 'cloud-mirror-key';
 
 const keyBytes = 32;
 const ivBytes = 12;

@@ -6,7 +6,7 @@ export const hasEnded = ({ status }: Pick<Part, 'status'>): boolean => status !=
 export const isOver = ({ parts }: Pick<Playback, 'parts'>): boolean => parts.every(hasEnded);
 
 /** Of all speakers together: `playing` from the first sample on until all have ended, `completed` only where all have. */
-export function statusOf({ parts }: Pick<Playback, 'parts'>): PlaybackState {
+function statusOf({ parts }: Pick<Playback, 'parts'>): PlaybackState {
   const has = (status: PlaybackState) => parts.some((part) => part.status === status);
   if (!isOver({ parts })) return parts.some(({ startedAt }) => startedAt !== undefined) ? 'playing' : 'queued';
   if (has('failed')) return 'failed';

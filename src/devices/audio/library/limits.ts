@@ -19,9 +19,6 @@ export const limits = {
 /** Rate of what is stored: one channel, 16 bits. */
 export const storedRate = 48_000;
 
-/** The largest file the library stores. */
-export const storedBytes = 44 + limits.maxSeconds * storedRate * 2;
-
 /** Of a file; `reason` is for programs. */
 export const invalidFile = (reason: string, what: string, cause?: unknown): SitewardError =>
   new SitewardError('audio_invalid', `the sound file is not taken: ${what}`, {

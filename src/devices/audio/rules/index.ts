@@ -1,2 +1,2 @@
-export type { ClockPlan, ClockRun, ClockSlot, NextRuns } from './by-clock.ts';
-export { createTriggers, type Triggers } from './triggers.ts';
+export type { ClockPlan, ClockRun, NextRuns } from './by-clock.ts';
+export { createTriggers } from './triggers.ts';

@@ -23,7 +23,7 @@ interface Entry {
   readonly reported: Set<string>;
 }
 
-export const maxDevices = 1000;
+const maxDevices = 1000;
 
 /** Gathers answers and merges those of one device; holds at most 1,000 devices, more are counted in `left`. */
 export interface Collection {

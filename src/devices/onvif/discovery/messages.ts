@@ -80,7 +80,7 @@ export function readAnswer(bytes: Uint8Array): Answer | undefined {
 }
 
 /** `urn:uuid:8ECE…` and `uuid:8ece…` name one thing. */
-export const plainUuid = (text: string): string =>
+const plainUuid = (text: string): string =>
   text
     .replaceAll(/\s+/g, '')
     .replace(/^(?:urn:)?(?:uuid:)?/i, '')

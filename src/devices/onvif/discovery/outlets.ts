@@ -8,7 +8,7 @@ export interface Outlet {
   readonly address: string;
 }
 
-export const maxOutlets = 64;
+const maxOutlets = 64;
 
 /** The ways out of this machine, loopback only where it is named; empty for an interface that is not there or has no address. */
 export function outlets(

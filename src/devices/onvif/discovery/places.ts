@@ -4,7 +4,7 @@ import { bareHost } from '#lib/host.ts';
 /** Without brackets, without a zone id, lower case: what two spellings of one address have in common. */
 export const plainHost = (host: string): string => bareHost(host).replace(/%.*$/, '').toLowerCase();
 
-export const isLinkLocal = (host: string): boolean => /^169\.254\.|^fe[89ab][0-9a-f]:/i.test(plainHost(host));
+const isLinkLocal = (host: string): boolean => /^169\.254\.|^fe[89ab][0-9a-f]:/i.test(plainHost(host));
 
 const isNowhere = (host: string): boolean => host === '' || host === '0.0.0.0' || host === '::';
 const isLoopback = (host: string): boolean => host.startsWith('127.') || host === '::1' || host === 'localhost';

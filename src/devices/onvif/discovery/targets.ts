@@ -12,7 +12,7 @@ export interface Target {
   readonly url?: string;
 }
 
-export const maxTargets = 4096;
+const maxTargets = 4096;
 
 /**
  * Reads `192.0.2.10`, `192.0.2.10:8899`, `192.0.2.0/24`, `192.0.2.10-40`, `192.0.2.250-192.0.3.9`, `fd00::10`,

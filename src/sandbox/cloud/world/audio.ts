@@ -9,7 +9,7 @@ const message = (
 ): AudioMessage => ({ audio_message_id, name, description, language: 'en-US', ...rest });
 
 /** Messages of a site that was given none of its own. No text claims that police are coming (safety 9). */
-export const standardMessages: readonly AudioMessage[] = [
+const standardMessages: readonly AudioMessage[] = [
   message('msg-intruder', 'Intruder', 'You are being recorded. Leave the premises.', {
     duration_seconds: 8,
     category: 'alarm',

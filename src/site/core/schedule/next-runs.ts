@@ -22,7 +22,7 @@ export interface UpcomingRun {
   readonly postponed: boolean;
 }
 
-export const maxUpcoming = 100;
+const maxUpcoming = 100;
 /** No further ahead than this, so that a schedule for rare holidays ends the search. */
 const horizonDays = 400;
 

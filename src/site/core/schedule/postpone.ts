@@ -20,7 +20,7 @@ export type Postponed =
   | { readonly refused: PostponeRefusal };
 
 /** Who is still there asks in the evening; what lies further ahead is the configuration's business. */
-export const postponeAheadMs = 6 * hourMs;
+const postponeAheadMs = 6 * hourMs;
 
 /**
  * Puts the next arming of a schedule off by so many minutes (safety 7), at most as often and as long as its plan

@@ -57,7 +57,7 @@ export const toleranceMs: Readonly<Record<ScheduleActionKind, number>> = {
   announce: 5 * minuteMs,
   testReport: 12 * hourMs,
 };
-export const warnMs = 5 * minuteMs;
+const warnMs = 5 * minuteMs;
 /** So far the two clocks may run apart between two ticks before the wall clock counts as set. */
 export const stepMs = 2 * minuteMs;
 /** After the wall clock was set nothing is disarmed for so long: a clock that is wrong for a moment opens no door. */
