@@ -1,18 +1,20 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import { describe, isCode, SitewardError } from '#errors.ts';
+import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { type Health, ok, type Part } from '#lib/health.ts';
+import type { Part } from '#lib/health.ts';
 import { createTurn } from '#lib/turns.ts';
 import { unlessAborted, wakeup } from '#lib/wait.ts';
 import type { Memory } from '#site/store/index.ts';
+import { closedText, type Failure, failureShown, healthOf, isGone, isLasting } from './failure.ts';
 import { createHolds } from './holds.ts';
 import { createKnownBook } from './known.ts';
 import { deviceMetrics } from './metrics.ts';
 import { type Look, lookAt } from './reader.ts';
+import { sharedTurns } from './shared-turn.ts';
 import { doneOf, idsOf, isSettled, leftOf, planShown } from './shown.ts';
-import type { DevicePlan, DeviceSyncDone, DeviceSyncShown, HeldDevice, Wanted } from './types.ts';
+import type { DevicePlan, DeviceSyncDone, DeviceSyncShown, HeldDevice, SyncWish, Wanted } from './types.ts';
 import { isEmpty, staged, tasksOf, unheld, type Work } from './work.ts';
 import { type DeviceCalls, hasWritten, newTally, nothingTold, type Site, type Tally, takenAs, write } from './write.ts';
 
@@ -53,18 +55,6 @@ export interface DeviceSync extends Part {
   retryNow(): void;
 }
 
-export interface SyncWish {
-  /** What was refused is tried again. */
-  readonly again?: boolean | undefined;
-  /** Recorders whose registration was answered into nothing are registered again: somebody has looked that they are not there. */
-  readonly lost?: boolean | undefined;
-}
-
-interface Waiting {
-  wish: SyncWish;
-  readonly done: Promise<DeviceSyncDone>;
-}
-
 const hourMs = 3_600_000;
 const everyMs = 6 * hourMs;
 /** Between tries of what failed, and after the start: not all sites at the same moment. */
@@ -75,19 +65,6 @@ const restMs = 900_000;
 const calmMs = 500;
 /** A reconciliation needs two or three; what needs more goes on later. */
 const roundCap = 8;
-
-const goneText = {
-  cloud_not_found:
-    'the cloud does not know this site: it was deleted there, or site.id or site.dealer_id is wrong. It is protected as before',
-  cloud_forbidden:
-    'the cloud does not let this bridge at the site: the dealer is perhaps not connected any more. It is protected as before',
-} as const;
-const closedText =
-  'the site is deleted in the cloud, or access to it was withdrawn; nothing is asked of it until it is back. It is protected as before';
-const lasting: ReadonlySet<string> = new Set([
-  ...Object.keys(goneText),
-  ...['site_gone', 'cloud_unauthorized', 'cloud_refused'],
-]);
 
 /**
  * Keeps the devices and recorders of the site in the cloud as `wanted` says: reads, plans, writes
@@ -108,12 +85,8 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   let loading: Promise<void> | undefined;
   let isLoaded = false;
   let loop: Promise<void> | undefined;
-  /** The one that has not begun: whoever asks meanwhile takes part in it. */
-  let next: Waiting | undefined;
   let latest: Look | undefined;
-  let failure: SitewardError | undefined;
-  /** In spite of a 404 or 403, as the site itself was read. */
-  let isSiteThere = false;
+  let failure: Failure | undefined;
   let inStepAt: number | undefined;
   let wantedThen = '';
   let dueMono = 0;
@@ -194,22 +167,7 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     })),
   ];
 
-  /** One reconciliation; one that waits for its turn is everybody's. */
-  function turn(wish: SyncWish): Promise<DeviceSyncDone> {
-    if (next !== undefined) {
-      next.wish = { again: next.wish.again || wish.again, lost: next.wish.lost || wish.lost };
-      return next.done;
-    }
-    const mine: Waiting = {
-      wish,
-      done: inTurn(() => {
-        next = undefined;
-        return run(mine.wish);
-      }),
-    };
-    next = mine;
-    return mine.done;
-  }
+  const turn = sharedTurns(inTurn, run);
 
   async function run(wish: SyncWish): Promise<DeviceSyncDone> {
     signal.throwIfAborted();
@@ -276,15 +234,14 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
   function failed(error: unknown, isOpen: boolean): SitewardError {
     const known =
       error instanceof SitewardError ? error : new SitewardError('internal', describe(error), { cause: error });
-    if (failure?.code !== known.code)
+    if (failure?.error.code !== known.code)
       log.warn(
         { reason: describe(known), code: known.code },
         'the devices of the site cannot be brought in step with the cloud',
       );
-    failure = known;
-    isSiteThere = isOpen;
+    failure = { error: known, isSiteThere: isOpen };
     const askedMs = Math.min(Number(known.facts.retry_after_ms ?? 0), restMs);
-    const pauseMs = lasting.has(known.code) ? restMs * (0.8 + 0.4 * random()) : Math.max(askedMs, waits.next());
+    const pauseMs = isLasting(known.code) ? restMs * (0.8 + 0.4 * random()) : Math.max(askedMs, waits.next());
     dueMono = clock.monotonic() + Math.min(pauseMs, periodMs);
     return known;
   }
@@ -305,25 +262,12 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     }
   }
 
-  const reasonNow = (why: SitewardError) => (isSiteThere ? describe(why) : reasonOf(why));
-
   function shown(): DeviceSyncShown {
     const wanted = options.wanted();
     const settled = isSettled(latest?.planned, held());
-    const state =
-      failure === undefined
-        ? latest === undefined
-          ? 'away'
-          : settled
-            ? 'in_step'
-            : 'behind'
-        : isSiteThere
-          ? 'away'
-          : stateOf(failure);
-    const reason = failure === undefined ? undefined : reasonNow(failure);
+    const now = latest === undefined ? 'away' : settled ? 'in_step' : 'behind';
     return {
-      state,
-      ...(reason !== undefined && { reason }),
+      ...(failure === undefined ? { state: now } : failureShown(failure)),
       ...(inStepAt !== undefined && { inStepAt }),
       ids: idsOf(wanted, known),
       left: leftOf(wanted, known, latest?.planned),
@@ -367,27 +311,6 @@ export function createDeviceSync(options: DeviceSyncOptions): DeviceSync {
     retryNow() {
       if (shown().state !== 'in_step') sooner(0);
     },
-    health(): Health {
-      const { state, held: all } = shown();
-      const facts = { devices: state, held: all.length };
-      if (failure !== undefined)
-        // That nobody answers is the trouble of the line.
-        return isCode(failure, 'cloud_unreachable')
-          ? ok(facts)
-          : { state: 'degraded', reason: reasonNow(failure), facts };
-      const [first, ...more] = all.filter(({ reason }) => reason !== 'waiting');
-      if (first === undefined) return ok(facts);
-      const others = more.length === 0 ? '' : `, and ${more.length} more`;
-      return {
-        state: 'degraded',
-        reason: `${first.external_id} is not in the cloud as it should be: ${first.message}${others}`,
-        facts,
-      };
-    },
+    health: () => healthOf(shown(), failure),
   };
 }
-
-const isGone = (code: string): code is keyof typeof goneText => Object.hasOwn(goneText, code);
-const stateOf = ({ code }: SitewardError) => (isGone(code) || code === 'site_gone' ? 'gone' : 'away');
-const reasonOf = (failure: SitewardError): string =>
-  isGone(failure.code) ? goneText[failure.code] : describe(failure);

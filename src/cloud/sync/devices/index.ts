@@ -2,7 +2,6 @@ export {
   createDeviceSync,
   type DeviceSync,
   type DeviceSyncOptions,
-  type SyncWish,
 } from './device-sync.ts';
 export { oneRowEach } from './match.ts';
 export type * from './types.ts';

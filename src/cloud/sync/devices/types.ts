@@ -85,6 +85,13 @@ export interface DeviceSyncShown {
   readonly held: readonly HeldDevice[];
 }
 
+export interface SyncWish {
+  /** What was refused is tried again. */
+  readonly again?: boolean | undefined;
+  /** Recorders whose registration was answered into nothing are registered again: somebody has looked that they are not there. */
+  readonly lost?: boolean | undefined;
+}
+
 /** What a reconciliation did, by external id, and where it stands now. */
 export interface DeviceSyncDone {
   readonly created: readonly string[];
