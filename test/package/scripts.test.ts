@@ -43,6 +43,10 @@ function run(script: string, args: readonly string[], env = {}) {
     .replaceAll('/run/systemd/system', join(dir, 'run'))
     .replaceAll('/var/lib/siteward', join(dir, 'state'))
     .replaceAll('/var/backups/siteward', join(dir, 'backups'))
+    .replaceAll('/etc/siteward', join(dir, 'etc'))
+    .replaceAll('/etc/systemd/system/siteward.service.d', join(dir, 'drop-ins'))
+    .replaceAll('/usr/lib/systemd/system/siteward.service', join(dir, 'unit'))
+    .replaceAll('/usr/lib/siteward', join(dir, 'lib'))
     .replaceAll('@KILOBYTES@', '1')
     .replaceAll('@VERSION@', '0.1.0');
   writeFileSync(path, text);
@@ -104,6 +108,106 @@ describe('preinst', () => {
     stateIn('other');
     expect(upgrade()).toMatchObject({ status: 0, said: expect.stringContaining(`no database in ${dir}/other`) });
     expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+  });
+
+  test('keeps what a package that was removed has left, too', () => {
+    writeFileSync(join(dir, 'state/site.db'), 'site');
+    expect(run('debian/preinst', ['install']).status).toBe(0);
+    expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+    expect(run('debian/preinst', ['install', '0.0.9']).status).toBe(0);
+    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+  });
+
+  describe('where no prerm was asked and siteward runs', () => {
+    beforeEach(() => {
+      program('systemctl', 'echo active');
+      writeFileSync(join(dir, 'state/site.db'), 'site');
+    });
+
+    test('stops it before it copies', () => {
+      program('cp', `echo copy >> ${dir}/did; exec /bin/cp "$@"`);
+      expect(upgrade().status).toBe(0);
+      expect(did()).toEqual(['stop', 'copy']);
+    });
+
+    test('does nothing while the site is armed, unless it is told to', () => {
+      busy();
+      const { status, said } = upgrade();
+      expect(status).not.toBe(0);
+      expect(said).toContain('p1 (Shop) is armed away');
+      expect(did()).toEqual([]);
+      expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+      expect(run('debian/preinst', ['upgrade', '0.0.9'], { SITEWARD_UPGRADE_ANYWAY: '1' }).status).toBe(0);
+      expect(did()).toEqual(['stop']);
+    });
+
+    test('starts it again where there is no room', () => {
+      program('df', 'echo head; case "$2" in */backups) echo "x 9 9 100 1% /" ;; *) echo "x 9 9 9999999 1% /" ;; esac');
+      const { status, said } = upgrade();
+      expect(status).not.toBe(0);
+      expect(said).toContain('there is no room');
+      expect(did()).toEqual(['stop', 'start']);
+    });
+  });
+
+  test('stops and starts nothing where siteward does not run', () => {
+    program('systemctl', 'echo inactive; exit 3');
+    writeFileSync(join(dir, 'state/site.db'), 'site');
+    expect(upgrade().status).toBe(0);
+    program('df', 'echo head; echo "x 9 9 100 1% /"');
+    expect(upgrade().status).not.toBe(0);
+    expect(did()).toEqual([]);
+  });
+});
+
+describe('postrm purge', () => {
+  const purge = () => run('debian/postrm', ['purge']);
+  beforeEach(() => {
+    for (const name of ['getent', 'userdel', 'groupdel', 'deb-systemd-helper']) program(name, 'exit 1');
+    mkdirSync(join(dir, 'etc'));
+    mkdirSync(join(dir, 'state/tls'));
+    writeFileSync(join(dir, 'state/tls/key'), 'secret');
+    writeFileSync(join(dir, 'state/.hidden'), 'secret');
+  });
+
+  test('takes configuration, data and backups away', () => {
+    expect(purge().status).toBe(0);
+    for (const name of ['etc', 'state', 'backups']) expect(existsSync(join(dir, name))).toBe(false);
+  });
+
+  test('empties a folder that is a mount point, which cannot be removed', () => {
+    program('mountpoint', 'case "$2" in */state) exit 0 ;; *) exit 32 ;; esac');
+    mkdirSync(join(dir, 'state/lost+found'));
+    const { status, said } = purge();
+    expect(status).toBe(0);
+    expect(said).toContain(`${dir}/state is a mount point`);
+    expect(readdirSync(join(dir, 'state'))).toEqual(['lost+found']);
+    expect(existsSync(join(dir, 'etc'))).toBe(false);
+  });
+});
+
+describe('warm-up', () => {
+  test('ends the daemon by one signal, that it keeps what the program was made into', () => {
+    for (const name of ['chown', 'setpriv'])
+      program(
+        name,
+        'case $0 in *chown) exit ;; esac; while case $1 in --*) : ;; *) false ;; esac; do shift; done; exec "$@"',
+      );
+    mkdirSync(join(dir, 'lib'));
+    // A daemon with a process of its own, which is told nothing where only the daemon is.
+    program(
+      'cli.js',
+      `(trap 'echo told >> ${dir}/told; exit' TERM; trap exit WINCH; while :; do sleep 0.05; done) &
+child=$!
+trap 'kill -WINCH "$child"; wait "$child"; echo made > "$NODE_COMPILE_CACHE/made"; exit 0' TERM
+echo '"msg":"ready"'
+wait`,
+    );
+    writeFileSync(join(dir, 'unit'), `ExecStart=/x/start ${dir}/bin/cli.js run --config /x\n`);
+    const { status, said } = run('files/warm-up', []);
+    expect(status, said).toBe(0);
+    expect(existsSync(join(dir, 'told'))).toBe(false);
+    expect(readFileSync(join(dir, 'lib/cache/made'), 'utf8')).toBe('made\n');
   });
 });
 
