@@ -41,32 +41,34 @@ export async function refuseTaken(out: string, force: boolean): Promise<void> {
   if (there !== undefined && !force) throw unusable(taken(out));
 }
 
-const taken = (path: string) => `${path} is there already; name another file, or replace it with --force`;
+const taken = (path: string, mayForce = true) =>
+  `${path} is there already; name another file${mayForce ? ', or replace it with --force' : ''}`;
 
 /**
- * A file that is there is replaced as a whole or, without `force`, not touched; a device or a link never is. What failed
+ * A file that is there is replaced as a whole or, without `force`, not touched (`never`: the verb has no --force); a device or a link never is. What failed
  * half-way leaves nothing. Throws `file_unusable`, and what `fill` does.
  */
 export async function intoFile(
   out: string,
-  force: boolean,
+  force: boolean | 'never',
   fill: (file: FileHandle) => Promise<number>,
 ): Promise<number> {
   const there = await lstat(out).catch(() => undefined);
   if (there !== undefined && !there.isFile()) {
     throw unusable(`${out} is no regular file; name a file, or leave --out away to write to standard output`);
   }
-  const path = force ? `${out}.${process.pid}.part` : out;
+  const isForced = force === true;
+  const path = isForced ? `${out}.${process.pid}.part` : out;
   const file = await open(path, 'wx', 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw fileFailure(path, error);
-    throw unusable(taken(path));
+    throw unusable(taken(path, force !== 'never'));
   });
   try {
     const count = await fill(file);
     await withFile(out, async () => {
       await file.sync();
       await file.close();
-      if (force) await rename(path, out);
+      if (isForced) await rename(path, out);
     });
     return count;
   } catch (error) {

@@ -27,7 +27,7 @@ export async function supportBundleVerb({ file, contents, socket }: Options): Pr
   }
   const { contents: parts, missing, made_at: madeAt } = supportBundle.parse(answer.json);
   const path = file ?? `siteward-support-${madeAt.slice(0, 19).replaceAll(/[-:]/g, '')}Z.json`;
-  const bytes = await intoFile(path, false, async (out) => {
+  const bytes = await intoFile(path, 'never', async (out) => {
     const text = Buffer.from(answer.text);
     await out.writeFile(text);
     return text.length;

@@ -235,7 +235,10 @@ test('a support bundle is one private file; it holds the parts it names and is r
   expect(await audited()).toContainEqual(expect.objectContaining({ kind: 'export', target: 'support bundle' }));
   const both = await Promise.all([1, 2].map(() => ask('POST', '/api/v1/support-bundle')));
   expect(both.map(({ status }) => status).sort()).toEqual([200, 503]);
-  expect(await cli('support-bundle', file)).toMatchObject({ code: 1 });
+  expect(await cli('support-bundle', file)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/is there already; name another file(?!.*--force)/),
+  });
   expect(readFileSync(file, 'utf8')).toBe(text);
   const listed = (await cli('support-bundle', '--contents')).out;
   for (const { name } of bundle.contents) expect(listed).toContain(name);

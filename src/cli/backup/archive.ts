@@ -164,7 +164,8 @@ function headerFailure(error: unknown): SitewardError {
       'backup_passphrase',
       'the passphrase is wrong, or the first bytes of the file are damaged; without the right one nobody can open it',
     );
-  return unreadable('it is no backup of siteward, or its beginning is damaged', error);
+  // Without what age says: it repeats the first line of the file, and a file named by mistake may be that of the passphrase.
+  return unreadable('it is no backup of siteward, or its beginning is damaged');
 }
 
 export const unreadable = (why: string, cause?: unknown): SitewardError =>

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from '
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { Encrypter } from 'age-encryption';
 import { packTar, type TarHeader } from 'modern-tar';
@@ -105,6 +106,12 @@ describe('a sealed archive', () => {
       code: 'backup_unreadable',
       message: expect.stringMatching(/^the backup cannot be used: /),
     });
+  });
+
+  it('that is another file by mistake is not repeated, as that of the passphrase', async () => {
+    const refused = await read(laid(Buffer.from(`${passphrase}\n`))).catch((error: unknown) => error);
+    expect(refused).toMatchObject({ code: 'backup_unreadable' });
+    expect(inspect(refused)).not.toContain(passphrase);
   });
 
   const hostile: readonly TarHeader[] = [
