@@ -14,6 +14,7 @@ import {
   inTheWay,
   isRestoring,
   keptName,
+  lastRestore,
   markRestore,
   type RestoreMarker,
   stagingOf,
@@ -171,6 +172,7 @@ async function placeFor(manifest: Manifest, { config, here, options }: Work): Pr
   await mustMake(dir);
   if (await isRestoring(dir)) throw new Unfinished(dir);
   await mustBeLetGo(dir, manifest, here, options.replace);
+  await mustNotLoseKept(dir);
   const blocked = await inTheWay(dir);
   if (blocked !== undefined) throw refused(blocked);
   const { bavail, bsize } = await statfs(dir);
@@ -278,6 +280,19 @@ async function mustBeLetGo(
   const more = replace === undefined ? '' : `; "${printable(replace)}" is not its name`;
   throw refused(
     `${facts.join('; ')}${more}. To put the backup in its place all the same say --replace ${site}; what is there now is kept aside for 30 days`,
+  );
+}
+
+/**
+ * A second restore before siteward has run on the first would take away what the box itself had recorded, and set aside no more than
+ * a copy of the first backup.
+ */
+async function mustNotLoseKept(dir: string): Promise<void> {
+  const last = await lastRestore(dir);
+  const kept = join(dir, keptName);
+  if (last === undefined || !(await stat(kept).then(Boolean, () => false))) return;
+  throw refused(
+    `the backup of ${last.madeAt} was put in place here, and siteward has not run since. What was here before it lies in ${kept}, and would be gone now: move that folder away, or remove it, then again`,
   );
 }
 

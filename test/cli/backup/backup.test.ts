@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -337,6 +338,19 @@ describe('siteward restore', { timeout: 60_000 }, () => {
       err: expect.stringContaining('the passphrase is wrong'),
     });
     expect(existsSync(dir)).toBe(false);
+  });
+
+  it('a second time keeps what was on the box before the first', async () => {
+    const { run, out, dir, folder } = box();
+    expect((await run(['backup', out])).code).toBe(0);
+    writeFileSync(join(dir, 'since'), 'only here');
+    const again = () => run(['restore', out, '--replace', 'hq']);
+    expect((await again()).code).toBe(0);
+    const kept = join(dir, 'before-restore');
+    expect(await again()).toMatchObject({ code: 65, err: expect.stringContaining(`lies in ${kept}`) });
+    expect(readFileSync(join(kept, 'state/since'), 'utf8')).toBe('only here');
+    renameSync(kept, join(folder, 'kept'));
+    expect((await again()).code).toBe(0);
   });
 
   it('without a file has one to go on with, or says that there is none', async () => {
