@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ManualClock, manualClock } from '#lib/clock.fake.ts';
-import { type Item, Queue } from '../../src/cloud/delivery/queue.ts';
+import type { Item } from '../../src/cloud/delivery/item.ts';
+import { Queue } from '../../src/cloud/delivery/queue.ts';
 import { rowOf } from './support.ts';
 
 let clock: ManualClock;

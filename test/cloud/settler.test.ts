@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '#lib/clock.ts';
 import { openStore, type Store } from '#site/store/index.ts';
-import type { Item } from '../../src/cloud/delivery/queue.ts';
+import type { Item } from '../../src/cloud/delivery/item.ts';
 import { createSettler } from '../../src/cloud/delivery/settler.ts';
 import { rowOf } from './support.ts';
 

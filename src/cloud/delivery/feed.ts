@@ -4,7 +4,8 @@ import type { Clock } from '#lib/clock.ts';
 import { withDeadline } from '#lib/wait.ts';
 import { type Lane, lanes } from '#site/model/index.ts';
 import { fileOf, type PendingRow, type Store } from '#site/store/index.ts';
-import type { Item, Queue } from './queue.ts';
+import type { Item } from './item.ts';
+import type { Queue } from './queue.ts';
 
 /** Keeps the window in memory filled from the store, oldest first in each lane, fresh alarms ahead. */
 export interface Feed {

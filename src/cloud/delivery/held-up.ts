@@ -1,4 +1,4 @@
-import type { Chain, Item } from './queue.ts';
+import type { Chain, Item } from './item.ts';
 
 /** How long a fresh alarm waits for older events of its own key before it goes alone. */
 const heldUpMs = 3_000;

@@ -3,7 +3,7 @@ import { backoff } from '#lib/backoff.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { sleep } from '#lib/wait.ts';
 import { type FileName, fileOf, type Store, type Verdict } from '#site/store/index.ts';
-import type { Item } from './queue.ts';
+import type { Item } from './item.ts';
 
 /**
  * Writes verdicts. Sending does not wait for it: a lost verdict is only a repeat. Verdicts are gathered for up to
