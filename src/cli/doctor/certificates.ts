@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Settings } from '#config/index.ts';
 import { describe } from '#errors.ts';
 import { authorityFiles, serverFiles } from '#lib/certificates.ts';
-import { isMissing } from '#lib/system-code.ts';
+import { isMissing, systemCode } from '#lib/system-code.ts';
 import { tlsFolder } from '../../daemon/certificates.ts';
 import { type Check, type Finding, failed, good, skipped, warning } from './finding.ts';
 
@@ -76,6 +76,7 @@ async function finding({ name, path, means, advice, isOwn }: Shown): Promise<Fin
     certificate = new X509Certificate(await readFile(path));
   } catch (error) {
     if (isMissing(error) && isOwn) return skipped('none was needed yet', name);
+    if (systemCode(error) === 'EACCES') return skipped(`this user may not read ${path}; run this as root`, name);
     return failed({ subject: name, seen: `${path} cannot be read: ${describe(error)}`, means, advice });
   }
   const left = Math.floor((certificate.validToDate.getTime() - Date.now()) / dayMs);

@@ -34,6 +34,8 @@ export const clockCheck: Check = {
           means: 'it runs on by itself and drifts, seconds in a week',
         }),
       ];
-    return [skipped(`${now}; whether it is right nobody here knows: no time service runs, nor does siteward`)];
+    return [
+      skipped(`${now}; whether it is right nobody here knows: no time service runs, and siteward does not answer`),
+    ];
   },
 };

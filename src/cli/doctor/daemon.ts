@@ -8,7 +8,15 @@ export const daemonCheck: Check = {
   id: 'daemon',
   title: 'siteward',
   look({ daemon }): readonly Finding[] {
-    const { status, pid, why } = daemon;
+    const { status, pid, why, isHidden = false } = daemon;
+    if (status === undefined && isHidden)
+      return [
+        warning({
+          seen: `whether it runs cannot be told: ${why}`,
+          means: 'what only siteward or root may see is not looked at',
+          advice: 'run this as root, or as a member of the group siteward',
+        }),
+      ];
     if (status === undefined)
       return pid === undefined
         ? [
@@ -21,8 +29,8 @@ export const daemonCheck: Check = {
         : [
             failed({
               seen: `process ${pid} runs and does not answer: ${why}`,
-              means: 'it is starting, it hangs, or this user may not ask it',
-              advice: ['run this as root, or as a member of the group siteward', `if that is so, ${look}`],
+              means: 'it is starting, or it hangs',
+              advice: look,
             }),
           ];
     const { version, uptime_s: up, ready, config, parts } = status;
@@ -63,7 +71,7 @@ export const troublesCheck: Check = {
   id: 'troubles',
   title: 'troubles',
   look({ daemon: { status } }): readonly Finding[] {
-    if (status === undefined) return [skipped('siteward does not run')];
+    if (status === undefined) return [skipped('siteward does not answer')];
     const troubles = status.troubles.map(({ kind, device, since, zone }) =>
       warning({
         subject: device,

@@ -55,4 +55,4 @@ const wrong = (state: FindingState, { subject, seen, means, advice }: Wrong): Fi
 const about = (subject: string | undefined) => (subject === undefined ? {} : { subject });
 
 /** Where no daemon tells. */
-export const noDaemon = (what: string): Finding => skipped(`${what}, and siteward does not run`);
+export const noDaemon = (what: string): Finding => skipped(`${what}, and siteward does not answer`);

@@ -26,6 +26,8 @@ export interface DaemonSeen {
   readonly control: Control | undefined;
   /** Why it does not answer. */
   readonly why: string | undefined;
+  /** This user may not ask it, so nothing is known of it. */
+  readonly isHidden?: boolean;
 }
 
 /** Longer than a daemon takes that is busy. */
@@ -65,6 +67,7 @@ async function ask(control: Control, signal: AbortSignal): Promise<Omit<DaemonSe
   } catch (error) {
     signal.throwIfAborted();
     await control[Symbol.asyncDispose]();
-    return { status: undefined, control: undefined, why: describe(error) };
+    const isHidden = error instanceof SitewardError && error.facts.code === 'EACCES';
+    return { status: undefined, control: undefined, why: describe(error), isHidden };
   }
 }
