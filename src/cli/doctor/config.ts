@@ -15,14 +15,19 @@ export const configCheck: Check = {
           means: 'siteward runs with the copy of its last good configuration, or waits for one',
           advice: existsSync(file)
             ? ['run this as root, or as a member of the group siteward', `look at ${file}`]
-            : [`begin one: "siteward setup --config ${file}"`, 'or name another one with --config'],
+            : [
+                'put it back: its last good copy is config.last-good.yaml in the state directory',
+                `on a new box begin one: "siteward setup --config ${file}"`,
+                'or name another one with --config',
+              ],
         }),
       ];
     const wrong = problems.map((problem) =>
       failed({
         seen: formatProblem(problem),
-        means: 'the file is not taken: siteward goes on with its last good configuration',
-        advice: `correct it, then "siteward check ${file}" and "systemctl reload siteward"`,
+        means:
+          'the file is not taken: siteward goes on with its last good configuration, and does not start without one',
+        advice: `correct it, then "siteward check ${file}" and "systemctl reload-or-restart siteward"`,
       }),
     );
     const doubtful = warnings.map((text) =>
