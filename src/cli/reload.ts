@@ -1,6 +1,7 @@
 import { SitewardError } from '#errors.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce } from './config-in-force.ts';
+import { openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { reloadUntil } from './reload-daemon.ts';
 import { openSiteFile } from './site-file.ts';
@@ -12,12 +13,26 @@ import { openSiteFile } from './site-file.ts';
 export async function reload(options: { config: string; socket: string; json: boolean }): Promise<ExitCode> {
   const { settings, text } = openSiteFile(options.config);
   const { dir: stateDir } = settings.store;
-  if (runningDaemon(stateDir) === undefined)
-    throw new SitewardError(
-      'control_unreachable',
-      `no siteward runs over ${stateDir} that this user can see; start it: systemctl start siteward`,
-    );
+  if (runningDaemon(stateDir) === undefined) throw await noneOver(stateDir, options);
   await reloadUntil({ stateDir, socket: options.socket, isTaken: () => isInForce(text, options.socket) });
   console.log(options.json ? JSON.stringify({ taken: true }) : `${options.config} is in force.`);
   return exitCodes.ok;
+}
+
+/** One that answers all the same runs over the folder of the configuration before. */
+async function noneOver(
+  stateDir: string,
+  { config, socket }: { config: string; socket: string },
+): Promise<SitewardError> {
+  await using control = openControl(socket);
+  const answer = await control.client.getStatus({ signal: patience() });
+  if (answer.kind === 'failure')
+    return new SitewardError(
+      'control_unreachable',
+      `no siteward runs over ${stateDir} that this user can see; start it: systemctl start siteward`,
+    );
+  return new SitewardError(
+    'config_invalid',
+    `the siteward that runs has another store.dir than ${config} names (${stateDir}): nothing was taken. It takes another one at a start only, and begins there with no events and nothing known of the arming. Put the old one back; or stop siteward, move its folder to ${stateDir}, and start it`,
+  );
 }

@@ -183,6 +183,8 @@ test('a reload is waited for, and a file with errors changes nothing', async () 
   expect(await reload()).toMatchObject({ code: 0, out: expect.stringContaining('is in force') });
   write('name: Yard', 'nme: Yard');
   expect(await reload()).toMatchObject({ code: 78, err: expect.stringContaining('nme') });
+  write(`dir: ${site.folder}/state`, `dir: ${site.folder}/other`);
+  expect(await reload()).toMatchObject({ code: 78, err: expect.stringContaining('has another store.dir') });
   writeFileSync(site.config, text);
   expect((await reload()).code).toBe(0);
 }, 120_000);
