@@ -12,6 +12,7 @@ import {
   type Read,
   type Target,
 } from './profile.ts';
+import { sourceOf } from './slots.ts';
 import { compileTemplate, isNarrower, narrowest, overlap, type Template } from './topics.ts';
 import { checkTraits } from './traits.ts';
 import { pointerPath } from './values.ts';
@@ -252,7 +253,7 @@ function compileRead(read: Read, context: ReadContext): CompiledRead {
   checkShape(read, context);
   return {
     for: read.for,
-    source: read.slot === undefined ? context.source : `slot ${read.slot}`,
+    source: sourceOf(read, context.source),
     key,
     keyPath: path(read.key_at),
     layers: read.layer === 'both' ? ['bridge', 'device'] : [read.layer ?? 'bridge'],

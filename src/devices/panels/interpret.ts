@@ -3,7 +3,7 @@ import { type ArmingWord, isCalmer, type TroubleKind } from '#site/model/index.t
 import { type Compiled, type CompiledRead, type CompiledRule, ruleOf, type Test } from './compile.ts';
 import type { Fields } from './lookup.ts';
 import type { Message, Note, Reading, ZoneReading } from './reading.ts';
-import { baseSlot, bounded, highest, runSlot } from './slots.ts';
+import { baseSlot, bounded, endsRun, highest, runSlot } from './slots.ts';
 import { at, decode, isRecord, mask, members, normalKey, parseJson, showable, stringForm, unquote } from './values.ts';
 
 /** What earlier messages said that later ones are combined with. Plain data, never changed in place. */
@@ -294,8 +294,9 @@ class Run {
     const before = this.memory.states.get(key) ?? new Map<string, ArmingWord>();
     const slots = new Map(before);
     if (said === null) {
-      // An exit delay ends with a word of its own.
-      if (!slots.delete(read.source) && slots.get(runSlot) !== 'arming') slots.delete(runSlot);
+      const run = slots.get(runSlot);
+      if (!slots.delete(read.source) && run !== undefined && endsRun(this.#compiled.profile, read.source, run))
+        slots.delete(runSlot);
     } else {
       slots.set(read.source, said).delete(runSlot);
       if (said !== 'triggered' && said !== 'pending') slots.delete(baseSlot);

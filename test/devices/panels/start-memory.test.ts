@@ -52,6 +52,19 @@ describe('after a start, the end of an alarm of a bridge that retains nothing', 
     }
   });
 
+  it('is none by the end of something else, as PAI says the entry delay to be over with each disarming', () => {
+    const pai = { profile: 'pai', partitions: { p1: 'Area_1' }, zones: {} };
+    const at = (name: string) => `paradox/states/partitions/Area_1/${name}`;
+    const says = started(pai, { state: 'triggered', mode: 'away', zones: [] });
+    expect(says(at('entry_delay'), 'False')).toEqual([]);
+    expect(says(at('current_state'), 'disarmed')).toEqual(['p1 disarmed']);
+    const fire = started(pai, { state: 'triggered', mode: 'away', zones: [] });
+    expect(fire(at('pulse_fire_alarm'), 'False')).toEqual(['p1 armed_away']);
+    const entry = started(pai, { state: 'pending', mode: 'away', zones: [] });
+    expect(entry(at('pulse_fire_alarm'), 'False')).toEqual([]);
+    expect(entry(at('entry_delay'), 'False')).toEqual(['p1 armed_away']);
+  });
+
   it('says nothing where nothing is taken back', () => {
     const says = started({ profile: 'dsc-keybus' }, { state: 'armed_away', mode: 'away', zones: [] });
     expect(says('dsc/Get/Partition1/Message', 'Zones open')).toEqual([]);
