@@ -8,6 +8,7 @@ import { type Connect, ownClientId, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
 import { never, withDeadline } from '#lib/wait.ts';
 import type { DeviceId, PanelAction, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
+import { AnswerLine } from './answer-line.ts';
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
 import type { Verdict } from './guard.ts';
@@ -104,6 +105,7 @@ class PanelPart implements Panels {
   readonly #problems: ReadonlyMap<string, SitewardError>;
   readonly #metrics: ReturnType<typeof createMetrics>;
   readonly #abort = new AbortController();
+  readonly #answers: AnswerLine;
   #lines: Promise<unknown> = Promise.resolve();
   #silence: NodeJS.Timeout | undefined;
   #commands: MqttClient | undefined;
@@ -120,6 +122,8 @@ class PanelPart implements Panels {
     this.#problems = problems;
     this.#metrics = createMetrics(options.metrics);
     this.#heardUntil = options.heardUntil;
+    const emit = (signals: readonly Signal[]) => void this.#emit(signals)?.catch(() => {});
+    this.#answers = new AnswerLine({ runners: this.#runners, emit, log: options.log });
   }
 
   async start(signal: AbortSignal): Promise<void> {
@@ -157,6 +161,7 @@ class PanelPart implements Panels {
           down: () => {
             this.#commands = undefined;
           },
+          message: (packet, waited) => void this.#answers.message(packet, messageOf(packet), waited),
         },
         stop,
       ),
@@ -179,6 +184,7 @@ class PanelPart implements Panels {
   async stop(): Promise<void> {
     clearInterval(this.#silence);
     this.#abort.abort(new SitewardError('stopped', 'the panels were stopped'));
+    this.#answers.close();
     const saved = () => Promise.all([this.#lines, ...this.#runners.map((runner) => runner.save())]);
     await withDeadline(stopDeadlineMs, never(), saved).catch((error: unknown) => {
       if (!isCode(error, 'deadline')) throw error;
@@ -280,6 +286,7 @@ class PanelPart implements Panels {
       const { topic, payload } = runner.render(zone === undefined ? about : { ...about, zone });
       const verdict = runner.ask(key, action);
       if (verdict.is !== 'sent') return verdict;
+      if (action === 'disarm') this.#answers.expect(client, runner, key);
       client.publish(topic, payload, this.#passing(), (error) => {
         const { panel, commandId } = command;
         if (error) this.#options.log.warn({ panel, commandId, reason: error.message }, 'panel command may be lost');
@@ -337,8 +344,7 @@ class PanelPart implements Panels {
   }
 
   #message(packet: IPublishPacket, waited: boolean): Promise<void> | undefined {
-    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
-    const message = { topic: packet.topic, payload, retain: packet.retain === true };
+    const message = messageOf(packet);
     for (const runner of this.#runners) {
       const taken = this.#take(runner, message, waited);
       if (taken === undefined) continue;
@@ -374,6 +380,12 @@ class PanelPart implements Panels {
     return done;
   }
 }
+
+const messageOf = ({ topic, payload, retain }: IPublishPacket): Message => ({
+  topic,
+  payload: typeof payload === 'string' ? Buffer.from(payload) : payload,
+  retain: retain === true,
+});
 
 /** What is told now may have happened at any time since the panels were heard last. A retained message has no time at all. */
 function hasWaited(signal: Signal, since: number | undefined): Signal {

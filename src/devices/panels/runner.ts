@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
+import { Awaited } from './awaited.ts';
 import { type CommandToRender, type Rendered, renderCommand } from './commands.ts';
 import { Dangers } from './dangers.ts';
 import { createGuard, type Guard, type Verdict } from './guard.ts';
@@ -45,6 +46,7 @@ export class Runner {
   readonly #openings: Openings;
   readonly #guard: Guard;
   readonly #dangers: Dangers;
+  readonly #awaited: Awaited;
   /** When the broker could be heard first; undefined while it cannot. */
   #listeningMono: number | undefined;
   #memory: Memory;
@@ -83,6 +85,7 @@ export class Runner {
     this.#openings = createOpenings({ profile, panel: built.mapping.panel, zones, clock });
     this.#guard = createGuard({ profile, clock, confirmMs });
     this.#dangers = new Dangers(built.mapping);
+    this.#awaited = new Awaited(clock);
     this.#memory = startMemory(built, options.known);
   }
 
@@ -107,6 +110,7 @@ export class Runner {
     if (isNow && readings.some(({ kind }) => kind === 'link')) this.#guard.back();
     for (const reading of readings) {
       this.#noteEntry(reading, isNow);
+      this.#awaited.saw(reading, isNow);
       this.#guard.saw(isNow ? reading : { ...reading, replay: true });
       const mapped = mapReading(this.built.mapping, reading);
       for (const hint of mapped.hints) this.#hint(hint);
@@ -119,6 +123,36 @@ export class Runner {
     // That it ended a silence shows too.
     const isShown = shown.isShown || signals.some(({ kind }) => kind === 'link');
     return { signals, result: resultOf(shown.notes), isShown };
+  }
+
+  /** A partition is told to disarm, by the bridge's key. */
+  awaits(key: string): void {
+    this.#awaited.asked(key);
+  }
+
+  /**
+   * The signals of a live message that was heard beside the others, where it is the answer to a disarm: that it is disarmed, and the
+   * end of the zones its alarm has named. All else it says comes with the others.
+   */
+  answer(message: Message): readonly Signal[] {
+    if (this.#awaited.none) return [];
+    const before = this.#memory;
+    const { memory, readings } = interpret(this.built.compiled, before, message);
+    const answers = readings.filter((reading) => this.#awaited.isAnswer(reading));
+    if (answers.length === 0) return [];
+    this.#memory = memory;
+    this.#guard.heard();
+    const keys = answers.flatMap((reading) => (reading.kind === 'partition' ? [reading.key] : []));
+    for (const key of keys) this.#awaited.answered(key);
+    const ended = keys.flatMap((key) => [before.left, before.named].flatMap((of) => [...(of.get(key)?.keys() ?? [])]));
+    const zones = readings.filter(
+      (one) => one.kind === 'zone' && ended.includes(one.key) && one.open !== true && one.alarm !== true,
+    );
+    return [...answers, ...zones].flatMap((reading) => {
+      this.#noteEntry(reading, true);
+      this.#guard.saw(reading);
+      return mapReading(this.built.mapping, reading).signals;
+    });
   }
 
   /** Nobody on the site may notice what such a zone does (safety 4). */

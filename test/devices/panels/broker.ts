@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Aedes, type Client } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
 import { freePort } from '#sandbox/demo/processes.ts';
 import { open, startMosquitto } from '../../harness/mosquitto.ts';
@@ -61,6 +63,38 @@ export async function startBroker(extra: readonly string[] = []): Promise<Broker
       publisher?.end(true);
       await mosquitto.stop();
       rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The library of the embedded broker, without siteward's rules. */
+export async function startAedes(
+  onClient: (client: Client) => void = () => {},
+): Promise<Pick<Broker, 'url' | 'publish' | 'client' | 'close'>> {
+  const aedes = await Aedes.createBroker();
+  aedes.on('client', onClient);
+  const server = createServer(aedes.handle);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const url = `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  const clients: MqttClient[] = [];
+  const client = async () => {
+    const one = await connectAsync(url, { reconnectPeriod: 0 });
+    clients.push(one);
+    return one;
+  };
+  const publisher = await client();
+  return {
+    ...{ url, client },
+    async publish(topic, payload, retain = false) {
+      await publisher.publishAsync(topic, typeof payload === 'string' ? payload : Buffer.from(payload), {
+        ...{ qos: 1, retain },
+      });
+    },
+    async close() {
+      for (const one of clients) one.end(true);
+      await new Promise<void>((resolve) => aedes.close(() => resolve()));
+      await new Promise((resolve) => server.close(resolve));
     },
   };
 }

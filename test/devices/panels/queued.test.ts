@@ -1,9 +1,6 @@
-import { createServer } from 'node:net';
-import { Aedes, type Client } from 'aedes';
-import { connectAsync } from 'mqtt';
 import { describe, expect, it } from 'vitest';
 import type { Signal } from '#site/model/index.ts';
-import { startBroker, until } from './broker.ts';
+import { startAedes, startBroker, until } from './broker.ts';
 import { panel, startPanels } from './helpers.ts';
 
 const dsc = panel({ id: 'main', profile: 'dsc-keybus', zones: { '7': { type: 'perimeter' } } });
@@ -11,37 +8,10 @@ const dsc = panel({ id: 'main', profile: 'dsc-keybus', zones: { '7': { type: 'pe
 /** What each message about the zone said of its time. */
 const waits = (signals: readonly Signal[]) => signals.flatMap((one) => (one.kind === 'zone' ? [one.waited] : []));
 
-interface Place {
-  readonly url: string;
-  publish(topic: string, payload: string): Promise<void>;
-  close(): Promise<void>;
-}
-
-async function embedded(onClient: (client: Client) => void = () => {}): Promise<Place> {
-  const aedes = await Aedes.createBroker();
-  aedes.on('client', onClient);
-  const server = createServer(aedes.handle);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const url = `mqtt://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
-  const client = await connectAsync(url, { reconnectPeriod: 0 });
-  return {
-    url,
-    async publish(topic, payload) {
-      await client.publishAsync(topic, payload, { qos: 1 });
-    },
-    async close() {
-      client.end(true);
-      await new Promise<void>((resolve) => aedes.close(() => resolve()));
-      await new Promise((resolve) => server.close(resolve));
-    },
-  };
-}
-
-describe.each<[string, () => Promise<Place>]>([
+describe.each([
   ['mosquitto', () => startBroker()],
-  ['the embedded broker', () => embedded()],
-])('%s: a message that waited in the session', (_, start) => {
+  ['the embedded broker', () => startAedes()],
+] as const)('%s: a message that waited in the session', (_, start) => {
   it('says so with the moment the panels were heard last, however long the queue takes; what comes then does not', async () => {
     const broker = await start();
     const first = await startPanels({ url: broker.url, panels: [dsc] });
@@ -83,7 +53,7 @@ describe.each<[string, () => Promise<Place>]>([
 
 it('after a loss of the connection, what waited happened since then', async () => {
   const cut: (() => void)[] = [];
-  const broker = await embedded((client) => {
+  const broker = await startAedes((client) => {
     if (client.id.endsWith('-panels')) cut.push(() => client.conn.destroy());
   });
   const rig = await startPanels({ url: broker.url, panels: [dsc], heardUntil: 1 });

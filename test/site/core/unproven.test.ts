@@ -104,6 +104,17 @@ describe('a word that is not live and calmer than what is known', () => {
     expect(standing(site)).toBe('disarmed');
   });
 
+  it('confirms no disarm, which the panel’s live word does', () => {
+    const site = knows('triggered');
+    const { commandId, outcome } = site.disarm();
+    expect(outcome).toBe('accepted');
+    expect(standing(told(site, queued('disarmed')))).toBe('triggered?');
+    expect(site.kept(commandId)?.result).toMatchObject({ outcome: 'accepted' });
+    site.signal(isIn('disarmed'));
+    expect(standing(site)).toBe('disarmed');
+    expect(site.kept(commandId)?.result).toMatchObject({ outcome: 'done' });
+  });
+
   it('lets alarms of zones go up flagged meanwhile', () => {
     const site = told(knows('armed_away'), retained('disarmed'));
     expect(alarms(site, alarm())).toEqual(['burglary_perimeter 2 true']);
