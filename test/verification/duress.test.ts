@@ -65,23 +65,37 @@ async function told(code: string) {
       .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/gi, 'ID')
       .replaceAll(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/g, 'TIME')
       .replaceAll(/"(hostname|pid|time|latencyMs|oldest_s|depth)":[^,}]+/g, '');
-  const messages = heard
-    .slice(from)
-    .filter(({ topic }) => /\/(verification|reply|event|trouble|problem|partition|zone)\b/.test(topic))
-    .map(({ topic, text }) => bare(`${topic} ${text}`));
-  const lines = site.daemon
-    .lines()
-    .slice(log)
-    .filter((line) => /"part":"(answers|verifications|mqtt|control)"/.test(line))
-    .map(bare);
+  const messages = () =>
+    heard
+      .slice(from)
+      .filter(({ topic }) => /\/(verification|reply|event|trouble|problem|partition|zone)\b/.test(topic))
+      .map(({ topic, text }) => bare(`${topic} ${text}`));
+  const lines = () =>
+    site.daemon
+      .lines()
+      .slice(log)
+      .filter((line) => /"part":"(answers|verifications|mqtt|control)"/.test(line))
+      .map(bare);
+  // Another client and the log may come after the answers.
+  let before = '';
+  await eventually(
+    'nothing more comes',
+    () => {
+      const now = JSON.stringify([messages(), lines()]);
+      const isSame = now === before;
+      before = now;
+      return isSame ? true : undefined;
+    },
+    { everyMs: 1000 },
+  );
   return {
     id,
     seen: {
       answer: { ...answer, out: bare(answer.out) },
       again: again.map((one) => bare(JSON.stringify(one))),
       turned: bare(turned.out),
-      messages,
-      lines,
+      messages: messages(),
+      lines: lines(),
     },
   };
 }
