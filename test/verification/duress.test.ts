@@ -49,13 +49,19 @@ async function run(args: readonly string[], input: string) {
 /** One verification answered with `disregard` by Ben, and everything anybody sees of it, without ids and times. */
 async function told(code: string) {
   const id = await site.requested();
-  const from = heard.length;
+  const before = heard.length;
   const log = site.daemon.lines().length;
   await site.handOn({
     verification_id: id,
     contact_id: contact,
     expires_at: new Date(Date.now() + 200_000).toISOString(),
   });
+  // The request is taken away at the broker and told; in which order is up to it.
+  const topics = ['/in/verification', `/verification/${id}`, '/reply/platform-1/x'];
+  const isHeard = (end: string) =>
+    heard.slice(before).some(({ topic, text }) => topic.endsWith(end) && (text === '') === (end === topics[0]));
+  await eventually('the request', () => (topics.every(isHeard) ? true : undefined));
+  const from = heard.length;
   const answer = await run(['verification', 'answer', id, 'disregard', '--code-stdin', '--json'], `${code}\n`);
   await site.lan.shows(`verification/${id}`, '');
   const again = await site.verify({ verification_id: id, action: 'disregard', code });
@@ -77,13 +83,13 @@ async function told(code: string) {
       .filter((line) => /"part":"(answers|verifications|mqtt|control)"/.test(line))
       .map(bare);
   // Another client and the log may come after the answers.
-  let before = '';
+  let last = '';
   await eventually(
     'nothing more comes',
     () => {
       const now = JSON.stringify([messages(), lines()]);
-      const isSame = now === before;
-      before = now;
+      const isSame = now === last;
+      last = now;
       return isSame ? true : undefined;
     },
     { everyMs: 1000 },
@@ -108,7 +114,7 @@ test('an answer under duress shows byte for byte what it shows without, and the 
   const forced = await told(ben.duress);
   const after = await metrics();
   expect(forced.seen).toEqual(plain.seen);
-  expect(plain.seen.messages.length).toBeGreaterThan(4);
+  expect(plain.seen.messages.length).toBeGreaterThan(3);
   expect(plain.seen.answer.out).toContain('"state":"recorded"');
   expect(await site.recorded(plain.id)).toMatchObject({ action: 'disregard', contact_id: 8 });
   expect(await site.recorded(forced.id)).toMatchObject({ action: 'dispatch', contact_id: 8 });

@@ -69,19 +69,19 @@ export class AlarmPanel {
     return [...this.#partitions.keys()];
   }
 
-  /** Tells every state, as a bridge does when it comes online. */
+  /** Tells every state, as a bridge does when it comes online; zones first, so that an alarm that goes on is told with its zone. */
   tellAll(): void {
-    for (const [key, partition] of this.#partitions) {
-      this.#tell.partition(key, 'current_state', partition.state);
-      this.#tell.partition(key, 'target_state', partition.target);
-      this.#tell.partition(key, 'entry_delay', yesNo(partition.state !== 'disarmed' && this.#inEntry(partition)));
-      this.#tell.partition(key, 'ready_status', yesNo(this.#ready(key)));
-    }
     for (const [key, zone] of this.#zones) {
       this.#tell.zone(key, 'open', yesNo(zone.open));
       this.#tell.zone(key, 'bypassed', yesNo(zone.bypassed));
       this.#tell.zone(key, 'tamper', 'False');
       this.#tell.zone(key, 'alarm', yesNo(zone.alarm));
+    }
+    for (const [key, partition] of this.#partitions) {
+      this.#tell.partition(key, 'current_state', partition.state);
+      this.#tell.partition(key, 'target_state', partition.target);
+      this.#tell.partition(key, 'entry_delay', yesNo(partition.state !== 'disarmed' && this.#inEntry(partition)));
+      this.#tell.partition(key, 'ready_status', yesNo(this.#ready(key)));
     }
   }
 
