@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { isIP } from 'node:net';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
-import { isLoopback } from '#lib/host.ts';
+import { isLoopback, withoutMapping } from '#lib/host.ts';
 
 /** Tries that wait for nothing; then 1, 2, 4 ... 60 s. */
 const freeTries = 5;
@@ -122,8 +122,8 @@ const isHere = (network: string): boolean => network === 'local' || isLoopback(n
 
 /** Who has one IPv6 address has the 2^64 beside it; an IPv4 address in the clothes of the other is one all the same. */
 export function networkOf(address: string): string {
-  const v4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1];
-  if (v4 !== undefined) return v4;
+  const v4 = withoutMapping(address);
+  if (v4 !== address) return v4;
   const bare = address.split('%')[0] ?? '';
   if (isIP(bare) !== 6 || bare === '::1') return address.slice(0, 64);
   const [head = '', tail] = bare.toLowerCase().split('::');

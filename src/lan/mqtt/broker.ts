@@ -10,6 +10,7 @@ import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { isLoopback } from '#lib/host.ts';
 import { withoutNumbers } from '#lib/mqtt.ts';
+import { systemCode } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
 import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
 import { createDoor, guard, silentCap } from './broker-door.ts';
@@ -224,7 +225,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
 }
 
 function adviceOn(error: unknown): string {
-  const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+  const taken = systemCode(error) === 'EADDRINUSE';
   return taken
     ? '. Another program has the port, often a mosquitto of the system: stop it, or set mqtt.broker to its address, or give mqtt.listen a free port'
     : '';

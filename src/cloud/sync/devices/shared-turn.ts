@@ -1,4 +1,4 @@
-import type { createTurn } from '#lib/turns.ts';
+import type { Turn } from '#lib/turns.ts';
 import type { DeviceSyncDone, SyncWish } from './types.ts';
 
 interface Waiting {
@@ -8,7 +8,7 @@ interface Waiting {
 
 /** One reconciliation after the other; one that waits for its turn is everybody's, with what any of them wishes. */
 export function sharedTurns(
-  inTurn: ReturnType<typeof createTurn>,
+  inTurn: Turn,
   run: (wish: SyncWish) => Promise<DeviceSyncDone>,
 ): (wish: SyncWish) => Promise<DeviceSyncDone> {
   /** The one that has not begun: whoever asks meanwhile takes part in it. */
