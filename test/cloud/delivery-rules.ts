@@ -17,8 +17,8 @@ interface Failing {
   readonly takenBefore: number;
   /** How often it failed though another passed since. */
   alone: number;
-  /** A comparison may follow, one for each failure. */
-  isCompared: boolean;
+  /** So many comparisons may follow: one, and one more where that failed itself and told nothing. */
+  comparisons: number;
   /** What it met last was for a person to change, when nothing had ever been taken. */
   isFirstDay: boolean;
 }
@@ -38,7 +38,8 @@ export const chainOf = ({ lane, orderKey }: Made): string => `${lane === 'activi
 /**
  * Watches the requests as they arrive at the cloud, for what docs/outbox.md promises of order and repeats. Exceptions
  * from order: an alarm that was held up for three seconds, and an event that is known to fail alone. Exceptions from
- * "sent once": what failed, and the comparison: one that was taken is sent once more after a failure of another.
+ * "sent once": what failed, and the comparison: one that was taken is sent once more after a failure of another, and
+ * again where that failed as well.
  */
 export function rulesOfSending(made: readonly Made[]) {
   const broken: string[] = [];
@@ -79,23 +80,22 @@ export function rulesOfSending(made: readonly Made[]) {
     return passed.has(`${early} before ${late}`);
   }
 
-  function comparison(seq: number): void {
+  function comparison(seq: number, reply: Reply): void {
     if (mayRepeat.delete(seq)) return;
-    const [suspect] = [...failing].find(([one, { isCompared }]) => one !== seq && isCompared) ?? [];
-    const held = suspect === undefined ? undefined : failing.get(suspect);
+    const [, held] = [...failing].find(([one, { comparisons }]) => one !== seq && comparisons > 0) ?? [];
     if (held === undefined) broken.push(`${seq} was sent again though nothing was under suspicion`);
-    else held.isCompared = false;
+    else held.comparisons = reply === 'none' ? 0 : held.comparisons - 1;
   }
 
   function failed(seq: number, reply: Reply): void {
     if (reply === '429') return;
     const held = failing.get(seq) ?? {
-      ...{ failures: 0, takenBefore: taken, alone: 0, isCompared: false, isFirstDay: false },
+      ...{ failures: 0, takenBefore: taken, alone: 0, comparisons: 0, isFirstDay: false },
     };
     const isFirstDay = needsPerson.includes(reply) && answered.size === 0;
     const failures = held.failures + 1;
     const isAlone = taken > held.takenBefore && (needsPerson.includes(reply) || failures >= 5);
-    failing.set(seq, { ...held, failures, alone: held.alone + (isAlone ? 1 : 0), isCompared: true, isFirstDay });
+    failing.set(seq, { ...held, failures, alone: held.alone + (isAlone ? 1 : 0), comparisons: 2, isFirstDay });
   }
 
   return {
@@ -105,7 +105,7 @@ export function rulesOfSending(made: readonly Made[]) {
     arrived(seq: number, reply: Reply, now: number): void {
       if (rested) since = now;
       rested = false;
-      if (answered.has(seq)) comparison(seq);
+      if (answered.has(seq)) comparison(seq, reply);
       else {
         const older = made.flatMap((one, i) => (i + 1 < seq && chainOf(one) === chainOf(of(seq)) ? [i + 1] : []));
         for (const late of older) {
