@@ -52,6 +52,8 @@ export interface SiteOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Script of the daemon; default the sources. */
   readonly program?: string;
+  /** What the daemon is started under, see `startProcess`; it is then given more time to start. */
+  readonly under?: readonly string[];
   /** Default a folder of the site's own. */
   readonly stateDir?: string;
   /** The line to the cloud speaks TLS: only then does siteward believe what time it is there. */
@@ -225,6 +227,7 @@ ${options.yaml({ cameras: addresses, folder })}
       ...options.env,
     },
     ...(options.onLog !== undefined && { onLine: options.onLog }),
+    ...(options.under !== undefined && { under: options.under }),
   });
   open.push(daemon.stop);
   pids.push(() => daemon.pid);
@@ -259,12 +262,14 @@ async function startDaemon(options: {
   config: string;
   env: Readonly<Record<string, string>>;
   onLine?: (line: string) => void;
+  under?: readonly string[];
 }): Promise<Daemon> {
+  const startMs = options.under === undefined ? 30_000 : 180_000;
   let running: Running;
   async function run(more: Readonly<Record<string, string>> = {}): Promise<void> {
     const args = [options.program, 'run', '--config', options.config];
     running = startProcess({ ...options, name: 'siteward', args, env: { ...options.env, ...more } });
-    await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', 30_000);
+    await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', startMs);
   }
   await run();
   return {

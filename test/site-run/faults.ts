@@ -20,6 +20,8 @@ export interface Faults {
 }
 
 type Mishap = readonly [name: string, happen: () => Promise<unknown>];
+/** What ends the daemon's process. */
+const endings: ReadonlySet<string> = new Set(['killed', 'restarted', 'power cut']);
 
 export function startFaults(options: {
   world: World;
@@ -28,6 +30,8 @@ export function startFaults(options: {
   fill: (() => void) | undefined;
   free: () => void;
   restMs: readonly [low: number, high: number];
+  /** From then on nothing ends the daemon; `performance.now()`, milliseconds. */
+  endsUntil?: number;
   note: (fault: Fault) => void;
 }): Faults {
   const { world, random, disk } = options;
@@ -140,14 +144,17 @@ export function startFaults(options: {
     options.note({ what, from, to: Date.now() });
   }
 
+  const mayHappen = ([name]: Mishap) =>
+    !endings.has(name) || performance.now() < (options.endsUntil ?? Number.POSITIVE_INFINITY);
+
   /** Each once in an order of its own, over and over, so that a short run has them all. */
   async function* turns(mishaps: readonly Mishap[]): AsyncGenerator<Mishap> {
     while (!isOver) {
-      const left = [...mishaps];
+      const left = mishaps.filter(mayHappen);
       while (left.length > 0 && !isOver) {
         await during(...options.restMs);
         const [next] = left.splice(random.whole(0, left.length), 1);
-        if (next !== undefined && !isOver) yield next;
+        if (next !== undefined && !isOver && mayHappen(next)) yield next;
       }
     }
   }

@@ -7,8 +7,10 @@ import { type Plant, plants } from '#sandbox/demo/line.ts';
 import { orUsage } from '#sandbox/usage.ts';
 import { runnableBundle } from '../../tools/bundle.ts';
 import { faketime } from '../harness/wall-clock.ts';
+import { flatness } from './flat.ts';
 import { figuresOf, summaryOf } from './report.ts';
 import { type Run, runSite } from './run.ts';
+import { slowBox } from './slow-box.ts';
 
 const usage = `The whole site with people, faults and a clock of its own; then its record is compared with what was done.
 
@@ -16,6 +18,8 @@ const usage = `The whole site with people, faults and a clock of its own; then i
   --seed NUMBER      what happens: 1. An even one has mosquitto, an odd one the embedded broker
   --seeds NUMBER     so many runs, with this seed and those after it: 1
   --keep DIR         keep what the verdict rests on there; of a failed run it is kept anyway
+  --soak             watch the process of siteward, its metrics and files meanwhile: do they stay the same? Needs 10 minutes or more
+  --slow             siteward has a quarter of a core and 512 MB, and its disk takes 20 ms more for each flush
   --plant DEFECT     a defect of the line to the cloud, which the run must find: delivery, media or order
   --json             one line of JSON for each run in place of the summary`;
 
@@ -26,6 +30,8 @@ const { values } = orUsage(usage, () =>
       seed: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '1' },
       keep: { type: 'string' },
+      soak: { type: 'boolean', default: false },
+      slow: { type: 'boolean', default: false },
       plant: { type: 'string' },
       json: { type: 'boolean', default: false },
     },
@@ -34,7 +40,10 @@ const { values } = orUsage(usage, () =>
 
 const say = (text: string) => void process.stderr.write(`${text}\n`);
 
-async function one(seed: number, of: { minutes: number; program: string; plant?: Plant }): Promise<boolean> {
+async function one(
+  seed: number,
+  of: { minutes: number; program: string; plant?: Plant; soak: boolean; under?: readonly string[] },
+): Promise<boolean> {
   const folder =
     values.keep === undefined
       ? mkdtempSync(join(tmpdir(), `siteward-run-${seed}-`))
@@ -50,14 +59,23 @@ async function one(seed: number, of: { minutes: number; program: string; plant?:
   } catch (error) {
     say(`seed ${seed} broke off: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const isGood = run !== undefined && run.verdict.violations.length === 0;
+  const isGood = run !== undefined && run.verdict.violations.length === 0 && isFlat(run);
   if (isGood && values.keep === undefined) rmSync(folder, { recursive: true, force: true });
   else say(`kept in ${folder}`);
-  if (!isGood) say(`repeat with: npm run site -- --minutes ${of.minutes} --seed ${seed}${plantOf(of.plant)}`);
+  if (!isGood)
+    say(
+      `repeat with: npm run site -- --minutes ${of.minutes} --seed ${seed}${plantOf(of.plant)}${values.soak ? ' --soak' : ''}${values.slow ? ' --slow' : ''}`,
+    );
   return isGood;
 }
 
 const plantOf = (plant: Plant | undefined): string => (plant === undefined ? '' : ` --plant ${plant}`);
+
+function isFlat({ samples }: Run): boolean {
+  if (samples.length === 0) return !values.soak;
+  const { trouble, rows } = flatness(samples);
+  return trouble === undefined && rows.every((row) => row.isFlat);
+}
 
 async function main(): Promise<number> {
   if (faketime === undefined) {
@@ -80,15 +98,24 @@ async function main(): Promise<number> {
     return 2;
   }
   const folder = mkdtempSync(join(tmpdir(), 'siteward-run-'));
+  const box = values.slow ? slowBox() : undefined;
   try {
     const program =
       process.env.SITEWARD_PROGRAM ?? (await runnableBundle(join(folder, 'bundle'), { crashPoints: true }));
     let failed = 0;
     for (let seed = first; seed < first + count; seed += 1)
-      if (!(await one(seed, { minutes, program, ...(plant !== undefined && { plant }) }))) failed += 1;
+      if (
+        !(await one(seed, {
+          ...{ minutes, program, soak: values.soak },
+          ...(plant !== undefined && { plant }),
+          ...(box !== undefined && { under: box.under }),
+        }))
+      )
+        failed += 1;
     if (count > 1) say(`${count - failed} of ${count} runs have nothing wrong with them`);
     return failed === 0 ? 0 : 1;
   } finally {
+    box?.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }

@@ -1,3 +1,4 @@
+import { flatness, tableOf } from './flat.ts';
 import type { Run } from './run.ts';
 
 const countBy = <T>(items: readonly T[], name: (item: T) => string): Readonly<Record<string, number>> => {
@@ -27,6 +28,7 @@ export function figuresOf(run: Run) {
     },
     faults: countBy(history.faults, ({ what }) => what),
     violations: verdict.violations,
+    ...(run.samples.length > 0 && { watched: flatness(run.samples) }),
   };
 }
 
@@ -37,7 +39,7 @@ const listed = (counts: Readonly<Record<string, number>>): string =>
 
 /** The same for people. */
 export function summaryOf(run: Run): string {
-  const { pictures, violations, ...of } = figuresOf(run);
+  const { pictures, violations, watched, ...of } = figuresOf(run);
   const excused = Object.keys(pictures.excused).length === 0 ? '' : `; excused: ${listed(pictures.excused)}`;
   return [
     `seed ${of.seed}, ${of.broker}, ${of.seconds} s${of.without_disk === null ? '' : `, no full disk and no power cut: ${of.without_disk}`}`,
@@ -50,5 +52,6 @@ export function summaryOf(run: Run): string {
       : `  verdict   ${violations.length} things are wrong:`,
     ...violations.slice(0, 40).map(({ wrong, text }) => `            ${wrong}: ${text}`),
     ...(violations.length > 40 ? [`            and ${violations.length - 40} more`] : []),
+    ...(watched === undefined ? [] : [tableOf(watched)]),
   ].join('\n');
 }

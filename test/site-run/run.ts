@@ -9,6 +9,7 @@ import { noPowerCut, powerCutDisk } from '../harness/power-cut.ts';
 import { outboxIsEmpty } from '../proof/outbox.ts';
 import { type Random, randomOf } from '../proof/random.ts';
 import { type Faults, startFaults } from './faults.ts';
+import type { Sample } from './flat.ts';
 import type { Answered, Deed, Fault, History } from './history.ts';
 import { type Evidence, judge, type Verdict } from './judge.ts';
 import { kiosk, untilOnSite } from './kiosk.ts';
@@ -16,6 +17,7 @@ import { deed, everybody, type Life, type Quarter } from './people.ts';
 import { openSides } from './sides.ts';
 import { collectTrail } from './trail.ts';
 import { answersOf, openPlatform } from './verifications.ts';
+import { watchDaemon } from './watch.ts';
 import { witness } from './witness.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -26,6 +28,13 @@ export interface RunOptions {
   readonly program: string;
   /** A defect of the line to the cloud, to see that it is found. */
   readonly plant?: Plant;
+  /**
+   * For a long run: the daemon is watched, runs with the flags of its unit, is ended in the first tenth only, and what it keeps is
+   * bounded so that the bounds are soon reached.
+   */
+  readonly soak?: boolean;
+  /** What the daemon is started under. */
+  readonly under?: readonly string[];
   /** A folder for the daemon's log and, at the end, for all the verdict rests on. */
   readonly folder: string;
   /** Told how it goes. */
@@ -41,22 +50,33 @@ export interface Run {
   readonly history: History;
   readonly evidence: Evidence;
   readonly verdict: Verdict;
+  /** Of a soak. */
+  readonly samples: readonly Sample[];
 }
 
 const settleMs = 300_000;
+/** Of its unit; `media` and the disk are small, so that both are used up within minutes. */
+const soaking = {
+  diskMib: 48,
+  media: ', budget: 2MB, keep: 30d',
+  env: {
+    ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=2' },
+    ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' },
+  },
+} as const;
 /** The certificate of the line is good for a month. */
 const daysAtMost = 25;
 
 /** A day of life at the whole site, or as many as fit into the minutes, and what is wrong with its record afterwards. */
 export async function runSite(options: RunOptions): Promise<Run> {
-  const { seed, tell } = options;
+  const { seed, tell, soak = false } = options;
   const random = randomOf(seed);
   const broker = seed % 2 === 0 ? 'mosquitto' : 'embedded';
   const began = performance.now();
   const { folder } = options;
   const log = createWriteStream(join(folder, 'siteward.log'));
   const withoutDisk = noPowerCut();
-  const disk = withoutDisk === undefined ? powerCutDisk({ mib: 96 }) : undefined;
+  const disk = withoutDisk === undefined ? powerCutDisk({ mib: soak ? soaking.diskMib : 96 }) : undefined;
   const ends: (() => Promise<unknown> | unknown)[] = [() => log.end(), () => disk?.remove()];
   try {
     const httpPort = await freePort();
@@ -64,6 +84,8 @@ export async function runSite(options: RunOptions): Promise<Run> {
       ...{ program: options.program, broker, httpPort, clockFolder: folder },
       ...(disk !== undefined && { stateDir: disk.dir }),
       ...(options.plant !== undefined && { plant: options.plant }),
+      ...(options.under !== undefined && { under: options.under }),
+      ...(soak && { media: soaking.media, env: soaking.env }),
       startsAt: Date.now() + untilOnSite(Date.now(), 13, 0),
       onLog: (line) => void log.write(`${line}\n`),
     });
@@ -88,6 +110,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
       ...{ world, random, disk, fill: full?.fill, free: full?.free ?? (() => undefined) },
       restMs: [1500, 4000],
       note: history.fault,
+      ...(soak && { endsUntil: performance.now() + options.minutes * 6000 }),
     });
     const { quietly } = faults;
     async function passUntil(hour: number, minute: number): Promise<void> {
@@ -103,9 +126,11 @@ export async function runSite(options: RunOptions): Promise<Run> {
     const lives = quarters.map((quarter) => live(quarter, { until, history }));
     const passing = passersBy(world, random, until);
     const trail = collectTrail(world.site);
+    const watching = soak ? watchAlong(world, options) : undefined;
     const telling = tellAlong({ world, history: history.told(), until, tell });
     await Promise.race([Promise.all([...lives, passing]), faults.failed]);
     await telling;
+    const samples = (await watching?.stop()) ?? [];
     await faults.stop();
     tell('all faults are over; waiting until nothing waits any more');
     await outboxIsEmpty(world.site, { timeoutMs: settleMs }).catch((error: unknown) => history.unseen(String(error)));
@@ -123,10 +148,10 @@ export async function runSite(options: RunOptions): Promise<Run> {
     };
     const verdict = judge(history.told(), evidence);
     const seconds = Math.round((performance.now() - began) / 1000);
-    const kept = { history: history.told(), ...evidence, answers: [...evidence.answers], verdict };
+    const kept = { history: history.told(), ...evidence, answers: [...evidence.answers], verdict, samples };
     for (const [name, value] of Object.entries(kept))
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, undefined, 1));
-    return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict };
+    return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict, samples };
   } finally {
     for (const end of ends.reverse()) await end();
   }
@@ -216,4 +241,21 @@ async function tellAlong(of: {
       `${clock} UTC there: ${deeds.length} deeds, ${of.world.site.lan.events.length} events seen, ${faults.length} faults, last ${last}`,
     );
   }
+}
+
+/** A sample every 15 s, and of a short run 200 in all; one a minute is told. */
+function watchAlong({ site }: World, { minutes, tell }: RunOptions) {
+  const everyMs = Math.min(15_000, Math.max(1000, minutes * 300));
+  let toldAt = Number.NEGATIVE_INFINITY;
+  return watchDaemon({
+    ...{ site, everyMs },
+    onSample({ at, pid, values }) {
+      if (at - toldAt < 60) return;
+      toldAt = at;
+      const text = Object.entries(values).map(
+        ([name, value]) => `${name} ${(value ?? 0).toFixed(1).replace(/\.0$/, '')}`,
+      );
+      tell(`siteward, process ${pid}: ${text.join(', ')}`);
+    },
+  });
 }

@@ -16,6 +16,8 @@ export function worldYaml(of: {
   cameras: ReadonlyMap<string, string>;
   recorder: string;
   speaker: string;
+  /** Further members of the section `media`, such as `, keep: 1d`. */
+  media?: string;
 }): string {
   const zoneOf = new Map(Object.entries(yardCameras).map(([zone, id]) => [id, zone]));
   const camerasYaml = cameraIds.map((id, index) => {
@@ -68,7 +70,7 @@ nvrs:
     url: ${of.recorder}
     channels:
 ${channels.join('\n')}
-media: { snapshots: 1 }
+media: { snapshots: 1${of.media ?? ''} }
 ${verifying.yaml}speakers:
   - { id: shop-speaker, driver: capture, folder: "${of.at.folder}/heard", partitions: [p1] }
   - { id: office-speaker, driver: "null", partitions: [p2] }

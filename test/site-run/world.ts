@@ -44,6 +44,11 @@ export async function startWorld(options: {
   httpPort: number;
   clockFolder: string;
   plant?: Plant;
+  /** See `worldYaml`. */
+  media?: string;
+  /** See `SiteOptions`. */
+  under?: readonly string[];
+  env?: Readonly<Record<string, string>>;
 }): Promise<World> {
   const ends: (() => Promise<unknown>)[] = [];
   const close = async () => {
@@ -79,6 +84,7 @@ export async function startWorld(options: {
       ...{ broker: options.broker, program: options.program, tls: true, onLog: options.onLog },
       ...(options.stateDir !== undefined && { stateDir: options.stateDir }),
       ...(options.plant !== undefined && { plant: options.plant }),
+      ...(options.under !== undefined && { under: options.under }),
       async prepare(cloud) {
         await tellCloud({ cloud });
         await registerSite(cloud);
@@ -86,10 +92,11 @@ export async function startWorld(options: {
       ...{ siteYaml: verifying.siteYaml, cloudYaml: verifying.cloudYaml },
       mqttYaml: `, home_assistant: {}${options.broker === 'embedded' ? verifying.mqttYaml : ''}`,
       httpYaml: `, listen: "127.0.0.1:${options.httpPort}"`,
-      env: { ...clock.env, ...verifying.env },
+      env: { ...options.env, ...clock.env, ...verifying.env },
       yaml: (at) =>
         worldYaml({
           ...{ at, recorder: recorder.url, speaker: horn.url },
+          ...(options.media !== undefined && { media: options.media }),
           cameras: new Map([...cameras].map(([id, { deviceUrl }]) => [id, deviceUrl])),
         }),
     });

@@ -30,10 +30,13 @@ export function startProcess(options: {
   name: string;
   args: readonly string[];
   env?: Readonly<Record<string, string>>;
+  /** A program, with its arguments, that becomes the process: it ends in `exec`. */
+  under?: readonly string[];
   /** Told each line it writes. */
   onLine?: (line: string) => void;
 }): Running {
-  const child: ChildProcess = spawn(process.execPath, options.args, {
+  const [program = process.execPath, ...args] = [...(options.under ?? []), process.execPath, ...options.args];
+  const child: ChildProcess = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
   });
