@@ -78,7 +78,10 @@ export function command(
   });
 }
 
-/** Somebody tries a code. Three wrong ones within a minute lock that side out, so that it is done in one partition only. */
+/** Three wrong codes within a minute lock that side out: they come further apart than half of it, in one partition only. */
+const guessEveryMs = 31_000;
+
+/** Somebody tries a code. */
 async function guess(life: Life, partition: string): Promise<void> {
   const answers: string[] = [];
   await deed(life, { partition, what: 'disarm', by: 'keypad', code: 'wrong', expects: [], answers }, async () => {
@@ -109,6 +112,7 @@ export function ownQuarter(
   const { random, sides } = life;
   const { partition } = of;
   let leftOut: Detector | undefined;
+  let guessedAt = Number.NEGATIVE_INFINITY;
 
   async function trip(detector: Detector, before: readonly string[] = []): Promise<void> {
     const { zone, saysAnew = false } = detector;
@@ -141,7 +145,10 @@ export function ownQuarter(
         await trip(of.door, [`system entry_delay_started active ${of.door.zone}`]);
         first = of.door;
       }
-      if (of.canCall === true && random.chance(0.2)) await guess(life, partition);
+      if (of.canCall === true && random.chance(0.2) && performance.now() - guessedAt > guessEveryMs) {
+        guessedAt = performance.now();
+        await guess(life, partition);
+      }
       if (of.canCall === true && first !== undefined && random.chance(0.5)) await life.verify();
       if (of.always !== undefined && random.chance(0.2)) await trip(of.always);
       if (of.canCall === true && random.chance(0.2)) {

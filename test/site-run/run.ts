@@ -85,7 +85,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
       ...(disk !== undefined && { stateDir: disk.dir }),
       ...(options.plant !== undefined && { plant: options.plant }),
       ...(options.under !== undefined && { under: options.under }),
-      ...(soak && { media: soaking.media, env: soaking.env }),
+      ...(soak && { media: soaking.media, env: soaking.env, keepsSubscriptions: true }),
       startsAt: Date.now() + untilOnSite(Date.now(), 13, 0),
       onLog: (line) => void log.write(`${line}\n`),
     });

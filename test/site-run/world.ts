@@ -48,8 +48,11 @@ export async function startWorld(options: {
   media?: string;
   /** See `SiteOptions`. */
   under?: readonly string[];
+  /** Whether the cameras' subscriptions outlive the passing of time, so that siteward does not wait longer and longer for them. */
+  keepsSubscriptions?: boolean;
   env?: Readonly<Record<string, string>>;
 }): Promise<World> {
+  const { keepsSubscriptions = false } = options;
   const ends: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const end of ends.splice(0).reverse()) await end().catch(() => undefined);
@@ -136,7 +139,7 @@ export async function startWorld(options: {
       async passTime(ms) {
         aheadMs += ms;
         setClock();
-        for (const camera of cameras.values()) camera.setClockSkew(aheadMs);
+        for (const camera of cameras.values()) camera.setClockSkew(aheadMs, { keepsSubscriptions });
         await tellCloud(site);
       },
       setError(seconds) {

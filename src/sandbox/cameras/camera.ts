@@ -36,7 +36,8 @@ export interface SimCamera {
   person(on: boolean): void;
   tamper(on: boolean): void;
   setPassword(password: string): void;
-  setClockSkew(ms: number): void;
+  /** Subscriptions end at an hour of its clock, unless they are kept. */
+  setClockSkew(ms: number, options?: { keepsSubscriptions?: boolean }): void;
   /** `operation` is the SOAP name, or `snapshot`. */
   plan(operation: string, answer: PlannedAnswer): void;
   /** Unreachable until `start`: connections are cut and refused. Subscriptions stay. */
@@ -95,7 +96,7 @@ export async function startCamera(options: CameraOptions): Promise<SimCamera> {
     setPassword: (password) => {
       state.auth.password = password;
     },
-    setClockSkew: (ms) => state.setClockSkew(ms),
+    setClockSkew: (ms, more) => state.setClockSkew(ms, more),
     plan: (operation, answer) => {
       planned.set(
         operation,

@@ -52,7 +52,8 @@ export class CameraState {
     return this.#clock.wall() + this.#clockSkewMs;
   }
 
-  setClockSkew(ms: number): void {
+  setClockSkew(ms: number, { keepsSubscriptions = false } = {}): void {
+    if (keepsSubscriptions) this.subscriptions.moveBy(ms - this.#clockSkewMs);
     this.#clockSkewMs = ms;
   }
 

@@ -53,6 +53,11 @@ export class Subscriptions {
     for (const id of [...this.#points.keys()]) this.close(id);
   }
 
+  /** The camera's clock goes this much further on, and they live as long as they would have. */
+  moveBy(ms: number): void {
+    for (const point of this.#points.values()) point.expiresAt += ms;
+  }
+
   get count(): number {
     this.#expire();
     return this.#points.size;
