@@ -3,7 +3,7 @@ import { randomOf } from '../proof/random.ts';
 import { flatness, type Gauge, type Sample, tableOf } from './flat.ts';
 
 const gauge: Gauge = { name: 'heap used', unit: 'MiB', share: 0.08, least: 4 };
-const everyS = 15;
+const everyS = 5;
 const hours = 2;
 const count = (hours * 3600) / everyS;
 
@@ -27,21 +27,21 @@ function verdict(samples: readonly Sample[]): string {
 
 /** Rubbish that is collected, sooner or later, and what is not. */
 const heap = (kept: (share: number) => number) => {
-  const more = noise(30);
-  return life((at, share) => 50 + kept(share) + (at % 7) * 4 + more());
+  const more = noise(8);
+  return life((at, share) => 50 + kept(share) + (at % 7) * 2 + more());
 };
 
 describe('what grows', () => {
   it.each([
-    ['from the first to the last minute', (share: number) => share * 16],
+    ['from the first to the last minute', (share: number) => share * 14],
     ['faster and faster', (share: number) => share ** 3 * 20],
-    ['in steps', (share: number) => Math.floor(share * 12) * 1.4],
+    ['in steps', (share: number) => Math.floor(share * 14)],
   ])('%s, under twice as much rubbish', (_, kept) => {
     expect(verdict(heap(kept))).toBe('grows');
   });
 
   it('a counter that is one more every few minutes', () => {
-    expect(verdict(life((at) => 60 + Math.floor(at / 20)))).toBe('grows');
+    expect(verdict(life((at) => 60 + Math.floor(at / 60)))).toBe('grows');
   });
 
   it('and that for one gauge is no more than for the others', () => {
@@ -72,20 +72,20 @@ describe('what is flat', () => {
   });
 
   it('a log that grows for half an hour and is emptied, again and again', () => {
-    expect(verdict(life((at) => (at % 120) * 0.5))).toBe('flat');
+    expect(verdict(life((at) => (at % 360) * 0.2))).toBe('flat');
   });
 });
 
 describe('the lives of processes', () => {
   it('the longest one counts, and what was before it does not', () => {
-    const short = life(() => 500, { pid: 3, samples: 40 });
+    const short = life(() => 500, { pid: 3, samples: 120 });
     const long = life((_, share) => 50 + share * 10, { pid: 4, from: 600 });
     expect(verdict([...short, ...long])).toBe('grows');
     expect(verdict([...short, ...life(() => 50, { pid: 4, from: 600 })])).toBe('flat');
   });
 
   it('one that ends by itself half way is no verdict, and not a good one', () => {
-    const lives = [0, 1, 2].flatMap((at) => life(() => 50, { pid: at + 1, from: at * 2400, samples: 160 }));
+    const lives = [0, 1, 2].flatMap((at) => life(() => 50, { pid: at + 1, from: at * 2400, samples: 480 }));
     expect(verdict(lives)).toContain('no life of siteward was long enough');
     expect(flatness([], [gauge]).trouble).toBeDefined();
   });

@@ -46,7 +46,7 @@ export interface Flatness {
   /** The highest value of the time watched; no part of the rule. */
   readonly highest: number;
   readonly perHour: number;
-  /** What it may grow by in the time watched. */
+  /** What `end` may be more than `start`. */
   readonly allowance: number;
   readonly isFlat: boolean;
 }
@@ -65,9 +65,9 @@ const pieces = 30;
 
 /**
  * Looks at the longest life, without its first quarter. It is cut in thirty pieces, of which each counts with its lowest value: a leak
- * raises that, too, and what comes and goes (rubbish of the heap, a log before its checkpoint) does not. A gauge grows where the
- * slope of these (Theil-Sen: the median of the slopes between any two) makes more of the time watched than the allowance, and
- * the last third still lies higher than the middle one, by more than a third of it. So a step and a plateau are flat.
+ * raises that, too, and what comes and goes (rubbish of the heap, a log before its checkpoint) does not. A gauge grows where
+ * the median of the last third lies above that of the first by more than the allowance, and the slope of the second half (Theil-Sen:
+ * the median of the slopes between any two) still makes more than a quarter of it. So a step and a plateau are flat.
  */
 export function flatness(samples: readonly Sample[], of: readonly Gauge[] = gauges): Watched {
   const [first, last] = [samples.at(0)?.at ?? 0, samples.at(-1)?.at ?? 0];
@@ -107,13 +107,13 @@ function rowOf(gauge: Gauge, samples: readonly Sample[]): Flatness | undefined {
   const third = (number: number) =>
     median(lows.filter(({ at }) => Math.min(2, Math.floor(((at - first.at) / time) * 3)) === number).map(numberOf));
   const [start, middle, end] = [third(0), third(1), third(2)];
-  const slope = theilSen(lows);
+  const later = lows.filter(({ at }) => at - first.at >= time / 2);
   const allowance = Math.max(gauge.least, gauge.share * start);
   return {
     ...{ gauge: gauge.name, unit: gauge.unit, start, middle, end, allowance },
     highest: all.reduce((most, { value }) => Math.max(most, value), Number.NEGATIVE_INFINITY),
-    perHour: slope * 3600,
-    isFlat: !(slope * time > allowance && end - middle > allowance / 3),
+    perHour: theilSen(lows) * 3600,
+    isFlat: !(end - start > allowance && theilSen(later) * (time / 2) > allowance / 4),
   };
 }
 
