@@ -50,7 +50,8 @@ export function sharedNumbers(record: readonly Accepted[]): readonly string[] {
   const numbers = record
     .filter(({ body }) => !isSilent(body.payload))
     .map(({ body: { payload } }) => `${payload.data.epoch}/${payload.seq}`);
-  return numbers.filter((number, at) => numbers.indexOf(number) !== at);
+  const known = new Set<string>();
+  return numbers.filter((number) => known.size === known.add(number).size);
 }
 
 /** Events in the cloud that the daemon does not know. */

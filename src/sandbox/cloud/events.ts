@@ -7,9 +7,9 @@ const maxTries = 50;
 
 type Kept = { -readonly [K in keyof StoredEvent]: StoredEvent[K] } & { digest: string; tries: EventTry[] };
 
-/** Accepted events, at most 50,000 and 128 MiB of bodies; the oldest gives way. One per client and `event_id` (S-165). */
+/** Accepted events, at most 200,000 and 256 MiB of bodies; the oldest gives way. One per client and `event_id` (S-165). */
 export class EventBook {
-  readonly #kept = new Shelf<string, Kept>({ maxEntries: 50_000, maxBytes: 128 * 1024 * 1024 });
+  readonly #kept = new Shelf<string, Kept>({ maxEntries: 200_000, maxBytes: 256 * 1024 * 1024 });
   #seq = 0;
 
   /** Takes one try; the first one's body stays. `bytes` is the size of the body on the wire. */
