@@ -46,6 +46,17 @@ const elsewhere: readonly Elsewhere[] = [
       ['test/site-run/site-run.test.ts', "'main.ts'", "'--minutes'", "'--seed'"],
     ],
   },
+  {
+    command: 'npm run site -- --soak --minutes 120',
+    by: [['test/site-run/site-run.test.ts', "'--soak'", 'looks at the process, its metrics and its files meanwhile']],
+  },
+  {
+    command: 'npm run site -- --soak --slow --minutes 25 --seed 2',
+    by: [
+      ['test/site-run/site-run.test.ts', "'--soak', '--slow'"],
+      ['test/site-run/slow-box.test.ts', 'has a quarter of a core and a disk that takes 20 ms more'],
+    ],
+  },
   // It asks every network of the machine: once in the tests is enough.
   {
     command: 'siteward camera discover',

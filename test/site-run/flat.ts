@@ -85,6 +85,10 @@ export function flatness(samples: readonly Sample[], of: readonly Gauge[] = gaug
   return { seconds, rows: of.flatMap((gauge) => rowOf(gauge, kept) ?? []) };
 }
 
+/** The most memory any process had, as the kernel noted it: MiB. */
+export const highestRss = (samples: readonly Sample[]): number =>
+  samples.reduce((most, { values }) => Math.max(most, values['highest RSS'] ?? 0), 0);
+
 function longestLife(samples: readonly Sample[]): readonly Sample[] {
   const lives = Map.groupBy(samples, ({ pid }) => pid);
   return [...lives.values()].sort((a, b) => b.length - a.length)[0] ?? [];

@@ -7,10 +7,10 @@ import { type Plant, plants } from '#sandbox/demo/line.ts';
 import { orUsage } from '#sandbox/usage.ts';
 import { runnableBundle } from '../../tools/bundle.ts';
 import { faketime } from '../harness/wall-clock.ts';
-import { flatness } from './flat.ts';
+import { flatness, highestRss } from './flat.ts';
 import { figuresOf, summaryOf } from './report.ts';
 import { type Run, runSite } from './run.ts';
-import { slowBox } from './slow-box.ts';
+import { memoryMib, noSlowBox, slowBox } from './slow-box.ts';
 
 const usage = `The whole site with people, faults and a clock of its own; then its record is compared with what was done.
 
@@ -74,12 +74,17 @@ const plantOf = (plant: Plant | undefined): string => (plant === undefined ? '' 
 function isFlat({ samples }: Run): boolean {
   if (samples.length === 0) return !values.soak;
   const { trouble, rows } = flatness(samples);
-  return trouble === undefined && rows.every((row) => row.isFlat);
+  return trouble === undefined && rows.every((row) => row.isFlat) && (!values.slow || highestRss(samples) <= memoryMib);
 }
 
 async function main(): Promise<number> {
   if (faketime === undefined) {
     say('the site cannot run here: it needs the Debian package faketime');
+    return 2;
+  }
+  const why = values.slow ? noSlowBox() : undefined;
+  if (why !== undefined) {
+    say(`the site cannot run here on a slow box: it ${why}`);
     return 2;
   }
   const [minutes, first, count] = [values.minutes, values.seed, values.seeds].map(Number);

@@ -1,4 +1,4 @@
-import { flatness, tableOf } from './flat.ts';
+import { flatness, highestRss, tableOf } from './flat.ts';
 import type { Run } from './run.ts';
 
 const countBy = <T>(items: readonly T[], name: (item: T) => string): Readonly<Record<string, number>> => {
@@ -28,7 +28,7 @@ export function figuresOf(run: Run) {
     },
     faults: countBy(history.faults, ({ what }) => what),
     violations: verdict.violations,
-    ...(run.samples.length > 0 && { watched: flatness(run.samples) }),
+    ...(run.samples.length > 0 && { watched: { ...flatness(run.samples), highest_rss: highestRss(run.samples) } }),
   };
 }
 
@@ -52,6 +52,8 @@ export function summaryOf(run: Run): string {
       : `  verdict   ${violations.length} things are wrong:`,
     ...violations.slice(0, 40).map(({ wrong, text }) => `            ${wrong}: ${text}`),
     ...(violations.length > 40 ? [`            and ${violations.length - 40} more`] : []),
-    ...(watched === undefined ? [] : [tableOf(watched)]),
+    ...(watched === undefined
+      ? []
+      : [tableOf(watched), `  memory    at most ${watched.highest_rss.toFixed(0)} MiB of RSS`]),
   ].join('\n');
 }

@@ -6,6 +6,10 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { faketime, whyNoFaketime } from '../harness/wall-clock.ts';
+import { type Flatness, gauges } from './flat.ts';
+import { noSlowBox } from './slow-box.ts';
+
+const whyNoSlowBox = noSlowBox() === undefined ? '' : ` (${noSlowBox()})`;
 
 /** What `npm run site` runs, as a process. */
 async function site(...args: readonly string[]) {
@@ -32,6 +36,27 @@ describe.skipIf(faketime === undefined)(`the whole site${whyNoFaketime}`, () => 
     for (const count of [deeds, events]) expect(count).toBeGreaterThan(15);
     for (const count of [alarms, pictures.arrived, Object.keys(faults).length]) expect(count).toBeGreaterThan(0);
   });
+
+  it.skipIf(noSlowBox() !== undefined)(
+    `looks at the process, its metrics and its files meanwhile${whyNoSlowBox}`,
+    {
+      timeout: 600_000,
+    },
+    async () => {
+      const { code, out, told } = await site('--minutes', '0.8', '--seed', '2', '--json', '--soak', '--slow');
+      const { violations, watched } = JSON.parse(out);
+      expect(violations, told).toEqual([]);
+      const rows = watched.rows as Flatness[];
+      expect(rows.map(({ gauge }) => gauge)).toEqual(gauges.map(({ name }) => name));
+      const shown = rows.filter(({ highest }) => highest > 0).map(({ gauge }) => gauge);
+      expect(shown).toEqual(
+        expect.arrayContaining(['RSS', 'heap used', 'file descriptors', 'timers', 'databases', 'WAL']),
+      );
+      // So short a run is still filling up: what it says of that is its exit code.
+      expect(code, told).toBe(rows.every(({ isFlat }) => isFlat) ? 0 : 1);
+      expect(told).toMatch(/siteward, process \d+: RSS \d/);
+    },
+  );
 
   it('says what is wrong, keeps the run and ends with 1 where the line swallows pictures', {
     timeout: 600_000,
