@@ -245,7 +245,7 @@ async function tellAlong(of: {
 
 /** A sample every 5 s, and of a short run 200 in all; one a minute is told. */
 function watchAlong({ site }: World, { minutes, tell }: RunOptions) {
-  const everyMs = Math.min(5000, Math.max(1000, minutes * 300));
+  const everyMs = Math.min(5000, Math.max(200, minutes * 300));
   let toldAt = Number.NEGATIVE_INFINITY;
   return watchDaemon({
     ...{ site, everyMs },

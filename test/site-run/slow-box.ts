@@ -30,7 +30,8 @@ const isV2 = () => existsSync(join(root, 'cgroup.controllers'));
 
 /**
  * A box with a quarter of a core and 512 MB, whose disk takes 20 ms more for each flush: a control group of its own for the daemon,
- * and strace beside it, outside of the group. Where control groups are those of version 1 the kernel limits the processor only, and a soak looks at the peak of the memory.
+ * and strace beside it, outside of the group. Where control groups are those of version 1 the kernel limits the processor only, and a
+ * soak looks at the peak of the memory.
  */
 export function slowBox(): SlowBox {
   const group = join(root, ...(isV2() ? [] : ['cpu']), `siteward-slow-${process.pid}`);
