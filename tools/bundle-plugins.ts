@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
 import type { Loader, Plugin } from 'esbuild';
 
 /** In place of `src/lib/crash-point.ts`; the calls of an empty function go with it. */
@@ -32,6 +33,19 @@ export const noOtherWays: Plugin = {
   },
 };
 
+/**
+ * HTTP/2, which siteward speaks to nobody (`allowH2: false`): the packages that could load Node's own for it. No request is of its classes.
+ */
+export const noHttp2: Plugin = {
+  name: 'no-http2',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(node:)?http2$/ }, ({ path }) => ({ path, namespace: 'no-http2' }));
+    onLoad({ filter: /.*/, namespace: 'no-http2' }, () => ({
+      contents: 'module.exports = { constants: {}, Http2ServerRequest: class {} };',
+    }));
+  },
+};
+
 /** Of the package `undici` what siteward calls: no fetch, no cookies, no stand-ins for tests. What else is asked for fails the build. */
 export const undiciInParts: Plugin = {
   name: 'undici-in-parts',
@@ -61,16 +75,16 @@ export const zodInParts: Plugin = {
 };
 
 /**
- * Node's HTTP by `require`: an `import` asks a module for all that it exports, and these then load the HTTP client and the web sockets that
- * Node has of its own, of which siteward uses nothing.
+ * Node's own modules by `require`: an `import` asks a module for all that it exports, and these then load what Node has of its own besides,
+ * as its HTTP client, web sockets, web crypto and blobs, of which siteward uses nothing.
  */
-export const httpByRequire: Plugin = {
-  name: 'http-by-require',
+export const builtinsByRequire: Plugin = {
+  name: 'builtins-by-require',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(node:)?https?$/ }, ({ path, kind }) =>
-      kind === 'require-call' ? undefined : { path, namespace: 'http-by-require' },
+    onResolve({ filter: /^(node:)?[a-z][a-z0-9_/]*$/ }, ({ path, kind }) =>
+      isBuiltin(path) && kind !== 'require-call' ? { path, namespace: 'builtins-by-require' } : undefined,
     );
-    onLoad({ filter: /.*/, namespace: 'http-by-require' }, ({ path }) => ({
+    onLoad({ filter: /.*/, namespace: 'builtins-by-require' }, ({ path }) => ({
       contents: `module.exports = require(${JSON.stringify(path)});`,
     }));
   },

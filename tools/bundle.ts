@@ -2,10 +2,11 @@ import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
 import {
+  builtinsByRequire,
   daemonApart,
-  httpByRequire,
   noCrashPoints,
   noDebug,
+  noHttp2,
   noOtherWays,
   ofVersion,
   undiciInParts,
@@ -19,8 +20,7 @@ const root = join(import.meta.dirname, '..');
 const outside = ['better-sqlite3'];
 
 /** Packages written as CommonJS ask for Node's modules by `require`, which an ES module must be given. */
-const requireForCommonJs =
-  "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);";
+const requireForCommonJs = "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);";
 
 export interface BundleOptions {
   /** Leaves them in: for tests only. */
@@ -64,7 +64,7 @@ export async function makeBundle(
     logLevel: 'warning',
   } satisfies BuildOptions;
   const plugins = [
-    ...[noDebug, noOtherWays, undiciInParts, zodInParts, httpByRequire],
+    ...[noDebug, noOtherWays, noHttp2, undiciInParts, zodInParts, builtinsByRequire],
     ...(crashPoints ? [] : [noCrashPoints]),
     ...(version === undefined ? [] : [ofVersion(version)]),
   ];

@@ -18,8 +18,11 @@ const headerOf = (file: string): string => `# siteward: last good copy of ${reso
 export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
   if (loaded.lastGood) return;
   const dir = loaded.settings.store.dir;
+  const copy = join(dir, copyName);
+  const text = `${headerOf(loaded.file)}\n${loaded.text}`;
+  if (readText(copy) === text) return;
   try {
-    await writeDurably(join(dir, copyName), `${headerOf(loaded.file)}\n${loaded.text}`);
+    await writeDurably(copy, text);
   } catch (cause) {
     throw new SitewardError('state_dir_unusable', `the last good configuration cannot be kept in ${dir}`, {
       facts: { dir },

@@ -37,7 +37,8 @@ import type { LanPort } from './port.ts';
 import { knownProblem, problemReply, withRequestId } from './problem.ts';
 import { scheduleHandlers } from './schedules-handlers.ts';
 import { securityTypeHandlers } from './security-type.ts';
-import { requestIdOf } from './serving.ts';
+import { serveApp } from './serve-app.ts';
+import { requestIdOf, type Take } from './serving.ts';
 import { stateHandlers } from './state-handlers.ts';
 import { streamHandlers } from './stream-handlers.ts';
 import { userHandlers } from './users-handlers.ts';
@@ -51,6 +52,9 @@ export type Identify = ServerRules<By>['identify'];
 
 /** Whoever could open the socket: its permissions have answered that already. */
 export const identifyLocal: Identify = () => ({ caller: { kind: 'local' }, from: 'local' });
+
+/** The LAN API as a server of Node takes requests to it. */
+export const lanTake = (...of: Parameters<typeof lanApp>): Take => serveApp(lanApp(...of));
 
 /** The LAN API as an app that can be served on any listener, or called without one; `identify` tells the listeners apart. */
 export function lanApp(port: LanPort, { log, identify }: { log: Logger; identify: Identify }): Hono {

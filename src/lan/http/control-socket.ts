@@ -9,9 +9,8 @@ import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { systemCode } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
-import { identifyLocal, lanApp } from './app.ts';
 import type { LanPort } from './port.ts';
-import { serveApp, type Take } from './serving.ts';
+import { type Later, type Take, takeLater } from './serving.ts';
 
 export interface ControlSocketOptions {
   /** The socket's file. Whoever may open it (mode 0660) is `local` and may do everything. */
@@ -32,7 +31,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   let server: Server | undefined;
   let trying: Promise<void> | undefined;
   let health: Health = { state: 'down', reason: 'not started' };
-  const take = counted(options);
+  const answers = counted(options);
   const dropped = new Counter({
     name: 'siteward_control_dropped_total',
     help: `Connections to the control socket refused because ${maxConnections} were open`,
@@ -41,7 +40,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
 
   async function open(): Promise<boolean> {
     try {
-      server = await listen(path, take, () => dropped.inc());
+      server = await listen(path, answers.take, () => dropped.inc());
       health = ok({ path });
       wait.reset();
       return true;
@@ -61,6 +60,7 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   return {
     name: 'control',
     async start() {
+      answers.begin(stopping.signal);
       if (!(await open())) trying = keepTrying();
     },
     async stop() {
@@ -74,17 +74,23 @@ export function createControlSocket(options: ControlSocketOptions): Part {
   };
 }
 
-function counted({ port, log, metrics }: ControlSocketOptions): Take {
-  const serve = serveApp(lanApp(port, { log, identify: identifyLocal }));
+function counted({ port, log, metrics }: ControlSocketOptions): Later {
+  const later = takeLater(async () => {
+    const { identifyLocal, lanTake } = await import('./app.ts');
+    return lanTake(port, { log, identify: identifyLocal });
+  }, log);
   const requests = new Counter({
     name: 'siteward_control_requests_total',
     help: 'Requests on the control socket by status of the answer',
     labelNames: ['status'],
     registers: [metrics],
   });
-  return (incoming, outgoing) => {
-    outgoing.once('close', () => requests.inc({ status: outgoing.headersSent ? outgoing.statusCode : 'none' }));
-    serve(incoming, outgoing);
+  return {
+    take(incoming, outgoing) {
+      outgoing.once('close', () => requests.inc({ status: outgoing.headersSent ? outgoing.statusCode : 'none' }));
+      later.take(incoming, outgoing);
+    },
+    begin: later.begin,
   };
 }
 

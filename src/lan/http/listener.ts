@@ -9,14 +9,13 @@ import { securityHeaders } from '#lan/access/index.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { never, sleep, unlessAborted, withDeadline } from '#lib/wait.ts';
-import { lanApp } from './app.ts';
 import { identifyNetwork, refuseAtDoor } from './identify-network.ts';
 import { createDoor, type Door } from './listener-door.ts';
 import { type PageFile, pageServer } from './page-files.ts';
 import { answerParserErrors } from './parser-errors.ts';
 import type { LanPort } from './port.ts';
 import { withRequestId } from './problem.ts';
-import { serveApp, setRequestId, type Take } from './serving.ts';
+import { type Later, setRequestId, takeLater } from './serving.ts';
 
 /** What the listener shows, PEM. */
 export interface ShownCertificate {
@@ -146,6 +145,7 @@ export function createHttpListener(options: HttpListenerOptions): Part {
   return {
     name: 'http',
     async start() {
+      answers.begin(stopping.signal);
       running ??= run();
     },
     async stop() {
@@ -161,8 +161,7 @@ export function createHttpListener(options: HttpListenerOptions): Part {
 
 type Meters = ReturnType<typeof metersOf>;
 
-interface Answers {
-  readonly take: Take;
+interface Answers extends Later {
   /** Ends streams, which have no end of their own. Resolves when what was answered so far has gone out. */
   end(): Promise<unknown>;
 }
@@ -170,7 +169,10 @@ interface Answers {
 /** Every answer has the headers and is counted; what is not for this bridge is refused before the app sees it. */
 function answering({ port, names, page, log }: HttpListenerOptions, meters: Meters): Answers {
   const servePage = pageServer(page, log);
-  const serve = serveApp(lanApp(port, { log, identify: identifyNetwork(port, names) }));
+  const later = takeLater(async () => {
+    const { lanTake } = await import('./app.ts');
+    return lanTake(port, { log, identify: identifyNetwork(port, names) });
+  }, log);
   /** Bounded by the connections. */
   const open = new Set<ServerResponse>();
 
@@ -189,7 +191,7 @@ function answering({ port, names, page, log }: HttpListenerOptions, meters: Mete
     const refusal = refuseAtDoor(incoming, port, names);
     if (refusal === undefined) {
       setRequestId(outgoing);
-      if (!servePage(incoming, outgoing)) serve(incoming, outgoing);
+      if (!servePage(incoming, outgoing)) later.take(incoming, outgoing);
     } else {
       const { status, body, headers } = withRequestId(refusal, setRequestId(outgoing));
       outgoing.writeHead(status, headers).end(JSON.stringify(body));
@@ -198,6 +200,7 @@ function answering({ port, names, page, log }: HttpListenerOptions, meters: Mete
 
   return {
     take,
+    begin: later.begin,
     end() {
       for (const one of open) if (isStream(one)) one.end();
       const ended = [...open].filter(({ writableEnded }) => writableEnded);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { getRequestListener } from '@hono/node-server';
-import type { Context, Hono } from 'hono';
-import { problemReply } from './problem.ts';
+import type { Context } from 'hono';
+import type { Logger } from 'pino';
+import { sleep } from '#lib/wait.ts';
 
 /** What a listener says of a request beside the request itself. */
 export interface LanBindings {
@@ -28,23 +28,44 @@ export function setRequestId(outgoing: ServerResponse): string {
 
 export type Take = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** The app behind a server of Node. What stands in the head of `outgoing` goes out with every answer, whoever makes it. */
-export function serveApp(app: Hono): Take {
-  const idOf = (outgoing: { getHeader(name: string): unknown }) => String(outgoing.getHeader('x-request-id'));
-  const listener = getRequestListener(
-    (request, { incoming, outgoing }) => app.fetch(request, { incoming, outgoing, requestId: idOf(outgoing) }),
-    {
-      overrideGlobalObjects: false,
-      // For the app's own reckoning; whether a host is ours is the guards' to say.
-      hostname: 'localhost',
-      errorHandler() {
-        const { status, body, headers = {} } = problemReply(400, 'request_invalid');
-        return Response.json(body, { status, headers });
-      },
-    },
-  );
-  return (incoming, outgoing) => {
-    setRequestId(outgoing);
-    void listener(incoming, outgoing);
+/** What a listener does with requests. */
+export interface Later {
+  readonly take: Take;
+  /** What takes them is made within a second, unless the signal comes first. */
+  begin(signal: AbortSignal): void;
+}
+
+/**
+ * What takes requests is made when the first one comes, or a second after the listener has begun: most of the program is loaded for it alone,
+ * and no start of the daemon waits for that. Where it cannot be made each request is answered with 500, and the next one tries again.
+ */
+export function takeLater(make: () => Promise<Take>, log: Logger): Later {
+  let made: Take | undefined;
+  let making: Promise<Take | undefined> | undefined;
+
+  async function load(): Promise<Take | undefined> {
+    try {
+      made = await make();
+    } catch (error) {
+      log.error({ err: error }, 'the LAN API cannot be loaded; installing siteward again mends that');
+    } finally {
+      making = undefined;
+    }
+    return made;
+  }
+
+  async function wait(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    making ??= load();
+    const take = await making;
+    if (take === undefined) outgoing.writeHead(500).end();
+    else take(incoming, outgoing);
+  }
+  return {
+    take: (incoming, outgoing) => (made === undefined ? void wait(incoming, outgoing) : made(incoming, outgoing)),
+    begin: (signal) =>
+      void sleep(1000, signal).then(
+        () => (making ??= load()),
+        () => undefined,
+      ),
   };
 }
