@@ -11,7 +11,7 @@ import { createTicks } from '#lib/ticks.ts';
 import { type ClockQualityWatch, clockWatch } from '#site/clock-quality.ts';
 import type { Controller } from '#site/controller.ts';
 import { createLossReport } from '#site/loss-report.ts';
-import { openStore } from '#site/store/index.ts';
+import { limitsOf, openStore } from '#site/store/index.ts';
 import { createUsers } from '#site/users/index.ts';
 import { cloudArming } from './arming-sync.ts';
 import { audioPlan, audioWants, siteAudio } from './audio.ts';
@@ -80,7 +80,7 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
           clock,
           log: part('store'),
           metrics,
-          limits: { alarmCopy: store.alarm_copy },
+          limits: limitsOf(store),
           onRestored: () => house.delivery?.retried(),
           onForgotten: (files) => house.media?.forget(files),
           onNews: () => house.losses?.wake(),

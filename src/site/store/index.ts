@@ -6,6 +6,7 @@ export type * from './audit-types.ts';
 export { inspectFiles, lastStates } from './inspect.ts';
 export { type FileName, fileOf } from './lanes.ts';
 export { defaultLimits, type StoreLimits } from './limits.ts';
+export { limitsOf } from './options.ts';
 export { beginNewLife, schemaVersions, storedEpoch } from './restored.ts';
 export type { Memory } from './room-memory.ts';
 export { type SpaceLevel, spaceLevel, spaceOf } from './space.ts';
