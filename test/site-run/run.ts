@@ -57,7 +57,7 @@ export interface Run {
 const settleMs = 300_000;
 /** Of its unit; `media` and the disk are small, so that both are used up within minutes. */
 const soaking = {
-  diskMib: 48,
+  diskMib: (minutes: number) => (minutes < 60 ? 24 : 48),
   media: ', budget: 2MB, keep: 30d',
   env: {
     ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=2' },
@@ -76,7 +76,8 @@ export async function runSite(options: RunOptions): Promise<Run> {
   const { folder } = options;
   const log = createWriteStream(join(folder, 'siteward.log'));
   const withoutDisk = noPowerCut();
-  const disk = withoutDisk === undefined ? powerCutDisk({ mib: soak ? soaking.diskMib : 96 }) : undefined;
+  const disk =
+    withoutDisk === undefined ? powerCutDisk({ mib: soak ? soaking.diskMib(options.minutes) : 96 }) : undefined;
   const ends: (() => Promise<unknown> | unknown)[] = [() => log.end(), () => disk?.remove()];
   try {
     const httpPort = await freePort();
