@@ -55,6 +55,8 @@ export interface Run {
 }
 
 const settleMs = 300_000;
+/** A camera that waits after failures is heard late on a slow box. */
+const slowPatienceMs = 400_000;
 /** Of its unit; `media` and the disk are small, so that both are used up within minutes. */
 const soaking = {
   diskMib: (minutes: number) => (minutes < 60 ? 24 : 48),
@@ -96,22 +98,28 @@ export async function runSite(options: RunOptions): Promise<Run> {
     const sides = await openSides(world, { httpPort });
     ends.push(sides.close);
     let faults: Faults | undefined;
+    let endsUntil = Number.POSITIVE_INFINITY;
     const platform = await openPlatform(world.site, broker === 'embedded', world.now);
     ends.push(platform.close);
     const life: Life = {
       ...{ world, sides, random, note: history.deed },
       verify: async () => history.answer(await platform.verify(random)),
-      witness: witness(world.site, () => faults?.diskIsFull() === true),
+      witness: witness(
+        world.site,
+        () => faults?.diskIsFull() === true || performance.now() > endsUntil,
+        options.under === undefined ? undefined : slowPatienceMs,
+      ),
     };
     await everythingIsClosed(life);
     tell(`the site is up with ${broker}: 16 cameras, a recorder of 8 channels, 2 panels, 7 sensors, 4 speakers`);
 
+    if (soak) endsUntil = performance.now() + options.minutes * 1000;
     const full = disk === undefined ? undefined : diskFiller(disk.mount);
     faults = startFaults({
       ...{ world, random, disk, fill: full?.fill, free: full?.free ?? (() => undefined) },
       restMs: [1500, 4000],
       note: history.fault,
-      ...(soak && { endsUntil: performance.now() + options.minutes * 1000 }),
+      endsUntil,
     });
     const { quietly } = faults;
     async function passUntil(hour: number, minute: number): Promise<void> {

@@ -18,11 +18,13 @@ export interface Witness {
   state(partition: string): Promise<string | undefined>;
 }
 
-const patienceMs = 150_000;
 const againMs = 2500;
 
-/** @param mayBeInMemory whether an event that is not on disk counts: only while the disk is full, as nobody ends the daemon then. */
-export function witness(site: Site, mayBeInMemory: () => boolean): Witness {
+/**
+ * @param mayBeInMemory whether an event that is not on disk counts: only while nobody ends the daemon, as while the disk is full.
+ * @param patienceMs how long something may take.
+ */
+export function witness(site: Site, mayBeInMemory: () => boolean, patienceMs = 150_000): Witness {
   const last = new Map<string, number>();
   const counts = (event: SiteEvent) => event.data.durable !== false || mayBeInMemory();
 
