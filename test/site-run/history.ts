@@ -18,6 +18,8 @@ export interface Deed {
   readonly to: number;
   /** The events that must come of it, in their order, as `keyOf` writes them. */
   readonly expects: readonly string[];
+  /** Those that may come earlier or later: a panel that siteward hears again tells its zones before its partitions. */
+  readonly anywhere?: readonly string[];
 }
 
 /** Something that went wrong, or was put right. */

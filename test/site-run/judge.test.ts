@@ -67,6 +67,24 @@ describe('the judge of a run', () => {
     expect(judge(history, whole).pictures).toMatchObject({ announced: 1, arrived: 1 });
   });
 
+  it('takes what may come anywhere in any place, but neither not at all nor twice', () => {
+    const restored = 'alarm burglary_perimeter restored 1';
+    const panels = deeds
+      .filter(({ what }) => what !== 'rest 1')
+      .map((one) => (one.what === 'disarm' ? { ...one, anywhere: [restored] } : one));
+    const [armed, active, , cancelled, disarmed] = record.map(({ body }) => {
+      const { class: group, kind, status, zone = '-' } = body.payload;
+      return `${group} ${kind} ${status} ${zone}`;
+    });
+    const judged = (...keys: readonly (string | undefined)[]) =>
+      wrongs({ deeds: panels }, { record: keys.map((key, index) => accepted(index + 1, String(key))) });
+    expect(judged(armed, active, restored, cancelled, disarmed)).toEqual([]);
+    expect(judged(armed, active, cancelled, disarmed, restored)).toEqual([]);
+    expect(judged(armed, active, cancelled, disarmed)).toEqual(['lost']);
+    expect(judged(armed, active, restored, cancelled, disarmed, restored)).toEqual(['doubled']);
+    expect(judged(armed, active, restored, disarmed, cancelled)).toEqual(['order']);
+  });
+
   it('finds each event that is lost', () => {
     for (const { seq } of record) expect(wrongs({}, { record: without(seq) })).toContain('lost');
     const seen = [{ at: at(9), event: accepted(9, 'trouble comm_fail active -').body.payload }];

@@ -102,11 +102,22 @@ function judgePartition(partition: string, history: History, record: readonly Ac
   const came = record
     .map(({ body }) => body.payload)
     .filter((event) => event.partition === partition && isToldKey(keyOf(event)))
-    .sort((a, b) => a.data.epoch - b.data.epoch || a.seq - b.seq);
-  const { missing, extra } = aligned(
+    .sort((a, b) => a.data.epoch - b.data.epoch || a.seq - b.seq)
+    .map((event) => ({ key: keyOf(event), event }));
+  const anywhere = history.deeds
+    .filter((deed) => deed.partition === partition)
+    .flatMap((deed) => (deed.anywhere ?? []).map((key) => ({ key, deed })));
+  const isAnywhere = new Set(anywhere.map(({ key }) => key));
+  const inOrder = aligned(
     expected,
-    came.map((event) => ({ key: keyOf(event), event })),
+    came.filter(({ key }) => !isAnywhere.has(key)),
   );
+  const loose = [...isAnywhere].map((one) => {
+    const ofIt = ({ key }: { readonly key: string }) => key === one;
+    return aligned(anywhere.filter(ofIt), came.filter(ofIt));
+  });
+  const missing = [inOrder, ...loose].flatMap((one) => one.missing);
+  const extra = [inOrder, ...loose].flatMap((one) => one.extra);
   const violations: Violation[] = [];
   const spare = [...missing];
   const anew = toldAnew(history);
@@ -123,7 +134,7 @@ function judgePartition(partition: string, history: History, record: readonly Ac
     } else if (event.kind === 'disarmed') {
       violations.push({ wrong: 'false disarm', text: `nobody asked for it: ${nameOf(event)} by ${event.source}` });
     } else if (!mayBeAnew(key)) {
-      const isKnown = expected.some((one) => one.key === key);
+      const isKnown = [...expected, ...anywhere].some((one) => one.key === key);
       violations.push({ wrong: isKnown ? 'doubled' : 'invented', text: nameOf(event) });
     }
   }

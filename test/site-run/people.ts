@@ -44,7 +44,7 @@ const alarm = ({ kind, zone }: Detector, status = 'active') => `alarm ${kind} ${
 /** Does something, sees to it that the site has shown it, and writes it down. `again` has no second effect. */
 export async function deed(
   { witness, note }: Life,
-  of: Pick<Deed, 'partition' | 'what' | 'by' | 'code' | 'expects' | 'answers' | 'saysAnew'>,
+  of: Pick<Deed, 'partition' | 'what' | 'by' | 'code' | 'expects' | 'anywhere' | 'answers' | 'saysAnew'>,
   act: () => Promise<unknown> | unknown,
   again = act,
 ): Promise<void> {
@@ -61,15 +61,16 @@ export async function deed(
 export function command(
   life: Life,
   verb: Verb,
-  { partition, expects, by, ...body }: { partition: string; expects: readonly string[]; by?: Side } & Asked,
+  of: { partition: string; expects: readonly string[]; anywhere?: readonly string[]; by?: Side } & Asked,
   again: () => void = () => undefined,
 ): Promise<void> {
+  const { partition, expects, anywhere = [], by, ...body } = of;
   const side = by ?? life.random.pick(sidesWithCode);
   const what = `${verb}${body.zone === undefined ? '' : ` ${String(body.zone)}`}`;
   const target = verb === 'bypass' ? {} : { partition };
   const answers: string[] = [];
   let notBefore = 0;
-  return deed(life, { partition, what, by: side, code: 'right', expects, answers }, async () => {
+  return deed(life, { partition, what, by: side, code: 'right', expects, anywhere, answers }, async () => {
     if (answers.length > 0) again();
     // What is done is not asked for again at once: too many commands lock a side out.
     if (performance.now() < notBefore) return;
@@ -199,9 +200,11 @@ export function panelQuarter(
       }
       // A panel's own people and a command within two seconds have met.
       await pause(2200);
-      const expects = [...cancelled(first), disarmed, ...(first === undefined ? [] : [alarm(first, 'restored')])];
-      if (random.chance(0.4)) await deed(life, { ...about, what: 'disarm', expects }, () => panel.disarm(key), again);
-      else await command(life, 'disarm', { partition, expects }, again);
+      const expects = [...cancelled(first), disarmed];
+      const anywhere = first === undefined ? [] : [alarm(first, 'restored')];
+      const byPanel = { ...about, what: 'disarm', expects, anywhere };
+      if (random.chance(0.4)) await deed(life, byPanel, () => panel.disarm(key), again);
+      else await command(life, 'disarm', { partition, expects, anywhere }, again);
       await pause(2200);
     },
   };
