@@ -22,38 +22,68 @@ const setSchema = (version: number) =>
     db.pragma("user_version = ${version}");
     db.close()' && chown siteward: /var/lib/siteward/site.db*`);
 
+const addUser = () =>
+  box.pipe(`${code}\n`, 'siteward', 'user', 'add', 'anna', '--name', 'Anna', '--role', 'owner', '--code-stdin');
+
+async function disarm(): Promise<void> {
+  const { code: ended, err } = await box.pipe(`${code}\n`, 'siteward', 'disarm', '--code-stdin');
+  expect(ended, err).toBe(0);
+}
+
+/** As a technician types it. */
+const upgrade = () => box.run('dpkg', '-i', `/packages/siteward_${versions.now}_amd64.deb`);
+
+async function refused(why: RegExp): Promise<void> {
+  const pid = await property(box, 'MainPID');
+  const { code: ended, err } = await upgrade();
+  expect(ended).not.toBe(0);
+  expect(err).toMatch(why);
+  expect(err).toContain('sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i');
+  expect(err).toContain('siteward: not upgraded; siteward runs on.');
+  expect(await property(box, 'MainPID')).toBe(pid);
+  expect(await box.sh('siteward --version')).toBe(versions.old);
+  const { out } = await box.run('dpkg-query', '-W', '-f', `\${Status} \${Version}`, 'siteward');
+  expect(out).toBe(`install ok installed ${versions.old}`);
+}
+
 describe('an upgrade', () => {
   test('waits while the site is armed or in alarm, with the reason, and the version before runs on; disarmed it goes through', async () => {
-    const upgrade = () => box.run('dpkg', '-i', `/packages/siteward_${versions.now}_amd64.deb`);
-    await box.pipe(`${code}\n`, 'siteward', 'user', 'add', 'anna', '--name', 'Anna', '--role', 'owner', '--code-stdin');
+    await addUser();
     await tell(box, 'smoke_1', { smoke: false, battery: 97 });
     await tell(box, 'smoke_2', { smoke: false, battery: 97 });
     await tell(box, 'window', { contact: true, battery: 97 });
     await box.sh('siteward arm --no-exit-delay');
     const pid = await property(box, 'MainPID');
-    const refused = async (why: RegExp) => {
-      const { code: ended, err } = await upgrade();
-      expect(ended).not.toBe(0);
-      expect(err).toMatch(why);
-      expect(err).toContain('sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i');
-      expect(err).toContain('siteward: not upgraded; siteward runs on.');
-      expect(await property(box, 'MainPID')).toBe(pid);
-      expect(await box.sh('siteward --version')).toBe(versions.old);
-      const { out } = await box.run('dpkg-query', '-W', '-f', `\${Status} \${Version}`, 'siteward');
-      expect(out).toBe(`install ok installed ${versions.old}`);
-    };
     await refused(/partition Shop \(p1\) is armed away/);
     expect(await box.sh('siteward status')).toMatch(/p1 +Shop +armed/);
     await tell(box, 'window', { contact: false, battery: 97 });
     await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM'), { timeout: 30_000 });
     await refused(/partition Shop \(p1\) is in alarm/);
-    const disarmed = await box.pipe(`${code}\n`, 'siteward', 'disarm', '--code-stdin');
-    expect(disarmed.code, disarmed.err).toBe(0);
+    await disarm();
     const { code: ended, err } = await upgrade();
     expect(ended, err).toBe(0);
     expect(await box.sh('siteward --version')).toBe(versions.now);
     expect(await property(box, 'MainPID')).not.toBe(pid);
     expect(await box.sh('siteward status')).toMatch(/p1 +Shop +disarmed/);
+  });
+
+  test('waits while people leave, come in, or a fire burns at a site that is not armed', async () => {
+    await addUser();
+    await box.sh(`sed -i 's/name: Shop }/name: Shop, exit_delay: 255s, entry_delay: 240s }/' ${config}
+      echo '      "4": { type: entry_exit_1, name: Door, key: door, partition: p1 }' >> ${config}; siteward reload`);
+    for (const detector of ['smoke_1', 'smoke_2']) await tell(box, detector, { smoke: false, battery: 97 });
+    for (const detector of ['window', 'door']) await tell(box, detector, { contact: true, battery: 97 });
+    await box.sh('siteward arm');
+    await refused(/partition Shop \(p1\) is arming/);
+    await disarm();
+    await box.sh('siteward arm --no-exit-delay');
+    await tell(box, 'door', { contact: false, battery: 97 });
+    await vi.waitUntil(async () => /p1 +Shop +pending/.test(await box.sh('siteward status')), { timeout: 30_000 });
+    await refused(/partition Shop \(p1\) is pending/);
+    await disarm();
+    await tell(box, 'smoke_1', { smoke: true, battery: 97 });
+    await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM: fire'), { timeout: 30_000 });
+    await refused(/partition Shop \(p1\) is in alarm/);
   });
 
   test('keeps configuration, arming and what waits; each event reaches the cloud once', async () => {
