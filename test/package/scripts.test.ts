@@ -2,11 +2,13 @@ import { spawnSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -94,6 +96,14 @@ describe('preinst', () => {
     expect(upgrade().status).toBe(0);
     expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
     expect(readFileSync(join(dir, 'backups/0.0.9/bulk.db'), 'utf8')).toBe('bulk');
+  });
+
+  test('keeps no file of root to which a link among them leads', () => {
+    writeFileSync(join(dir, 'of-root'), 'secret');
+    writeFileSync(join(dir, 'state/site.db'), 'site');
+    symlinkSync(join(dir, 'of-root'), join(dir, 'state/site.db-wal'));
+    expect(upgrade().status).toBe(0);
+    expect(lstatSync(join(dir, 'backups/0.0.9/site.db-wal')).isSymbolicLink()).toBe(true);
   });
 
   test('keeps those of the state folder that the configuration names', () => {
@@ -229,6 +239,7 @@ describe('use-backup', () => {
     mkdirSync(join(dir, 'backups/0.1.0'));
     put('backups/0.1.0/site.db', 'site then');
     put('backups/0.1.0/bulk.db', 'bulk then');
+    program('setpriv', `[ "$1" = --reuid=siteward ] && shift 4 && export USER=siteward && exec "$@"`);
   });
   const use = (env = {}) => run('files/use-backup', ['0.1.0'], env);
 
@@ -251,6 +262,40 @@ describe('use-backup', () => {
     expect(files()).toEqual(now);
   });
 
+  test('does as siteward what it does in the folder of siteward, where a link may lie', () => {
+    for (const name of ['mkdir', 'dd', 'mv', 'rm', 'rmdir', 'sync', 'install', 'cp', 'chown'])
+      program(name, `[ "$USER" = siteward ] || echo "${name} $*" >> ${dir}/as-root; exec /bin/${name} "$@"`);
+    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
+    expect(use()).toMatchObject({ status: 0 });
+    expect(files()['site.db']).toBe('site then');
+    program('dd', 'exit 1');
+    expect(use().status).toBe(1);
+    expect(existsSync(join(dir, 'as-root'))).toBe(false);
+  });
+
+  test('follows no link to another folder that lies where it puts the databases of now', () => {
+    mkdirSync(join(dir, 'elsewhere'));
+    for (let second = 0; second < 300; second += 1) {
+      const time = new Date(Date.now() + second * 1000).toISOString().replace(/\.\d+/, '');
+      symlinkSync(join(dir, 'elsewhere'), join(dir, `state/replaced-${time.replaceAll(/[-:]/g, '')}`));
+    }
+    expect(use().status).not.toBe(0);
+    expect(files()).toEqual(now);
+    expect(readdirSync(join(dir, 'elsewhere'))).toEqual([]);
+    expect(did()).toEqual(['stop', 'start']);
+  });
+
+  test('hands siteward no file to which a link among the kept ones leads', () => {
+    put('of-root', 'secret');
+    rmSync(join(dir, 'backups/0.1.0/bulk.db'));
+    symlinkSync(join(dir, 'of-root'), join(dir, 'backups/0.1.0/bulk.db'));
+    const { status, said } = use();
+    expect(status).toBe(1);
+    expect(said).toContain('0.1.0/bulk.db is a link');
+    expect(files()).toEqual(now);
+    expect(did()).toEqual([]);
+  });
+
   test('leaves a bulk.db that was not kept as it is', () => {
     rmSync(join(dir, 'backups/0.1.0/bulk.db'));
     expect(use().status).toBe(0);
@@ -259,7 +304,12 @@ describe('use-backup', () => {
 
   test.each([
     ['there is no room', 'df', 'echo head; echo "x 9 9 100 1% /"', []],
-    ['the disk is full while it copies', 'cp', 'for last; do :; done; echo half > "$last/site.db"; exit 1', []],
+    [
+      'the disk is full while it copies',
+      'dd',
+      'for last; do :; done; echo half > "$(echo "$last" | cut -c4-)"; exit 1',
+      [],
+    ],
     ['siteward cannot be stopped', 'systemctl', `echo "$1" >> DIR/did; [ "$1" = start ]`, ['stop', 'start']],
     [
       'one cannot be moved away',

@@ -149,6 +149,15 @@ describe('an upgrade', () => {
     expect(await box.sh('siteward status')).not.toContain('was written by a newer siteward');
     expect(await ids()).toEqual(expect.arrayContaining(before));
     expect(await box.sh('ls -d /var/lib/siteward/replaced-*')).toMatch(/replaced-\d/);
+    expect(await box.sh('find /var/lib/siteward ! -user siteward')).toBe('');
+    // Links as siteward could lay them, for each second of the next minutes.
+    await box.sh(`install -d /root/elsewhere; now=$(date +%s); for i in $(seq 0 150); do
+      ln -s /root/elsewhere /var/lib/siteward/replaced-$(date -u -d @$((now + i)) +%Y%m%dT%H%M%SZ); done`);
+    const linked = await box.run('env', 'SITEWARD_UPGRADE_ANYWAY=1', '/usr/lib/siteward/bin/use-backup', versions.old);
+    expect(linked.code).toBe(1);
+    expect(await box.sh('stat -c %U /root/elsewhere; ls /root/elsewhere')).toBe('root');
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await ids()).toEqual(expect.arrayContaining(before));
     const wrong = await box.run('/usr/lib/siteward/bin/use-backup', '9.9.9');
     expect(wrong.code).toBe(2);
     expect(wrong.err).toContain(versions.old);
