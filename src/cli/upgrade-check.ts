@@ -1,6 +1,8 @@
+import { stat } from 'node:fs/promises';
 import { checkText, loadLastGood, readConfigText, type Settings } from '#config/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
+import { systemCode } from '#lib/system-code.ts';
 import { isInAlarm, partitionText } from '../daemon/standing.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
@@ -8,7 +10,7 @@ import { printable } from './table.ts';
 
 /**
  * `siteward upgrade-check`: whether siteward may be stopped for an upgrade now. The package asks it before it stops the daemon, so that
- * nobody is without protection for an upgrade that could wait. A daemon that does not run has nothing to stop; one that does not answer
+ * nobody is without protection for an upgrade that could wait, or that would end it: without a configuration siteward does not start again. A daemon that does not run has nothing to stop; one that does not answer
  * is not held up for: the upgrade may be what mends it.
  */
 export async function upgradeCheck(options: {
@@ -19,14 +21,18 @@ export async function upgradeCheck(options: {
   readonly defaultSocket: string;
 }): Promise<ExitCode> {
   const settings = await settingsOf(options.config);
-  const busy = await inTheWay(options.socket ?? settings?.http.control_socket ?? options.defaultSocket);
+  const partitions = await inTheWay(options.socket ?? settings?.http.control_socket ?? options.defaultSocket);
+  const isGone = partitions !== undefined && settings === undefined && (await isNotThere(options.config));
+  const busy = [...(partitions ?? []), ...(isGone ? [goneText(options.config)] : [])];
   // The package keeps the databases of that folder for a way back.
   const folder = settings?.store.dir ?? null;
   if (options.json) console.log(JSON.stringify({ may_stop: busy.length === 0, because: busy, state_dir: folder }));
   else if (busy.length === 0) console.log('siteward may be stopped now.');
   else {
     for (const line of busy) console.log(printable(line));
-    console.log('Disarm first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE');
+    console.log(
+      `${isGone ? 'Mend that' : 'Disarm'} first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE`,
+    );
   }
   return busy.length === 0 ? exitCodes.ok : exitCodes.refused;
 }
@@ -41,14 +47,25 @@ async function settingsOf(config: string): Promise<Settings | undefined> {
   }
 }
 
-async function inTheWay(socket: string): Promise<readonly string[]> {
+/** Not one that this user may not see. */
+const isNotThere = async (path: string): Promise<boolean> =>
+  stat(path).then(
+    () => false,
+    (error) => systemCode(error) === 'ENOENT',
+  );
+
+const goneText = (config: string): string =>
+  `${config} is gone, so siteward would not start again; put it back: its last good copy is config.last-good.yaml in the state directory (store.dir)`;
+
+/** Partitions that are waited for; undefined where siteward does not run. */
+async function inTheWay(socket: string): Promise<readonly string[] | undefined> {
   try {
     await using control = openControl(socket);
     const status = statusDocument.parse(answered(await control.client.getStatus({ signal: patience() })).json);
     return status.partitions.filter(isBusy).map((one) => `${partitionText(one)} is ${wordOf(one)}`);
   } catch (error) {
     const mayNotAsk = error instanceof SitewardError && error.facts.code === 'EACCES';
-    if (isCode(error, 'control_unreachable') && !mayNotAsk) return [];
+    if (isCode(error, 'control_unreachable') && !mayNotAsk) return undefined;
     throw error;
   }
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusDocument } from '#lan/http/index.ts';
@@ -190,7 +190,7 @@ test('a reload is waited for, and a file with errors changes nothing', async () 
 }, 120_000);
 
 test('an upgrade waits while a partition is armed, and for no daemon that is away', async () => {
-  const check = (socket = site.socket) => siteward(['upgrade-check', '--socket', socket], env);
+  const check = (socket = site.socket) => siteward(['upgrade-check', '--config', site.config, '--socket', socket], env);
   const ofFile = () => siteward(['upgrade-check', '--config', site.config], env);
   expect(await check()).toMatchObject({ code: 0, out: expect.stringContaining('may be stopped') });
   await site.lan.ask('arm', { partition: 'p1', mode: 'away', force: true, code });
@@ -208,6 +208,13 @@ test('an upgrade waits while a partition is armed, and for no daemon that is awa
   // The package keeps the databases of its state folder.
   const told = await siteward(['upgrade-check', '--json', '--config', site.config], env);
   expect(JSON.parse(told.out)).toEqual({ may_stop: true, because: [], state_dir: join(site.folder, 'state') });
+  // Without it siteward would not start again. Its last good copy lies where only the file says.
+  renameSync(site.config, `${site.config}.away`);
+  const gone = await check();
+  expect(gone).toMatchObject({ code: 65, out: expect.stringContaining(`${site.config} is gone`) });
+  expect(gone.out).toContain('config.last-good.yaml');
+  expect((await check(join(site.folder, 'none.sock'))).code).toBe(0);
+  renameSync(`${site.config}.away`, site.config);
 }, 120_000);
 
 test('with the daemon down cameras, speakers and databases are asked here, and nothing is left beside them', async () => {

@@ -190,6 +190,20 @@ describe('an upgrade', () => {
     expect(await property(box, 'ActiveState')).toBe('active');
     expect(await ids()).toEqual(expect.arrayContaining(before));
     expect(await box.sh('ls -d /srv/siteward/replaced-*')).toMatch(/replaced-\d/);
+    // Where the configuration was taken away nothing says where its last good copy lies.
+    await box.sh(`mv ${config} /root/away.yaml`);
+    const pid = await property(box, 'MainPID');
+    const waits = await upgrade();
+    expect(waits.code).not.toBe(0);
+    expect(waits.err).toContain(`${config} is gone`);
+    expect(await property(box, 'MainPID')).toBe(pid);
+    const forced = await install(box, versions.now);
+    expect(forced.code).not.toBe(0);
+    expect(forced.err).toContain('the configuration of the first day does not take its place');
+    expect((await box.run('test', '-e', config)).code).not.toBe(0);
+    await box.sh(`mv /root/away.yaml ${config}; dpkg --configure -a`);
+    expect(await property(box, 'ActiveState')).toBe('active');
+    expect(await ids()).toEqual(expect.arrayContaining(before));
   });
 
   test('without enough room the older one runs on', async () => {
