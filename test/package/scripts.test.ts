@@ -196,6 +196,49 @@ describe('postrm purge', () => {
   });
 });
 
+describe('postrm purge where the folder is a link to another disk', () => {
+  const linked = () => join(dir, 'disk/data');
+  const purge = () => run('debian/postrm', ['purge']);
+  beforeEach(() => {
+    for (const name of ['getent', 'userdel', 'groupdel', 'deb-systemd-helper']) program(name, 'exit 1');
+    rmSync(join(dir, 'state'), { recursive: true });
+    mkdirSync(linked(), { recursive: true });
+    writeFileSync(join(dir, 'disk/data/key'), 'secret');
+    writeFileSync(join(dir, 'disk/other'), 'of somebody');
+    symlinkSync(linked(), join(dir, 'state'));
+    program('stat', '[ "$*" = "-c %U $3" ] && echo siteward');
+  });
+
+  test('takes what is in it away, and nothing beside it', () => {
+    const { status, said } = purge();
+    expect(status).toBe(0);
+    expect(said).toContain(`${dir}/state was a link to ${linked()}: what was in it is gone`);
+    expect(readdirSync(join(dir, 'disk'))).toEqual(['other']);
+    expect(readdirSync(dir)).not.toContain('state');
+  });
+
+  test('empties it where the other disk is mounted right there', () => {
+    program('mountpoint', `[ "$2" = ${linked()} ]`);
+    expect(purge().status).toBe(0);
+    expect(readdirSync(linked())).toEqual([]);
+  });
+
+  test('leaves a folder that is not of siteward alone, and says so', () => {
+    program('stat', 'echo root');
+    const { status, said } = purge();
+    expect(status).toBe(0);
+    expect(said).toContain(`it STAYS with all that is in it`);
+    expect(said).toContain(linked());
+    expect(readdirSync(linked())).toEqual(['key']);
+  });
+
+  test('is done where it leads nowhere', () => {
+    rmSync(linked(), { recursive: true });
+    expect(purge().status).toBe(0);
+    expect(readdirSync(dir)).not.toContain('state');
+  });
+});
+
 describe('warm-up', () => {
   test('asks the LAN API once and ends the daemon by one signal, that it keeps what the program was made into', () => {
     for (const name of ['chown', 'setpriv'])

@@ -135,4 +135,13 @@ describe('taking it away', () => {
     expect((await box.run('systemctl', 'cat', 'siteward')).code).not.toBe(0);
     expect((await box.run('dpkg-query', '-s', 'siteward')).code).not.toBe(0);
   });
+
+  test('purge takes the data on another disk away, to which the folder is a link', async () => {
+    await box.sh('install -d /srv/disk/siteward; ln -s /srv/disk/siteward /var/lib/siteward');
+    await installed(box, versions.now);
+    await box.sh('test -s /srv/disk/siteward/site.db');
+    const { err } = await box.run('dpkg', '--purge', 'siteward');
+    expect(err).toContain('/var/lib/siteward was a link to /srv/disk/siteward: what was in it is gone');
+    expect(await box.sh('ls /srv/disk; ls /var/lib | grep siteward || :')).toBe('');
+  });
 });
