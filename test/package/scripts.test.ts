@@ -1,64 +1,28 @@
-import { spawnSync } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type ScriptFolder, scriptFolder } from './script-folder.ts';
 
-const folder = join(import.meta.dirname, '../../tools/package');
-
+let folder: ScriptFolder;
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'siteward-scripts-'));
-  for (const name of ['bin', 'run', 'state', 'backups']) mkdirSync(join(dir, name));
-  program('systemctl', `echo "$1" >> ${dir}/did`);
-  program('deb-systemd-invoke', `echo "$1" >> ${dir}/did`);
-  program('siteward', 'exit 0');
-  // Without the user siteward.
-  program('install', 'for last; do :; done; mkdir -p "$last"');
+  folder = scriptFolder();
+  ({ dir } = folder);
 });
-afterEach(() => rmSync(dir, { recursive: true, force: true }));
+afterEach(() => folder.remove());
 
-/** Found before the system's. */
-function program(name: string, text: string): void {
-  const path = join(dir, 'bin', name);
-  writeFileSync(path, `#!/bin/sh\n${text}\n`);
-  chmodSync(path, 0o755);
-}
-
-const busy = () => program('siteward', 'echo "p1 (Shop) is armed away"; exit 65');
-
-/** The script as it is shipped, with the folders of this test. */
-function run(script: string, args: readonly string[], env = {}) {
-  const path = join(dir, 'script');
-  const text = readFileSync(join(folder, script), 'utf8')
-    .replaceAll('/run/systemd/system', join(dir, 'run'))
-    .replaceAll('/var/lib/siteward', join(dir, 'state'))
-    .replaceAll('/var/backups/siteward', join(dir, 'backups'))
-    .replaceAll('/etc/siteward', join(dir, 'etc'))
-    .replaceAll('/etc/systemd/system/siteward.service.d', join(dir, 'drop-ins'))
-    .replaceAll('/usr/lib/systemd/system/siteward.service', join(dir, 'unit'))
-    .replaceAll('/usr/lib/siteward', join(dir, 'lib'))
-    .replaceAll('@KILOBYTES@', '1')
-    .replaceAll('@VERSION@', '0.1.0');
-  writeFileSync(path, text);
-  const PATH = `${join(dir, 'bin')}:${process.env.PATH}`;
-  const { status, stdout, stderr } = spawnSync('sh', [path, ...args], { encoding: 'utf8', env: { PATH, ...env } });
-  return { status, said: stdout + stderr };
-}
-
-/** What was asked of systemd. */
-const did = () => (existsSync(join(dir, 'did')) ? readFileSync(join(dir, 'did'), 'utf8').trim().split('\n') : []);
+const program = (name: string, text: string) => folder.program(name, text);
+const run = (script: string, args: readonly string[], env = {}) => folder.run(script, args, env);
+const did = () => folder.did();
 
 describe('prerm', () => {
   test.each(['upgrade', 'failed-upgrade'])(
@@ -70,7 +34,7 @@ describe('prerm', () => {
   );
 
   test.each(['upgrade', 'failed-upgrade'])('stops nothing for %s while the site is armed', (how) => {
-    busy();
+    folder.busy();
     const { status, said } = run('debian/prerm', [how, '0.1.0']);
     expect(status).not.toBe(0);
     expect(said).toContain('p1 (Shop) is armed away');
@@ -79,12 +43,6 @@ describe('prerm', () => {
     expect(did()).toEqual(['stop']);
   });
 });
-
-/** What the program that is here says of its state folder. */
-const stateIn = (name: string) => {
-  mkdirSync(join(dir, name));
-  program('siteward', `echo '{"may_stop":true,"because":[],"state_dir":"${join(dir, name)}"}'`);
-};
 
 describe('preinst', () => {
   const upgrade = () => run('debian/preinst', ['upgrade', '0.0.9']);
@@ -107,7 +65,7 @@ describe('preinst', () => {
   });
 
   test('keeps those of the state folder that the configuration names', () => {
-    stateIn('other');
+    folder.stateIn('other');
     writeFileSync(join(dir, 'state/site.db'), 'of nobody');
     writeFileSync(join(dir, 'other/site.db'), 'site');
     expect(upgrade().status).toBe(0);
@@ -115,7 +73,7 @@ describe('preinst', () => {
   });
 
   test('says where it looked and found none', () => {
-    stateIn('other');
+    folder.stateIn('other');
     expect(upgrade()).toMatchObject({ status: 0, said: expect.stringContaining(`no database in ${dir}/other`) });
     expect(readdirSync(join(dir, 'backups'))).toEqual([]);
   });
@@ -141,7 +99,7 @@ describe('preinst', () => {
     });
 
     test('does nothing while the site is armed, unless it is told to', () => {
-      busy();
+      folder.busy();
       const { status, said } = upgrade();
       expect(status).not.toBe(0);
       expect(said).toContain('p1 (Shop) is armed away');
@@ -167,6 +125,32 @@ describe('preinst', () => {
     program('df', 'echo head; echo "x 9 9 100 1% /"');
     expect(upgrade().status).not.toBe(0);
     expect(did()).toEqual([]);
+  });
+});
+
+describe('postinst', () => {
+  const config = () => join(dir, 'etc/siteward.yaml');
+  const configure = (...before: string[]) => run('debian/postinst', ['configure', ...before]);
+  beforeEach(() => {
+    for (const name of ['systemd-sysusers', 'deb-systemd-helper', 'chown', 'journalctl']) program(name, 'exit 0');
+    program('install', `case "$*" in *siteward.yaml*) for last; do :; done; echo 'first day' > "$last" ;; esac`);
+    mkdirSync(join(dir, 'etc'));
+  });
+
+  test('begins the configuration where siteward is new', () => {
+    expect(configure('').status).toBe(0);
+    expect(readFileSync(config(), 'utf8')).toBe('first day\n');
+  });
+
+  test('puts none in the place of one that is gone where siteward was before, and says what to do', () => {
+    const { status, said } = configure('0.0.9');
+    expect(status).toBe(0);
+    expect(existsSync(config())).toBe(false);
+    expect(said).toContain(`${config()} is gone`);
+    expect(said).toContain('since siteward 0.0.9 was here. Put it back');
+    writeFileSync(join(dir, 'state/config.last-good.yaml'), 'good');
+    expect(configure('0.0.9').said).not.toContain('is gone');
+    expect(existsSync(config())).toBe(false);
   });
 });
 
@@ -264,133 +248,5 @@ wait`,
     expect(said).toBe('');
     expect(existsSync(join(dir, 'told'))).toBe(false);
     expect(readFileSync(join(dir, 'lib/cache/made'), 'utf8')).toBe('made\n');
-  });
-});
-
-describe('use-backup', () => {
-  const put = (path: string, text: string) => writeFileSync(join(dir, path), text);
-  const files = (path = 'state') =>
-    Object.fromEntries(
-      readdirSync(join(dir, path), { withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map(({ name }) => [name, readFileSync(join(dir, path, name), 'utf8')]),
-    );
-  const asides = () => readdirSync(join(dir, 'state')).filter((name) => name.startsWith('replaced-'));
-  const now = { 'site.db': 'site now', 'site.db-wal': 'log now', 'bulk.db': 'bulk now', 'users.json': '{}' };
-  beforeEach(() => {
-    for (const [name, text] of Object.entries(now)) put(`state/${name}`, text);
-    mkdirSync(join(dir, 'backups/0.1.0'));
-    put('backups/0.1.0/site.db', 'site then');
-    put('backups/0.1.0/bulk.db', 'bulk then');
-    program('setpriv', `[ "$1" = --reuid=siteward ] && shift 4 && export USER=siteward && exec "$@"`);
-  });
-  const use = (env = {}) => run('files/use-backup', ['0.1.0'], env);
-
-  test('puts back what was kept; of what there was it keeps the last set beside it', () => {
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
-    expect(use()).toMatchObject({ status: 0 });
-    expect(files()).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk then', 'users.json': '{}' });
-    expect(asides()).toHaveLength(1);
-    const { 'users.json': _, ...databases } = now;
-    expect(files(`state/${asides()[0]}`)).toEqual(databases);
-    expect(readdirSync(join(dir, 'state'))).not.toContain('use-backup.part');
-    expect(did()).toEqual(['stop', 'start']);
-  });
-
-  test('puts them into the state folder that the configuration names', () => {
-    stateIn('other');
-    put('other/site.db', 'other now');
-    expect(use().status).toBe(0);
-    expect(files('other')).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk then' });
-    expect(files()).toEqual(now);
-  });
-
-  test('does as siteward what it does in the folder of siteward, where a link may lie', () => {
-    for (const name of ['mkdir', 'dd', 'mv', 'rm', 'rmdir', 'sync', 'install', 'cp', 'chown'])
-      program(name, `[ "$USER" = siteward ] || echo "${name} $*" >> ${dir}/as-root; exec /bin/${name} "$@"`);
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
-    expect(use()).toMatchObject({ status: 0 });
-    expect(files()['site.db']).toBe('site then');
-    program('dd', 'exit 1');
-    expect(use().status).toBe(1);
-    expect(existsSync(join(dir, 'as-root'))).toBe(false);
-  });
-
-  test('follows no link to another folder that lies where it puts the databases of now', () => {
-    mkdirSync(join(dir, 'elsewhere'));
-    for (let second = 0; second < 300; second += 1) {
-      const time = new Date(Date.now() + second * 1000).toISOString().replace(/\.\d+/, '');
-      symlinkSync(join(dir, 'elsewhere'), join(dir, `state/replaced-${time.replaceAll(/[-:]/g, '')}`));
-    }
-    expect(use().status).not.toBe(0);
-    expect(files()).toEqual(now);
-    expect(readdirSync(join(dir, 'elsewhere'))).toEqual([]);
-    expect(did()).toEqual(['stop', 'start']);
-  });
-
-  test('hands siteward no file to which a link among the kept ones leads', () => {
-    put('of-root', 'secret');
-    rmSync(join(dir, 'backups/0.1.0/bulk.db'));
-    symlinkSync(join(dir, 'of-root'), join(dir, 'backups/0.1.0/bulk.db'));
-    const { status, said } = use();
-    expect(status).toBe(1);
-    expect(said).toContain('0.1.0/bulk.db is a link');
-    expect(files()).toEqual(now);
-    expect(did()).toEqual([]);
-  });
-
-  test('leaves a bulk.db that was not kept as it is', () => {
-    rmSync(join(dir, 'backups/0.1.0/bulk.db'));
-    expect(use().status).toBe(0);
-    expect(files()).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk now', 'users.json': '{}' });
-  });
-
-  test.each([
-    ['there is no room', 'df', 'echo head; echo "x 9 9 100 1% /"', []],
-    [
-      'the disk is full while it copies',
-      'dd',
-      'for last; do :; done; echo half > "$(echo "$last" | cut -c4-)"; exit 1',
-      [],
-    ],
-    ['siteward cannot be stopped', 'systemctl', `echo "$1" >> DIR/did; [ "$1" = start ]`, ['stop', 'start']],
-    [
-      'one cannot be moved away',
-      'mv',
-      'case "$1" in */state/bulk.db) exit 1 ;; *) exec /bin/mv "$@" ;; esac',
-      ['stop', 'start'],
-    ],
-    [
-      'one cannot be put in place',
-      'mv',
-      'case "$1" in */use-backup.part/*) /bin/mv "$1" "$3"; exit 1 ;; *) exec /bin/mv "$@" ;; esac',
-      ['stop', 'start'],
-    ],
-    [
-      'it is ended half-way',
-      'mv',
-      'case "$1" in */use-backup.part/*) kill -TERM $PPID ;; *) exec /bin/mv "$@" ;; esac',
-      ['stop', 'start'],
-    ],
-  ])('has all as it was and siteward running where %s', (_what, name, text, asked) => {
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
-    program(name, text.replaceAll('DIR', dir));
-    expect(use().status).toBeGreaterThan(0);
-    expect(files()).toEqual(now);
-    expect(readdirSync(join(dir, 'state'))).not.toContain('use-backup.part');
-    expect(asides()).toEqual(['replaced-20260101T000000Z']);
-    expect(did()).toEqual(asked);
-  });
-
-  test('does nothing while the site is armed, unless it is told to', () => {
-    busy();
-    const { status, said } = use();
-    expect(status).toBe(65);
-    expect(said).toContain('p1 (Shop) is armed away');
-    expect(said).toContain('sudo SITEWARD_UPGRADE_ANYWAY=1 ');
-    expect(files()).toEqual(now);
-    expect(did()).toEqual([]);
-    expect(use({ SITEWARD_UPGRADE_ANYWAY: '1' }).status).toBe(0);
-    expect(files()['site.db']).toBe('site then');
   });
 });
