@@ -25,8 +25,9 @@ const setSchema = (version: number) =>
 const addUser = () =>
   box.pipe(`${code}\n`, 'siteward', 'user', 'add', 'anna', '--name', 'Anna', '--role', 'owner', '--code-stdin');
 
-async function disarm(): Promise<void> {
-  const { code: ended, err } = await box.pipe(`${code}\n`, 'siteward', 'disarm', '--code-stdin');
+/** Done by Anna with her code: whoever gives one command after another has changed her mind, and the last one holds. */
+async function byAnna(...verb: readonly string[]): Promise<void> {
+  const { code: ended, err } = await box.pipe(`${code}\n`, 'siteward', ...verb, '--code-stdin');
   expect(ended, err).toBe(0);
 }
 
@@ -59,7 +60,7 @@ describe('an upgrade', () => {
     await tell(box, 'window', { contact: false, battery: 97 });
     await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM'), { timeout: 30_000 });
     await refused(/partition Shop \(p1\) is in alarm/);
-    await disarm();
+    await byAnna('disarm');
     const { code: ended, err } = await upgrade();
     expect(ended, err).toBe(0);
     expect(await box.sh('siteward --version')).toBe(versions.now);
@@ -73,14 +74,14 @@ describe('an upgrade', () => {
       echo '      "4": { type: entry_exit_1, name: Door, key: door, partition: p1 }' >> ${config}; siteward reload`);
     for (const detector of ['smoke_1', 'smoke_2']) await tell(box, detector, { smoke: false, battery: 97 });
     for (const detector of ['window', 'door']) await tell(box, detector, { contact: true, battery: 97 });
-    await box.sh('siteward arm');
+    await byAnna('arm', '--ask-code');
     await refused(/partition Shop \(p1\) is arming/);
-    await disarm();
-    await box.sh('siteward arm --no-exit-delay');
+    await byAnna('disarm');
+    await byAnna('arm', '--no-exit-delay', '--ask-code');
     await tell(box, 'door', { contact: false, battery: 97 });
     await vi.waitUntil(async () => /p1 +Shop +pending/.test(await box.sh('siteward status')), { timeout: 30_000 });
     await refused(/partition Shop \(p1\) is pending/);
-    await disarm();
+    await byAnna('disarm');
     await tell(box, 'smoke_1', { smoke: true, battery: 97 });
     await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM: fire'), { timeout: 30_000 });
     await refused(/partition Shop \(p1\) is in alarm/);
