@@ -89,7 +89,12 @@ test('more is logged for a time, of one part too, by loggers that were made long
   expect(await debugs()).toBe(before);
 });
 
-test('a part that does not exist, and more than four hours, are refused', async () => {
+test('a part that does not exist, and more than four hours, are refused; a level that is none with those there are', async () => {
+  const loud = await cli('log', 'level', 'loud');
+  expect(loud).toMatchObject({ code: 2, err: expect.stringContaining('error, warn, info, debug, trace, configured') });
+  const { status, body } = await ask('PUT', '/api/v1/log/levels', { parts: { cameras: 'loud' } });
+  expect(status).toBe(400);
+  for (const level of ['error', 'warn', 'info', 'debug', 'trace']) expect(JSON.stringify(body)).toContain(level);
   expect(await cli('log', 'level', 'debug', '--part', 'camerass')).toMatchObject({ code: 66 });
   expect(await cli('log', 'level', 'debug', '--for', '5h')).toMatchObject({ code: 2 });
   expect(await ask('PUT', '/api/v1/log/levels', { level: 'debug', minutes: 241 })).toMatchObject({ status: 400 });
