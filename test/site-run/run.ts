@@ -142,6 +142,8 @@ export async function runSite(options: RunOptions): Promise<Run> {
     const samples = (await watching?.stop()) ?? [];
     await faults.stop();
     tell('all faults are over; waiting until nothing waits any more');
+    // What is seen from now on may not have arrived when the record is read.
+    const seen = [...world.site.lan.events];
     await outboxIsEmpty(world.site, { timeoutMs: settleMs }).catch((error: unknown) => history.unseen(String(error)));
     await trail.stop();
     await eventually('every answer is recorded', () => allRecorded(world, history.told()), {
@@ -151,7 +153,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
     const evidence: Evidence = {
       record: await world.site.cloud.events(),
       uploads: await world.site.cloud.uploads(),
-      seen: world.site.lan.events,
+      seen,
       answers: await answersOf(world.site.cloud),
       trail: trail.with(await world.site.history()),
     };
