@@ -12,9 +12,9 @@ export const start: Measurement = {
   about: `From exec to the log line \`ready\` (the moment systemd is told) and from SIGTERM to exit, median of ${rounds} after one that
 is not counted; they take turns: the bundle as the unit runs it, with its flags, its environment and what \`bin/warm-up\` keeps, the bundle by itself, and the
 sources. The state exists already; broker and cloud are configured.`,
-  remark: `Of the processor time of the main thread until then a profile of the bundle as the unit runs it gives a quarter to what the modules do as they are loaded (above all the
-schemas of zod), a sixth to reading and linking them, as much to collections, a tenth to the parts and their start, and a twentieth each to Node's own start and to the
-configuration. The store's thread loads meanwhile. Without what \`bin/warm-up\` keeps V8 compiles for as long as the parts take.`,
+  remark: `Of the processor time of the main thread until then a profile of the bundle as the unit runs it gives a third to what the modules do as they are loaded (above all the
+schemas of zod), a quarter to the parts and their start, a tenth each to Node's own modules, to collections and to the configuration, and a twentieth to reading and linking the program.
+The store's thread loads meanwhile. What only the LAN API needs is loaded a second later, or when it is first asked. Without what \`bin/warm-up\` keeps V8 compiles for as long as the parts take.`,
   async run(tell) {
     return withBundle(async (bundle) => {
       const variants: Variant[] = [];
