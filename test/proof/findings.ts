@@ -84,8 +84,12 @@ function orderKeys(events: readonly SiteEvent[]): ReadonlyMap<string, string> {
 /** So long an alarm lets what is older of its partition go first; then it goes alone (docs/outbox.md, lanes and order). */
 const alarmWaitsMs = 3000;
 
+/** Of the alarms' lane, though no alarms yet. */
+const withAlarms: ReadonlySet<string> = new Set(['entry_delay_started', 'further_zone', 'cross_zone_first']);
+
 function mayGoAlone({ payload, event_time, sent_at }: Accepted['body']): boolean {
-  return payload.class === 'alarm' && Date.parse(sent_at) - Date.parse(event_time) >= alarmWaitsMs;
+  const isAlarm = payload.class === 'alarm' || withAlarms.has(payload.kind);
+  return isAlarm && Date.parse(sent_at) - Date.parse(event_time) >= alarmWaitsMs;
 }
 
 /** Events that the cloud accepted before an older one of their order key, but for alarms that had waited for it. */

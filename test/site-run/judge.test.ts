@@ -116,6 +116,22 @@ describe('the judge of a run', () => {
     expect(wrongs({ faults: [{ what: 'line cut', from: at(1), to: at(2) }] }, trouble)).toEqual([]);
   });
 
+  it('lets what has the lane of the alarms go alone after three seconds, and no sooner', () => {
+    const began = 'system entry_delay_started active 1';
+    const waited = (seconds: number, key: string) => {
+      const entry = accepted(6, key);
+      const sent_at = new Date(at(6 + seconds)).toISOString();
+      // The fourth accepted one; the disarming, of number 5, comes after it.
+      const early = { ...entry, seq: 4, body: { ...entry.body, sent_at } };
+      const late = record.flatMap((one) => (one.seq >= 4 ? [{ ...one, seq: one.seq + 1 }] : [one]));
+      const told = deed(5, { what: 'trip 1', by: 'world', expects: [key] });
+      return wrongs({ deeds: [...deeds, told] }, { record: [...late, early] });
+    };
+    expect(waited(3, began)).toEqual([]);
+    expect(waited(2, began)).toEqual(['order']);
+    expect(waited(3, 'arming armed_away active -')).toEqual(['order']);
+  });
+
   it('finds what is out of order: numbered so, or accepted so', () => {
     const swapped = record.map((one) => {
       const seq = { 2: 3, 3: 2 }[one.seq];
