@@ -10,7 +10,7 @@ import { printable } from './table.ts';
 
 /**
  * `siteward upgrade-check`: whether siteward may be stopped for an upgrade now. The package asks it before it stops the daemon, so that
- * nobody is without protection for an upgrade that could wait, or that would end it: without a configuration siteward does not start again. A daemon that does not run has nothing to stop; one that does not answer
+ * nobody is without protection for an upgrade that could wait, or that would end it, as where the configuration is gone. A daemon that does not run has nothing to stop; one that does not answer
  * is not held up for: the upgrade may be what mends it.
  */
 export async function upgradeCheck(options: {
@@ -22,7 +22,7 @@ export async function upgradeCheck(options: {
 }): Promise<ExitCode> {
   const settings = await settingsOf(options.config);
   const partitions = await inTheWay(options.socket ?? settings?.http.control_socket ?? options.defaultSocket);
-  const isGone = partitions !== undefined && settings === undefined && (await isNotThere(options.config));
+  const isGone = partitions !== undefined && (await isNotThere(options.config));
   const busy = [...(partitions ?? []), ...(isGone ? [goneText(options.config)] : [])];
   // The package keeps the databases of that folder for a way back.
   const folder = settings?.store.dir ?? null;
@@ -54,8 +54,9 @@ const isNotThere = async (path: string): Promise<boolean> =>
     (error) => systemCode(error) === 'ENOENT',
   );
 
+/** Where its last good copy lies only the file says: a start could find an older one, of before `store.dir`, or none. */
 const goneText = (config: string): string =>
-  `${config} is gone, so siteward would not start again; put it back: its last good copy is config.last-good.yaml in the state directory (store.dir)`;
+  `${config} is gone; put it back before siteward stops: its last good copy is config.last-good.yaml in the state directory (store.dir)`;
 
 /** Partitions that are waited for; undefined where siteward does not run. */
 async function inTheWay(socket: string): Promise<readonly string[] | undefined> {
@@ -75,4 +76,7 @@ type Partition = StatusDocument['partitions'][number];
 /** One whose state was never known is not waited for: that would be for ever. */
 const isBusy = (one: Partition): boolean => isInAlarm(one) || (one.state !== 'disarmed' && one.state !== 'unknown');
 
-const wordOf = (one: Partition): string => (isInAlarm(one) ? 'in alarm' : one.state.replaceAll('_', ' '));
+function wordOf(one: Partition): string {
+  if (one.state === 'pending') return 'in its entry delay';
+  return isInAlarm(one) ? 'in alarm' : one.state.replaceAll('_', ' ');
+}

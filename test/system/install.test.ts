@@ -36,12 +36,9 @@ describe('the first installation', () => {
       '/run/systemd/system/siteward.service.d/tell.conf',
       '[Service]\nEnvironment=NODE_DEBUG_NATIVE=COMPILE_CACHE\n',
     );
-    // The answer comes from the LAN API, which is loaded by then.
-    await box.sh('systemctl daemon-reload; systemctl restart siteward; siteward status; journalctl --sync');
-    for (const name of ['/run', '/store', '/app-[A-Z0-9]*'])
-      expect(await box.sh(`journalctl -u siteward -o cat --no-pager | grep -c "${name}[.]js was accepted"`)).not.toBe(
-        '0',
-      );
+    await box.sh('systemctl daemon-reload; systemctl restart siteward');
+    for (const name of ['run.js', 'store.js'])
+      expect(await box.sh(`journalctl -u siteward -o cat --no-pager | grep -c "${name} was accepted"`)).not.toBe('0');
     await box.sh(`rm -r ${cache}; systemctl restart siteward`);
     expect(await property(box, 'ActiveState')).toBe('active');
     await box.sh('/usr/lib/siteward/bin/warm-up; dpkg --remove siteward');
@@ -137,9 +134,9 @@ describe('taking it away', () => {
   });
 
   test('purge takes the data on another disk away, to which the folder is a link', async () => {
-    await box.sh('install -d /srv/disk/siteward; ln -s /srv/disk/siteward /var/lib/siteward');
     await installed(box, versions.now);
-    await box.sh('test -s /srv/disk/siteward/site.db');
+    await box.sh('systemctl stop siteward; mkdir /srv/disk; mv /var/lib/siteward /srv/disk/');
+    await box.sh('ln -s /srv/disk/siteward /var/lib/siteward; test -s /srv/disk/siteward/site.db');
     const { err } = await box.run('dpkg', '--purge', 'siteward');
     expect(err).toContain('/var/lib/siteward was a link to /srv/disk/siteward: what was in it is gone');
     expect(await box.sh('ls /srv/disk; ls /var/lib | grep siteward || :')).toBe('');

@@ -80,7 +80,7 @@ describe('an upgrade', () => {
     await byAnna('arm', '--no-exit-delay', '--ask-code');
     await tell(box, 'door', { contact: false, battery: 97 });
     await vi.waitUntil(async () => /p1 +Shop +pending/.test(await box.sh('siteward status')), { timeout: 30_000 });
-    await refused(/partition Shop \(p1\) is pending/);
+    await refused(/partition Shop \(p1\) is in its entry delay/);
     await byAnna('disarm');
     await tell(box, 'smoke_1', { smoke: true, battery: 97 });
     await vi.waitUntil(async () => (await box.sh('siteward status')).includes('IN ALARM: fire'), { timeout: 30_000 });
@@ -191,8 +191,8 @@ describe('an upgrade', () => {
     expect(await property(box, 'ActiveState')).toBe('active');
     expect(await ids()).toEqual(expect.arrayContaining(before));
     expect(await box.sh('ls -d /srv/siteward/replaced-*')).toMatch(/replaced-\d/);
-    // Where the configuration was taken away nothing says where its last good copy lies.
-    await box.sh(`mv ${config} /root/away.yaml`);
+    // Where the configuration was taken away nothing says where its last good copy lies. None is left of before.
+    await box.sh(`rm -rf /var/lib/siteward/*; mv ${config} /root/away.yaml`);
     const pid = await property(box, 'MainPID');
     const waits = await upgrade();
     expect(waits.code).not.toBe(0);
