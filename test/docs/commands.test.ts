@@ -51,7 +51,7 @@ const elsewhere: readonly Elsewhere[] = [
     by: [['test/site-run/site-run.test.ts', "'--soak'", 'looks at the process, its metrics and its files meanwhile']],
   },
   {
-    command: 'npm run site -- --soak --slow --minutes 25',
+    command: 'npm run site -- --soak --slow --minutes 50',
     by: [
       ['test/site-run/site-run.test.ts', "'--soak', '--slow'"],
       ['test/site-run/slow-box.test.ts', 'has a quarter of a core and a disk that takes 20 ms more'],
