@@ -49,8 +49,9 @@ column.
   (readable by siteward's user only) or \`{ env: NAME }\`.
 - \`[]\` stands for each entry of a list, \`NUMBER\` for a zone's number.
 - SIGHUP (\`systemctl reload siteward\`) reads the file again. A file with errors changes nothing.
-- Nothing writes the file but \`siteward camera\`, \`siteward mqtt\` and a save over the LAN API, which keep its comments and every other line
-  ([lan-api.md](lan-api.md#changing-the-configuration)). The LAN API keeps the file before as \`FILE.bak\`.
+- Nothing writes the file but \`siteward setup\`, \`camera\`, \`mqtt\`, \`cloud rotate-key\` and \`restore\`, and a save or a factory reset over the LAN API. All but
+  a restore, a reset and the beginning of a setup keep its comments and every other line ([lan-api.md](lan-api.md#changing-the-configuration)). A save, \`setup\` and
+  \`cloud rotate-key\` keep the file before as \`FILE.bak\`.
 
 ${sections.join('\n')}
 ## Zone types
