@@ -9,7 +9,7 @@ import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { isLoopback } from '#lib/host.ts';
-import { withoutNumbers } from '#lib/mqtt.ts';
+import { spareMemory } from '#lib/mqtt.ts';
 import { systemCode } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
 import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
@@ -57,7 +57,7 @@ const handshakeMs = 10_000;
 
 export function createBroker(options: BrokerOptions): Broker {
   const { log } = options;
-  withoutNumbers();
+  spareMemory();
   const root = rootOf(options.slug);
   const { host } = options.listen;
   const own = new WeakSet<object>();
