@@ -11,22 +11,26 @@ const copyName = 'config.last-good.yaml';
 const headerOf = (file: string): string => `# siteward: last good copy of ${resolve(file)}`;
 
 /**
- * Keeps the text of a configuration that the daemon runs on, in its state directory. After a power cut there is
+ * Keeps the text of a configuration that the daemon runs on, in its state directory, and in systemd's where that is another: of a file
+ * that is gone nobody else knows where its state is, and an older copy would begin with an older one. After a power cut there is
  * the old copy or the new one, never half of one. Readable by siteward's user only. Throws `state_dir_unusable`.
  */
-export async function keepLastGood(loaded: LoadedConfig): Promise<void> {
+export async function keepLastGood(
+  loaded: LoadedConfig,
+  variables: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<void> {
   if (loaded.lastGood) return;
-  const dir = loaded.settings.store.dir;
-  const copy = join(dir, copyName);
   const text = `${headerOf(loaded.file)}\n${loaded.text}`;
-  if (textOf(copy) === text) return;
-  try {
-    await writeDurably(copy, text);
-  } catch (cause) {
-    throw new SitewardError('state_dir_unusable', `the last good configuration cannot be kept in ${dir}`, {
-      facts: { dir },
-      cause,
-    });
+  for (const dir of new Set([loaded.settings.store.dir, variables.STATE_DIRECTORY])) {
+    if (dir === undefined || textOf(join(dir, copyName)) === text) continue;
+    try {
+      await writeDurably(join(dir, copyName), text);
+    } catch (cause) {
+      throw new SitewardError('state_dir_unusable', `the last good configuration cannot be kept in ${dir}`, {
+        facts: { dir },
+        cause,
+      });
+    }
   }
 }
 

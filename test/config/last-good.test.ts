@@ -35,6 +35,17 @@ test.each([
   expect(loadLastGood(file, environment)?.settings.site.external_id).toBe('hq');
 });
 
+test('of a file that is gone the state directory is known after it was moved', async () => {
+  const [old, now] = [folder(), folder()];
+  const variables = { STATE_DIRECTORY: old };
+  const file = put(`${minimal}store: { dir: "${old}" }\n`);
+  await keepLastGood(loadConfig(file, environment), variables);
+  writeFileSync(file, `${minimal}store: { dir: "${now}" }\n`);
+  await keepLastGood(loadConfig(file, environment), variables);
+  rmSync(file);
+  expect(loadLastGood(file, { ...environment, sources: secretSources(variables) })?.settings.store.dir).toBe(now);
+});
+
 test('it is found in the state directory of systemd when the file is gone', async () => {
   const { file, state } = site();
   await keepLastGood(loadConfig(file, environment));
