@@ -22,7 +22,7 @@ export async function keepLastGood(
   if (loaded.lastGood) return;
   const text = `${headerOf(loaded.file)}\n${loaded.text}`;
   for (const dir of new Set([loaded.settings.store.dir, variables.STATE_DIRECTORY])) {
-    if (dir === undefined || textOf(join(dir, copyName)) === text) continue;
+    if (dir === undefined) continue;
     try {
       await writeDurably(join(dir, copyName), text);
     } catch (cause) {
