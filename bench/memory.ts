@@ -55,9 +55,7 @@ async function idle(name: string, program: string | undefined, tell: (progress: 
   let page: { close(): Promise<void> } | undefined;
   try {
     tell(`${name}: once, for what a first start keeps`);
-    const first = await site.daemon();
-    await (await openPage(site, `https://127.0.0.1:${port}`)).close();
-    await first.running.stop();
+    await (await site.daemon()).running.stop();
     const { running } = await site.daemon();
     page = await openPage(site, `https://127.0.0.1:${port}`);
     tell(`${name}: ${settleMs / 1000} s to settle`);

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { textOf, writeDurably } from '#lib/durable-file.ts';
+import { writeDurably } from '#lib/durable-file.ts';
 import { parseConfig } from './document.ts';
 import { valueAt } from './issues.ts';
 import { type ConfigEnvironment, checkText, type LoadedConfig } from './load.ts';
@@ -44,7 +45,7 @@ export function loadLastGood(file: string, environment: ConfigEnvironment = {}):
   const dirs = [...namedStateDirs(file), variables.STATE_DIRECTORY, '/var/lib/siteward'];
   for (const dir of dirs.filter((one) => one !== undefined)) {
     const copy = join(dir, copyName);
-    const text = textOf(copy);
+    const text = readText(copy);
     if (text?.startsWith(`${headerOf(file)}\n`) !== true) continue;
     const { loaded } = checkText(copy, text, { ...environment, unreadableSecrets: 'degrade' });
     if (loaded !== undefined) return { ...loaded, lastGood: true };
@@ -54,9 +55,17 @@ export function loadLastGood(file: string, environment: ConfigEnvironment = {}):
 
 /** What the broken file says of the state directory: read as YAML as far as that goes, else as plain text. */
 function namedStateDirs(file: string): string[] {
-  const text = textOf(file);
+  const text = readText(file);
   if (text === undefined) return [];
   const parsed = valueAt(parseConfig(file, text).value, ['store', 'dir']);
   const written = [...text.matchAll(/\bdir:\s*["']?(\/[^\s"',}]+)/g)].map((match) => match[1] ?? '');
   return [...(typeof parsed === 'string' ? [parsed] : []), ...written.slice(0, 4)];
+}
+
+function readText(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return undefined;
+  }
 }

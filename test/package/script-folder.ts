@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from 'vitest';
 
 const scripts = join(import.meta.dirname, '../../tools/package');
 
@@ -21,7 +22,26 @@ export interface ScriptFolder {
   remove(): void;
 }
 
-export function scriptFolder(): ScriptFolder {
+/** One of its own for each test of the file. */
+export function ownFolder(): Omit<ScriptFolder, 'remove'> {
+  let folder: ScriptFolder;
+  beforeEach(() => {
+    folder = scriptFolder();
+  });
+  afterEach(() => folder.remove());
+  return {
+    get dir() {
+      return folder.dir;
+    },
+    program: (name, text) => folder.program(name, text),
+    busy: () => folder.busy(),
+    stateIn: (name) => folder.stateIn(name),
+    run: (script, args, env) => folder.run(script, args, env),
+    did: () => folder.did(),
+  };
+}
+
+function scriptFolder(): ScriptFolder {
   const dir = mkdtempSync(join(tmpdir(), 'siteward-scripts-'));
 
   function program(name: string, text: string): void {

@@ -9,20 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ScriptFolder, scriptFolder } from './script-folder.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ownFolder } from './script-folder.ts';
 
-let folder: ScriptFolder;
-let dir: string;
-beforeEach(() => {
-  folder = scriptFolder();
-  ({ dir } = folder);
-});
-afterEach(() => folder.remove());
-
-const program = (name: string, text: string) => folder.program(name, text);
-const run = (script: string, args: readonly string[], env = {}) => folder.run(script, args, env);
-const did = () => folder.did();
+const folder = ownFolder();
+const { program, run, did } = folder;
 
 describe('prerm', () => {
   test.each(['upgrade', 'failed-upgrade'])(
@@ -49,51 +40,51 @@ describe('preinst', () => {
   beforeEach(() => program('df', 'echo head; echo "x 9 9 9999999 1% /"'));
 
   test('keeps the databases of the version before', () => {
-    writeFileSync(join(dir, 'state/site.db'), 'site');
-    writeFileSync(join(dir, 'state/bulk.db'), 'bulk');
+    writeFileSync(join(folder.dir, 'state/site.db'), 'site');
+    writeFileSync(join(folder.dir, 'state/bulk.db'), 'bulk');
     expect(upgrade().status).toBe(0);
-    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
-    expect(readFileSync(join(dir, 'backups/0.0.9/bulk.db'), 'utf8')).toBe('bulk');
+    expect(readFileSync(join(folder.dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+    expect(readFileSync(join(folder.dir, 'backups/0.0.9/bulk.db'), 'utf8')).toBe('bulk');
   });
 
   test('keeps no file of root to which a link among them leads', () => {
-    writeFileSync(join(dir, 'of-root'), 'secret');
-    writeFileSync(join(dir, 'state/site.db'), 'site');
-    symlinkSync(join(dir, 'of-root'), join(dir, 'state/site.db-wal'));
+    writeFileSync(join(folder.dir, 'of-root'), 'secret');
+    writeFileSync(join(folder.dir, 'state/site.db'), 'site');
+    symlinkSync(join(folder.dir, 'of-root'), join(folder.dir, 'state/site.db-wal'));
     expect(upgrade().status).toBe(0);
-    expect(lstatSync(join(dir, 'backups/0.0.9/site.db-wal')).isSymbolicLink()).toBe(true);
+    expect(lstatSync(join(folder.dir, 'backups/0.0.9/site.db-wal')).isSymbolicLink()).toBe(true);
   });
 
   test('keeps those of the state folder that the configuration names', () => {
     folder.stateIn('other');
-    writeFileSync(join(dir, 'state/site.db'), 'of nobody');
-    writeFileSync(join(dir, 'other/site.db'), 'site');
+    writeFileSync(join(folder.dir, 'state/site.db'), 'of nobody');
+    writeFileSync(join(folder.dir, 'other/site.db'), 'site');
     expect(upgrade().status).toBe(0);
-    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+    expect(readFileSync(join(folder.dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
   });
 
   test('says where it looked and found none', () => {
     folder.stateIn('other');
-    expect(upgrade()).toMatchObject({ status: 0, said: expect.stringContaining(`no database in ${dir}/other`) });
-    expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+    expect(upgrade()).toMatchObject({ status: 0, said: expect.stringContaining(`no database in ${folder.dir}/other`) });
+    expect(readdirSync(join(folder.dir, 'backups'))).toEqual([]);
   });
 
   test('keeps what a package that was removed has left, too', () => {
-    writeFileSync(join(dir, 'state/site.db'), 'site');
+    writeFileSync(join(folder.dir, 'state/site.db'), 'site');
     expect(run('debian/preinst', ['install']).status).toBe(0);
-    expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+    expect(readdirSync(join(folder.dir, 'backups'))).toEqual([]);
     expect(run('debian/preinst', ['install', '0.0.9']).status).toBe(0);
-    expect(readFileSync(join(dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
+    expect(readFileSync(join(folder.dir, 'backups/0.0.9/site.db'), 'utf8')).toBe('site');
   });
 
   describe('where no prerm was asked and siteward runs', () => {
     beforeEach(() => {
       program('systemctl', 'echo active');
-      writeFileSync(join(dir, 'state/site.db'), 'site');
+      writeFileSync(join(folder.dir, 'state/site.db'), 'site');
     });
 
     test('stops it before it copies', () => {
-      program('cp', `echo copy >> ${dir}/did; exec /bin/cp "$@"`);
+      program('cp', `echo copy >> ${folder.dir}/did; exec /bin/cp "$@"`);
       expect(upgrade().status).toBe(0);
       expect(did()).toEqual(['stop', 'copy']);
     });
@@ -104,7 +95,7 @@ describe('preinst', () => {
       expect(status).not.toBe(0);
       expect(said).toContain('p1 (Shop) is armed away');
       expect(did()).toEqual([]);
-      expect(readdirSync(join(dir, 'backups'))).toEqual([]);
+      expect(readdirSync(join(folder.dir, 'backups'))).toEqual([]);
       expect(run('debian/preinst', ['upgrade', '0.0.9'], { SITEWARD_UPGRADE_ANYWAY: '1' }).status).toBe(0);
       expect(did()).toEqual(['stop']);
     });
@@ -120,7 +111,7 @@ describe('preinst', () => {
 
   test('stops and starts nothing where siteward does not run', () => {
     program('systemctl', 'echo inactive; exit 3');
-    writeFileSync(join(dir, 'state/site.db'), 'site');
+    writeFileSync(join(folder.dir, 'state/site.db'), 'site');
     expect(upgrade().status).toBe(0);
     program('df', 'echo head; echo "x 9 9 100 1% /"');
     expect(upgrade().status).not.toBe(0);
@@ -129,12 +120,12 @@ describe('preinst', () => {
 });
 
 describe('postinst', () => {
-  const config = () => join(dir, 'etc/siteward.yaml');
+  const config = () => join(folder.dir, 'etc/siteward.yaml');
   const configure = (...before: string[]) => run('debian/postinst', ['configure', ...before]);
   beforeEach(() => {
     for (const name of ['systemd-sysusers', 'deb-systemd-helper', 'chown', 'journalctl']) program(name, 'exit 0');
     program('install', `case "$*" in *siteward.yaml*) for last; do :; done; echo 'first day' > "$last" ;; esac`);
-    mkdirSync(join(dir, 'etc'));
+    mkdirSync(join(folder.dir, 'etc'));
   });
 
   test('begins the configuration where siteward is new', () => {
@@ -148,7 +139,7 @@ describe('postinst', () => {
     expect(existsSync(config())).toBe(false);
     expect(said).toContain(`${config()} is gone`);
     expect(said).toContain('since siteward 0.0.9 was here. Put it back');
-    writeFileSync(join(dir, 'state/config.last-good.yaml'), 'good');
+    writeFileSync(join(folder.dir, 'state/config.last-good.yaml'), 'good');
     expect(configure('0.0.9').said).not.toContain('is gone');
     expect(existsSync(config())).toBe(false);
   });
@@ -158,47 +149,47 @@ describe('postrm purge', () => {
   const purge = () => run('debian/postrm', ['purge']);
   beforeEach(() => {
     for (const name of ['getent', 'userdel', 'groupdel', 'deb-systemd-helper']) program(name, 'exit 1');
-    mkdirSync(join(dir, 'etc'));
-    mkdirSync(join(dir, 'state/tls'));
-    writeFileSync(join(dir, 'state/tls/key'), 'secret');
-    writeFileSync(join(dir, 'state/.hidden'), 'secret');
+    mkdirSync(join(folder.dir, 'etc'));
+    mkdirSync(join(folder.dir, 'state/tls'));
+    writeFileSync(join(folder.dir, 'state/tls/key'), 'secret');
+    writeFileSync(join(folder.dir, 'state/.hidden'), 'secret');
   });
 
   test('takes configuration, data and backups away', () => {
     expect(purge().status).toBe(0);
-    for (const name of ['etc', 'state', 'backups']) expect(existsSync(join(dir, name))).toBe(false);
+    for (const name of ['etc', 'state', 'backups']) expect(existsSync(join(folder.dir, name))).toBe(false);
   });
 
   test('empties a folder that is a mount point, which cannot be removed', () => {
     program('mountpoint', 'case "$2" in */state) exit 0 ;; *) exit 32 ;; esac');
-    mkdirSync(join(dir, 'state/lost+found'));
+    mkdirSync(join(folder.dir, 'state/lost+found'));
     const { status, said } = purge();
     expect(status).toBe(0);
-    expect(said).toContain(`${dir}/state is a mount point`);
-    expect(readdirSync(join(dir, 'state'))).toEqual(['lost+found']);
-    expect(existsSync(join(dir, 'etc'))).toBe(false);
+    expect(said).toContain(`${folder.dir}/state is a mount point`);
+    expect(readdirSync(join(folder.dir, 'state'))).toEqual(['lost+found']);
+    expect(existsSync(join(folder.dir, 'etc'))).toBe(false);
   });
 });
 
 describe('postrm purge where the folder is a link to another disk', () => {
-  const linked = () => join(dir, 'disk/data');
+  const linked = () => join(folder.dir, 'disk/data');
   const purge = () => run('debian/postrm', ['purge']);
   beforeEach(() => {
     for (const name of ['getent', 'userdel', 'groupdel', 'deb-systemd-helper']) program(name, 'exit 1');
-    rmSync(join(dir, 'state'), { recursive: true });
+    rmSync(join(folder.dir, 'state'), { recursive: true });
     mkdirSync(linked(), { recursive: true });
-    writeFileSync(join(dir, 'disk/data/key'), 'secret');
-    writeFileSync(join(dir, 'disk/other'), 'of somebody');
-    symlinkSync(linked(), join(dir, 'state'));
+    writeFileSync(join(folder.dir, 'disk/data/key'), 'secret');
+    writeFileSync(join(folder.dir, 'disk/other'), 'of somebody');
+    symlinkSync(linked(), join(folder.dir, 'state'));
     program('stat', '[ "$*" = "-c %U $3" ] && echo siteward');
   });
 
   test('takes what is in it away, and nothing beside it', () => {
     const { status, said } = purge();
     expect(status).toBe(0);
-    expect(said).toContain(`${dir}/state was a link to ${linked()}: what was in it is gone`);
-    expect(readdirSync(join(dir, 'disk'))).toEqual(['other']);
-    expect(readdirSync(dir)).not.toContain('state');
+    expect(said).toContain(`${folder.dir}/state was a link to ${linked()}: what was in it is gone`);
+    expect(readdirSync(join(folder.dir, 'disk'))).toEqual(['other']);
+    expect(readdirSync(folder.dir)).not.toContain('state');
   });
 
   test('empties it where the other disk is mounted right there', () => {
@@ -219,7 +210,7 @@ describe('postrm purge where the folder is a link to another disk', () => {
   test('is done where it leads nowhere', () => {
     rmSync(linked(), { recursive: true });
     expect(purge().status).toBe(0);
-    expect(readdirSync(dir)).not.toContain('state');
+    expect(readdirSync(folder.dir)).not.toContain('state');
   });
 });
 
@@ -230,20 +221,20 @@ describe('warm-up', () => {
         name,
         'case $0 in *chown) exit ;; esac; while case $1 in --*) : ;; *) false ;; esac; do shift; done; exec "$@"',
       );
-    mkdirSync(join(dir, 'lib'));
+    mkdirSync(join(folder.dir, 'lib'));
     // A daemon with a process of its own, which is told nothing where only the daemon is.
     program(
       'cli.js',
-      `(trap 'echo told >> ${dir}/told; exit' TERM; trap exit WINCH; while :; do sleep 0.05; done) &
+      `(trap 'echo told >> ${folder.dir}/told; exit' TERM; trap exit WINCH; while :; do sleep 0.05; done) &
 child=$!
 trap 'kill -WINCH "$child"; wait "$child"; echo made > "$NODE_COMPILE_CACHE/made"; exit 0' TERM
 echo '"msg":"ready"'
 wait`,
     );
-    writeFileSync(join(dir, 'unit'), `ExecStart=/x/start ${dir}/bin/cli.js run --config /x\n`);
+    writeFileSync(join(folder.dir, 'unit'), `ExecStart=/x/start ${folder.dir}/bin/cli.js run --config /x\n`);
     const { status, said } = run('files/warm-up', []);
     expect(status, said).toBe(0);
-    expect(existsSync(join(dir, 'told'))).toBe(false);
-    expect(readFileSync(join(dir, 'lib/cache/made'), 'utf8')).toBe('made\n');
+    expect(existsSync(join(folder.dir, 'told'))).toBe(false);
+    expect(readFileSync(join(folder.dir, 'lib/cache/made'), 'utf8')).toBe('made\n');
   });
 });

@@ -1,33 +1,24 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ScriptFolder, scriptFolder } from './script-folder.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { ownFolder } from './script-folder.ts';
 
-let folder: ScriptFolder;
-let dir: string;
-beforeEach(() => {
-  folder = scriptFolder();
-  ({ dir } = folder);
-});
-afterEach(() => folder.remove());
-
-const program = (name: string, text: string) => folder.program(name, text);
-const run = (script: string, args: readonly string[], env = {}) => folder.run(script, args, env);
-const did = () => folder.did();
+const folder = ownFolder();
+const { program, run, did } = folder;
 
 describe('use-backup', () => {
-  const put = (path: string, text: string) => writeFileSync(join(dir, path), text);
+  const put = (path: string, text: string) => writeFileSync(join(folder.dir, path), text);
   const files = (path = 'state') =>
     Object.fromEntries(
-      readdirSync(join(dir, path), { withFileTypes: true })
+      readdirSync(join(folder.dir, path), { withFileTypes: true })
         .filter((entry) => entry.isFile())
-        .map(({ name }) => [name, readFileSync(join(dir, path, name), 'utf8')]),
+        .map(({ name }) => [name, readFileSync(join(folder.dir, path, name), 'utf8')]),
     );
-  const asides = () => readdirSync(join(dir, 'state')).filter((name) => name.startsWith('replaced-'));
+  const asides = () => readdirSync(join(folder.dir, 'state')).filter((name) => name.startsWith('replaced-'));
   const now = { 'site.db': 'site now', 'site.db-wal': 'log now', 'bulk.db': 'bulk now', 'users.json': '{}' };
   beforeEach(() => {
     for (const [name, text] of Object.entries(now)) put(`state/${name}`, text);
-    mkdirSync(join(dir, 'backups/0.1.0'));
+    mkdirSync(join(folder.dir, 'backups/0.1.0'));
     put('backups/0.1.0/site.db', 'site then');
     put('backups/0.1.0/bulk.db', 'bulk then');
     program('setpriv', `[ "$1" = --reuid=siteward ] && shift 4 && export USER=siteward && exec "$@"`);
@@ -35,13 +26,13 @@ describe('use-backup', () => {
   const use = (env = {}) => run('files/use-backup', ['0.1.0'], env);
 
   test('puts back what was kept; of what there was it keeps the last set beside it', () => {
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
+    mkdirSync(join(folder.dir, 'state/replaced-20260101T000000Z'));
     expect(use()).toMatchObject({ status: 0 });
     expect(files()).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk then', 'users.json': '{}' });
     expect(asides()).toHaveLength(1);
     const { 'users.json': _, ...databases } = now;
     expect(files(`state/${asides()[0]}`)).toEqual(databases);
-    expect(readdirSync(join(dir, 'state'))).not.toContain('use-backup.part');
+    expect(readdirSync(join(folder.dir, 'state'))).not.toContain('use-backup.part');
     expect(did()).toEqual(['stop', 'start']);
   });
 
@@ -55,31 +46,31 @@ describe('use-backup', () => {
 
   test('does as siteward what it does in the folder of siteward, where a link may lie', () => {
     for (const name of ['mkdir', 'dd', 'mv', 'rm', 'rmdir', 'sync', 'install', 'cp', 'chown'])
-      program(name, `[ "$USER" = siteward ] || echo "${name} $*" >> ${dir}/as-root; exec /bin/${name} "$@"`);
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
+      program(name, `[ "$USER" = siteward ] || echo "${name} $*" >> ${folder.dir}/as-root; exec /bin/${name} "$@"`);
+    mkdirSync(join(folder.dir, 'state/replaced-20260101T000000Z'));
     expect(use()).toMatchObject({ status: 0 });
     expect(files()['site.db']).toBe('site then');
     program('dd', 'exit 1');
     expect(use().status).toBe(1);
-    expect(existsSync(join(dir, 'as-root'))).toBe(false);
+    expect(existsSync(join(folder.dir, 'as-root'))).toBe(false);
   });
 
   test('follows no link to another folder that lies where it puts the databases of now', () => {
-    mkdirSync(join(dir, 'elsewhere'));
+    mkdirSync(join(folder.dir, 'elsewhere'));
     for (let second = 0; second < 300; second += 1) {
       const time = new Date(Date.now() + second * 1000).toISOString().replace(/\.\d+/, '');
-      symlinkSync(join(dir, 'elsewhere'), join(dir, `state/replaced-${time.replaceAll(/[-:]/g, '')}`));
+      symlinkSync(join(folder.dir, 'elsewhere'), join(folder.dir, `state/replaced-${time.replaceAll(/[-:]/g, '')}`));
     }
     expect(use().status).not.toBe(0);
     expect(files()).toEqual(now);
-    expect(readdirSync(join(dir, 'elsewhere'))).toEqual([]);
+    expect(readdirSync(join(folder.dir, 'elsewhere'))).toEqual([]);
     expect(did()).toEqual(['stop', 'start']);
   });
 
   test('hands siteward no file to which a link among the kept ones leads', () => {
     put('of-root', 'secret');
-    rmSync(join(dir, 'backups/0.1.0/bulk.db'));
-    symlinkSync(join(dir, 'of-root'), join(dir, 'backups/0.1.0/bulk.db'));
+    rmSync(join(folder.dir, 'backups/0.1.0/bulk.db'));
+    symlinkSync(join(folder.dir, 'of-root'), join(folder.dir, 'backups/0.1.0/bulk.db'));
     const { status, said } = use();
     expect(status).toBe(1);
     expect(said).toContain('0.1.0/bulk.db is a link');
@@ -88,7 +79,7 @@ describe('use-backup', () => {
   });
 
   test('leaves a bulk.db that was not kept as it is', () => {
-    rmSync(join(dir, 'backups/0.1.0/bulk.db'));
+    rmSync(join(folder.dir, 'backups/0.1.0/bulk.db'));
     expect(use().status).toBe(0);
     expect(files()).toEqual({ 'site.db': 'site then', 'bulk.db': 'bulk now', 'users.json': '{}' });
   });
@@ -121,11 +112,11 @@ describe('use-backup', () => {
       ['stop', 'start'],
     ],
   ])('has all as it was and siteward running where %s', (_what, name, text, asked) => {
-    mkdirSync(join(dir, 'state/replaced-20260101T000000Z'));
-    program(name, text.replaceAll('DIR', dir));
+    mkdirSync(join(folder.dir, 'state/replaced-20260101T000000Z'));
+    program(name, text.replaceAll('DIR', folder.dir));
     expect(use().status).toBeGreaterThan(0);
     expect(files()).toEqual(now);
-    expect(readdirSync(join(dir, 'state'))).not.toContain('use-backup.part');
+    expect(readdirSync(join(folder.dir, 'state'))).not.toContain('use-backup.part');
     expect(asides()).toEqual(['replaced-20260101T000000Z']);
     expect(did()).toEqual(asked);
   });
