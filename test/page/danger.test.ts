@@ -26,12 +26,12 @@ test('nothing is done before the name of the site is typed as it stands', async 
   for (const title of ['Restart', 'Forget the cloud', 'Factory reset']) {
     const act = card(title).getByRole('button');
     await typed(title).fill('Proof');
-    expect(await act.isDisabled()).toBe(true);
+    await expect.poll(() => act.isDisabled()).toBe(true);
     await typed(title).press('Enter');
     await typed(title).fill('proof');
-    expect(await act.isDisabled()).toBe(false);
+    await expect.poll(() => act.isDisabled()).toBe(false);
     await typed(title).fill('proof ');
-    expect(await act.isDisabled()).toBe(true);
+    await expect.poll(() => act.isDisabled()).toBe(true);
   }
   for (const width of [390, 1280]) {
     await page.setViewportSize({ width, height: 844 });
@@ -58,7 +58,7 @@ test('a reset is refused while events wait; how many is told, and it takes anoth
   await stage.site.line.cut();
   await stage.site.lan.ask('arm', { partition: 'p1', mode: 'away', force: true, code });
   await stage.site.lan.ask('disarm', { partition: 'p1', code });
-  expect(await page.getByRole('checkbox').count()).toBe(0);
+  await expect.poll(() => page.getByRole('checkbox').count()).toBe(0);
   await typed('Factory reset').fill('proof');
   await card('Factory reset').getByRole('button').click();
   await card('Factory reset').getByRole('alert').waitFor();

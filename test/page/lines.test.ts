@@ -94,7 +94,7 @@ test("the phone's own line is cut: old values stay, grey and with their age, and
   await page.clock.fastForward(40_000);
   await says(page, /What you see is [4-9]\d seconds old/);
   await expect.poll(() => isStale(page)).toBe(true);
-  expect(await page.getByRole('heading', { name: 'Shop' }).isVisible()).toBe(true);
+  await expect.poll(() => page.getByRole('heading', { name: 'Shop' }).isVisible()).toBe(true);
   await goTo(page, 'Devices');
   await says(page, /The bridge does not answer/);
 
@@ -102,7 +102,7 @@ test("the phone's own line is cut: old values stay, grey and with their age, and
   await page.getByRole('heading', { name: 'Camera Shop camera' }).waitFor();
   await isGone(page, /No connection to the bridge/);
   await isGone(page, /The bridge does not answer/);
-  expect(await isStale(page)).toBe(false);
+  await expect.poll(() => isStale(page)).toBe(false);
   await goTo(page, 'Partitions');
   await says(page, 'Open: Door');
   await door(false);
@@ -127,7 +127,7 @@ test('a line that falls silent without a word: what is shown is grey, with its a
   }
   await page.clock.runFor(5000);
   await isGone(page, /No connection to the bridge/);
-  expect(await isStale(page)).toBe(false);
+  await expect.poll(() => isStale(page)).toBe(false);
 });
 
 test('a command that nobody answered is no command that was done: the words say that it is not known', async () => {
@@ -138,7 +138,7 @@ test('a command that nobody answered is no command that was done: the words say 
   await says(page, /nothing is known of what you last asked/);
   await page.context().setOffline(false);
   await isGone(page, /No connection to the bridge/);
-  expect(await page.getByRole('button', { name: 'Arm home' }).isEnabled()).toBe(true);
+  await expect.poll(() => page.getByRole('button', { name: 'Arm home' }).isEnabled()).toBe(true);
 });
 
 test('an answer to a command that says nothing is told as that, and the command can be given again', async () => {
@@ -150,7 +150,7 @@ test('an answer to a command that says nothing is told as that, and the command 
     await page.getByLabel('Code').fill(code);
     await arm.click();
     await says(page, /What answered does not speak as the bridge does \(status 200\)/);
-    expect(await arm.isEnabled()).toBe(true);
+    await expect.poll(() => arm.isEnabled()).toBe(true);
     await page.unroute('**/api/v1/commands');
   }
   await page.getByLabel('Code').fill(code);
@@ -209,8 +209,8 @@ test('a session that ends while a form is filled in: the login says so, and lead
   await says(page, /may have to be typed again/);
   await login(page);
   await page.getByRole('heading', { level: 1, name: 'Users' }).waitFor();
-  expect(await page.getByText('Your session has ended').count()).toBe(0);
-  expect(await page.getByRole('heading', { name: 'Bert' }).count()).toBe(0);
+  await expect.poll(() => page.getByText('Your session has ended').count()).toBe(0);
+  await expect.poll(() => page.getByRole('heading', { name: 'Bert' }).count()).toBe(0);
 });
 
 test('a line that is cut while the page looks for the way in is tried again on demand', async () => {
@@ -247,7 +247,7 @@ test('two tabs: what is done in one is seen in the other, and who logs out in on
   await one.getByRole('button', { name: 'Arm home' }).waitFor();
   await one.getByRole('button', { name: 'Log out' }).click();
   await one.getByLabel('Password', { exact: true }).waitFor();
-  expect(await one.getByText('Your session has ended').count()).toBe(0);
+  await expect.poll(() => one.getByText('Your session has ended').count()).toBe(0);
   await goTo(other, 'Devices');
   await says(other, /Your session has ended/);
 });
@@ -286,7 +286,7 @@ test('a slow line: the page says that it waits, and a command that is pressed tw
   await page.getByLabel('Code').fill(code);
   const arm = page.getByRole('button', { name: 'Arm home' });
   await arm.dblclick();
-  expect(await arm.isDisabled()).toBe(true);
+  await expect.poll(() => arm.isDisabled()).toBe(true);
   await page.getByRole('button', { name: 'Disarm' }).waitFor();
   expect(commands).toHaveLength(1);
   await page.getByLabel('Code').fill(code);

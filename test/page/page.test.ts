@@ -37,7 +37,7 @@ test('a bridge is claimed on its page: a wrong code is told in words, the right 
   await page.getByLabel('Password').fill(owner.password);
   await page.getByLabel(/owner of the site/).check();
   await page.getByRole('button', { name: 'Claim' }).click();
-  expect(await page.getByRole('alert').textContent()).toBe('The claim code is wrong.');
+  await expect.poll(() => page.getByRole('alert').textContent()).toBe('The claim code is wrong.');
   expect(await seriousFaults(page)).toEqual([]);
 
   await page.getByLabel('Claim code').fill(await stage.claimCode());
@@ -49,7 +49,7 @@ test.each(sizes)(
   'every screen opens on %s without a serious fault for anybody',
   async (_name, width) => {
     await page.setViewportSize({ width, height: 844 });
-    expect(await page.getByRole('navigation').getByRole('link').allTextContents()).toEqual(screens);
+    await expect.poll(() => page.getByRole('navigation').getByRole('link').allTextContents()).toEqual(screens);
     for (const name of screens) {
       await page.getByRole('navigation').getByRole('link', { name }).click();
       await page.getByRole('heading', { level: 1, name }).waitFor();
@@ -85,7 +85,7 @@ test('a walk test ticks zones off as they are tripped, and its result can be sav
       .getByRole('link', { name: /burglar alarms are not signalled/ })
       .first()
       .waitFor();
-    expect(await page.getByText('All is well').count()).toBe(0);
+    await expect.poll(() => page.getByText('All is well').count()).toBe(0);
   }
   await page.getByRole('link', { name: 'Walk test', exact: true }).click();
   await stage.site.lan.publish('zigbee2mqtt/door', JSON.stringify({ contact: false }));
@@ -122,7 +122,7 @@ test('an owner lets somebody in and gives them another code: from then on the ol
   await bea.getByLabel('Code', { exact: true }).fill(codes[1]);
   await set.click();
   await bea.getByText('Set. The old code counts no more.').waitFor();
-  expect(await bea.getByLabel('Code', { exact: true }).inputValue()).toBe('');
+  await expect.poll(() => bea.getByLabel('Code', { exact: true }).inputValue()).toBe('');
   const arms = (typed: string) =>
     stage.site.lan.ask('arm', { partition: 'p1', mode: 'away', code: typed, force: true });
   expect(await arms(codes[0])).toMatchObject({ error: { code: 'BAD_CODE' } });
@@ -136,7 +136,7 @@ test('a session that has ended leads to the login, which says what is wrong', as
   await page.getByLabel('Name to log in with').fill(owner.id);
   await page.getByLabel('Password').fill('not this one');
   await page.getByRole('button', { name: 'Log in' }).click();
-  expect(await page.getByRole('alert').textContent()).toBe('The name or the password is wrong.');
+  await expect.poll(() => page.getByRole('alert').textContent()).toBe('The name or the password is wrong.');
   await page.getByLabel('Password').fill(owner.password);
   await page.getByRole('button', { name: 'Log in' }).click();
   await page.getByRole('heading', { name: 'Devices' }).waitFor();

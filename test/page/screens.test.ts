@@ -80,7 +80,7 @@ test('open zones are left out with a code: of one arming, and one by one; the an
   await page.getByRole('checkbox', { name: markup }).check();
   await button('Leave out').click();
   await page.getByText('This takes a code.').waitFor();
-  expect(await page.getByRole('checkbox', { name: markup }).isChecked()).toBe(true);
+  await expect.poll(() => page.getByRole('checkbox', { name: markup }).isChecked()).toBe(true);
   await page.getByLabel('Code').fill(code);
   await button('Leave out').click();
   await page.getByText('left out, open').waitFor();
@@ -150,7 +150,7 @@ test('the last day of the outbox is a chart with its gaps, and a table', async (
   await open('Outbox');
   const chart = page.getByRole('img', { name: /Events that waited over the last day, at most 70/ });
   await chart.waitFor();
-  expect(await chart.locator('polyline').count()).toBe(2);
+  await expect.poll(() => chart.locator('polyline').count()).toBe(2);
   await page.getByText('As a table').click();
   await page.getByRole('columnheader', { name: 'Accepted' }).waitFor();
   expect(await seriousFaults(page)).toEqual([]);
@@ -170,7 +170,7 @@ test('where nothing is known of the day the chart says so, and milliseconds are 
   await open('Now');
   await open('Outbox');
   await page.getByText('Nothing is known yet.').waitFor();
-  expect(await page.getByRole('img', { name: /Events that waited/ }).count()).toBe(0);
+  await expect.poll(() => page.getByRole('img', { name: /Events that waited/ }).count()).toBe(0);
   const latency = page.getByRole('img', { name: /From the event to the cloud over the last day, at most 2 ms/ });
   expect((await latency.locator('text').allTextContents()).filter((text) => text.endsWith('s'))).toEqual([
     ...['0 s', '1 ms', '2 ms'],
@@ -201,7 +201,7 @@ test('without the bridge, what is shown turns grey after half a minute, and its 
   await quiet.getByText('This bridge').waitFor();
   await stage.site.daemon.stop();
   await quiet.getByText('No connection to the bridge').waitFor();
-  expect(await quiet.locator('body.stale').count()).toBe(0);
+  await expect.poll(() => quiet.locator('body.stale').count()).toBe(0);
   await quiet.clock.fastForward(31_000);
   await quiet.locator('body.stale').waitFor();
   await quiet.getByText(/3\d seconds old/).waitFor();

@@ -64,8 +64,8 @@ test('a camera is found by its address, asked what it is, and added; then it is 
   await goTo('Devices');
   await goTo('Setup');
   await form.getByText('Type it again: a password is not kept here.').waitFor();
-  expect(await form.getByLabel('User of the camera').inputValue()).toBe('siteward');
-  expect(await form.getByLabel('Password of that user').inputValue()).toBe('');
+  await expect.poll(() => form.getByLabel('User of the camera').inputValue()).toBe('siteward');
+  await expect.poll(() => form.getByLabel('Password of that user').inputValue()).toBe('');
   await form.getByLabel('Password of that user').fill(cameraPassword);
   await press('Ask it what it is', form);
   await form.getByText('Siteward Simulated camera').waitFor();
@@ -114,8 +114,8 @@ test('a secret of the cloud goes in and never comes out', async () => {
   await changes().getByText('The file would lose').waitFor();
   await save();
   await page.getByRole('button', { name: 'Take the API key away' }).waitFor();
-  expect(await page.getByLabel('API key', { exact: true }).inputValue()).toBe('');
-  expect(await page.getByText('is set', { exact: false }).count()).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => page.getByLabel('API key', { exact: true }).inputValue()).toBe('');
+  await expect.poll(() => page.getByText('is set', { exact: false }).count()).toBeGreaterThanOrEqual(2);
   expect(await page.content()).not.toContain(apiKey);
   expect(
     await page.locator('input, textarea').evaluateAll((all) => all.map((one) => 'value' in one && one.value)),
@@ -136,11 +136,11 @@ test('what would be wrong is told at its field, and nothing is written', async (
   await expect.poll(() => zone.getAttribute('aria-invalid')).toBe('true');
   const about = (await zone.getAttribute('aria-describedby')) ?? '';
   expect(about).toContain('field-site-timezone-fault');
-  expect(await page.locator('#field-site-timezone-fault').textContent()).not.toBe('');
+  await expect.poll(() => page.locator('#field-site-timezone-fault').textContent()).not.toBe('');
   expect(await seriousFaults(page)).toEqual([]);
   expect(text()).toBe(before);
   await press('Discard all');
-  expect(await zone.inputValue()).toBe('Europe/Berlin');
+  await expect.poll(() => zone.inputValue()).toBe('Europe/Berlin');
 });
 
 test('two tabs do not overwrite each other: the later one is told, and keeps what it was to change', async () => {
@@ -152,7 +152,7 @@ test('two tabs do not overwrite each other: the later one is told, and keeps wha
   await other.getByText('Somebody else changed the configuration meanwhile.').waitFor();
   expect(text()).toContain('Europe/Berlin');
   await expect.poll(() => other.getByLabel('Name', { exact: true }).first().inputValue()).toBe('Corner shop');
-  expect(await other.getByLabel('Time zone', { exact: true }).inputValue()).toBe('Europe/Vienna');
+  await expect.poll(() => other.getByLabel('Time zone', { exact: true }).inputValue()).toBe('Europe/Vienna');
   await save(other);
   expect(text()).toContain('Europe/Vienna');
   expect(text()).toContain('Corner shop');
@@ -188,8 +188,8 @@ test('a save whose answer is lost counts as saved when the file is as it was wan
   });
   await press('Save');
   await changes().getByText('Saved: the answer was lost, and the file is as you wanted it.').waitFor();
-  expect(await changes().getByRole('alert').count()).toBe(0);
-  expect(await changes().getByRole('button', { name: 'Save', exact: true }).count()).toBe(0);
+  await expect.poll(() => changes().getByRole('alert').count()).toBe(0);
+  await expect.poll(() => changes().getByRole('button', { name: 'Save', exact: true }).count()).toBe(0);
   expect(text()).toContain('Lost and found');
   await page.unroute('**/config/changes');
 });
@@ -217,7 +217,7 @@ test('a camera goes only when its short name was typed, and the change saved', a
   const card = page.locator('section.card', { has: page.getByRole('heading', { name: 'Camera Back yard' }) });
   await card.getByText('Remove', { exact: true }).first().click();
   await card.getByLabel('Type yard to remove it').fill('yar');
-  expect(await card.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
+  await expect.poll(() => card.getByRole('button', { name: 'Remove' }).isDisabled()).toBe(true);
   await card.getByLabel('Type yard to remove it').fill('yard');
   await press('Remove', card);
   await card.getByText('is removed when you save').waitFor();
