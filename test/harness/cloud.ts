@@ -8,6 +8,8 @@ export interface Accepted {
   readonly event_id: string;
   /** Order of acceptance, from 1; it goes on over restarts of the sandbox. */
   readonly seq: number;
+  /** When its first try came in, by the clock of the machine, which no test sets. */
+  readonly arrived_at: string;
   readonly body: {
     readonly event_id: string;
     readonly event_type: string;

@@ -3,6 +3,7 @@ import { isSilent } from '#lan/mqtt/silent.ts';
 import type { SiteEvent } from '#site/model/index.ts';
 import type { Accepted, Upload } from '../harness/cloud.ts';
 import type { SeenEvent, SeenReply } from '../harness/lan.ts';
+import type { ClockStep } from '../harness/wall-clock.ts';
 
 /** Classes of which every event must reach the cloud; of the others some stay on the site. */
 const forTheCloud: ReadonlySet<string> = new Set(['alarm', 'trouble', 'arming']);
@@ -87,26 +88,67 @@ const alarmWaitsMs = 3000;
 /** Of the alarms' lane, though no alarms yet. */
 const withAlarms: ReadonlySet<string> = new Set(['entry_delay_started', 'further_zone', 'cross_zone_first']);
 
-function mayGoAlone({ payload, event_time, sent_at }: Accepted['body']): boolean {
-  const isAlarm = payload.class === 'alarm' || withAlarms.has(payload.kind);
-  return isAlarm && Date.parse(sent_at) - Date.parse(event_time) >= alarmWaitsMs;
+/** What tells how long an alarm has waited, though the daemon's own wall clock may have been set meanwhile. */
+export interface Waits {
+  readonly seen: readonly SeenEvent[];
+  /** How far the daemon's clock was from the machine's, as its test has set it; without any it was the same. */
+  readonly steps?: readonly ClockStep[];
+}
+
+/**
+ * Between a step of the clock and what the daemon stamps next. Of an event in such a gap the time that makes its wait the shorter one
+ * counts.
+ */
+const stepTakesMs = 100;
+
+/**
+ * By the clock of the machine, at which moment the daemon's clock showed this: the last one before `until`, since a clock that
+ * was set back shows a time twice. Undefined where it never did.
+ */
+function trueTime(shown: number, until: number, steps: readonly ClockStep[]): number | undefined {
+  return steps
+    .map(({ from, offsetMs }, at) => ({
+      from,
+      to: steps[at + 1]?.from ?? Number.POSITIVE_INFINITY,
+      at: shown - offsetMs,
+    }))
+    .filter(({ from, to, at }) => at >= from - stepTakesMs && at <= to + stepTakesMs && at <= until)
+    .map(({ at }) => at)
+    .sort((a, b) => b - a)[0];
+}
+
+/** Which alarms had waited for so long that they may go alone. */
+function alarmsAlone({ seen, steps = [{ from: 0, offsetMs: 0 }] }: Waits) {
+  const shown = new Map(seen.map(({ at, event }) => [event.event_id, at] as const).reverse());
+  return ({ arrived_at, body: { payload } }: Accepted): boolean => {
+    if (payload.class !== 'alarm' && !withAlarms.has(payload.kind)) return false;
+    const arrived = Date.parse(arrived_at);
+    // A full disk keeps an event from the LAN for longer than from the cloud, which may have it first. One told late has an old time.
+    const decided = payload.late === true ? undefined : trueTime(Date.parse(payload.at), arrived, steps);
+    const since = Math.min(
+      decided ?? Number.POSITIVE_INFINITY,
+      shown.get(payload.event_id) ?? Number.POSITIVE_INFINITY,
+    );
+    return arrived - since >= alarmWaitsMs;
+  };
 }
 
 /** Events that the cloud accepted before an older one of their order key, but for alarms that had waited for it. */
-export function overtakers(record: readonly Accepted[]): readonly string[] {
+export function overtakers(record: readonly Accepted[], waits: Waits): readonly string[] {
+  const mayGoAlone = alarmsAlone(waits);
   const keys = orderKeys(record.map(({ body }) => body.payload));
-  const last = new Map<string, Accepted['body']>();
+  const last = new Map<string, Accepted>();
   const broken: string[] = [];
-  for (const { body, event_id } of [...record].sort((a, b) => a.seq - b.seq)) {
-    const key = keys.get(event_id) ?? '';
+  for (const one of [...record].sort((a, b) => a.seq - b.seq)) {
+    const key = keys.get(one.event_id) ?? '';
     const before = last.get(key);
-    if (before !== undefined && before.payload.seq > body.payload.seq && !mayGoAlone(before)) {
-      const [late, early] = [body, before].map(
-        ({ payload: { seq, kind, status, zone } }) => `${seq} ${kind} ${status} ${zone}`,
+    if (before !== undefined && before.body.payload.seq > one.body.payload.seq && !mayGoAlone(before)) {
+      const [late, early] = [one, before].map(
+        ({ body: { payload } }) => `${payload.seq} ${payload.kind} ${payload.status} ${payload.zone}`,
       );
       broken.push(`${key}: ${late} came after ${early}`);
     }
-    last.set(key, body);
+    last.set(key, one);
   }
   return broken;
 }

@@ -110,7 +110,7 @@ describe('an hour of events', () => {
     acknowledgedRepliesArrived(lan.replies, record);
     eachIdIsOneEvent(lan.events, record);
     cloudKnowsOnlyWhatWasKept(record, history);
-    orderIsKept(record);
+    orderIsKept(lan.events, record);
     const pictures = picturesArrived(record, await cloud.uploads(), history);
     expect(countsOf(record.map(({ body }) => body.payload))).toEqual(
       new Map(quarters.flatMap((quarter) => [...expectedOf(quarter, roundsEach)])),

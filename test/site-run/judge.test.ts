@@ -38,7 +38,7 @@ function accepted(seq: number, key: string, more: Partial<SiteEvent> = {}): Acce
   const times = { event_time: payload.at, sent_at: payload.at };
   const pictured = group === 'alarm' && status === 'active';
   return {
-    ...{ event_id, seq, try_count: 1, identical: true },
+    ...{ event_id, seq, try_count: 1, identical: true, arrived_at: payload.at },
     body: {
       ...{ event_id, event_type: String(group), event_status: String(status), ...times, payload },
       ...{ upload_snapshot_count: pictured ? 1 : 0, should_signal_to_monitoring_center: pictured },
@@ -52,7 +52,7 @@ const uploads: readonly Upload[] = record
   .map(({ event_id }) => ({
     ...{ event_id, kind: 'snapshot', index: 0, bytes: 20_000, sha256: '', authorization_sent: false },
   }));
-const whole: Evidence = { record, uploads, seen: [], answers: new Map(), trail: [] };
+const whole: Evidence = { record, uploads, seen: [], steps: [{ from: 0, offsetMs: 0 }], answers: new Map(), trail: [] };
 const wrongs = (of: Partial<History>, evidence: Partial<Evidence>): readonly Wrong[] =>
   judge({ ...history, ...of }, { ...whole, ...evidence }).violations.map(({ wrong }) => wrong);
 /** With these events after all others. */
@@ -116,20 +116,68 @@ describe('the judge of a run', () => {
     expect(wrongs({ faults: [{ what: 'line cut', from: at(1), to: at(2) }] }, trouble)).toEqual([]);
   });
 
-  it('lets what has the lane of the alarms go alone after three seconds, and no sooner', () => {
+  describe('lets what has the lane of the alarms go alone after three seconds, and no sooner', () => {
     const began = 'system entry_delay_started active 1';
-    const waited = (seconds: number, key: string) => {
-      const entry = accepted(6, key);
-      const sent_at = new Date(at(6 + seconds)).toISOString();
-      // The fourth accepted one; the disarming, of number 5, comes after it.
-      const early = { ...entry, seq: 4, body: { ...entry.body, sent_at } };
+    /** Decided at second 6, and the fourth accepted one; the disarming, of number 5, comes after it. */
+    function waited(
+      seconds: number,
+      of: { key?: string; evidence?: Partial<Evidence>; more?: Partial<SiteEvent> } = {},
+    ) {
+      const { key = began, evidence = {}, more = {} } = of;
+      const entry = accepted(6, key, more);
+      const early = { ...entry, seq: 4, arrived_at: new Date(at(6 + seconds)).toISOString() };
       const late = record.flatMap((one) => (one.seq >= 4 ? [{ ...one, seq: one.seq + 1 }] : [one]));
       const told = deed(5, { what: 'trip 1', by: 'world', expects: [key] });
-      return wrongs({ deeds: [...deeds, told] }, { record: [...late, early] });
-    };
-    expect(waited(3, began)).toEqual([]);
-    expect(waited(2, began)).toEqual(['order']);
-    expect(waited(3, 'arming armed_away active -')).toEqual(['order']);
+      return wrongs({ deeds: [...deeds, told] }, { record: [...late, early], ...evidence });
+    }
+    const stamped = (second: number) => ({ at: new Date(at(second)).toISOString() });
+    const steps = (...of: [second: number, offsetS: number][]) => ({
+      steps: [{ from: 0, offsetMs: 0 }, ...of.map(([second, s]) => ({ from: at(second), offsetMs: s * 1000 }))],
+    });
+    const hour = 3600;
+
+    it('by the clock of the machine', () => {
+      expect(waited(3)).toEqual([]);
+      expect(waited(2)).toEqual(['order']);
+      expect(waited(3, { key: 'arming armed_away active -' })).toEqual(['order']);
+    });
+
+    it.each([
+      ['forwards', hour],
+      ['back', -hour],
+    ])('though the clock of siteward is set %s while it waits', (_, offset) => {
+      const evidence = steps([7, offset]);
+      expect(waited(3, { evidence })).toEqual([]);
+      expect(waited(2, { evidence })).toEqual(['order']);
+    });
+
+    it.each([
+      ['ahead', hour],
+      ['behind', -hour],
+    ])('though the clock of siteward is %s when it is decided, and is put right while it waits', (_, offset) => {
+      const of = { evidence: steps([5, offset], [7, 0]), more: stamped(6 + offset) };
+      expect(waited(3, of)).toEqual([]);
+      expect(waited(2, of)).toEqual(['order']);
+    });
+
+    it('by the shorter wait where the clock showed its time twice', () => {
+      // At second 8 it showed second 6 again.
+      expect(waited(4, { evidence: steps([7, -2], [9, 0]) })).toEqual(['order']);
+      expect(waited(5, { evidence: steps([7, -2], [9, 0]) })).toEqual([]);
+    });
+
+    it('by when the LAN saw it where its own time tells nothing', () => {
+      const seen = (second: number, more: Partial<SiteEvent>) => ({
+        evidence: { seen: [{ at: at(second), event: accepted(6, began, more).body.payload }] },
+        more,
+      });
+      // Told late with the time of long ago, and one that the clock never showed.
+      for (const more of [{ ...stamped(2), late: true as const }, stamped(hour)]) {
+        expect(waited(3, seen(6, more))).toEqual([]);
+        expect(waited(3, seen(7, more))).toEqual(['order']);
+        expect(waited(3, { more })).toEqual(['order']);
+      }
+    });
   });
 
   it('finds what is out of order: numbered so, or accepted so', () => {

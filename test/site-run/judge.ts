@@ -2,6 +2,7 @@ import type { EventEntry } from '#lan/http/index.ts';
 import type { SiteEvent } from '#site/model/index.ts';
 import type { Accepted, Upload } from '../harness/cloud.ts';
 import type { SeenEvent } from '../harness/lan.ts';
+import type { ClockStep } from '../harness/wall-clock.ts';
 import {
   acknowledgedButLost,
   overtakers,
@@ -19,6 +20,8 @@ export interface Evidence {
   readonly record: readonly Accepted[];
   readonly uploads: readonly Upload[];
   readonly seen: readonly SeenEvent[];
+  /** How siteward's clock was set; its first step is that of the world. */
+  readonly steps: readonly ClockStep[];
   /** What the service has recorded of each request to verify an alarm. */
   readonly answers: ReadonlyMap<string, string | null>;
   /** The daemon's delivery trail: of it only the reasons count why a picture is missing, and what stays on the site. */
@@ -75,7 +78,7 @@ export function judge(history: History, evidence: Evidence): Verdict {
       wrong: 'changed' as const,
       text: `repeated with other contents: ${nameOf(body.payload)}`,
     })),
-    ...overtakers(record).map((text) => ({ wrong: 'order' as const, text })),
+    ...overtakers(record, evidence).map((text) => ({ wrong: 'order' as const, text })),
     ...pictures.missing.map((text) => ({ wrong: 'picture' as const, text: `neither there nor excused: ${text}` })),
     ...withOurBearer(uploads).map(({ event_id }) => ({
       wrong: 'picture' as const,

@@ -154,6 +154,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
       record: await world.site.cloud.events(),
       uploads: await world.site.cloud.uploads(),
       seen,
+      steps: world.clockSteps,
       answers: await answersOf(world.site.cloud),
       trail: trail.with(await world.site.history()),
     };

@@ -8,7 +8,7 @@ import { type SimPanel, type SimSensors, startPaiPanel, startZigbeeSensors } fro
 import { startCamera as startScripted } from '../devices/onvif/scripted-camera.ts';
 import { person, type RecorderModel, recorderChannel, recorderModel } from '../devices/onvif/scripted-nvr.ts';
 import { cameraPassword, type Site, startSite } from '../harness/site.ts';
-import { wallClock } from '../harness/wall-clock.ts';
+import { type ClockStep, wallClock } from '../harness/wall-clock.ts';
 import type { Order } from './history.ts';
 import { startTexecom, type Texecom } from './texecom.ts';
 import { registerSite, verifying } from './verifications.ts';
@@ -25,6 +25,8 @@ export interface World {
   channel(number: number, isSeen: boolean): void;
   /** What the panels were told, as heard on their own topics. */
   readonly orders: readonly Order[];
+  /** How the daemon's clock was set. */
+  readonly clockSteps: readonly ClockStep[];
   /** The true time there, wall clock milliseconds. */
   now(): number;
   /** Moves the time of the world by so much: the cloud, the cameras and the daemon go along. */
@@ -134,6 +136,7 @@ export async function startWorld(options: {
 
     return {
       ...{ site, cameras, sensors, warehouse, store, orders, close },
+      clockSteps: clock.steps,
       channel: (number, isSeen) => void model.queue.push(person(number, isSeen)),
       now: () => Date.now() + aheadMs,
       async passTime(ms) {

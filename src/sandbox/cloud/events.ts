@@ -12,8 +12,12 @@ export class EventBook {
   readonly #kept = new Shelf<string, Kept>({ maxEntries: 200_000, maxBytes: 256 * 1024 * 1024 });
   #seq = 0;
 
-  /** Takes one try; the first one's body stays. `bytes` is the size of the body on the wire. */
-  take(clientId: string, body: CloudEvent, bytes: number, nowMs: number): StoredEvent {
+  /** Takes one try; the first one's body stays. `bytes` is the size of the body on the wire, `arrivedMs` by the machine's clock. */
+  take(
+    clientId: string,
+    body: CloudEvent,
+    { bytes, nowMs, arrivedMs }: { bytes: number; nowMs: number; arrivedMs: number },
+  ): StoredEvent {
     const key = JSON.stringify([clientId, body.event_id]);
     const digest = digestOf(body);
     const at = new Date(nowMs).toISOString();
@@ -25,6 +29,7 @@ export class EventBook {
         client_id: clientId,
         seq: this.#seq,
         received_at: at,
+        arrived_at: new Date(arrivedMs).toISOString(),
         body,
         try_count: 1,
         tries: [{ at, sent_at: body.sent_at, identical: true }],

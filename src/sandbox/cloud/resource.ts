@@ -8,6 +8,8 @@ import { anyClient, type Capability, type Grant } from './tokens.ts';
 /** What is known of one request while it is served; it becomes a log line. */
 export interface Exchange {
   readonly requestId: string;
+  /** By the clock of the machine. */
+  readonly arrivedMs: number;
   readonly remoteAddress: string | undefined;
   /** The query as it came, with its question mark. */
   readonly search: string;

@@ -173,7 +173,8 @@ async function answer(request: Request, env: Bindings, options: ListenerOptions)
   const startedAt = state.monotonic();
   const { socket } = env.incoming;
   const { pathname: path, search } = new URL(request.url);
-  const exchange: Exchange = { requestId: randomUUID(), remoteAddress: socket.remoteAddress, search };
+  const arrivedMs = state.machineTime();
+  const exchange: Exchange = { requestId: randomUUID(), arrivedMs, remoteAddress: socket.remoteAddress, search };
   const traceId = uuidIn(env.incoming.headers['x-partner-trace-id']);
   const serve = async () => app.fetch(request, { ...env, exchange });
   const fault = path.startsWith('/__sandbox') ? undefined : state.faults.take(request.method, path);

@@ -56,7 +56,11 @@ export class CloudState {
 
   /** The service's time in milliseconds: the machine's, moved by what `clock` was told. */
   now(): number {
-    return this.#clock.wall() + this.#offsetMs;
+    return this.machineTime() + this.#offsetMs;
+  }
+
+  machineTime(): number {
+    return this.#clock.wall();
   }
 
   /** The service's time in ISO 8601. */

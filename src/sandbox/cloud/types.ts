@@ -55,6 +55,8 @@ export interface StoredEvent {
   /** 1 for the first accepted event; gives the order of acceptance. */
   readonly seq: number;
   readonly received_at: string;
+  /** When its first try came in, by the clock of the machine, which the control path does not move; before any planted delay. */
+  readonly arrived_at: string;
   readonly body: Readonly<Record<string, unknown>>;
   /** How often it arrived in all; `tries` keeps the first and the last 49. */
   readonly try_count: number;

@@ -42,8 +42,9 @@ export const stopped: Entry = { what: 'end', how: 'stop', clean: true };
 
 export function accepted(one: Put, seq: number, change: Partial<Accepted> = {}): Accepted {
   const payload = { seq: one.seq, zone: `t${one.token}` } as Accepted['body']['payload'];
-  const body = { event_id: one.eventId, event_time: new Date(one.trueWall).toISOString(), payload } as Accepted['body'];
-  return { event_id: one.eventId, seq, body, try_count: 1, identical: true, ...change };
+  const at = new Date(one.trueWall).toISOString();
+  const body = { event_id: one.eventId, event_time: at, payload } as Accepted['body'];
+  return { event_id: one.eventId, seq, arrived_at: at, body, try_count: 1, identical: true, ...change };
 }
 
 export function history(entries: readonly Entry[], final: Partial<Final> = {}): History {

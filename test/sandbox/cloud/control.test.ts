@@ -49,6 +49,18 @@ describe('control path', () => {
     await control(service, 'POST', 'clock', { offset_s: 0 });
     expect((await exchange(service, await sign(service))).status).toBe(200);
   });
+  it('tells when an event arrived by a clock it does not move, and before a planted delay', async () => {
+    await control(service, 'POST', 'clock', { offset_s: -3600 });
+    await plant({ mode: 'delay', delay_ms: 300, count: 1 });
+    const before = Date.now();
+    const body = event();
+    await postEvent(service, token, body);
+    await control(service, 'POST', 'clock', { offset_s: 0 });
+    const kept = service.cloud.events().find(({ event_id }) => event_id === body.event_id);
+    const [arrived, received] = [kept?.arrived_at, kept?.received_at].map((time) => Date.parse(String(time)));
+    expect(arrived).toBeGreaterThanOrEqual(before);
+    expect(Number(received) + 3_600_000 - Number(arrived)).toBeGreaterThan(250);
+  });
   it('forgets everything at reset except the registered clients', async () => {
     await postEvent(service, token, event());
     expect((await control(service, 'POST', 'reset')).status).toBe(200);

@@ -14,6 +14,9 @@ export const eventsAnswer = z.object({
       client_id: z.string(),
       seq: z.int().min(1).describe('Order of acceptance, from 1.'),
       received_at: time(),
+      arrived_at: time().describe(
+        'When its first try came in, before any planted delay, by the clock of the machine, which `clock` does not move.',
+      ),
       body: z.record(z.string(), z.unknown()).describe('The event as it came first.'),
       try_count: z.int().min(1),
       tries: z.array(z.object({ at: time(), sent_at: z.string(), identical: z.boolean() })),

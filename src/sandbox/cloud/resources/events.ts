@@ -17,7 +17,8 @@ export function eventsResource(state: CloudState): Resource {
         if (grant?.mayIngest !== true) {
           return eventError(403, 'forbidden', 'the auth application lacks the event ingestion permission');
         }
-        const event = state.events.take(grant.clientId, body, raw.length, state.now());
+        const when = { nowMs: state.now(), arrivedMs: exchange.arrivedMs };
+        const event = state.events.take(grant.clientId, body, { bytes: raw.length, ...when });
         const known = (cloudEventTypes as readonly string[]).includes(body.event_type);
         exchange.note = [
           `event ${body.event_id} ${body.event_type}${known ? '' : ' (unknown type)'}`,
