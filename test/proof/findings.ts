@@ -162,11 +162,15 @@ export interface Pictures {
   readonly missing: readonly string[];
 }
 
-/** What became of the announced pictures. */
+/**
+ * What became of the announced pictures.
+ * @param gaveWay events that are known to have given way on a full disk, with the reason why a picture is missing.
+ */
 export function picturesOf(
   record: readonly Accepted[],
   uploads: readonly Upload[],
   history: readonly EventEntry[],
+  gaveWay: ReadonlySet<string> = new Set(),
 ): Pictures {
   const there = new Set(
     uploads.filter(({ bytes }) => bytes > 500).map(({ event_id, kind, index }) => `${event_id} ${kind} ${index}`),
@@ -183,7 +187,8 @@ export function picturesOf(
         continue;
       }
       const item = trail.get(event_id)?.find((entry) => entry.kind === 'snapshot' && entry.index === index);
-      const reason = item?.reason ?? '';
+      const unread = item !== undefined && gaveWay.has(event_id) ? 'its event gave way on the full disk' : '';
+      const reason = item?.reason ?? unread;
       if (reason !== '') excused.set(reason, (excused.get(reason) ?? 0) + 1);
       else missing.push(`${event_id} snapshot ${index}: ${JSON.stringify(item)}`);
     }

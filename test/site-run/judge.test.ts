@@ -52,7 +52,15 @@ const uploads: readonly Upload[] = record
   .map(({ event_id }) => ({
     ...{ event_id, kind: 'snapshot', index: 0, bytes: 20_000, sha256: '', authorization_sent: false },
   }));
-const whole: Evidence = { record, uploads, seen: [], steps: [{ from: 0, offsetMs: 0 }], answers: new Map(), trail: [] };
+const whole: Evidence = {
+  record,
+  uploads,
+  seen: [],
+  steps: [{ from: 0, offsetMs: 0 }],
+  answers: new Map(),
+  trail: [],
+  gaveWay: new Set(),
+};
 const wrongs = (of: Partial<History>, evidence: Partial<Evidence>): readonly Wrong[] =>
   judge({ ...history, ...of }, { ...whole, ...evidence }).violations.map(({ wrong }) => wrong);
 /** With these events after all others. */
@@ -212,6 +220,11 @@ describe('the judge of a run', () => {
     });
     expect(excused.violations).toEqual([]);
     expect([...excused.pictures.excused]).toEqual([['no camera', 1]]);
+    const planned = { ...failed, state: 'planned' };
+    const gaveWay = new Set([alarm.event_id]);
+    expect(wrongs({}, { uploads: [], trail: [entry(alarm, [planned])] })).toEqual(['picture']);
+    expect(wrongs({}, { uploads: [], trail: [entry(alarm, [planned])], gaveWay })).toEqual([]);
+    expect(wrongs({}, { uploads: [], gaveWay })).toEqual(['picture']);
     const none = record.map((one) =>
       one === alarm ? { ...one, body: { ...one.body, upload_snapshot_count: 0 } } : one,
     );

@@ -26,6 +26,8 @@ export interface Evidence {
   readonly answers: ReadonlyMap<string, string | null>;
   /** The daemon's delivery trail: of it only the reasons count why a picture is missing, and what stays on the site. */
   readonly trail: readonly EventEntry[];
+  /** See `Trail`. */
+  readonly gaveWay: ReadonlySet<string>;
 }
 
 export type Wrong = 'lost' | 'doubled' | 'invented' | 'order' | 'false disarm' | 'picture' | 'changed';
@@ -62,7 +64,7 @@ const explains: Readonly<Record<string, readonly string[]>> = {
 /** Compares what arrived with what was done. Pure: it can be given any record, and must find what is wrong with it. */
 export function judge(history: History, evidence: Evidence): Verdict {
   const { record, uploads, seen, trail } = evidence;
-  const pictures = picturesOf(record, uploads, trail);
+  const pictures = picturesOf(record, uploads, trail, evidence.gaveWay);
   const violations: Violation[] = [
     ...history.unseen.map((text) => ({ wrong: 'lost' as const, text: `never seen: ${text}` })),
     ...partitionsOf(history, record).flatMap((partition) => judgePartition(partition, history, record)),

@@ -134,7 +134,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
     ];
     const lives = quarters.map((quarter) => live(quarter, { until, history, goesOn: soak, tell }));
     const passing = passersBy(world, random, until);
-    const trail = collectTrail(world.site);
+    const trail = collectTrail(world.site, faults.diskIsFull);
     const watching = soak ? watchAlong(world, options) : undefined;
     const telling = tellAlong({ world, history: history.told(), until, tell });
     await Promise.race([Promise.all([...lives, passing]), faults.failed]);
@@ -157,10 +157,18 @@ export async function runSite(options: RunOptions): Promise<Run> {
       steps: world.clockSteps,
       answers: await answersOf(world.site.cloud),
       trail: trail.with(await world.site.history()),
+      gaveWay: trail.gaveWay,
     };
     const verdict = judge(history.told(), evidence);
     const seconds = Math.round((performance.now() - began) / 1000);
-    const kept = { history: history.told(), ...evidence, answers: [...evidence.answers], verdict, samples };
+    const kept = {
+      history: history.told(),
+      ...evidence,
+      answers: [...evidence.answers],
+      gaveWay: [...evidence.gaveWay],
+      verdict,
+      samples,
+    };
     for (const [name, value] of Object.entries(kept))
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, undefined, 1));
     return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict, samples };
