@@ -122,6 +122,14 @@ describe('the judge of a run', () => {
     const trouble = plus(accepted(9, 'trouble comm_fail active -'));
     expect(wrongs({}, trouble)).toEqual(['invented']);
     expect(wrongs({ faults: [{ what: 'line cut', from: at(1), to: at(2) }] }, trouble)).toEqual([]);
+    const sync = plus(accepted(9, 'trouble arming_sync active -'));
+    for (const [what, found] of [
+      ['clock wrong', []],
+      ['time passes', []],
+      ['token revoked', ['invented']],
+      ['slow cloud', ['invented']],
+    ] as const)
+      expect(wrongs({ faults: [{ what, from: at(1), to: at(2) }] }, sync), what).toEqual(found);
   });
 
   describe('lets what has the lane of the alarms go alone after three seconds, and no sooner', () => {

@@ -52,6 +52,8 @@ function isToldKey(key: string): boolean {
 
 /** Troubles the daemon tells of its own accord, and the faults any of which explains them. */
 const explains: Readonly<Record<string, readonly string[]>> = {
+  // The token server refuses an assertion of another time, and without a token nothing is read or written of the arming status.
+  arming_sync: ['time passes', 'clock wrong'],
   auth_failed: ['time passes', 'clock wrong'],
   clock: ['time passes', 'clock wrong'],
   comm_fail: ['line cut', 'slow cloud', 'cloud busy', 'clock wrong'],
