@@ -91,6 +91,26 @@ describe('the lives of processes', () => {
   });
 });
 
+describe('what is meant to fill up', () => {
+  const fills = heap((share) => share * 20);
+  const rowWith = (samples: readonly Sample[], bound: number) => {
+    const watched = flatness(samples, [gauge], { 'heap used': bound });
+    return [watched.rows[0]?.isFlat, tableOf(watched).split('\n').at(-1)?.split(/ {2,}/).at(-1)];
+  };
+
+  it('may grow below its bound, and must not end above it', () => {
+    expect(verdict(fills)).toBe('grows');
+    expect(rowWith(fills, 80)).toEqual([true, 'fills up to 80.0']);
+    expect(rowWith(fills, 60)).toEqual([false, 'ABOVE 60.0']);
+  });
+
+  it('is flat once it is full, and found where it is flat above its bound', () => {
+    const full = heap((share) => Math.min(share / 0.25, 1) * 20);
+    expect(rowWith(full, 80)).toEqual([true, 'flat']);
+    expect(rowWith(full, 60)).toEqual([false, 'ABOVE 60.0']);
+  });
+});
+
 it('a table tells start, middle, end, slope and verdict of each', () => {
   const table = tableOf(
     flatness(

@@ -48,8 +48,15 @@ export interface Flatness {
   readonly perHour: number;
   /** What `end` may be more than `start`. */
   readonly allowance: number;
+  /** What it may fill up to, where such a bound is known. */
+  readonly bound?: number;
+  /** It grows, and is below its bound yet. */
+  readonly isFilling: boolean;
   readonly isFlat: boolean;
 }
+
+/** What gauges may fill up to, by their names, in their units. */
+export type Bounds = Readonly<Partial<Record<string, number>>>;
 
 export interface Watched {
   /** How long, of the life of one process, counts: seconds. */
@@ -67,9 +74,10 @@ const pieces = 30;
  * Looks at the longest life, without its first quarter. It is cut in thirty pieces, of which each counts with its lowest value: a leak
  * raises that, too, and what comes and goes (rubbish of the heap, a log before its checkpoint) does not. A gauge grows where
  * the median of the last third lies above that of the first by more than the allowance, and the slope of the second half (Theil-Sen:
- * the median of the slopes between any two) still makes more than a quarter of it. So a step and a plateau are flat.
+ * the median of the slopes between any two) still makes more than a quarter of it. So a step and a plateau are flat. What is meant to
+ * fill up to a bound is judged by that alone: by the median of the last third.
  */
-export function flatness(samples: readonly Sample[], of: readonly Gauge[] = gauges): Watched {
+export function flatness(samples: readonly Sample[], of: readonly Gauge[] = gauges, bounds: Bounds = {}): Watched {
   const [first, last] = [samples.at(0)?.at ?? 0, samples.at(-1)?.at ?? 0];
   const life = longestLife(samples);
   const [born, died] = [life.at(0)?.at ?? 0, life.at(-1)?.at ?? 0];
@@ -82,7 +90,7 @@ export function flatness(samples: readonly Sample[], of: readonly Gauge[] = gaug
       trouble: 'no life of siteward was long enough to tell: half of the run, and 30 samples',
     };
   const kept = life.filter(({ at }) => at >= from);
-  return { seconds, rows: of.flatMap((gauge) => rowOf(gauge, kept) ?? []) };
+  return { seconds, rows: of.flatMap((gauge) => rowOf(gauge, kept, bounds[gauge.name]) ?? []) };
 }
 
 /** The most memory any process had, as the kernel noted it: MiB. */
@@ -99,7 +107,7 @@ interface Point {
   readonly value: number;
 }
 
-function rowOf(gauge: Gauge, samples: readonly Sample[]): Flatness | undefined {
+function rowOf(gauge: Gauge, samples: readonly Sample[], bound: number | undefined): Flatness | undefined {
   const all = samples.flatMap(({ at, values }): Point[] => {
     const value = values[gauge.name];
     return value === undefined ? [] : [{ at, value }];
@@ -113,11 +121,14 @@ function rowOf(gauge: Gauge, samples: readonly Sample[]): Flatness | undefined {
   const [start, middle, end] = [third(0), third(1), third(2)];
   const later = lows.filter(({ at }) => at - first.at >= time / 2);
   const allowance = Math.max(gauge.least, gauge.share * start);
+  const grows = end - start > allowance && theilSen(later) * (time / 2) > allowance / 4;
   return {
     ...{ gauge: gauge.name, unit: gauge.unit, start, middle, end, allowance },
+    ...(bound !== undefined && { bound }),
     highest: all.reduce((most, { value }) => Math.max(most, value), Number.NEGATIVE_INFINITY),
     perHour: theilSen(lows) * 3600,
-    isFlat: !(end - start > allowance && theilSen(later) * (time / 2) > allowance / 4),
+    isFilling: grows && bound !== undefined && end <= bound,
+    isFlat: bound === undefined ? !grows : end <= bound,
   };
 }
 
@@ -143,13 +154,19 @@ function median(values: readonly number[]): number {
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
+function verdictOf({ isFlat, isFilling, bound }: Flatness): string {
+  if (isFilling) return `fills up to ${shown(bound ?? 0)}`;
+  if (isFlat) return 'flat';
+  return bound === undefined ? 'GROWS' : `ABOVE ${shown(bound)}`;
+}
+
 /** The same for people. */
 export function tableOf({ seconds, rows, trouble }: Watched): string {
   const head = ['', 'start', 'middle', 'end', 'highest', 'per hour', 'may grow', ''];
   const lines = rows.map((row) => [
     row.unit === '' ? row.gauge : `${row.gauge}, ${row.unit}`,
     ...[row.start, row.middle, row.end, row.highest, row.perHour, row.allowance].map(shown),
-    row.isFlat ? 'flat' : 'GROWS',
+    verdictOf(row),
   ]);
   const widths = head.map((_, at) => Math.max(...[head, ...lines].map((line) => line[at]?.length ?? 0)));
   const set = (line: readonly string[]) =>

@@ -7,7 +7,7 @@ import { type Plant, plants } from '#sandbox/demo/line.ts';
 import { orUsage } from '#sandbox/usage.ts';
 import { runnableBundle } from '../../tools/bundle.ts';
 import { faketime } from '../harness/wall-clock.ts';
-import { flatness, highestRss } from './flat.ts';
+import { flatness, gauges, highestRss } from './flat.ts';
 import { figuresOf, summaryOf } from './report.ts';
 import { type Run, runSite } from './run.ts';
 import { memoryMib, noSlowBox, slowBox } from './slow-box.ts';
@@ -71,9 +71,9 @@ async function one(
 
 const plantOf = (plant: Plant | undefined): string => (plant === undefined ? '' : ` --plant ${plant}`);
 
-function isFlat({ samples }: Run): boolean {
+function isFlat({ samples, bounds }: Run): boolean {
   if (samples.length === 0) return !values.soak;
-  const { trouble, rows } = flatness(samples);
+  const { trouble, rows } = flatness(samples, gauges, bounds);
   return trouble === undefined && rows.every((row) => row.isFlat) && (!values.slow || highestRss(samples) <= memoryMib);
 }
 

@@ -1,4 +1,4 @@
-import { flatness, highestRss, tableOf } from './flat.ts';
+import { flatness, gauges, highestRss, tableOf } from './flat.ts';
 import type { Run } from './run.ts';
 
 const countBy = <T>(items: readonly T[], name: (item: T) => string): Readonly<Record<string, number>> => {
@@ -28,7 +28,9 @@ export function figuresOf(run: Run) {
     },
     faults: countBy(history.faults, ({ what }) => what),
     violations: verdict.violations,
-    ...(run.samples.length > 0 && { watched: { ...flatness(run.samples), highest_rss: highestRss(run.samples) } }),
+    ...(run.samples.length > 0 && {
+      watched: { ...flatness(run.samples, gauges, run.bounds), highest_rss: highestRss(run.samples) },
+    }),
   };
 }
 

@@ -9,7 +9,7 @@ import { noPowerCut, powerCutDisk } from '../harness/power-cut.ts';
 import { outboxIsEmpty } from '../proof/outbox.ts';
 import { type Random, randomOf } from '../proof/random.ts';
 import { type Faults, startFaults } from './faults.ts';
-import type { Sample } from './flat.ts';
+import type { Bounds, Sample } from './flat.ts';
 import type { Answered, Deed, Fault, History } from './history.ts';
 import { type Evidence, judge, type Verdict } from './judge.ts';
 import { kiosk, untilOnSite } from './kiosk.ts';
@@ -17,7 +17,7 @@ import { deed, everybody, type Life, type Quarter } from './people.ts';
 import { openSides } from './sides.ts';
 import { collectTrail } from './trail.ts';
 import { answersOf, openPlatform } from './verifications.ts';
-import { watchDaemon } from './watch.ts';
+import { boundsOf, watchDaemon } from './watch.ts';
 import { witness } from './witness.ts';
 import { startWorld, type World } from './world.ts';
 
@@ -52,6 +52,7 @@ export interface Run {
   readonly verdict: Verdict;
   /** Of a soak. */
   readonly samples: readonly Sample[];
+  readonly bounds: Bounds;
 }
 
 const settleMs = 300_000;
@@ -61,6 +62,7 @@ const slowPatienceMs = 400_000;
 const soaking = {
   diskMib: (minutes: number) => (minutes < 60 ? 24 : 48),
   media: ', budget: 2MB, keep: 30d',
+  picturesMib: 2e6 / 1024 ** 2,
   env: {
     ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=2' },
     ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' },
@@ -171,7 +173,8 @@ export async function runSite(options: RunOptions): Promise<Run> {
     };
     for (const [name, value] of Object.entries(kept))
       writeFileSync(join(folder, `${name}.json`), JSON.stringify(value, undefined, 1));
-    return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict, samples };
+    const bounds = disk === undefined ? {} : boundsOf(disk.mount, soaking.picturesMib);
+    return { seed, broker, withoutDisk, seconds, history: history.told(), evidence, verdict, samples, bounds };
   } finally {
     for (const end of ends.reverse()) await end();
   }

@@ -1,13 +1,25 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { metricsOf } from '../harness/control.ts';
 import type { Site } from '../harness/site.ts';
-import type { Sample } from './flat.ts';
+import type { Bounds, Sample } from './flat.ts';
 
 const mib = 1024 ** 2;
 /** Of the kernel's clock ticks (USER_HZ), which Linux gives to programs as 100 a second on every machine. */
 const ticksPerSecond = 100;
+
+/** Once less than this share of a small disk is free, `bulk.db` grows no more and pictures give way (docs/outbox.md, `hard`). */
+const lowShare = 0.1;
+/** Of a small disk, for the reserve file. */
+const reserveShare = 1 / 16;
+
+/** What the daemon's files may fill up to on the disk of their own, MiB, of which pictures have so much. */
+export function boundsOf(mount: string, picturesMib: number): Bounds {
+  const { blocks, bsize } = statfsSync(mount);
+  const most = ((blocks * bsize) / mib) * (1 - lowShare - reserveShare);
+  return { databases: most - picturesMib, 'state directory': most };
+}
 
 /** Looks at the daemon's process, its metrics and its files again and again. What does not answer just then is left out. */
 export function watchDaemon(options: {
