@@ -149,9 +149,9 @@ export async function runDaemon(options: {
     await slots.start(loaded.settings);
     // The newest transition on record: a box without a battery-backed clock may have woken up before it.
     for (const { at } of house.controller?.view().partitions ?? []) quality.notBefore(at);
-    await tell(await lastReset(store.dir), (reset) => auditNotes.wasReset(reset));
-    await tell(await lastRestore(store.dir), (restore) => auditNotes.restored(restore));
-    await tell(await notedBackups(store.dir), (backups) => auditNotes.backupsBefore(backups));
+    await tell(lastReset(store.dir), (reset) => auditNotes.wasReset(reset));
+    await tell(lastRestore(store.dir), (restore) => auditNotes.restored(restore));
+    await tell(notedBackups(store.dir), (backups) => auditNotes.backupsBefore(backups));
     void clearKept(store.dir, clock.wall()).catch(() => undefined);
     await keepCopy(loaded);
     log.info({ startMs: Math.round(clock.monotonic() - startedMono) }, 'ready');

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { writeDurably } from '#lib/durable-file.ts';
+import { textOf, writeDurably } from '#lib/durable-file.ts';
 import { parseConfig } from './document.ts';
 import { valueAt } from './issues.ts';
 import { type ConfigEnvironment, checkText, type LoadedConfig } from './load.ts';
@@ -23,7 +22,7 @@ export async function keepLastGood(
   if (loaded.lastGood) return;
   const text = `${headerOf(loaded.file)}\n${loaded.text}`;
   for (const dir of new Set([loaded.settings.store.dir, variables.STATE_DIRECTORY])) {
-    if (dir === undefined) continue;
+    if (dir === undefined || textOf(join(dir, copyName)) === text) continue;
     try {
       await writeDurably(join(dir, copyName), text);
     } catch (cause) {
@@ -45,7 +44,7 @@ export function loadLastGood(file: string, environment: ConfigEnvironment = {}):
   const dirs = [...namedStateDirs(file), variables.STATE_DIRECTORY, '/var/lib/siteward'];
   for (const dir of dirs.filter((one) => one !== undefined)) {
     const copy = join(dir, copyName);
-    const text = readText(copy);
+    const text = textOf(copy);
     if (text?.startsWith(`${headerOf(file)}\n`) !== true) continue;
     const { loaded } = checkText(copy, text, { ...environment, unreadableSecrets: 'degrade' });
     if (loaded !== undefined) return { ...loaded, lastGood: true };
@@ -55,17 +54,9 @@ export function loadLastGood(file: string, environment: ConfigEnvironment = {}):
 
 /** What the broken file says of the state directory: read as YAML as far as that goes, else as plain text. */
 function namedStateDirs(file: string): string[] {
-  const text = readText(file);
+  const text = textOf(file);
   if (text === undefined) return [];
   const parsed = valueAt(parseConfig(file, text).value, ['store', 'dir']);
   const written = [...text.matchAll(/\bdir:\s*["']?(\/[^\s"',}]+)/g)].map((match) => match[1] ?? '');
   return [...(typeof parsed === 'string' ? [parsed] : []), ...written.slice(0, 4)];
-}
-
-function readText(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return undefined;
-  }
 }

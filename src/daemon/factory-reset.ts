@@ -16,7 +16,7 @@ import {
 } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
-import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { syncFolder, textOf, writeDurably } from '#lib/durable-file.ts';
 import { systemCode, unlessMissing } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
 import { lockName } from './lock.ts';
@@ -231,15 +231,15 @@ async function takeBack(path: string, signal: AbortSignal, log: Logger): Promise
 }
 
 /** Who has asked for the reset that made this state directory, until `forget`: told in the first entry of its audit log. */
-export async function lastReset(dir: string): Promise<(ResetWish & { forget(): Promise<void> }) | undefined> {
+export function lastReset(dir: string): (ResetWish & { forget(): Promise<void> }) | undefined {
   const path = join(dir, doneName);
-  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const text = textOf(path);
   if (text === undefined) return undefined;
   const forget = () => rm(path, { force: true }).catch(() => undefined);
   try {
     return { ...wish.parse(JSON.parse(text)), forget };
   } catch {
-    await forget();
+    void forget();
     return undefined;
   }
 }

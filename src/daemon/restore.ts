@@ -4,7 +4,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { describe, SitewardError } from '#errors.ts';
 import { crashPoint } from '#lib/crash-point.ts';
-import { type Owner, syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { type Owner, syncFolder, textOf, writeDurably } from '#lib/durable-file.ts';
 import { backupsName } from './backup-note.ts';
 import { lockName } from './lock.ts';
 
@@ -218,18 +218,18 @@ export async function clearKept(dir: string, wallMs: number): Promise<void> {
 }
 
 /** The restore that made this state directory, until `forget`: told in the audit log that goes on. */
-export async function lastRestore(
+export function lastRestore(
   dir: string,
-): Promise<{ readonly madeAt: string; readonly at: string; forget(): Promise<void> } | undefined> {
+): { readonly madeAt: string; readonly at: string; forget(): Promise<void> } | undefined {
   const path = join(dir, doneName);
-  const text = await readFile(path, 'utf8').catch(() => undefined);
+  const text = textOf(path);
   if (text === undefined) return undefined;
   const forget = () => rm(path, { force: true }).catch(() => undefined);
   try {
     const { made_at: madeAt, at } = told.parse(JSON.parse(text));
     return { madeAt, at, forget };
   } catch {
-    await forget();
+    void forget();
     return undefined;
   }
 }

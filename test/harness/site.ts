@@ -70,7 +70,7 @@ export interface Daemon {
   kill(): Promise<void>;
   /** SIGTERM, and SIGKILL after five seconds. */
   stop(): Promise<void>;
-  /** Ends it in order if it runs, starts it, and resolves when it is ready. `env` is for this life only. */
+  /** Ends it in order if it runs, starts it, and resolves when it is ready and has tried the broker once. `env` is for this life only. */
   restart(env?: Readonly<Record<string, string>>): Promise<void>;
   /** Resolves when it has ended by itself. */
   ended(timeoutMs: number): Promise<void>;
@@ -270,6 +270,8 @@ async function startDaemon(options: {
     const args = [options.program, 'run', '--config', options.config];
     running = startProcess({ ...options, name: 'siteward', args, env: { ...options.env, ...more } });
     await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', startMs);
+    // Ready waits for no broker: a command of before is heard by nobody. Where there is none, or the daemon ends meanwhile, nobody waits for it.
+    await running.until(triedBroker, 'its first try at the broker', 5000).catch(() => undefined);
   }
   await run();
   return {
@@ -290,6 +292,9 @@ async function startDaemon(options: {
     },
   };
 }
+
+const triedBroker = (text: string) =>
+  ['MQTT connection stands', 'no MQTT connection'].includes(String(member(text, 'msg'))) ? true : undefined;
 
 async function readApi(socket: string, path: string): Promise<unknown> {
   const { status, body, text } = await askSocket(socket, 'GET', path);

@@ -288,7 +288,7 @@ async function mustBeLetGo(
  * a copy of the first backup.
  */
 async function mustNotLoseKept(dir: string): Promise<void> {
-  const last = await lastRestore(dir);
+  const last = lastRestore(dir);
   const kept = join(dir, keptName);
   if (last === undefined || !(await stat(kept).then(Boolean, () => false))) return;
   throw refused(
