@@ -62,6 +62,30 @@ export { Agent, buildConnector, Pool };`,
   },
 };
 
+/** Of the package `prom-client` what siteward calls: no gateway to push to, nothing of many processes. What else is asked for fails the build. */
+export const metricsInParts: Plugin = {
+  name: 'metrics-in-parts',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]node_modules[/\\]prom-client[/\\]index\.js$/ }, () => ({
+      contents: `import Registry from './lib/registry.js';
+import Counter from './lib/counter.js';
+import Gauge from './lib/gauge.js';
+import Histogram from './lib/histogram.js';
+import collectDefaultMetrics from './lib/defaultMetrics.js';
+export { Counter, Gauge, Histogram, Registry, collectDefaultMetrics };`,
+    }));
+  },
+};
+
+/** What packages load for traces that siteward does not keep, and for timers of a browser. */
+export const noTracesNoBrowser: Plugin = {
+  name: 'no-traces-no-browser',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^(@opentelemetry\/api|worker-timers)$/ }, ({ path }) => ({ path, namespace: 'no-traces' }));
+    onLoad({ filter: /.*/, namespace: 'no-traces' }, () => ({ contents: 'module.exports = {};' }));
+  },
+};
+
 /** `z` as a namespace of the importing file, of which the build can leave out what nobody names: JSON schemas, locales. */
 export const zodInParts: Plugin = {
   name: 'zod-in-parts',

@@ -4,10 +4,12 @@ import { type BuildOptions, build } from 'esbuild';
 import {
   builtinsByRequire,
   daemonApart,
+  metricsInParts,
   noCrashPoints,
   noDebug,
   noHttp2,
   noOtherWays,
+  noTracesNoBrowser,
   ofVersion,
   undiciInParts,
   zodInParts,
@@ -64,7 +66,7 @@ export async function makeBundle(
     logLevel: 'warning',
   } satisfies BuildOptions;
   const plugins = [
-    ...[noDebug, noOtherWays, noHttp2, undiciInParts, zodInParts, builtinsByRequire],
+    ...[noDebug, noOtherWays, noHttp2, noTracesNoBrowser, undiciInParts, metricsInParts, zodInParts, builtinsByRequire],
     ...(crashPoints ? [] : [noCrashPoints]),
     ...(version === undefined ? [] : [ofVersion(version)]),
   ];

@@ -88,5 +88,6 @@ const numbers = ([zone, ...furtherZones]: readonly string[]): Pick<WantedDevice,
   furtherZones,
 });
 
-const byNumber = new Intl.Collator('en', { numeric: true });
-const sorted = (zones: readonly string[]): string[] => zones.toSorted(byNumber.compare);
+/** By number. A collator is made for each call: the first one loads what no start of the daemon should wait for. */
+const sorted = (zones: readonly string[]): string[] =>
+  zones.toSorted(new Intl.Collator('en', { numeric: true }).compare);

@@ -28,10 +28,9 @@ const aliases = new Set(
   `.split(/\s+/),
 );
 
-const canonical = new Set(Intl.supportedValuesOf('timeZone'));
-
 /**
  * Whether a text is the name of a time zone in the IANA database, in exact case. Offsets such as `+02:00` are none;
  * aliases are, and are kept as written (S-063).
  */
-export const isTimeZone = (name: string): boolean => name !== '' && (canonical.has(name) || aliases.has(name));
+export const isTimeZone = (name: string): boolean =>
+  name !== '' && (aliases.has(name) || Intl.supportedValuesOf('timeZone').includes(name));
