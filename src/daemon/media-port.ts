@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
 import { SitewardError } from '#errors.ts';
-import type { MediaDetail, MediaEntry, MediaFile, MediaPort } from '#lan/http/index.ts';
-import { pieceBytes } from '#lan/http/index.ts';
+import { type MediaDetail, type MediaEntry, type MediaFile, type MediaPort, pieceBytes } from '#lan/http/index.ts';
 import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { unlessMissing } from '#lib/system-code.ts';

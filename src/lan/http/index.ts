@@ -63,7 +63,8 @@ export type { ConfigPort } from './config-handlers.ts';
 export { type ConfigChecked, type ConfigShown, configChecked, configShown } from './config-operations.ts';
 export { createControlSocket } from './control-socket.ts';
 export type { DangerPort } from './danger.ts';
-export { type DeviceEntry, deviceList, devicesShown } from './devices.ts';
+export { type DeviceEntry, deviceList } from './devices.ts';
+export { devicesShown } from './devices-shown.ts';
 export type { FindCamerasPort, FoundCamera, InspectBody, InspectedCamera } from './find-cameras.ts';
 export { createIdempotency } from './idempotency.ts';
 export { createHttpListener, type ShownCertificate } from './listener.ts';
@@ -80,6 +81,7 @@ export {
   logPage,
 } from './log-operations.ts';
 export type { MediaPort } from './media-handlers.ts';
+export { pieceBytes } from './media-piece.ts';
 export {
   type MediaDetail,
   type MediaEntry,
@@ -88,7 +90,6 @@ export {
   mediaDetail,
   mediaExport,
   mediaList,
-  pieceBytes,
 } from './media-schemas.ts';
 export { type KeptContacts, keptContacts, type MirrorPort, type SiteMirror, siteMirror } from './mirror-operations.ts';
 export { isPublic } from './network-address.ts';
@@ -112,7 +113,8 @@ export {
   waitingList,
 } from './outbox-schemas.ts';
 export type { PageFile } from './page-files.ts';
-export { type PartitionEntry, partitionEntries, partitionList } from './partitions.ts';
+export { type PartitionEntry, partitionList } from './partitions.ts';
+export { partitionEntries } from './partitions-shown.ts';
 export type { CommandsPort, LanPort, OutboxPort, SchedulesPort, UsersPort } from './port.ts';
 export { postponedAnswer, type ScheduleRun, scheduleList } from './schedules-schemas.ts';
 export {
@@ -134,4 +136,5 @@ export {
   userList,
 } from './users-schemas.ts';
 export { type AnswerAnswer, answerAnswer, verificationAsked, verificationList } from './verification-schemas.ts';
-export { type ZoneEntry, zoneList, zonesShown } from './zones.ts';
+export { type ZoneEntry, zoneList } from './zones.ts';
+export { zonesShown } from './zones-shown.ts';

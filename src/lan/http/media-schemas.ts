@@ -68,9 +68,6 @@ export const mediaExport = mediaDetail.extend({
 });
 export type MediaExport = z.output<typeof mediaExport>;
 
-/** Bytes of one piece at most. */
-export const pieceBytes = 1024 * 1024;
-
 export const mediaPieceBody = z.strictObject({
   export: z.string().min(1).max(100),
   index: z.int().min(0),

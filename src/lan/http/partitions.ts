@@ -2,12 +2,10 @@ import { z } from 'zod';
 import { SitewardError } from '#errors.ts';
 import type { By } from '#lan/access/index.ts';
 import type { Handlers } from '#lib/contract/server.ts';
-import { dangerTypes, partitionId, type SiteView, zoneNumber } from '#site/model/index.ts';
+import { partitionId, zoneNumber } from '#site/model/index.ts';
 import { json } from './answering.ts';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 import { partitionStatus } from './schemas.ts';
-import { partitionsShown } from './status.ts';
-import { type ZoneEntry, zonesShown } from './zones.ts';
 
 /** The partitions as in the status document, with what stands in the way of arming each. */
 
@@ -63,24 +61,3 @@ export const partitionHandlers = (
     return json(found);
   },
 });
-
-/** Pure. `reporting`: panels that call by SIA DC-09, which never say whether a zone is open. */
-export function partitionEntries(view: SiteView, reporting: ReadonlySet<string> = new Set()): PartitionEntry[] {
-  const zones = zonesShown(view, reporting);
-  return partitionsShown(view).map((partition) => {
-    const mine = zones.filter((zone) => zone.partitions.includes(partition.id));
-    return {
-      ...partition,
-      ready: view.ready[partition.id] ?? null,
-      zones: mine.map(({ number }) => number),
-      not_ready: mine.filter(isInTheWay).map(({ number }) => number),
-    };
-  });
-}
-
-function isInTheWay(zone: ZoneEntry): boolean {
-  if (zone.bypassed || zone.shut) return false;
-  if (zone.open === true || zone.alarm || zone.tamper || !zone.online) return true;
-  // Detectors of fire and the like may tell nothing but an alarm.
-  return zone.open === null && zone.reports_only !== true && !dangerTypes.has(zone.type);
-}

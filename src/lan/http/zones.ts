@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { By } from '#lan/access/index.ts';
 import type { Handlers } from '#lib/contract/server.ts';
-import { isoTime, type SiteView, silentZones, zoneNumber, zoneType } from '#site/model/index.ts';
+import { zoneNumber, zoneType } from '#site/model/index.ts';
 import { json } from './answering.ts';
 import { lanOperation, problemResponse } from './lan-operation.ts';
 
@@ -51,32 +51,4 @@ export const zoneOperations = { listZones } as const;
 
 export function zoneHandlers(zones: () => readonly ZoneEntry[]): Handlers<typeof zoneOperations, By> {
   return { listZones: () => json({ items: zones() }) };
-}
-
-/** Pure. `reporting`: panels that call by SIA DC-09. */
-export function zonesShown(view: SiteView, reporting: ReadonlySet<string> = new Set()): ZoneEntry[] {
-  const states = new Map(view.zones.map((zone) => [zone.number, zone]));
-  const silent = silentZones(view);
-  const isIn = (lists: Readonly<Record<string, readonly string[]>> | undefined, number: string) =>
-    Object.values(lists ?? {}).some((numbers) => numbers.includes(number));
-  return view.plan.zones
-    .filter(({ number }) => !silent.has(number))
-    .map(({ number, name, type, partitions, source }) => {
-      const state = states.get(number);
-      return {
-        number,
-        name,
-        type,
-        partitions: [...partitions],
-        open: state?.open ?? null,
-        alarm: state?.alarm ?? false,
-        tamper: state?.tamper ?? false,
-        low_battery: state?.lowBattery ?? false,
-        online: state?.online ?? true,
-        ...(source.kind === 'panel' && reporting.has(source.id) && { reports_only: true as const }),
-        bypassed: state?.bypassed === true || isIn(view.leftOut, number),
-        shut: isIn(view.shut, number),
-        ...(state !== undefined && state.at > 0 && { since: isoTime(state.at) }),
-      };
-    });
 }
