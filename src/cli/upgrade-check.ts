@@ -54,9 +54,9 @@ const isNotThere = async (path: string): Promise<boolean> =>
     (error) => systemCode(error) === 'ENOENT',
   );
 
-/** Where its last good copy lies only the file says: a start could find an older one, of before `store.dir`, or none. */
+/** A start would run on the last good copy; that its folder is still there, and whole, nobody has looked at since. */
 const goneText = (config: string): string =>
-  `${config} is gone; put it back before siteward stops: its last good copy is config.last-good.yaml in the state directory (store.dir)`;
+  `${config} is gone; put it back before siteward stops: its last good copy is config.last-good.yaml in the state directory`;
 
 /** Partitions that are waited for; undefined where siteward does not run. */
 async function inTheWay(socket: string): Promise<readonly string[] | undefined> {

@@ -133,6 +133,20 @@ describe('postinst', () => {
     expect(readFileSync(config(), 'utf8')).toBe('first day\n');
   });
 
+  test('leaves no half of it on a full disk, says what to do, and begins it when it is asked again', () => {
+    const full = 'echo half > "$last"; echo "install: No space left on device" >&2; exit 1';
+    program('install', `case "$*" in *siteward.yaml*) for last; do :; done; ${full} ;; esac`);
+    const { status, said } = configure('');
+    expect(status).not.toBe(0);
+    expect(said).toContain(`${config()} could not be written`);
+    expect(said).toContain('then: dpkg --configure -a');
+    expect(readdirSync(join(folder.dir, 'etc'))).toEqual([]);
+    expect(did()).toEqual([]);
+    program('install', `case "$*" in *siteward.yaml*) for last; do :; done; echo 'first day' > "$last" ;; esac`);
+    expect(configure('').status).toBe(0);
+    expect(readFileSync(config(), 'utf8')).toBe('first day\n');
+  });
+
   test('puts none in the place of one that is gone where siteward was before, and says what to do', () => {
     const { status, said } = configure('0.0.9');
     expect(status).toBe(0);
