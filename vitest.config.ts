@@ -13,6 +13,8 @@ export default defineConfig({
     execArgv: ['--no-memory-protection-keys'],
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // How long something may take is no test's business: a second is little on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     reporters: ['default'],
   },
 });
