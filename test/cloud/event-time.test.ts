@@ -251,7 +251,7 @@ describe('events in the store of one machine', () => {
     clock.bootId = 'second';
     open().begin();
     const row = record();
-    await vi.waitFor(() => expect(disk.memory.get('boots')).toContain('second'));
+    await vi.waitFor(() => expect(disk.memory.get('boots')).toContain('second'), 20_000);
     clock.bootId = 'third';
     const after = open();
     after.trusted({ mono: clock.monotonic(), wall: truth + day, source: 'ntp' });

@@ -100,13 +100,13 @@ test.each<[string, () => SiteView, RegExp]>([
 test.each(['armed_away', 'unknown', 'disarmed'])('a restart is done while it is %s', async (state) => {
   view = standing(state, { stale: state === 'unknown' });
   await restart();
-  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce(), 20_000);
 });
 
 test('a restart may be what brings back the controller', async () => {
   isRunning = false;
   await restart();
-  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce(), 20_000);
 });
 
 test('one restart in five minutes, whoever asks and whichever process', async () => {
@@ -141,7 +141,7 @@ test.each([
   const asksReset = reset();
   if (starts) {
     await asksReset;
-    await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(2));
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(2), 20_000);
   } else await expect(asksReset).rejects.toMatchObject({ message: expect.stringContaining('not started by systemd') });
 });
 
@@ -150,8 +150,8 @@ test('a reset is taken back when somebody has armed while it was written down', 
   const danger = port();
   await danger.factoryReset({ confirm: 'hq', even_undelivered: false }, by, never());
   expect(danger.isResetting()).toBe(true);
-  await vi.waitFor(() => expect(danger.isResetting()).toBe(false));
-  await vi.waitFor(() => expect(audit).toHaveLength(2));
+  await vi.waitFor(() => expect(danger.isResetting()).toBe(false), 20_000);
+  await vi.waitFor(() => expect(audit).toHaveLength(2), 20_000);
   expect(existsSync(marker())).toBe(false);
   expect(ended).not.toHaveBeenCalled();
   expect(audit).toEqual([
@@ -164,6 +164,6 @@ test('a reset is taken back when somebody has armed while it was written down', 
 test('a reset ends the process once it is written down', async () => {
   const danger = port();
   await danger.factoryReset({ confirm: 'hq', even_undelivered: false }, by, never());
-  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce());
+  await vi.waitFor(() => expect(ended).toHaveBeenCalledOnce(), 20_000);
   expect([existsSync(marker()), danger.isResetting()]).toEqual([true, true]);
 });

@@ -72,7 +72,7 @@ function start() {
       const now = state;
       return commit([row(now)], () => void shown.push(now)).published;
     },
-    failing: () => vi.waitFor(() => expect(line.failing).toBe(true)),
+    failing: () => vi.waitFor(() => expect(line.failing).toBe(true), 20_000),
   };
 }
 

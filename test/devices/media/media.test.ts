@@ -418,7 +418,7 @@ describe('after a restart', () => {
       return Buffer.from(`picture ${asked}`);
     });
     one.capture(job(7, [item(0)]));
-    await vi.waitFor(() => expect(one.health().facts).toMatchObject({ waiting: 0 }));
+    await vi.waitFor(() => expect(one.health().facts).toMatchObject({ waiting: 0 }), 20_000);
     expect(asked).toBe(1);
     expect(outcomes.filter(({ seq }) => seq === 7)).toMatchObject([{ state: 'ready' }]);
     expect(readFileSync(one.path('7-0.jpg'), 'utf8')).toBe('picture 1');

@@ -33,7 +33,7 @@ test('a connection that never finishes its head, or its body, is ended; others a
     expect(parsed(text).status).toBe(408);
     expectDressed(parsed(text));
   }
-  await vi.waitUntil(async () => (await bridge.counted('siteward_http_connections'))[0]?.endsWith(' 0'));
+  await vi.waitUntil(async () => (await bridge.counted('siteward_http_connections'))[0]?.endsWith(' 0'), 20_000);
   expect((await bridge.counted('siteward_http_requests_total')).sort()).toEqual([
     'siteward_http_requests_total{status="200"} 1',
     'siteward_http_requests_total{status="408"} 3',
@@ -58,7 +58,7 @@ test('whoever opens connections without end is let in up to a bound, and the res
   ]);
   expect(await bridge.counted('siteward_http_connections')).toEqual([`siteward_http_connections ${maxConnections}`]);
   for (const socket of all) socket.destroy();
-  await vi.waitUntil(async () => (await bridge.counted('siteward_http_connections'))[0]?.endsWith(' 0'));
+  await vi.waitUntil(async () => (await bridge.counted('siteward_http_connections'))[0]?.endsWith(' 0'), 20_000);
   expect((await bridge.ask('/healthz')).status).toBe(200);
 });
 
@@ -185,7 +185,7 @@ test('a stop lets an answer under way come to its end, and cuts what would go on
   under.write(request);
   await asked.promise;
   endless.write(request);
-  await vi.waitUntil(() => calls === 2);
+  await vi.waitUntil(() => calls === 2, 20_000);
   const stopped = bridge.part.stop();
   may.resolve();
   const [, ofUnder, ofEndless] = await texts;
@@ -215,7 +215,7 @@ test('a stop ends streams in order, and how long they were followed counts in no
   await bridge.part.stop();
   // The last chunk: a client knows that nothing is missing.
   expect(await text).toMatch(/event: hello[\s\S]*0\r\n\r\n$/);
-  await vi.waitUntil(async () => (await bridge.counted('siteward_http_requests_total')).length > 0);
+  await vi.waitUntil(async () => (await bridge.counted('siteward_http_requests_total')).length > 0, 20_000);
   expect(await bridge.counted('siteward_http_requests_total')).toEqual([
     'siteward_http_requests_total{status="200"} 1',
   ]);
@@ -272,7 +272,7 @@ test('a certificate that cannot be had makes the part down, holds up no start an
     return shown;
   });
   await part.start(new AbortController().signal);
-  await vi.waitUntil(() => part.health().reason?.includes('the clock is not set'));
+  await vi.waitUntil(() => part.health().reason?.includes('the clock is not set'), 20_000);
   await vi.waitUntil(() => part.health().state === 'ok', { timeout: 10_000 });
   const hanging = listener(0, () => new Promise(() => undefined));
   await hanging.start(new AbortController().signal);

@@ -78,7 +78,7 @@ describe('a certificate by the authority of the site', () => {
     );
     expect(after.publicKey.equals(before.publicKey)).toBe(true);
     expect(after.fingerprint256).not.toBe(before.fingerprint256);
-    await vi.waitUntil(() => bridge.part.health().facts?.fingerprint === after.fingerprint256);
+    await vi.waitUntil(() => bridge.part.health().facts?.fingerprint === after.fingerprint256, 20_000);
     expect(held.destroyed).toBe(false);
     held.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n');
     expect(String((await new Promise((resolve) => held.once('data', resolve))) as Buffer)).toContain('200 OK');

@@ -197,7 +197,7 @@ describe.skipIf(!isThere).each(kinds)('reports of other systems on a site with %
     const [message] = await play(rig, 31);
     const refused = { outcome: 'refused', error: { code: 'NOT_READY', zones: ['12'] } };
     expect(await replyTo(rig.lan.heard, message?.id ?? '')).toMatchObject(refused);
-    await eventually('the state again', () => (states().length > before ? true : undefined), { timeoutMs: 2000 });
+    await eventually('the state again', () => (states().length > before ? true : undefined), { timeoutMs: 20_000 });
     expect(states().at(-1)?.payload).toBe('disarmed');
   });
 

@@ -68,7 +68,7 @@ describe('driver http, with a password', () => {
       { ms: 8000 },
       stop.signal,
     );
-    await vi.waitUntil(() => (seen()[1]?.body.length ?? 0) > 0);
+    await vi.waitUntil(() => (seen()[1]?.body.length ?? 0) > 0, 20_000);
     stop.abort(reason);
     await expect(played).rejects.toBe(reason);
     expect(lines()).toEqual(['POST /', 'POST /', 'GET /stop']);
@@ -92,7 +92,7 @@ describe('driver http, with a password', () => {
       { ms: 8000 },
       stop.signal,
     );
-    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0);
+    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0, 20_000);
     const reason = new Error('stop');
     stop.abort(reason);
     await expect(played).rejects.toBe(reason);

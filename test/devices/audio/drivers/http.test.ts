@@ -123,7 +123,7 @@ describe('driver http, pushed', () => {
       { ms: 8000 },
       stop.signal,
     );
-    await vi.waitUntil(() => (seen()[0]?.body.length ?? 0) > 800);
+    await vi.waitUntil(() => (seen()[0]?.body.length ?? 0) > 800, 20_000);
     stop.abort(reason);
     await expect(played).rejects.toBe(reason);
     expect(lines()).toEqual(['POST /', 'GET /stop']);
@@ -168,7 +168,7 @@ describe('driver http, triggered', () => {
       { ms: 8000 },
       stop.signal,
     );
-    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0);
+    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0, 20_000);
     stop.abort(reason);
     const failure = what === 'refuses' ? 'device_error' : 'timeout';
     if (what === 'answers') await expect(played).rejects.toBe(reason);
@@ -184,7 +184,7 @@ describe('driver http, triggered', () => {
       { ms: 8000 },
       stop.signal,
     );
-    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0);
+    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0, 20_000);
     stop.abort(new Error('stop'));
     await expect(played).rejects.toMatchObject({ failure: 'unsupported' });
   });
@@ -208,7 +208,7 @@ describe('driver http, triggered', () => {
     });
     const over = new AbortController();
     const released = release?.(over.signal);
-    await vi.waitUntil(() => lines().length === 1);
+    await vi.waitUntil(() => lines().length === 1, 20_000);
     over.abort(new Error('another sound begins'));
     await expect(released).rejects.toThrow('another sound begins');
     await expect(release?.(never())).rejects.toMatchObject({ failure: 'timeout' });

@@ -153,7 +153,7 @@ describe('driver onvif, with a camera', () => {
       return undefined;
     };
     const { played, onFirstSample } = await begin(one, { ms: 400 });
-    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0);
+    await vi.waitUntil(() => onFirstSample.mock.calls.length > 0, 20_000);
     const driver = at(camera.url);
     const second = () =>
       driver.play(tone({ encoding: 'ulaw', rate: 8000, ms: 100 }), { signal: never(), onFirstSample: () => undefined });
@@ -164,7 +164,7 @@ describe('driver onvif, with a camera', () => {
 
   it('fails where the camera ends the connection while it plays', async () => {
     const { played, onFirstSample } = await begin(() => undefined, { ms: 5000 });
-    await vi.waitUntil(() => camera.packets.length > 5);
+    await vi.waitUntil(() => camera.packets.length > 5, 20_000);
     await camera.stop();
     await expect(played).rejects.toMatchObject({ failure: 'connection_lost' });
     expect(onFirstSample).toHaveBeenCalledTimes(1);
@@ -239,7 +239,7 @@ describe('driver onvif, with a camera', () => {
     const stop = new AbortController();
     const reason = new Error('stop');
     const { played } = await begin(() => undefined, { ms: 5000, signal: stop.signal });
-    await vi.waitUntil(() => camera.packets.length > 5);
+    await vi.waitUntil(() => camera.packets.length > 5, 20_000);
     stop.abort(reason);
     await expect(played).rejects.toBe(reason);
     expect(camera.methods.at(-1)).toBe('TEARDOWN');
