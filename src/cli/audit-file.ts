@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import { z } from 'zod';
 import { sha256 } from '#lib/digest.ts';
+import { jsonOf } from '#lib/json-text.ts';
 import { fileFailure, unusable, withFile } from './named-file.ts';
 
 export interface Link {
@@ -46,7 +47,7 @@ export async function readExport(path: string): Promise<Exported> {
   for await (const line of wholeLines(path)) {
     lines += 1;
     bytes += Buffer.byteLength(line) + 1;
-    const value = parsed(line);
+    const value = jsonOf(line);
     if (lines === 1) {
       const first = header.safeParse(value);
       if (!first.success) throw unusable(`${path} is no export of the audit log`);
@@ -85,13 +86,5 @@ async function* wholeLines(path: string): AsyncGenerator<string> {
     }
   } catch (error) {
     throw fileFailure(path, error);
-  }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }

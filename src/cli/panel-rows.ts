@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import type { Message } from '#devices/panels/index.ts';
+import { jsonOf } from '#lib/json-text.ts';
 import { fileFailure } from './named-file.ts';
 
 /** One recorded message; `dir` and `means` stand in hand-made recordings. */
@@ -28,7 +29,7 @@ export async function* rowsOf(path: string): AsyncGenerator<Row> {
   for await (const text of linesOf(path)) {
     line += 1;
     if (text.trim() === '') continue;
-    const parsed = recorded.safeParse(parse(text));
+    const parsed = recorded.safeParse(jsonOf(text));
     if (!parsed.success)
       throw new Error(`${path}:${line}: is no message; it takes {"topic": "...", "payload": "...", "retain": false}`);
     const { topic, payload, retain, dir, means } = parsed.data;
@@ -57,13 +58,5 @@ async function* chunksOf(path: string): AsyncGenerator<string> {
     yield* createReadStream(path, { encoding: 'utf8' });
   } catch (error) {
     throw fileFailure(path, error);
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,4 +1,5 @@
 import type { WireAnswer } from '#lib/contract/client.ts';
+import { jsonOf } from '#lib/json-text.ts';
 
 /** Size and digests of what was sent; the digests in hexadecimal. */
 export interface Contents {
@@ -66,14 +67,6 @@ function hexOf(base64: string | undefined, length: number): string | undefined {
   if (base64 === undefined || !/^[\w+/]+=*$/.test(base64)) return undefined;
   const bytes = Buffer.from(base64, 'base64');
   return bytes.length === length ? bytes.toString('hex') : undefined;
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const recordOf = (value: unknown): Readonly<Record<string, unknown>> | undefined =>

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { jsonOf } from '#lib/json-text.ts';
 import type { KeptSync } from '#site/core/index.ts';
 import type { Memory } from '#site/store/index.ts';
 
@@ -67,7 +68,7 @@ export function createKeeper({ memory, bootId, log }: { memory: Memory; bootId: 
     async load() {
       const text = await memory.get(key).catch(() => undefined);
       if (text === undefined) return undefined;
-      const read = kept.safeParse(parsed(text));
+      const read = kept.safeParse(jsonOf(text));
       if (!read.success) {
         log.warn('what was last told to the cloud cannot be read; nothing that waits in the cloud is done');
         return undefined;
@@ -83,12 +84,4 @@ export function createKeeper({ memory, bootId, log }: { memory: Memory; bootId: 
     },
     settled: async () => writing,
   };
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
+import { jsonOf } from '#lib/json-text.ts';
 import { type Compiled, ruleOf } from './compile.ts';
-import { decode, isRecord, mask, parseJson } from './values.ts';
+import { decode, isRecord, mask } from './values.ts';
 
 /** Members that hold a secret whatever they hold, and members that do when they hold a word or a number. */
 const secretName = /token|passw|pwd|secret|kennwort/i;
@@ -35,7 +36,7 @@ export function blanked(compiled: Compiled | undefined, topic: string, payload: 
   const rule = compiled === undefined ? undefined : ruleOf(compiled, topic);
   const mode = compiled?.profile.code.mode ?? 'keys';
   const anyDigits = rule === undefined || (mode !== 'none' && mode !== 'in-bridge');
-  const json = parseJson(decoded.text);
+  const json = jsonOf(decoded.text);
   if (typeof json !== 'object' || json === null) {
     // A payload that is nothing but such digits is a code under every profile.
     return cleanText(decoded.text, anyDigits || /^"?\p{N}{4,12}"?$/u.test(decoded.text));
@@ -82,7 +83,7 @@ const isKey = (item: unknown) =>
 
 /** A text may hold JSON of its own. */
 function cleanString(text: string, anyDigits: boolean, depth: number): string {
-  const inner = /^\s*[{[]/.test(text) ? parseJson(text) : undefined;
+  const inner = /^\s*[{[]/.test(text) ? jsonOf(text) : undefined;
   if (typeof inner !== 'object' || inner === null) return cleanText(text, anyDigits);
   const clean = JSON.stringify(cleaned(inner, anyDigits, depth + 1));
   return clean === JSON.stringify(inner) ? text : clean;

@@ -1,10 +1,11 @@
+import { jsonOf } from '#lib/json-text.ts';
 import { Secret } from '#lib/secret.ts';
 import { type ArmingWord, isCalmer, type TroubleKind } from '#site/model/index.ts';
 import { type Compiled, type CompiledRead, type CompiledRule, ruleOf, type Test } from './compile.ts';
 import type { Fields } from './lookup.ts';
 import type { Message, Note, Reading, ZoneReading } from './reading.ts';
 import { baseSlot, bounded, endsRun, highest, runSlot } from './slots.ts';
-import { at, decode, isRecord, mask, members, normalKey, parseJson, showable, stringForm, unquote } from './values.ts';
+import { at, decode, isRecord, mask, members, normalKey, showable, stringForm, unquote } from './values.ts';
 
 /** What earlier messages said that later ones are combined with. Plain data, never changed in place. */
 export interface Memory {
@@ -96,7 +97,7 @@ type Body = { readonly text: string; readonly json: unknown };
 
 function readBody(rule: CompiledRule, text: string): Body | undefined {
   if (rule.format === 'text') return { text: unquote(text), json: undefined };
-  const json = parseJson(text);
+  const json = jsonOf(text);
   if (typeof json === 'object' && json !== null) {
     // Codes are blanked here, before any read, note or log can see them.
     for (const path of rule.mask) mask(json, path);

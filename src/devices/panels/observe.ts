@@ -1,5 +1,6 @@
+import { jsonOf } from '#lib/json-text.ts';
 import type { Message } from './reading.ts';
-import { decode, isRecord, parseJson, unquote } from './values.ts';
+import { decode, isRecord, unquote } from './values.ts';
 
 /** What the technician was asked to do while messages came, in this order. */
 const phases = ['before', 'opened', 'closed', 'armed', 'disarmed'] as const;
@@ -64,7 +65,7 @@ export function createObservations(): Observations {
       const decoded = decode(payload);
       // Such characters are the profile language's own.
       if ('drop' in decoded || decoded.text === '' || /[+#{}$\0]/.test(topic)) return;
-      const json = parseJson(decoded.text);
+      const json = jsonOf(decoded.text);
       if (!isRecord(json) && !Array.isArray(json)) note(topic, [], unquote(decoded.text));
       else for (const [path, text] of membersOf(json)) note(topic, path, text);
     },

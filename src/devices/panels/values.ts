@@ -1,3 +1,5 @@
+import { jsonOf } from '#lib/json-text.ts';
+
 /** Getting a comparable text out of whatever a bridge sent. */
 
 export type Decoded = { readonly text: string } | { readonly drop: 'too_large' | 'not_utf8' };
@@ -17,19 +19,10 @@ export function decode(payload: Uint8Array): Decoded {
   }
 }
 
-/** The JSON value of a text, or undefined when it is none. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 /** Some bridges send a word as JSON text: `"disarmed"` is `disarmed`. */
 export function unquote(text: string): string {
   if (!text.startsWith('"')) return text;
-  const parsed = parseJson(text);
+  const parsed = jsonOf(text);
   return typeof parsed === 'string' ? parsed.trim() : text;
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
+import { jsonOf } from '#lib/json-text.ts';
 import type { ReplyCode } from '#site/model/index.ts';
 import {
   type ArmBody,
@@ -133,7 +134,7 @@ export function readObject(raw: RawCommand): ReadObject {
   if (raw.payload.length > limits.command_bytes) return blind('TOO_LARGE');
   const text = decode(raw.payload);
   if (text === undefined) return blind('NOT_UTF8');
-  const body = parseJson(text);
+  const body = jsonOf(text);
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return blind('BAD_JSON');
   const filled: Record<string, unknown> =
     raw.userId !== undefined && !Object.hasOwn(body, 'id') ? { ...body, id: raw.userId } : { ...body };
@@ -166,7 +167,7 @@ export function readCall(raw: RawCommand, names: readonly string[]): LooseCall |
 
 function looseBody(payload: Uint8Array, names: readonly string[]): Record<string, unknown> {
   const head = Buffer.from(payload.subarray(0, limits.command_bytes));
-  const whole = parseJson(head.toString('utf8'));
+  const whole = jsonOf(head.toString('utf8'));
   if (typeof whole === 'object' && whole !== null && !Array.isArray(whole)) return { ...whole };
   const text = head.toString('latin1');
   return Object.fromEntries(
@@ -215,14 +216,6 @@ function validate(raw: RawCommand, body: Record<string, unknown>, envelope: Enve
 function decode(payload: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(payload);
-  } catch {
-    return undefined;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
   } catch {
     return undefined;
   }

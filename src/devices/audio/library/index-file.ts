@@ -2,6 +2,7 @@ import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { writeDurably } from '#lib/durable-file.ts';
+import { jsonOf } from '#lib/json-text.ts';
 import { unlessMissing } from '#lib/system-code.ts';
 import { limits } from './limits.ts';
 import { serviceId, storedMessage } from './message.ts';
@@ -28,7 +29,7 @@ export async function readIndex(folder: string): Promise<LibraryIndex> {
   const path = join(folder, indexName);
   const bytes = await readRegular(path).catch(unlessMissing);
   if (bytes === undefined) return empty;
-  const parsed = libraryIndex.safeParse(json(bytes.toString()));
+  const parsed = libraryIndex.safeParse(jsonOf(bytes.toString()));
   if (parsed.success) return parsed.data;
   await rename(path, join(folder, damagedName));
   return empty;
@@ -36,11 +37,3 @@ export async function readIndex(folder: string): Promise<LibraryIndex> {
 
 export const writeIndex = (folder: string, index: LibraryIndex): Promise<void> =>
   writeDurably(join(folder, indexName), `${JSON.stringify(index, undefined, 2)}\n`);
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
