@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { killGroup } from '#lib/child.ts';
 import { SpeakerError } from '../driver.ts';
 
 /** The only place that starts players. Each is a group of processes of its own, ended as one. */
@@ -138,13 +139,6 @@ function launch(
         stdin.write(bytes, (error) => (error ? reject(error) : resolve()));
       }),
   };
-}
-
-/** It may be gone already. */
-function killGroup(pid: number): void {
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {}
 }
 
 function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
