@@ -1,4 +1,5 @@
 import type { Profile } from './profile.ts';
+import { escapeRegex } from './topics.ts';
 
 export type Vars = Readonly<Record<string, string>>;
 
@@ -62,7 +63,7 @@ function patternOf(topic: string, vars: Vars): RegExp | undefined {
   const source = levels.map((level, i) =>
     level.replace(/\$([a-z][a-z0-9_]*)|\{[a-z_:]+\}|[^${]+/g, (part, name: string | undefined) => {
       if (part.startsWith('{')) return '[^/]{1,64}';
-      if (name === undefined) return part.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+      if (name === undefined) return escapeRegex(part);
       if (seen.has(name)) return `\\k<${name}>`;
       seen.add(name);
       // A base topic may be deeper than the preset's own: home/alarm instead of alarm.

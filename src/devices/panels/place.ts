@@ -1,4 +1,5 @@
 import type { Watched } from './observe.ts';
+import { escapeRegex } from './topics.ts';
 
 /** Where a value stands: a topic template, and for one object with many members which of them. */
 export interface Place {
@@ -16,7 +17,6 @@ export interface Place {
 const properties =
   /^(state|status|open|opened|contact|value|tamper|battery|alarm|alarms|current_state|mode|get|stat|sensor|sensors|binary_sensor|zone|zones|door|doors|area|areas|partition|partitions)$/i;
 const numbered = /^([^0-9{}]*)(\d{1,4})$/;
-const escaped = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 const pointer = (path: readonly string[]) => (path.length === 0 ? undefined : `/${path.join('/')}`);
 
 /**
@@ -85,7 +85,7 @@ function memberPlace(topic: string, path: readonly string[], all: readonly Watch
     if (!alike) continue;
     const parent = pointer(path.slice(0, i));
     const below = pointer(path.slice(i + 1));
-    const each = { ...(parent !== undefined && { at: parent }), key: `${escaped(prefix)}(\\d{1,4})` };
+    const each = { ...(parent !== undefined && { at: parent }), key: `${escapeRegex(prefix)}(\\d{1,4})` };
     return { topic, each, counts: true, ...(below !== undefined && { at: below }) };
   }
   return undefined;

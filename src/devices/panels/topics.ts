@@ -50,7 +50,8 @@ function readLevel(level: string, allowed: readonly string[]): Level {
   return { prefix: match[1] ?? '', suffix: match[4] ?? '', name, counts: match[3] !== undefined };
 }
 
-const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+/** The text as a part of a regular expression that matches it alone. */
+export const escapeRegex = (text: string) => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
 
 const levelPattern = (level: Level) =>
   level.name === null
