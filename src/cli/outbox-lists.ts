@@ -3,7 +3,7 @@ import type { SiteEvent } from '#site/model/index.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { parkedPages, type WaitingFilter, waitingPages } from './outbox-pages.ts';
-import { printable, table } from './table.ts';
+import { printableLine, table } from './table.ts';
 
 interface Listing {
   readonly json: boolean;
@@ -86,6 +86,3 @@ function explained({ seq, lane, event, at, tries, reason, means, remedy, cloud_e
     `siteward outbox drop ${seq}    gives it up for good`,
   ].join('\n');
 }
-
-/** JSON escapes control characters; this keeps the indentation and takes out what else a terminal would act on. */
-const printableLine = (line: string): string => `${/^ */.exec(line)?.[0] ?? ''}${printable(line)}`;

@@ -23,7 +23,7 @@ import { addSchedule } from './schedule.ts';
 import { addSetup } from './setup.ts';
 import { addSite } from './site-verbs.ts';
 import { addUser } from './user.ts';
-import { configOption, defaultConfig, defaultSocket } from './verb.ts';
+import { collect, configOption, defaultConfig, defaultSocket } from './verb.ts';
 import { addVerification } from './verification.ts';
 
 /** Runs one command line; resolves with the exit code. Never throws: what went wrong is said on stderr. */
@@ -204,5 +204,3 @@ function pointToHelp(verb: Command, parents: string): void {
   verb.showHelpAfterError(`Run "${name} --help" for what there is.`);
   for (const below of verb.commands) pointToHelp(below, name);
 }
-
-const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];

@@ -2,17 +2,14 @@ import type { DecisionMark, Input } from '#site/core/index.ts';
 import { type Command, isoTime, type Signal, type Stamp } from '#site/model/index.ts';
 import type { ReplayItem, Skipped } from '#site/replay.ts';
 import { ruleText } from './rule-words.ts';
-import { printable } from './table.ts';
+import { printableLine } from './table.ts';
 
 type Standings = Readonly<Record<string, string>>;
 
 /** One item for people; what came of it stands below what went in. */
 export function replayLines(item: ReplayItem): readonly string[] {
-  return lines(item).map(indented);
+  return lines(item).map(printableLine);
 }
-
-/** Names come from devices and files: nothing of them may move the cursor. */
-const indented = (line: string): string => `${/^ */.exec(line)?.[0] ?? ''}${printable(line)}`;
 
 function lines(item: ReplayItem): readonly string[] {
   switch (item.kind) {

@@ -1,7 +1,5 @@
 import type { Command } from 'commander';
-import { configOption, type Verbs } from './verb.ts';
-
-const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];
+import { collect, configOption, type Verbs } from './verb.ts';
 
 /** `siteward setup`; what it does is loaded when it is called. */
 export function addSetup(program: Command, { socket, done }: Verbs): void {

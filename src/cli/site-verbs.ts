@@ -3,7 +3,7 @@ import { isTimezone } from '#lib/timezone.ts';
 import { whole } from './arguments.ts';
 import { changing, permanent, reading as read } from './cloud-verb.ts';
 import { wrong } from './usage.ts';
-import type { Verbs } from './verb.ts';
+import { collect, type Verbs } from './verb.ts';
 
 /** The verbs of the site in the cloud, of its contacts, of stations and of the dealer; what they do is loaded when one is called. */
 export function addSite(program: Command, shared: Verbs): void {
@@ -14,7 +14,7 @@ export function addSite(program: Command, shared: Verbs): void {
     done(await (await import('./site-show.ts')).site(options)),
   );
   read(site.command('list').description('list the sites of the dealer'))
-    .option('--filter <column,value,operator>', 'such as name,shop,regex; several must all hold', append, [])
+    .option('--filter <column,value,operator>', 'such as name,shop,regex; several must all hold', collect, [])
     .option('--limit <count>', 'how many, 1 to 10000', whole(1, 10_000), 100)
     .action(async (options) => done(await (await import('./site-show.ts')).sites(options)));
   members(
@@ -154,5 +154,3 @@ function type(text: string): number {
   if (!/^[1-4]$/.test(text)) throw new InvalidArgumentError('It must be 1, 2, 3 or 4.');
   return Number(text);
 }
-
-const append = (text: string, list: readonly string[]): readonly string[] => [...list, text];

@@ -23,6 +23,9 @@ export const printable = (text: string): string =>
     .replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
     .trim();
 
+/** A line with its indentation kept. */
+export const printableLine = (line: string): string => `${/^ */.exec(line)?.[0] ?? ''}${printable(line)}`;
+
 /** JSON in one line in which nothing moves the cursor or turns the order of letters: the same value, escaped. */
 export const jsonLine = (value: unknown): string =>
   JSON.stringify(value ?? null).replaceAll(

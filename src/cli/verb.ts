@@ -12,3 +12,6 @@ export const defaultConfig = '/etc/siteward/siteward.yaml';
 
 export const configOption = (what = 'configuration file'): Option =>
   new Option('--config <file>', what).default(defaultConfig);
+
+/** For an option that may be given several times. */
+export const collect = (text: string, list: readonly string[]): readonly string[] => [...list, text];
