@@ -1,20 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { SitewardError } from '#errors.ts';
 import { parseConfig } from './document.ts';
-import {
-  addEntry,
-  addItem,
-  changeMembers,
-  changeSection,
-  type Members,
-  removeEntry,
-  removeItem,
-  removeSection,
-} from './edit.ts';
+import { addEntry, addItem, changeMembers, changeSection, removeEntry, removeItem, removeSection } from './edit.ts';
 import { isShown } from './hidden.ts';
 import { valueAt } from './issues.ts';
 import { formatPath, type Path } from './problem.ts';
 import { shownPath } from './shown-path.ts';
+import type { Members } from './splice.ts';
 
 /** Changes of the file as they are asked for, one after the other. Nothing here touches the disk. */
 export type Change =

@@ -5,7 +5,9 @@ import { parseConfig } from './document.ts';
 import {
   blockEntry,
   flow,
+  isMapping,
   lineEndOf,
+  type Members,
   spliceAdd,
   spliceLast,
   spliceMember,
@@ -20,9 +22,6 @@ import {
  * library, which keeps comments but not blanks. What comes out is read again and must mean what was wanted, or nothing is
  * given back. All functions are pure; they throw `config_invalid` for a text that cannot be edited.
  */
-
-/** Members of an entry, in the order in which they are written; undefined takes a member away. */
-export type Members = Readonly<Record<string, unknown>>;
 
 /** Puts an entry at the end of a list, which need not be there yet. */
 export function addEntry(text: string, section: string, entry: Members): string {
@@ -166,8 +165,6 @@ function meaningOf(text: string): Record<string, unknown> | undefined {
     return undefined;
   }
 }
-
-const isMapping = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** Without members that are undefined, and without prototypes. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

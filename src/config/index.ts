@@ -1,7 +1,7 @@
 export { inputZones, views } from './cameras.ts';
 export { applyChanges, type Change } from './changes.ts';
 export { parseConfig } from './document.ts';
-export { addEntry, changeEntry, changeSection, type Members, removeEntry, removeSection, shownEntry } from './edit.ts';
+export { addEntry, changeEntry, changeSection, removeEntry, removeSection, shownEntry } from './edit.ts';
 export { configChanged, removeSecretLeftovers, replaceConfigText, writeSecretFile } from './edit-file.ts';
 export {
   configPlace,
@@ -55,3 +55,4 @@ export {
 } from './secret-files.ts';
 export { shownPath } from './shown-path.ts';
 export { sitePlan } from './site-plan.ts';
+export type { Members } from './splice.ts';

@@ -1,9 +1,12 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Pair, stringify, type YAMLSeq } from 'yaml';
-import type { Members } from './edit.ts';
 
 /** Changes of a text of the configuration at the places that the YAML library tells; undefined where it does not know how. */
 
-const isMapping = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Members of an entry, in the order in which they are written; undefined takes a member away. */
+export type Members = Readonly<Record<string, unknown>>;
+
+export const isMapping = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export function spliceRemoveSection(document: Document, text: string, section: string): string | undefined {
   const root = document.contents;
