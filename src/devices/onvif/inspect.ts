@@ -1,9 +1,8 @@
-import { isCode } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
 import { type CertificatePin, certificatePin, type ShownCertificate } from './certificate-pin.ts';
 import { createDevice } from './device.ts';
-import { createReads, type DeviceInformation, type VideoSource } from './reads.ts';
+import { createReads, type DeviceInformation, ignoreRefusedOperation, type VideoSource } from './reads.ts';
 import { fieldTiming } from './timing.ts';
 
 /** What a device says of itself to who knows its password. */
@@ -44,11 +43,11 @@ export async function inspectDevice(options: {
   });
   const reads = createReads(device);
   try {
-    await device.readClock(signal).catch(unlessMild);
+    await device.readClock(signal).catch(ignoreRefusedOperation);
     const information = await reads.deviceInformation(signal);
     const events = await reads.services(signal);
     // Some devices tell anybody what they are: only this shows whether the password is right.
-    const profiles = await reads.profiles(signal, true).catch((error: unknown) => unlessMild(error) ?? []);
+    const profiles = await reads.profiles(signal, true).catch((error: unknown) => ignoreRefusedOperation(error) ?? []);
     const sources = await reads.videoSources(signal);
     const clockOffsetS = device.clock.offsetS;
     return {
@@ -63,11 +62,6 @@ export async function inspectDevice(options: {
   } finally {
     device.close();
   }
-}
-
-/** Some devices lack an operation, which says nothing about the others. */
-function unlessMild(error: unknown): undefined {
-  if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) throw error;
 }
 
 function noted(pin: CertificatePin): CertificatePin & { readonly shown: ShownCertificate | undefined } {

@@ -1,9 +1,9 @@
-import { isCode, SitewardError } from '#errors.ts';
+import { SitewardError } from '#errors.ts';
 import type { DeviceId } from '#site/model/index.ts';
 import { type AddressMode, pictureAddresses, streamAddress } from './address.ts';
 import type { ChannelBook } from './channel-book.ts';
 import type { Device } from './device.ts';
-import type { Profile, Reads } from './reads.ts';
+import { ignoreRefusedOperation, type Profile, type Reads } from './reads.ts';
 import { streamProfile } from './topology.ts';
 
 /** Where the pictures and the stream of one camera or channel are. */
@@ -59,8 +59,9 @@ export function channelPlace({ device, reads, addresses }: At, book: ChannelBook
     async pictures(signal) {
       const { token, other, position } = profile();
       const address = await reads.snapshotAddress(token, signal);
+      // A profile without a picture address shares none; one that could not be asked may.
       const isShared =
-        other !== undefined && address === (await reads.snapshotAddress(other, signal).catch(unlessTold));
+        other !== undefined && address === (await reads.snapshotAddress(other, signal).catch(ignoreRefusedOperation));
       return pictureAddresses(isShared ? ofChannel(address, position) : address, device.base, addresses);
     },
     async stream(signal) {
@@ -68,11 +69,6 @@ export function channelPlace({ device, reads, addresses }: At, book: ChannelBook
     },
     profiles: undefined,
   };
-}
-
-/** A profile without a picture address shares none; one that could not be asked may. */
-function unlessTold(error: unknown): undefined {
-  if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) throw error;
 }
 
 /** `channel=` in a shared address is the first channel's number, 0 or 1; without it nobody knows whose picture comes. */

@@ -1,5 +1,5 @@
 import onvif from 'onvif';
-import { SitewardError } from '#errors.ts';
+import { isCode, SitewardError } from '#errors.ts';
 import { unlessAborted, withDeadline } from '#lib/wait.ts';
 import { childrenNamed, descend, escapeXml, everyNamed, firstNamed, textOf, type XmlElement } from '#lib/xml.ts';
 import { type AddressMode, repairAddress } from './address.ts';
@@ -265,9 +265,8 @@ const packageFailure = (name: string, cause: unknown) =>
   new SitewardError('camera_bad_answer', `The onvif package could not form ${name}`, { facts: { name }, cause });
 
 /** A camera without this operation is no trouble; one that cannot be reached is. */
-function ignoreRefusedOperation(error: unknown): void {
-  if (error instanceof SitewardError && ['camera_fault', 'camera_bad_answer'].includes(error.code)) return;
-  throw error;
+export function ignoreRefusedOperation(error: unknown): undefined {
+  if (!isCode(error, 'camera_fault') && !isCode(error, 'camera_bad_answer')) throw error;
 }
 
 /** No device has one of half of it. */

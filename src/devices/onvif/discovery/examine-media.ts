@@ -8,8 +8,8 @@ import { createPictures } from '../pictures.ts';
 import type { Profile } from '../reads.ts';
 import { topologyOf } from '../topology.ts';
 import { pictureAdvice } from './advice.ts';
-import { type Examination, unlessAborted } from './examine.ts';
-import { failed } from './step.ts';
+import type { Examination } from './examine.ts';
+import { failed, orNothing } from './step.ts';
 
 const maxStreams = 16;
 
@@ -33,7 +33,7 @@ export async function examineMedia(
 }
 
 async function tellChannels({ reads, tell, signal }: Examination, profiles: readonly Profile[]): Promise<void> {
-  const listed = (await reads.videoSources(signal).catch(unlessAborted(signal))) ?? [];
+  const listed = (await reads.videoSources(signal).catch(orNothing(signal))) ?? [];
   const { sources } = topologyOf(listed, profiles);
   const several = sources.length > 1;
   const named =
@@ -73,7 +73,7 @@ async function tellChannels({ reads, tell, signal }: Examination, profiles: read
 async function tellStreams({ reads, tell, signal }: Examination, profiles: readonly Profile[]): Promise<void> {
   const streams: { profile: string; url: string }[] = [];
   for (const { token } of profiles.slice(0, maxStreams)) {
-    const address = await reads.streamAddress(token, signal).catch(unlessAborted(signal));
+    const address = await reads.streamAddress(token, signal).catch(orNothing(signal));
     if (address !== undefined) streams.push({ profile: token, url: shownAddress(address) });
   }
   if (profiles.length === 0) return;

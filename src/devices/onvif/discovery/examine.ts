@@ -14,7 +14,7 @@ import { examineMedia } from './examine-media.ts';
 import { identify } from './identify.ts';
 import { placeAt } from './places.ts';
 import { isOpen, usualPorts } from './ports.ts';
-import { failed, type Step } from './step.ts';
+import { failed, orNothing, type Step } from './step.ts';
 
 /** Which device, as the configuration has it or a person types it. */
 export interface Examined {
@@ -69,7 +69,7 @@ export async function examine(options: ExamineOptions): Promise<void> {
     tellClock(all);
     const information = await letIn(all);
     if (information === undefined) return;
-    const service = await all.reads.services(signal).catch(unlessAborted(signal));
+    const service = await all.reads.services(signal).catch(orNothing(signal));
     // Some tell anybody what they are, so that only the profiles show whether the password is right.
     const profiles = await listed(all);
     if (profiles === 'refused') return;
@@ -80,11 +80,6 @@ export async function examine(options: ExamineOptions): Promise<void> {
     camera.close();
   }
 }
-
-export const unlessAborted = (signal: AbortSignal) => () => {
-  signal.throwIfAborted();
-  return undefined;
-};
 
 async function reached(url: URL, options: ExamineOptions): Promise<boolean> {
   const { tell, signal, clock } = options;

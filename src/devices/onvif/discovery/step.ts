@@ -39,3 +39,8 @@ export const failed = (name: StepName, error: unknown, advice: readonly string[]
   advice,
   ...(error instanceof SitewardError && { code: error.code }),
 });
+
+/** For what a device need not answer: undefined, unless the examination is over. */
+export const orNothing = (signal: AbortSignal) => (): undefined => {
+  signal.throwIfAborted();
+};
