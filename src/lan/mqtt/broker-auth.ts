@@ -4,7 +4,8 @@ import { BoundedMap } from '#lib/bounded.ts';
 import type { Secret } from '#lib/secret.ts';
 import { unknownClient } from '#site/model/index.ts';
 import { type Access, accessOf, type PanelFilters } from './acl.ts';
-import { type CommandSender, isClientName } from './commands.ts';
+import { isClientName } from './commands.ts';
+import type { CommandSender } from './parse.ts';
 import type { Role } from './table.ts';
 
 export interface BrokerUser {

@@ -4,6 +4,7 @@ import { type BrokerAuth, refusal } from './broker-auth.ts';
 import { BrokerMemory } from './broker-memory.ts';
 import { asksHelp } from './panics.ts';
 import { limits } from './state.ts';
+import { isForSite } from './table.ts';
 
 /** What the embedded broker lets its clients do, and where it cuts them. */
 
@@ -64,7 +65,6 @@ export function aedesOptions(options: {
     isOurs: (topic) => topic.startsWith(`${root}/`),
     dropped: (reason) => dropped.inc({ reason }),
   });
-  const isCommand = (topic: string) => topic.startsWith(`${root}/cmd/`) || topic === `${root}/in/verification`;
 
   /** A stored command would be obeyed again after each start: it is taken once, live, and never kept. */
   function takeCommand(packet: PublishPacket): void {
@@ -79,7 +79,7 @@ export function aedesOptions(options: {
     const unread = client.conn.writableLength + packet.topic.length + packet.payload.length;
     if (unread < unreadBytes) return true;
     // siteward itself is not cut off by who sends it more commands than it can read.
-    const isFlood = auth.roleOf(client) === 'siteward' && isCommand(packet.topic);
+    const isFlood = auth.roleOf(client) === 'siteward' && isForSite(root, packet.topic);
     // No flood of other commands keeps one from it (safety 1).
     if (isFlood && unread < bufferBytes - frameBytes && asksHelp(root, packet)) return true;
     dropped.inc({ reason: isFlood ? 'commands_full' : 'slow_client' });
@@ -112,7 +112,7 @@ export function aedesOptions(options: {
         refused.inc({ reason: 'publish' });
         Object.assign(packet, { topic: nobodyReads, payload: Buffer.alloc(0), retain: false });
       }
-      if (isCommand(packet.topic)) takeCommand(packet);
+      if (isForSite(root, packet.topic)) takeCommand(packet);
       done(null);
     },
     authorizeSubscribe(client, subscription, done) {
@@ -127,7 +127,7 @@ export function aedesOptions(options: {
       // Retained topics are handed out one by one: what has changed meanwhile was sent live and must not come after it.
       if (packet.retain) return memory.isCurrent(packet) ? packet : null;
       if (!fits(client, packet)) return null;
-      if (isCommand(packet.topic)) auth.noteCommand(client, packet);
+      if (isForSite(root, packet.topic)) auth.noteCommand(client, packet);
       return packet;
     },
   };

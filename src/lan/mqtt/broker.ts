@@ -16,7 +16,7 @@ import { type BrokerUser, brokerAuth, maxClients } from './broker-auth.ts';
 import { createDoor, guard, silentCap } from './broker-door.ts';
 import { inTurns, neverAtOnce } from './broker-pace.ts';
 import { aedesOptions, brokerCounters, bufferBytes } from './broker-rules.ts';
-import type { CommandSender } from './commands.ts';
+import type { CommandSender } from './parse.ts';
 import { rootOf } from './table.ts';
 
 export interface BrokerOptions {

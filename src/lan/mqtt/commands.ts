@@ -8,34 +8,21 @@ import { type AnswerResult, type CommandResult, isoTime, resultShown, unknownCli
 import { accessOf } from './acl.ts';
 import { givenAnswer, verifyReply } from './answering.ts';
 import { createPanics } from './panics.ts';
-import { type Envelope, type Parsed, type ParsedCommand, parseCommand, type RawCommand } from './parse.ts';
+import {
+  type CommandMessage,
+  type CommandSender,
+  clientOf,
+  type Envelope,
+  type Parsed,
+  type ParsedCommand,
+  parseCommand,
+} from './parse.ts';
 import { answer, type MayRead } from './query.ts';
 import { createRequests, isRequest, type Request } from './requests.ts';
 import type { Reply } from './schemas.ts';
 import { siteCommand } from './site-command.ts';
 import type { SitePort } from './site-port.ts';
 import { type Facts, infoOf, limits } from './state.ts';
-import type { Role } from './table.ts';
-
-/** Who published a message, where that can be known: only the embedded broker tells. */
-export interface CommandSender {
-  /** Its user name, or its client id when it has none. */
-  readonly client: string;
-  /** The name was proven by a password: its replies stay under it. */
-  readonly proven: boolean;
-  /** What the name may do. */
-  readonly role?: Role;
-}
-
-export interface CommandMessage extends RawCommand {
-  readonly sender?: CommandSender;
-  /** MQTT 5 correlation data, given back as it came. */
-  readonly correlationData?: Buffer;
-  /** Takes the replies in place of a topic. */
-  readonly answer?: (reply: Reply) => void;
-  /** Of a call for help: it is on disk, or nobody can read it, and need not stay at the broker. */
-  readonly onDone?: () => void;
-}
 
 export interface CommandsOptions {
   readonly root: string;
@@ -67,10 +54,6 @@ interface Target extends Envelope {
   readonly correlationData: Buffer | undefined;
   readonly answer: ((reply: Reply) => void) | undefined;
 }
-
-/** Who is proven to have sent it. */
-export const clientOf = (sender: CommandSender | undefined): string =>
-  sender?.proven === true ? sender.client : unknownClient;
 
 const sitePerSecond = 100;
 /** Commands of one client wait for each other while a code is checked, so that their order holds. */

@@ -11,7 +11,6 @@ import {
   type SitePlan,
   type SiteView,
 } from '#site/model/index.ts';
-import type { CommandMessage } from './commands.ts';
 import type { LiveSession } from './connection.ts';
 import {
   type Announced,
@@ -29,6 +28,7 @@ import { createHaCommands, type HaRefusal } from './home-assistant-commands.ts';
 import { type HaDevice, haDevices } from './home-assistant-devices.ts';
 import { announcedMemory, type HaMemory } from './home-assistant-memory.ts';
 import { type HaEventType, haEvent, partitionCopies } from './home-assistant-state.ts';
+import type { CommandMessage } from './parse.ts';
 import type { Publisher } from './publisher.ts';
 import { hasSpeakers, type TopicState } from './state.ts';
 

@@ -17,7 +17,7 @@ import {
 } from '#site/model/index.ts';
 import { createAudioFeed } from './audio-feed.ts';
 import { auditEveryMs, createAuditFeed } from './audit-feed.ts';
-import { type CommandMessage, type CommandSender, createCommands } from './commands.ts';
+import { createCommands } from './commands.ts';
 import { createConnection, type LiveSession } from './connection.ts';
 import { createHomeAssistant, type HaOptions } from './home-assistant.ts';
 import type { HaMemory } from './home-assistant-memory.ts';
@@ -25,13 +25,14 @@ import { createImageFeed } from './image-feed.ts';
 import { createIntake } from './intake.ts';
 import { createLeftovers } from './leftovers.ts';
 import { asksHelp } from './panics.ts';
+import type { CommandMessage, CommandSender } from './parse.ts';
 import { createPublisher, type Message } from './publisher.ts';
 import type { PanelRaw } from './schemas.ts';
 import { isSilent } from './silent.ts';
 import type { SitePort } from './site-port.ts';
 import { type Facts, hasSpeakers, limits } from './state.ts';
 import { createStateFeed } from './state-feed.ts';
-import { isVerb, rootOf } from './table.ts';
+import { isForSite, isVerb, rootOf } from './table.ts';
 
 export interface LanMqttOptions {
   readonly connect: Connect;
@@ -256,7 +257,7 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
   function onMessage(packet: IPublishPacket): void {
     const { topic, payload, retain } = packet;
     if (homeAssistant.heard(packet)) return;
-    if (!isForSite(topic)) {
+    if (!isForSite(root, topic)) {
       if (retain && payload.length > 0 && !publisher.has(topic) && !images.mayStay(topic)) publisher.retract(topic);
       return;
     }
@@ -281,8 +282,6 @@ export function createLanMqtt(options: LanMqttOptions): LanMqtt {
     const onDone = () => void leftovers.clear(topic);
     return { ...message, retained: retain && !isLive, ...(mayStay && { onDone }) };
   }
-
-  const isForSite = (topic: string) => topic.startsWith(`${root}/cmd/`) || topic === `${root}/in/verification`;
 
   function take(topic: string, message: CommandMessage): void {
     if (topic === `${root}/in/verification`) intake.take(message);

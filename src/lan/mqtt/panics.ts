@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import type { CommandResult, PanicCall } from '#site/model/index.ts';
-import { type CommandMessage, clientOf } from './commands.ts';
-import { type Envelope, fieldOf, type LooseCall, type Refusal, readCall } from './parse.ts';
+import {
+  type CommandMessage,
+  clientOf,
+  type Envelope,
+  fieldOf,
+  type LooseCall,
+  type Refusal,
+  readCall,
+} from './parse.ts';
 import { panicBody } from './schemas.ts';
 import type { SitePort } from './site-port.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { z } from 'zod';
 import { jsonOf } from '#lib/json-text.ts';
-import type { ReplyCode } from '#site/model/index.ts';
+import { type ReplyCode, unknownClient } from '#site/model/index.ts';
 import {
   type ArmBody,
   armBody,
@@ -23,6 +23,7 @@ import {
   postponeBody,
   type QueryBody,
   queryBody,
+  type Reply,
   type SilenceBody,
   type SnapshotBody,
   silenceBody,
@@ -36,6 +37,7 @@ import {
 } from './schemas.ts';
 import { limits } from './state.ts';
 import { codeAsTarget, withoutCode } from './stray-code.ts';
+import type { Role } from './table.ts';
 
 /** One message as it came, with what MQTT 5 adds; 3.1.1 clients say the same in the payload. */
 export interface RawCommand {
@@ -47,6 +49,30 @@ export interface RawCommand {
   readonly userId?: string;
   /** Seconds until the broker would have dropped it. */
   readonly expiryS?: number;
+}
+
+/** Who published a message, where that can be known: only the embedded broker tells. */
+export interface CommandSender {
+  /** Its user name, or its client id when it has none. */
+  readonly client: string;
+  /** The name was proven by a password: its replies stay under it. */
+  readonly proven: boolean;
+  /** What the name may do. */
+  readonly role?: Role;
+}
+
+/** Who is proven to have sent it. */
+export const clientOf = (sender: CommandSender | undefined): string =>
+  sender?.proven === true ? sender.client : unknownClient;
+
+export interface CommandMessage extends RawCommand {
+  readonly sender?: CommandSender;
+  /** MQTT 5 correlation data, given back as it came. */
+  readonly correlationData?: Buffer;
+  /** Takes the replies in place of a topic. */
+  readonly answer?: (reply: Reply) => void;
+  /** Of a call for help: it is on disk, or nobody can read it, and need not stay at the broker. */
+  readonly onDone?: () => void;
 }
 
 type Verbs = {

@@ -260,6 +260,10 @@ export const topicTable = {
 
 export const topicSpecs: readonly TopicSpec[] = Object.values(topicTable);
 
+/** What somebody asks of this site: a command, or a verification. */
+export const isForSite = (root: string, topic: string): boolean =>
+  topic.startsWith(`${root}/cmd/`) || topic === `${root}/in/verification`;
+
 /** Of a command; what else a client writes there stands in no log of ours. */
 export const isVerb = (text: string): boolean => topicSpecs.some(({ topic }) => topic === `cmd/${text}`);
 

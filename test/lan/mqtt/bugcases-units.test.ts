@@ -7,11 +7,11 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { keepLine } from '#devices/panels/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { eventually } from '#sandbox/demo/processes.ts';
-import type { CommandMessage } from '../../../src/lan/mqtt/commands.ts';
 import { createConnection } from '../../../src/lan/mqtt/connection.ts';
 import { createHaAudio } from '../../../src/lan/mqtt/home-assistant-audio.ts';
 import { createHaCommands, type HaRefusal } from '../../../src/lan/mqtt/home-assistant-commands.ts';
 import { haDevices } from '../../../src/lan/mqtt/home-assistant-devices.ts';
+import type { CommandMessage } from '../../../src/lan/mqtt/parse.ts';
 import { fakeSite } from '../../../src/lan/mqtt/site-port.fake.ts';
 import { code, isThere, nameOf } from './bugcases.ts';
 
