@@ -1,11 +1,11 @@
 import { BoundedMap } from '#lib/bounded.ts';
 import { type Bucket, bucket } from '#lib/token-bucket.ts';
-import type { DetectionClass, DeviceRef, Signal } from '#site/model/index.ts';
+import type { DetectionClass, DeviceRef, Signal, SignalOf } from '#site/model/index.ts';
 import type { Notification } from './notification.ts';
 import { longestMs, type Reading, ruleOf, tokenOf } from './readings.ts';
 import { isSighting, type TopicRow } from './topic-row.ts';
 
-type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
+type DetectionSignal = SignalOf<'detection'>;
 
 /** One reading, with all that it came of. */
 export interface Heard {

@@ -4,7 +4,7 @@ import {
   type PanelAlarm,
   type PartitionId,
   type ReportedCode,
-  type Signal,
+  type SignalOf,
   type TroubleKind,
   type ZoneNumber,
   type ZoneType,
@@ -27,7 +27,7 @@ export interface Mapped {
 }
 
 /** What a report can say. */
-type ReportSignal = Extract<Signal, { kind: 'zone' | 'partition' | 'trouble' | 'test' | 'alarm' }>;
+type ReportSignal = SignalOf<'zone' | 'partition' | 'trouble' | 'test' | 'alarm'>;
 /** The frame, how long ago it happened where that is known, and the time in the frame. */
 interface Sent {
   readonly frame: string;

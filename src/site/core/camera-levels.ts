@@ -1,4 +1,4 @@
-import type { DetectionClass, Signal, TroubleKind } from '#site/model/index.ts';
+import type { DetectionClass, SignalOf, TroubleKind } from '#site/model/index.ts';
 
 /** Detections that say that the camera itself is unwell. */
 export const faults: Readonly<Partial<Record<DetectionClass, TroubleKind>>> = {
@@ -13,8 +13,7 @@ export const faults: Readonly<Partial<Record<DetectionClass, TroubleKind>>> = {
 export const blinding: ReadonlySet<DetectionClass> = new Set(['tamper', 'video_loss']);
 
 /** The topic and rule that tell the end of a detection need not be those that told its beginning. */
-export const levelKey = ({ detection, item }: Extract<Signal, { kind: 'detection' }>): string =>
-  `${detection}|${item ?? ''}`;
+export const levelKey = ({ detection, item }: SignalOf<'detection'>): string => `${detection}|${item ?? ''}`;
 
 export const classOf = (key: string) => key.split('|')[0] as DetectionClass;
 

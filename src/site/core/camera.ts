@@ -3,7 +3,7 @@ import {
   type DeviceId,
   type DeviceRef,
   isSet,
-  type Signal,
+  type SignalOf,
   type TroubleKind,
   type ZonePlan,
   type ZoneType,
@@ -20,7 +20,7 @@ import { closed, trip } from './trip.ts';
 import { troubleKey } from './trouble.ts';
 import { own, setZones, type Work, without, zoneOf } from './work.ts';
 
-type DetectionSignal = Extract<Signal, { kind: 'detection' }>;
+type DetectionSignal = SignalOf<'detection'>;
 
 /**
  * The detections that open a camera's zone when its plan names none:
@@ -191,5 +191,5 @@ function blinded(work: Work, { source, detection, replay }: DetectionSignal): vo
 }
 
 /** A clock in doubt says nothing about the clocks of others; once it is good, they are compared again. */
-export const isOwnClock = (work: Work, { trouble, source, active }: Extract<Signal, { kind: 'trouble' }>): boolean =>
+export const isOwnClock = (work: Work, { trouble, source, active }: SignalOf<'trouble'>): boolean =>
   trouble === 'clock' && active && (source.kind === 'camera' || source.kind === 'nvr') && work.at.clock === 'doubtful';

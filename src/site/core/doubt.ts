@@ -1,9 +1,9 @@
-import type { ArmingWord, PartitionId, PartitionState, Signal, ZoneNumber } from '#site/model/index.ts';
+import type { ArmingWord, PartitionId, PartitionState, SignalOf, ZoneNumber } from '#site/model/index.ts';
 import { isCalmer } from '#site/model/index.ts';
 import { now, since } from './timers.ts';
 import { periodOf, setPartition, setPeriod, type Work } from './work.ts';
 
-type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
+type PartitionSignal = SignalOf<'partition'>;
 
 /** A broker that is kept running writes its retained words to its disk far more often than this. */
 const calledOffMs = 12 * 3_600_000;

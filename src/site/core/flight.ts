@@ -4,7 +4,7 @@ import type {
   PanelRefusal,
   PartitionId,
   ReplyCode,
-  Signal,
+  SignalOf,
   Undone,
   ZoneNumber,
 } from '#site/model/index.ts';
@@ -166,7 +166,7 @@ const refusals: Readonly<Record<PanelRefusal, { readonly code: ReplyCode; readon
 };
 
 /** The panel says that it did not do what it was asked. Without a partition it means all that wait for it. */
-export function panelRefusal(work: Work, signal: Extract<Signal, { kind: 'refusal' }>): void {
+export function panelRefusal(work: Work, signal: SignalOf<'refusal'>): void {
   if (signal.zone !== undefined) {
     settleZone(work, signal.zone, { outcome: 'refused', ...refusals[signal.reason] });
     return;

@@ -1,4 +1,4 @@
-import type { DeviceRef, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { DeviceRef, SignalOf, SitePlan, ZonePlan } from '#site/model/index.ts';
 import { calmSoon } from './calm.ts';
 import { faultsAmong, sightsAmong } from './camera-levels.ts';
 import { deviceName } from './events.ts';
@@ -8,8 +8,8 @@ import type { Holdable, LinkState } from './types.ts';
 import { change, own, setPartition, setZones, type Work, without } from './work.ts';
 import { behaviour } from './zones.ts';
 
-type LinkSignal = Extract<Signal, { kind: 'link' }>;
-type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+type LinkSignal = SignalOf<'link'>;
+type ZoneSignal = SignalOf<'zone'>;
 
 /** True when every layer that was heard is up, false when one is down, null while nothing was heard. */
 export function linkUp(link: LinkState | undefined): boolean | null {

@@ -1,4 +1,4 @@
-import { isSet, type PartitionId, type Reported, type Signal, type ZonePlan } from '#site/model/index.ts';
+import { isSet, type PartitionId, type Reported, type SignalOf, type ZonePlan } from '#site/model/index.ts';
 import { raise, sourceOf } from './alarm.ts';
 import { deviceName } from './events.ts';
 import { isPastAlarm, noteSaid } from './panel.ts';
@@ -9,7 +9,7 @@ import { zoneSignal } from './zone.ts';
 import { behaviour, staysKind } from './zones.ts';
 
 /** An alarm its panel has judged: it becomes an alarm event in any case (safety 1), and none of its own where its zone makes one. */
-export function panelAlarm(work: Work, signal: Extract<Signal, { kind: 'alarm' }>): void {
+export function panelAlarm(work: Work, signal: SignalOf<'alarm'>): void {
   const { source, alarm, report } = signal;
   const name = deviceName(source);
   if (signal.replay === true && isRunning(work, signal)) return;
@@ -77,7 +77,7 @@ function showKind(work: Work, id: PartitionId, kind: string): void {
 }
 
 /** What is retained may have been told before the restart. */
-function isRunning(work: Work, { partition, alarm }: Extract<Signal, { kind: 'alarm' }>): boolean {
+function isRunning(work: Work, { partition, alarm }: SignalOf<'alarm'>): boolean {
   const state = partition === undefined ? undefined : own(work.state.partitions, partition);
   return state?.state === 'triggered' && state.alarm?.kind === alarm;
 }

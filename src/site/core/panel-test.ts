@@ -1,4 +1,4 @@
-import type { Signal } from '#site/model/index.ts';
+import type { SignalOf } from '#site/model/index.ts';
 import { deviceName, localEvent } from './events.ts';
 import { isToldAgain } from './reports.ts';
 import type { Work } from './work.ts';
@@ -12,7 +12,7 @@ const codes = {
 /**
  * A panel's test report: it stands in the site's own history. To the station siteward proves its own way, by a schedule.
  */
-export function panelTest(work: Work, signal: Extract<Signal, { kind: 'test' }>): void {
+export function panelTest(work: Work, signal: SignalOf<'test'>): void {
   const { source, test } = signal;
   const name = deviceName(source);
   if (isToldAgain(work, `test:${name}`, signal)) return;

@@ -3,7 +3,7 @@ import type {
   PartitionId,
   PartitionPlan,
   Reported,
-  Signal,
+  SignalOf,
   ZoneNumber,
   ZonePlan,
 } from '#site/model/index.ts';
@@ -13,7 +13,7 @@ import { runningLifeAlarm } from './running.ts';
 import { own, partitionOf, periodOf, setPartition, setPeriod, type Work, zonePlan } from './work.ts';
 import { behaviour, independent, lastingKinds, watches } from './zones.ts';
 
-type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+type ZoneSignal = SignalOf<'zone'>;
 
 export const zonesOf = (work: Work, plan: PartitionPlan): readonly ZonePlan[] =>
   work.plan.zones.filter((zone) => zone.partitions.includes(plan.id) && !behaviour(zone).silent);

@@ -6,7 +6,7 @@ import type {
   PartitionPlan,
   PartitionState,
   Reported,
-  Signal,
+  SignalOf,
   ZonePlan,
 } from '#site/model/index.ts';
 import { alarming, isArmed, isCalmer, modeOf } from '#site/model/index.ts';
@@ -45,8 +45,8 @@ import { own, partitionOf, partitionPlan, periodOf, setPartition, setPeriod, set
 import { alarmsDoubted } from './zone-doubt.ts';
 import { behaviour, independent, lastingKinds, staysKind } from './zones.ts';
 
-type PartitionSignal = Extract<Signal, { kind: 'partition' }>;
-type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+type PartitionSignal = SignalOf<'partition'>;
+type ZoneSignal = SignalOf<'zone'>;
 
 /** The plan of a partition that is what this device says. */
 function mirrored(work: Work, id: PartitionId, source: DeviceRef): PartitionPlan | undefined {
@@ -145,7 +145,7 @@ export function noteSaid(work: Work, id: PartitionId, { report, ageMs }: Reporte
 }
 
 /** Whether a zone would be calm by an opening that changed nothing, or that something newer has followed. */
-export function isPastOpening(work: Work, { opening, report, source }: Extract<Signal, { kind: 'zone' }>): boolean {
+export function isPastOpening(work: Work, { opening, report, source }: SignalOf<'zone'>): boolean {
   if (opening === undefined || mirrored(work, opening, source) === undefined) return false;
   const { saidBy } = periodOf(work.state, opening);
   return saidBy !== undefined && saidBy !== report;

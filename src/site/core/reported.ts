@@ -1,10 +1,10 @@
-import type { EventDraft, ReportedCode, Signal } from '#site/model/index.ts';
+import type { EventDraft, ReportedCode, Signal, SignalOf } from '#site/model/index.ts';
 import { deviceName, reportedAs } from './events.ts';
 import { conditionChanged, conditionPulsed, endKept, givenWay } from './supervision.ts';
 import type { TroubleState } from './types.ts';
 import type { Work } from './work.ts';
 
-type TroubleSignal = Extract<Signal, { kind: 'trouble' }>;
+type TroubleSignal = SignalOf<'trouble'>;
 
 /** Troubles of one panel that are followed each by itself; the oldest gives way. */
 const apartCap = 64;

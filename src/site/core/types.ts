@@ -19,6 +19,7 @@ import type {
   ReportedCode,
   SecurityType,
   Signal,
+  SignalOf,
   SitePlan,
   Stamp,
   StorageCondition,
@@ -251,7 +252,7 @@ export interface SeenCommand {
 }
 
 /** The signals that can be retained knowledge of a panel. */
-export type Holdable = Extract<Signal, { kind: 'zone' | 'partition' }>;
+export type Holdable = SignalOf<'zone' | 'partition'>;
 
 /** What the bridge says of itself; no adapter can. */
 export type BridgeNews =

@@ -1,9 +1,9 @@
-import type { PartitionPlan, Signal, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { PartitionPlan, SignalOf, SitePlan, ZonePlan } from '#site/model/index.ts';
 import type { LevelDoubt, SiteState, ZoneDoubts, ZoneLevel } from './types.ts';
 import { change, own, setZones, type Work, without, zonePlan } from './work.ts';
 import { behaviour, forGood, independent } from './zones.ts';
 
-type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+type ZoneSignal = SignalOf<'zone'>;
 
 const levels = ['open', 'alarm', 'tamper'] as const;
 const apart = [['open'], ['alarm'], ['tamper']] as const;

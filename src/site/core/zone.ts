@@ -1,4 +1,4 @@
-import { isArmed, isSet, type PartitionId, type Signal, type ZonePlan, type ZoneState } from '#site/model/index.ts';
+import { isArmed, isSet, type PartitionId, type SignalOf, type ZonePlan, type ZoneState } from '#site/model/index.ts';
 import { raise, soundAgain, sourceOf } from './alarm.ts';
 import { restore } from './alarm-end.ts';
 import { chime } from './chime.ts';
@@ -18,7 +18,7 @@ import { decidedByPanel, own, partitionPlan, setZones, type Work, zoneOf, zonePl
 import { judged } from './zone-doubt.ts';
 import { behaviour, forGood } from './zones.ts';
 
-export type ZoneSignal = Extract<Signal, { kind: 'zone' }>;
+export type ZoneSignal = SignalOf<'zone'>;
 
 /** What a zone reports about itself. Knowledge that is not new changes nothing (I1). */
 export function zoneSignal(work: Work, heard: ZoneSignal): void {

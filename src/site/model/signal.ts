@@ -210,12 +210,10 @@ export type Signal =
       readonly reason: PanelRefusal;
     };
 
+export type SignalOf<K extends Signal['kind']> = Extract<Signal, { kind: K }>;
+
 /** A condition of the bridge itself, as siteward finds it now. */
-export const bridgeTrouble = (
-  trouble: TroubleKind,
-  active: boolean,
-  detail?: string,
-): Extract<Signal, { kind: 'trouble' }> => ({
+export const bridgeTrouble = (trouble: TroubleKind, active: boolean, detail?: string): SignalOf<'trouble'> => ({
   ...{ kind: 'trouble', source: bridgeItself, trouble, active, replay: false },
   ...(detail !== undefined && { detail }),
 });

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import type { Database } from 'better-sqlite3';
-import { type ClockQuality, type Lane, lanes, type MediaItem } from '#site/model/index.ts';
+import { type ClockQuality, type Lane, lanes, type MediaItem, type Stamp } from '#site/model/index.ts';
 import { laneAt, laneIndex } from './lanes.ts';
 import { mediaStates } from './outbox.ts';
 import type { EventsQuery, WireParked, WireRecord } from './protocol.ts';
@@ -8,7 +8,6 @@ import type { StoredEvent } from './public-event.ts';
 import { isSilentGap, silentGapFrom } from './silent-gap.ts';
 import { pluck } from './sqlite.ts';
 import type { Gap, GapReason, MediaRow, MediaState, MediaTrail, PendingRow } from './types.ts';
-import type { Stamp } from './waited.ts';
 
 const takeBytes = 256 * 1024;
 const takeRows = 1000;

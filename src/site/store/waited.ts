@@ -1,14 +1,6 @@
 import type { Clock } from '#lib/clock.ts';
-import type { ClockQuality, Lane } from '#site/model/index.ts';
+import type { Lane, Stamp } from '#site/model/index.ts';
 import type { LaneStats, OutboxStats } from './types.ts';
-
-/** When an event was decided, as it was stamped. */
-export interface Stamp {
-  readonly mono: number;
-  readonly wall: number;
-  readonly boot: string;
-  readonly clock: ClockQuality;
-}
 
 /** As the store thread counts it. */
 export interface StampedStats extends Omit<OutboxStats, 'lanes' | 'oldest'> {
