@@ -65,7 +65,7 @@ export class Engine {
   #transactions: Report['transactions'][number][] = [];
   #errors: Report['errors'][number][] = [];
   #trimmed: Record<Trimmed, number> = { ...nothingTrimmed };
-  /** Input lines that wait for a transaction of `bulk.db`. Bounded by one flush per `inputFlushLines`. */
+  /** Input lines that wait for a transaction of `bulk.db`. Bounded by one flush per `trimStep`. */
   #inputs: { order: number; lines: readonly string[] }[] = [];
   #maxSeq = 0;
   readonly #pressure: Pressure;
