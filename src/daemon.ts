@@ -39,7 +39,7 @@ import { siteSlots } from './daemon/site.ts';
 import { siteLog } from './daemon/site-log.ts';
 import { createSlots, type PartReport, type Slots } from './daemon/slots.ts';
 
-export const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
+const exitCodes = { ok: 0, failed: 1, config: 78 } as const;
 
 /** SIGTERM to exit, at most; what is not done by then is picked up at the next start. */
 const stopDeadlineMs = 4500;

@@ -1,13 +1,9 @@
-import type { AudioCategory } from '#site/model/index.ts';
 import type { Sound, SoundFormat } from './driver.ts';
 import { toAlaw, toUlaw } from './g711.ts';
 import { amplify, gainOf, peakOf, type VolumeCurve } from './gain.ts';
 
 /** At its start and its end a message is faded, as a sudden edge is heard as a click. */
 const fadeMs = 10;
-
-/** Between two times of one message, in milliseconds. */
-export const gapOf = (category: AudioCategory): number => (category === 'alarm' ? 250 : 500);
 
 export interface SoundWork {
   /** One channel at the rate of the format, faded: what the cache of prepared messages gives. */
@@ -18,6 +14,7 @@ export interface SoundWork {
   readonly volume: number;
   /** How often it is heard. */
   readonly repeat: number;
+  /** Between two times it is heard. */
   readonly gapMs: number;
   readonly curve?: VolumeCurve;
   readonly trimDb?: number;

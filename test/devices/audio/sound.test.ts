@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SoundFormat } from '#devices/audio/driver.ts';
+import { gapMs } from '#devices/audio/engine/rank.ts';
 import { rmsOf } from '#devices/audio/gain.ts';
-import { createSound, faded, gapOf, type SoundWork } from '#devices/audio/sound.ts';
+import { createSound, faded, type SoundWork } from '#devices/audio/sound.ts';
 import { fromAlaw, fromUlaw } from './from-g711.ts';
 
 const mono: SoundFormat = { encoding: 's16le', rate: 8_000, channels: 1 };
@@ -147,7 +148,8 @@ describe('a sound', () => {
 });
 
 it('gaps are short in an alarm', () => {
-  expect([gapOf('alarm'), gapOf('announcement'), gapOf('test')]).toEqual([250, 500, 500]);
+  const gaps = (['alarm', 'announcement', 'test'] as const).map((category) => gapMs({ category }));
+  expect(gaps).toEqual([250, 500, 500]);
 });
 
 describe('fading', () => {
