@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '#lib/duration.ts';
-import { zoneTypes } from '#site/model/index.ts';
+import { deviceId, zoneTypes } from '#site/model/index.ts';
 import { wrong } from './usage.ts';
 import { configOption, type Verbs } from './verb.ts';
 
@@ -119,7 +119,7 @@ function refuseTyped(
 }
 
 function id(text: string): string {
-  if (!/^[a-z0-9][a-z0-9_-]{0,31}$/.test(text))
+  if (!deviceId.safeParse(text).success)
     throw new InvalidArgumentError('It must be 1 to 32 lower-case letters, digits, _ or -.');
   return text;
 }

@@ -5,7 +5,7 @@ import { describe, isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import { given } from '#lib/given.ts';
 import { never } from '#lib/wait.ts';
-import { zoneNumber, zoneTypes } from '#site/model/index.ts';
+import { deviceId, zoneNumber, zoneTypes } from '#site/model/index.ts';
 import { placesIn } from '../daemon/known-cameras.ts';
 import { readNeighbours } from '../daemon/neighbours.ts';
 import { addDevice } from './camera-add.ts';
@@ -20,7 +20,7 @@ type CameraAnswer = Answers['cameras'][number];
 export const named = (ids: readonly string[]): string => (ids.length === 0 ? 'none' : ids.join(', '));
 
 export const isId = (text: string): string | undefined =>
-  /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? undefined : '1 to 32 lower-case letters, digits, _ or -';
+  deviceId.safeParse(text).success ? undefined : '1 to 32 lower-case letters, digits, _ or -';
 
 export const cameraStep: Step = {
   id: 'cameras',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
 import { secretRef } from '#lib/secret-ref.ts';
-import { partitionId, zoneNumber } from '#site/model/index.ts';
+import { partitionId, shortId, zoneNumber } from '#site/model/index.ts';
 
 /** The sections that belong to no room of their own. */
 
@@ -95,10 +95,7 @@ export const crossZonesOptions = z.strictObject({
 });
 
 export const userOptions = z.strictObject({
-  id: z
-    .string()
-    .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -')
-    .describe('Short id of the user; it appears in events.'),
+  id: shortId.describe('Short id of the user; it appears in events.'),
   name: name.describe('Name for people; it stays on this box.'),
   code: secretRef.describe('Where the code of 4 to 12 digits lies.'),
   duress_code: secretRef.optional().describe('Where the code lies that disarms and calls for help silently.'),

@@ -10,10 +10,13 @@ export const zoneNumber = z.string().regex(/^[A-Za-z0-9_-]{1,16}$/, 'must be 1 t
 export const plainZone = (number: string): string => (/^\d+$/.test(number) ? number.replace(/^0+(?=\d)/, '') : number);
 export type ZoneNumber = z.infer<typeof zoneNumber>;
 
-/** The id a technician gives a panel, camera, recorder or speaker in the configuration. */
-export const deviceId = z
+/** What a technician calls an entry of the configuration. */
+export const shortId = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
+
+/** The id a technician gives a panel, camera, recorder or speaker in the configuration. */
+export const deviceId = shortId;
 export type DeviceId = z.infer<typeof deviceId>;
 
 export const deviceKind = z.enum(['panel', 'camera', 'nvr', 'speaker', 'bridge']);

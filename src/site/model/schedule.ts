@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import type { ArmMode } from './arming.ts';
-import type { PartitionId } from './ids.ts';
+import { type PartitionId, shortId } from './ids.ts';
 
 /** The id a technician gives a schedule in the configuration. */
-export const scheduleId = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -');
+export const scheduleId = shortId;
 export type ScheduleId = z.infer<typeof scheduleId>;
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;

@@ -12,6 +12,7 @@ import {
   localTime,
   partitionId,
   playDefaults,
+  shortId,
   zoneNumber,
 } from '#site/model/index.ts';
 
@@ -73,10 +74,7 @@ const only = { on: ['between', 'cool_down'], at: ['days', 'holidays'] } as const
 /** An entry of `rules:`. */
 export const ruleOptions = z
   .strictObject({
-    id: z
-      .string()
-      .regex(/^[a-z0-9][a-z0-9_-]{0,31}$/, 'must be 1 to 32 lower-case letters, digits, _ or -')
-      .describe('Short id, unique among rules; it stands in playbacks as who asked.'),
+    id: shortId.describe('Short id, unique among rules; it stands in playbacks as who asked.'),
     on: on.optional().describe('With each such event; or by the clock, with `at`.'),
     between: between.optional().describe('With `on`: only within this time.'),
     cool_down: duration({ min: '0s', max: '24h' })
