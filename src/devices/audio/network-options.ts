@@ -49,7 +49,3 @@ export const triggerOptions = z
 
 export const callOptions = (what: string) =>
   z.strictObject({ url: httpUrl.describe('Where.'), method: method.default('GET').describe('How.') }).describe(what);
-
-export const fingerprint = z
-  .string()
-  .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons');

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { duration, size } from '#lib/duration.ts';
+import { fingerprint } from '#lib/fingerprint.ts';
 import type { Secret } from '#lib/secret.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 import { deviceId, localTime, partitionId, weekday, zoneNumber } from '#site/model/index.ts';
 import { volumeCurves } from './gain.ts';
-import { callOptions, fingerprint, pushOptions, streamUrl, triggerOptions, word } from './network-options.ts';
+import { callOptions, pushOptions, streamUrl, triggerOptions, word } from './network-options.ts';
 
 const name = z.string().min(1).max(64);
 const program = z.array(word(500)).min(1).max(32);

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
+import { fingerprint } from '#lib/fingerprint.ts';
 import type { Secret } from '#lib/secret.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 import { detectionClasses, deviceId, partitionId, zoneNumber, zoneType } from '#site/model/index.ts';
@@ -27,9 +28,7 @@ const device = {
     .optional()
     .describe('User of the device; make one for siteward alone, with the right to read events and pictures'),
   password: secretRef.optional().describe('Where the password of that user lies'),
-  tls_fingerprint: z
-    .string()
-    .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
+  tls_fingerprint: fingerprint
     .optional()
     .describe(
       'SHA-256 fingerprint of the certificate, for https devices that made their own; without it the first one seen is remembered',

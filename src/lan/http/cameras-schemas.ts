@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { fingerprint } from '#lib/fingerprint.ts';
 import { deviceId } from '#site/model/index.ts';
 
 const time = z.iso.datetime({ precision: null });
@@ -113,11 +114,7 @@ export type CertificateAnswer = z.output<typeof certificateAnswer>;
 
 export const trustBody = z
   .strictObject({
-    fingerprint: z
-      .string()
-      .regex(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/i, 'must be a SHA-256 fingerprint: 32 bytes in hex with colons')
-      .describe('The one that was compared with what the page of the camera says')
-      .optional(),
+    fingerprint: fingerprint.describe('The one that was compared with what the page of the camera says').optional(),
     device: z
       .string()
       .min(1)
