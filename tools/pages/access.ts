@@ -1,17 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Permission, permissions, roles, scopes } from '#lan/access/index.ts';
 import { cloudOperations, lanOperations } from '#lan/http/index.ts';
+import { pageOf } from './template.ts';
 
 /** `docs/access.md`: the table of permissions put into the hand-written template. */
 export function accessPage(): string {
-  const template = readFileSync(join(import.meta.dirname, 'access.template.md'), 'utf8');
-  const parts: Readonly<Record<string, string>> = { operations: operations(), scopes: scopeTable() };
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const part = parts[name];
-    if (part === undefined) throw new TypeError(`the template names {{${name}}}, which nothing makes`);
-    return part;
-  });
+  return pageOf('access', { operations: operations(), scopes: scopeTable() });
 }
 
 const all = Object.values({ ...lanOperations, ...cloudOperations });

@@ -1,23 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Role, roles, type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
 import { limits } from '#lan/mqtt/state.ts';
 import { type ReplyCode, replyCodes } from '#site/model/index.ts';
 import { snake } from './mqtt-schemas.ts';
+import { pageOf } from './template.ts';
 
 /** `docs/mqtt.md`: the topic table and the reply codes put into the hand-written template. */
 export function mqttPage(): string {
-  const template = readFileSync(join(import.meta.dirname, 'mqtt.template.md'), 'utf8');
-  const parts: Readonly<Record<string, string>> = {
+  return pageOf('mqtt', {
     topics: topics(),
     rights: rights(),
     codes: codes(),
     limits: limitsList(),
-  };
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const part = parts[name];
-    if (part === undefined) throw new TypeError(`the template names {{${name}}}, which nothing makes`);
-    return part;
   });
 }
 

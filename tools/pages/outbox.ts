@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import {
   type Action,
   type StatusRow,
@@ -8,16 +6,11 @@ import {
   type UploadAction,
   uploadTable,
 } from '#cloud/delivery/index.ts';
+import { pageOf } from './template.ts';
 
 /** `docs/outbox.md`: the status tables put into the hand-written template. */
 export function outboxPage(): string {
-  const template = readFileSync(join(import.meta.dirname, 'outbox.template.md'), 'utf8');
-  const parts: Readonly<Record<string, string>> = { statuses: statuses(), help: help(), uploads: uploads() };
-  return template.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => {
-    const part = parts[name];
-    if (part === undefined) throw new TypeError(`the template names {{${name}}}, which nothing makes`);
-    return part;
-  });
+  return pageOf('outbox', { statuses: statuses(), help: help(), uploads: uploads() });
 }
 
 function statuses(): string {
