@@ -6,7 +6,7 @@ import { rateLimit } from '#lib/token-bucket.ts';
 import { type AskResult, isoTime, unknownClient } from '#site/model/index.ts';
 import { addressOf, capped } from './commands.ts';
 import type { CommandMessage } from './parse.ts';
-import { type Envelope, fieldOf, type Refusal, readObject } from './parse.ts';
+import { type Envelope, fieldOf, idShape, type Refusal, readObject } from './parse.ts';
 import { type Reply, verificationIn } from './schemas.ts';
 import type { SitePort } from './site-port.ts';
 
@@ -79,7 +79,7 @@ export function createIntake(options: IntakeOptions): { take(message: CommandMes
       // Without an id of its own the reply goes under that of the verification, which is an id all the same.
       const named = found.kind === 'object' ? found.body.verification_id : undefined;
       const { envelope: read } = found;
-      const isUuid = typeof named === 'string' && /^[0-9a-fA-F-]{36}$/.test(named);
+      const isUuid = typeof named === 'string' && idShape.test(named);
       const envelope = read.id === null && isUuid ? { ...read, id: named } : read;
       if (found.kind === 'refused') return refuse(message, envelope, found.refusal);
       if (!rate.take('platform')) return refuse(message, envelope, { code: 'RATE_LIMITED' });

@@ -247,7 +247,7 @@ function decode(payload: Uint8Array): string | undefined {
   }
 }
 
-const idShape = /^[0-9a-fA-F-]{36}$/;
+export const idShape = /^[0-9a-fA-F-]{36}$/;
 
 /** Id and addresses of a body that need not be valid otherwise. */
 function read(body: Record<string, unknown>): Envelope {
