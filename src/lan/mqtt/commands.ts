@@ -11,11 +11,11 @@ import { createPanics } from './panics.ts';
 import {
   type CommandMessage,
   type CommandSender,
-  clientOf,
   type Envelope,
   type Parsed,
   type ParsedCommand,
   parseCommand,
+  provenClient,
 } from './parse.ts';
 import { answer, type MayRead } from './query.ts';
 import { createRequests, isRequest, type Request } from './requests.ts';
@@ -123,7 +123,7 @@ export function createCommands(options: CommandsOptions): Commands {
 
   async function execute(parsed: ParsedCommand, target: Target, sender: CommandSender | undefined): Promise<void> {
     const isProven = sender?.proven === true;
-    const client = clientOf(sender);
+    const client = provenClient(sender);
     const role = sender?.role;
     if (asking.includes(parsed.verb) && isExpired(parsed)) {
       counted.inc({ verb: parsed.verb, result: 'EXPIRED' });

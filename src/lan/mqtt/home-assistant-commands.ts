@@ -89,7 +89,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     registers: [options.metrics],
   });
 
-  const clientOf = ({ sender }: CommandMessage) => sender?.client ?? unknownClient;
+  const claimedClient = ({ sender }: CommandMessage) => sender?.client ?? unknownClient;
 
   function refuse(message: CommandMessage, press: Partial<Press>, code: ReplyCode, field?: string): void {
     counted.inc({ result: code });
@@ -105,7 +105,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     what: Pick<HaRefusal, 'id' | 'outcome' | 'error'>,
   ): void {
     // The answers to a flood must not be one.
-    if (!told.take(clientOf(message))) return;
+    if (!told.take(claimedClient(message))) return;
     options.tell(action.startsWith('ARM_') ? 'arm_failed' : 'command_refused', {
       ...what,
       action,
@@ -141,7 +141,7 @@ export function createHaCommands(options: HaCommandsOptions): HaCommands {
     return true;
   }
 
-  const keyOf = (message: CommandMessage, { action }: Press) => `${clientOf(message)}\n${message.verb}\n${action}`;
+  const keyOf = (message: CommandMessage, { action }: Press) => `${claimedClient(message)}\n${message.verb}\n${action}`;
 
   function mayDisarmByWord({ sender }: CommandMessage): boolean {
     return sender?.proven === true && sender.role === 'ha-trusted' && !options.plan().disarmNeedsCode;

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import type { CommandResult, PanicCall } from '#site/model/index.ts';
 import {
   type CommandMessage,
-  clientOf,
   type Envelope,
   fieldOf,
   type LooseCall,
+  provenClient,
   type Refusal,
   readCall,
 } from './parse.ts';
@@ -68,7 +68,7 @@ function callOf(
     ...(expiresAt !== undefined && { expiresAt }),
     ...(message.retained && { retained: true }),
     source: 'lan',
-    client: clientOf(message.sender),
+    client: provenClient(message.sender),
   };
 }
 

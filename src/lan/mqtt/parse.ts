@@ -62,7 +62,7 @@ export interface CommandSender {
 }
 
 /** Who is proven to have sent it. */
-export const clientOf = (sender: CommandSender | undefined): string =>
+export const provenClient = (sender: CommandSender | undefined): string =>
   sender?.proven === true ? sender.client : unknownClient;
 
 export interface CommandMessage extends RawCommand {
