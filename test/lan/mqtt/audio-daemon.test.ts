@@ -72,6 +72,7 @@ for (const broker of ['embedded', 'mosquitto'] as const) {
 
       const siren = await ask('play', { audio_message_id: 'alarm.siren', repeat: 5 });
       await until(() => playback(siren.id)?.status === 'playing', 'the siren');
+      await until(() => heard().length === 2, 'its beginning in a file');
       await site.daemon.kill();
       await site.daemon.restart();
       await until(() => playback(siren.id)?.status === 'failed', 'what became of it');
