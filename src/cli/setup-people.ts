@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { type UserEntry, userList } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
-import { codePattern, codeRule } from '#site/model/index.ts';
+import { codePattern, codeRule, userId } from '#site/model/index.ts';
 import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce, putInForce } from './config-in-force.ts';
 import { answered } from './control.ts';
@@ -124,8 +124,8 @@ async function consentOf({ answers, talk }: Context, known: readonly UserEntry[]
 async function askUser({ talk }: Context): Promise<readonly User[]> {
   const id = await talk.ask({
     text: '  id of the owner, who disarms with his code and lets others in; nothing for later',
-    check: (text) =>
-      /^[a-z0-9][a-z0-9_-]{0,31}$/.test(text) ? undefined : '1 to 32 lower-case letters, digits, _ or -',
+    // A code typed here is refused, and not shown: an id begins with a letter.
+    check: (text) => userId.safeParse(text).error?.issues[0]?.message,
   });
   if (id === undefined || id === '') return [];
   const name = (await talk.ask({ text: '  name of that person', initial: id })) ?? id;

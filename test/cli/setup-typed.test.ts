@@ -163,6 +163,8 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
       ['its password', `${hornPassword}${enter}`],
       ['id of a speaker; nothing ends', enter],
       yes,
+      ['id of the owner', `90210${enter}`],
+      ['the first a letter', ''],
       ['id of the owner', `anna${enter}`],
       ['name of that person', `Anna${enter}`],
       ['code of anna', `12${enter}`],

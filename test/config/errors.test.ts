@@ -279,6 +279,16 @@ describe('one mistake is reported at its line and column, with what was expected
       '4:17 http.listen: must be ADDRESS:PORT with a port of at most 65535',
     ],
     [
+      'the same of the broker of siteward',
+      `${minimal}mqtt: { listen: 127.0.0.1:70000 }`,
+      '4:17 mqtt.listen: must be ADDRESS:PORT with a port of at most 65535',
+    ],
+    [
+      'the same of the receiver for panels',
+      `${minimal}dc09: { listen: 0.0.0.0:70000 }\npanels: [ { id: hall, profile: sia-dc09, dc09: { account: "1234" } } ]`,
+      '4:17 dc09.listen: must be ADDRESS:PORT with a port of at most 65535',
+    ],
+    [
       'a name of the bridge that is none',
       `${minimal}http: { names: [ "https://gate" ] }`,
       '4:18 http.names[0]: must be a host name or an IP address',

@@ -2,6 +2,7 @@ import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { duration } from '#lib/duration.ts';
 import { withoutMapping } from '#lib/host.ts';
+import { listenAddress } from '#lib/listen-address.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 
 /** The profile of panels that speak SIA DC-09 to siteward themselves; it is read by the receiver, not over MQTT. */
@@ -9,10 +10,9 @@ export const dc09Profile = 'sia-dc09';
 
 /** The `dc09:` section: where panels with an IP communicator reach siteward. */
 export const dc09Options = z.strictObject({
-  listen: z
-    .string()
-    .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 0.0.0.0:5010')
-    .describe('Where the receiver listens, such as 0.0.0.0:5010; the panel gets this port as that of its receiver.'),
+  listen: listenAddress('0.0.0.0:5010').describe(
+    'Where the receiver listens, such as 0.0.0.0:5010; the panel gets this port as that of its receiver.',
+  ),
   transports: z
     .array(z.enum(['tcp', 'udp']))
     .min(1)

@@ -2,12 +2,11 @@ import { isIP } from 'node:net';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 import { isHostName } from '#lib/certificates.ts';
+import { listenAddress } from '#lib/listen-address.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 
 /** Linux takes 107 bytes for the name of a unix socket. */
 const socketPathCap = 107;
-
-const isPort = (address: string): boolean => Number(address.slice(address.lastIndexOf(':') + 1)) <= 65_535;
 
 /** The `http:` section. */
 export const httpOptions = z.strictObject({
@@ -17,10 +16,7 @@ export const httpOptions = z.strictObject({
     .refine((path) => Buffer.byteLength(path) <= socketPathCap, `must be at most ${socketPathCap} bytes long`)
     .default('/run/siteward/control.sock')
     .describe('Unix socket that "siteward status" and the other commands talk to.'),
-  listen: z
-    .string()
-    .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 0.0.0.0:8443')
-    .refine(isPort, 'must be ADDRESS:PORT with a port of at most 65535')
+  listen: listenAddress('0.0.0.0:8443')
     .optional()
     .describe(
       'Where the LAN API listens, always with TLS: 0.0.0.0:8443 for every IPv4 address of this machine, "[::]:8443" for those of IPv6 too; without this key nothing listens.',

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { listenAddress } from '#lib/listen-address.ts';
 import { secretRef } from '#lib/secret-ref.ts';
 import { roles } from './table.ts';
 
@@ -17,9 +18,7 @@ export const mqttOptions = z
       })
       .default('embedded')
       .describe('The MQTT broker: "embedded" brings its own, otherwise the address of one on the LAN'),
-    listen: z
-      .string()
-      .regex(/^(\[[0-9a-fA-F:]+\]|[A-Za-z0-9.-]+):\d{1,5}$/, 'must be ADDRESS:PORT, such as 127.0.0.1:1883')
+    listen: listenAddress('127.0.0.1:1883')
       .default('127.0.0.1:1883')
       .describe('Where the embedded broker listens; beyond loopback every client needs a name and a password'),
     tls: z

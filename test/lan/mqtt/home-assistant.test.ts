@@ -289,15 +289,16 @@ for (const [name, startBroker, missing] of brokers) {
       const before = ha.configs.length;
       const { plan } = on.site.view();
       on.site.setPlan({ zones: plan.zones.slice(1), partitions: plan.partitions.slice(0, 1) });
-      await until(() => ha.configs.length === before + 2, 'the news');
+      await until(() => ha.configs.length >= before + 2, 'the news');
       const [once, then] = ha.configs.slice(before).map(({ text }) => JSON.parse(text).components);
       expect([once.z1, once.p2]).toEqual([{ platform: 'binary_sensor' }, { platform: 'alarm_control_panel' }]);
       expect(Object.keys(then)).not.toContain('z1');
       expect([known(ha, 'z1'), known(ha, 'p2')]).toEqual([undefined, undefined]);
       expect(state(ha, 'p1')).toBe('disarmed');
       // And it stays so.
+      const told = ha.configs.length;
       await ha.birth();
-      await until(() => ha.configs.length === before + 3, 'discovery again');
+      await until(() => ha.configs.length > told, 'discovery again');
       expect(ha.configs.at(-1)?.text).not.toContain('"z1"');
     });
 
