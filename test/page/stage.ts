@@ -103,7 +103,8 @@ function makeStage(of: Pick<Stage, 'site' | 'browser' | 'address' | 'close'> & {
     async open(hash = '#/now', more = {}) {
       const page = await tab(await visit(more));
       await page.goto(`${address}/${hash}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      // The door, behind which the page looks whether there is a session, has a heading of its own.
+      await page.locator('main:not(.door)').getByRole('heading', { level: 1 }).waitFor();
       return page;
     },
     async claimCode() {
