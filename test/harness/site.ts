@@ -294,7 +294,7 @@ async function startDaemon(options: {
 }
 
 const triedBroker = (text: string) =>
-  ['MQTT connection stands', 'no MQTT connection'].includes(String(member(text, 'msg'))) ? true : undefined;
+  ['MQTT connected', 'no MQTT connection'].includes(String(member(text, 'msg'))) ? true : undefined;
 
 async function readApi(socket: string, path: string): Promise<unknown> {
   const { status, body, text } = await askSocket(socket, 'GET', path);

@@ -1,3 +1,4 @@
+import { given } from '#lib/given.ts';
 import type { SiteView, SpeakerShown } from '#site/model/index.ts';
 import type { CameraEntry } from './cameras-schemas.ts';
 import type { DeviceEntry } from './devices.ts';
@@ -19,20 +20,20 @@ export function devicesShown({ view, cameras, speakers, brokenPanels }: DevicesI
       return {
         ...{ kind, id, name, up: link.up },
         ...(nvr !== undefined && { nvr }),
-        ...given('reason', link.up === true ? undefined : (reason ?? link.reason)),
-        ...given('last_event', last_event),
+        ...given({ reason: link.up === true ? undefined : (reason ?? link.reason) }),
+        ...given({ last_event }),
         ...(pictures !== undefined && { pictures, partitions }),
         tests: kind === 'nvr' ? [] : ['picture'],
       };
     }),
     ...panelIds(view).map((id): DeviceEntry => {
       const { up, reason } = panelLink(view, id, brokenPanels.get(id));
-      return { kind: 'panel', id, name: id, up, ...given('reason', reason), tests: isWalked(view, id) ? ['walk'] : [] };
+      return { kind: 'panel', id, name: id, up, ...given({ reason }), tests: isWalked(view, id) ? ['walk'] : [] };
     }),
     ...speakers.map(
       ({ device_id: id, name, enabled, up, detail }): DeviceEntry => ({
         ...{ kind: 'speaker', id, name, up },
-        ...given('reason', enabled ? detail : 'not enabled'),
+        ...given({ reason: enabled ? detail : 'not enabled' }),
         tests: enabled ? ['tone'] : [],
       }),
     ),
@@ -48,6 +49,3 @@ const isWalked = ({ plan }: SiteView, panel: string): boolean =>
       source.id === panel &&
       plan.partitions.some(({ id, authority }) => authority === 'engine' && partitions.includes(id)),
   );
-
-const given = <K extends string>(key: K, value: string | undefined): { [P in K]?: string } =>
-  (value === undefined ? {} : { [key]: value }) as { [P in K]?: string };

@@ -99,7 +99,6 @@ export function createConnection(options: ConnectionOptions): Connection {
       const closed = whenClosed(client, signal);
       await Promise.race([options.onOpen(sessionOf(client, protocol)), closed]);
       if (client.connected) {
-        log.info({ protocol }, 'MQTT connection stands');
         tell({ state: 'ok' });
         wait.reset();
       }
