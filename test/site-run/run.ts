@@ -64,7 +64,7 @@ const soaking = {
   media: ', budget: 2MB, keep: 30d',
   picturesMib: 2e6 / 1024 ** 2,
   env: {
-    ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=2' },
+    ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=8' },
     ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' },
   },
 } as const;
