@@ -24,6 +24,12 @@ const outside = ['better-sqlite3'];
 /** Packages written as CommonJS ask for Node's modules by `require`, which an ES module must be given. */
 const requireForCommonJs = "const require = process.getBuiltinModule('node:module').createRequire(import.meta.url);";
 
+/** Which run with what V8 kept of them, and what they export: `run.js` runs `run.cjs`. */
+const keptPrograms = [
+  { name: 'run', names: 'export const { run, runAlone } = ' },
+  { name: 'store', names: '' },
+] as const;
+
 export interface BundleOptions {
   /** Leaves them in: for tests only. */
   readonly crashPoints?: boolean;
@@ -38,8 +44,8 @@ export interface Bundle {
 }
 
 /**
- * Makes what is shipped: `cli.js` (every verb but the daemon) with its chunks, `run.js` (the daemon), `store.js` (the store thread),
- * `config-judge.js` (a thread that checks a text), `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources.
+ * Makes what is shipped: `cli.js` (every verb but the daemon) with its chunks, `run.js` and `run.cjs` (the daemon), `store.js` and `store.cjs`
+ * (the store thread), `config-judge.js` (a thread that checks a text), `panels/` (profiles), `page/` (the technician page). It starts in half the time of the sources.
  */
 export async function makeBundle(
   folder: string,
@@ -47,7 +53,6 @@ export async function makeBundle(
 ): Promise<Bundle> {
   const common = {
     absWorkingDir: root,
-    outdir: folder,
     bundle: true,
     format: 'esm',
     platform: 'node',
@@ -73,21 +78,36 @@ export async function makeBundle(
   const built = await Promise.all([
     build({
       ...common,
+      outdir: folder,
       entryPoints: { cli: 'src/cli/main.ts' },
       splitting: true,
       chunkNames: '[name]-[hash]',
       plugins: [daemonApart, ...plugins],
     }),
     // In one piece each: of a hundred chunks each would be looked for, read and linked by itself at every start.
+    build({ ...common, outdir: folder, entryPoints: { 'config-judge': 'src/daemon/config-judge.ts' }, plugins }),
     build({
       ...common,
-      entryPoints: {
-        run: 'src/cli/run.ts',
-        store: 'src/site/store/worker.ts',
-        'config-judge': 'src/daemon/config-judge.ts',
-      },
+      outdir: folder,
+      entryPoints: { run: 'src/cli/run.ts', store: 'src/site/store/worker.ts' },
+      format: 'cjs',
+      outExtension: { '.js': '.cjs' },
+      banner: {},
+      define: { 'import.meta.url': '__url', 'import.meta.dirname': '__dirname' },
       plugins,
     }),
+    ...keptPrograms.map(({ name, names }) =>
+      build({
+        ...common,
+        stdin: {
+          contents: `import { runKept } from './src/cli/kept-program.ts';
+${names}runKept(import.meta.dirname + '/${name}.cjs');`,
+          resolveDir: root,
+        },
+        outfile: join(folder, `${name}.js`),
+        plugins,
+      }),
+    ),
   ]);
   mkdirSync(join(folder, 'panels'), { recursive: true });
   cpSync(join(root, 'config', 'panels'), join(folder, 'panels'), { recursive: true });

@@ -78,7 +78,7 @@ panels:
   });
 
   it('is ASCII where it stays in memory, of which V8 keeps one byte for each letter', () => {
-    const scripts = ['run.js', 'store.js'];
+    const scripts = ['run.cjs', 'store.cjs'];
     expect(scripts.filter((name) => readFileSync(join(folder, name)).some((byte) => byte > 127))).toEqual([]);
   });
 
@@ -98,7 +98,7 @@ panels:
 
 /** What of the crash points stands in the scripts of a bundle. */
 function traces(folder: string): string[] {
-  const scripts = readdirSync(folder).filter((name) => name.endsWith('.js'));
+  const scripts = readdirSync(folder).filter((name) => /\.c?js$/.test(name));
   const text = scripts.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
   const calls = crashPoints.filter((name) => new RegExp(`crashPoint\\w*\\(["'\`]${name}["'\`]\\)`).test(text));
   return [...(text.includes('SITEWARD_CRASH_AT') ? ['SITEWARD_CRASH_AT'] : []), ...calls];

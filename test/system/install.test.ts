@@ -34,11 +34,11 @@ describe('the first installation', () => {
     await box.sh('mkdir -p /run/systemd/system/siteward.service.d');
     await box.write(
       '/run/systemd/system/siteward.service.d/tell.conf',
-      '[Service]\nEnvironment=NODE_DEBUG_NATIVE=COMPILE_CACHE\n',
+      '[Service]\nEnvironment=NODE_DEBUG=siteward-start\n',
     );
     await box.sh('systemctl daemon-reload; systemctl restart siteward');
-    for (const name of ['run.js', 'store.js'])
-      expect(await box.sh(`journalctl -u siteward -o cat --no-pager | grep -c "${name} was accepted"`)).not.toBe('0');
+    for (const name of ['run.cjs', 'store.cjs'])
+      expect(await box.sh(`journalctl -u siteward -o cat --no-pager | grep -c "${name}: taken"`)).not.toBe('0');
     await box.sh(`rm -r ${cache}; systemctl restart siteward`);
     expect(await property(box, 'ActiveState')).toBe('active');
     await box.sh('/usr/lib/siteward/bin/warm-up; dpkg --remove siteward');
