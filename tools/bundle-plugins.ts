@@ -46,10 +46,26 @@ export const noHttp2: Plugin = {
   },
 };
 
-/** Of the package `undici` what siteward calls: no fetch, no cookies, no stand-ins for tests. What else is asked for fails the build. */
+/** Node's own streams, as the package `readable-stream` gives them itself with `READABLE_STREAM=disable`: the MQTT packages ask for a copy of them. */
+export const streamsOfNode: Plugin = {
+  name: 'streams-of-node',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^readable-stream$/ }, ({ path }) => ({ path, namespace: 'streams-of-node' }));
+    onLoad({ filter: /.*/, namespace: 'streams-of-node' }, () => ({
+      contents: "module.exports = require('node:stream');",
+    }));
+  },
+};
+
+/**
+ * Of the package `undici` what siteward calls: no fetch, no cookies, no stand-ins for tests, and not its second parser, which runs only with a
+ * variable of its own (`UNDICI_USE_MILO`). What else is asked for fails the build.
+ */
 export const undiciInParts: Plugin = {
   name: 'undici-in-parts',
-  setup({ onLoad }) {
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\.\/milo\/(no-)?simd\.js$/ }, ({ path }) => ({ path, namespace: 'undici-in-parts' }));
+    onLoad({ filter: /.*/, namespace: 'undici-in-parts' }, () => ({ contents: 'module.exports = undefined;' }));
     onLoad({ filter: /[/\\]node_modules[/\\]undici[/\\]index\.js$/ }, () => ({
       contents: `import Agent from './lib/dispatcher/agent.js';
 import Dispatcher from './lib/dispatcher/dispatcher.js';

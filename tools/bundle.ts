@@ -1,6 +1,7 @@
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type BuildOptions, build } from 'esbuild';
+import { programBegins, programEnds } from '../src/cli/kept-program.ts';
 import {
   builtinsByRequire,
   daemonApart,
@@ -11,6 +12,7 @@ import {
   noOtherWays,
   noTracesNoBrowser,
   ofVersion,
+  streamsOfNode,
   undiciInParts,
   zodInParts,
 } from './bundle-plugins.ts';
@@ -71,7 +73,17 @@ export async function makeBundle(
     logLevel: 'warning',
   } satisfies BuildOptions;
   const plugins = [
-    ...[noDebug, noOtherWays, noHttp2, noTracesNoBrowser, undiciInParts, metricsInParts, zodInParts, builtinsByRequire],
+    ...[
+      noDebug,
+      noOtherWays,
+      noHttp2,
+      noTracesNoBrowser,
+      streamsOfNode,
+      undiciInParts,
+      metricsInParts,
+      zodInParts,
+      builtinsByRequire,
+    ],
     ...(crashPoints ? [] : [noCrashPoints]),
     ...(version === undefined ? [] : [ofVersion(version)]),
   ];
@@ -92,7 +104,8 @@ export async function makeBundle(
       entryPoints: { run: 'src/cli/run.ts', store: 'src/site/store/worker.ts' },
       format: 'cjs',
       outExtension: { '.js': '.cjs' },
-      banner: {},
+      banner: { js: programBegins },
+      footer: { js: programEnds },
       define: { 'import.meta.url': '__url', 'import.meta.dirname': '__dirname' },
       plugins,
     }),

@@ -3,6 +3,7 @@ import { createRequire, getCompileCacheDir } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { debuglog } from 'node:util';
+import { setFlagsFromString } from 'node:v8';
 import { constants, Script } from 'node:vm';
 import { crc32 } from 'node:zlib';
 
@@ -10,10 +11,13 @@ import { crc32 } from 'node:zlib';
 const told = debuglog('siteward-start');
 const sumBytes = 4;
 
+/** What the text of a program is, for Node has no other way to give it these names: a text put together here were held twice in memory. */
+export const programBegins = '(function (exports, require, module, __dirname, __url) {';
+export const programEnds = '})';
 type Program = (exports: object, require: NodeJS.Require, module: object, dirname: string, url: string) => void;
 
 /**
- * Runs a CommonJS program (its path; ASCII) with what V8 kept of it in Node's compile cache, and gives what it exports. Node's own way
+ * Runs a program in CommonJS (its path; ASCII; one function, as above) with what V8 kept of it in Node's compile cache, and gives what it exports. Node's own way
  * keeps a program as it was before it ran, so that each function is compiled anew at its first call, a quarter of a start. What is kept here is made as the
  * process ends, and holds every function that has run. No folder for it, or nothing of use in there: the program runs all the same.
  */
@@ -21,14 +25,14 @@ export function runKept(file: string): Readonly<Record<string, unknown>> {
   const bytes = readFileSync(file);
   const kept = keptFile(file, bytes);
   const cachedData = kept === undefined ? undefined : read(kept);
-  const script = new Script(`(function (exports, require, module, __dirname, __url) {${bytes.toString('latin1')}\n})`, {
+  const script = new Script(bytes.toString('latin1'), {
     filename: file,
     cachedData,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
   });
   const isTaken = script.cachedDataRejected === false;
   told('%s: %s', basename(file), isTaken ? 'taken' : 'compiled');
-  if (kept !== undefined && !isTaken) process.once('exit', () => keep(kept, script.createCachedData()));
+  if (kept !== undefined && !isTaken) keepAtExit(kept, script);
   const module = { exports: {} };
   const program: Program = script.runInThisContext();
   program(module.exports, createRequire(file), module, dirname(file), pathToFileURL(file).href);
@@ -50,6 +54,15 @@ function read(kept: string): Buffer | undefined {
   } catch {
     return undefined;
   }
+}
+
+function keepAtExit(kept: string, script: Script): void {
+  // What ran once would be forgotten by then. As it was again in time: V8 takes nothing that was made with other flags than its own.
+  setFlagsFromString('--no-flush-bytecode');
+  process.once('exit', () => {
+    setFlagsFromString('--flush-bytecode');
+    keep(kept, script.createCachedData());
+  });
 }
 
 function keep(kept: string, data: Buffer): void {

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { programBegins, programEnds } from '../../src/cli/kept-program.ts';
 
 const loader = join(import.meta.dirname, '..', '..', 'src', 'cli', 'kept-program.ts');
 let folder: string;
@@ -19,6 +20,8 @@ function kept(): string[] {
   const ofNode = join(cache(), readdirSync(cache())[0] ?? '');
   return readdirSync(ofNode).flatMap((name) => (name.startsWith('program.cjs-') ? [join(ofNode, name)] : []));
 }
+
+const write = (text: string) => writeFileSync(program(), `${programBegins}${text}${programEnds}`);
 
 interface Start {
   readonly flags?: readonly string[];
@@ -37,7 +40,7 @@ process.stdout.write(JSON.stringify(runKept(${JSON.stringify(program())})));`;
 }
 
 test('a second start takes what the first one kept, which nobody else may read', () => {
-  writeFileSync(program(), 'exports.sum = [1, 2].reduce((a, b) => a + b);');
+  write('exports.sum = [1, 2].reduce((a, b) => a + b);');
   expect(start()).toEqual({ exported: { sum: 3 }, how: 'compiled' });
   expect(kept().map((path) => statSync(path).mode & 0o777)).toEqual([0o600]);
   expect(start()).toEqual({ exported: { sum: 3 }, how: 'taken' });
@@ -45,8 +48,7 @@ test('a second start takes what the first one kept, which nobody else may read',
 });
 
 test('what is kept holds each function that has run, so that none of them is compiled again', () => {
-  writeFileSync(
-    program(),
+  write(
     'function atFirst() { return 1; } function later() { return 2; } exports.sum = atFirst() + (process.env.LATER ? later() : 0);',
   );
   const log = join(folder, 'v8.log');
@@ -62,15 +64,15 @@ test('what is kept holds each function that has run, so that none of them is com
 });
 
 test('another text of the same length, and another with other flags of V8, are not run by what was kept', () => {
-  writeFileSync(program(), 'exports.is = "one";');
+  write('exports.is = "one";');
   start();
-  writeFileSync(program(), 'exports.is = "two";');
+  write('exports.is = "two";');
   expect(start()).toEqual({ exported: { is: 'two' }, how: 'compiled' });
   expect(start({ flags: ['--no-opt'] })).toEqual({ exported: { is: 'two' }, how: 'compiled' });
 });
 
 test('what is damaged is made anew', () => {
-  writeFileSync(program(), 'exports.is = "whole";');
+  write('exports.is = "whole";');
   start();
   const [path = ''] = kept();
   const bytes = readFileSync(path);
@@ -82,7 +84,7 @@ test('what is damaged is made anew', () => {
 });
 
 test('where nothing can be kept the program runs all the same, and nothing is left behind', () => {
-  writeFileSync(program(), 'exports.is = "here";');
+  write('exports.is = "here";');
   expect(start({ env: { NODE_COMPILE_CACHE: '' } })).toEqual({ exported: { is: 'here' }, how: 'compiled' });
   start();
   const [path = ''] = kept();
@@ -94,8 +96,7 @@ test('where nothing can be kept the program runs all the same, and nothing is le
 });
 
 test('what runs knows where it lies, and what it throws names its file', () => {
-  writeFileSync(
-    program(),
+  write(
     'exports.dirname = __dirname; exports.url = __url; exports.sep = require("node:path").sep; exports.stack = new Error("here").stack;',
   );
   expect(start().exported).toMatchObject({
