@@ -1,4 +1,9 @@
 import type { Logger } from 'pino';
+import { notedBackups } from '#box/backup-note.ts';
+import { profileFolders } from '#box/folders.ts';
+import { claimStateDir } from '#box/lock.ts';
+import { otherProblems } from '#box/other-problems.ts';
+import { clearKept, finishRestore, lastRestore } from '#box/restore.ts';
 import {
   ConfigError,
   fixedChanges,
@@ -20,20 +25,15 @@ import { never, sleep, withDeadline } from '#lib/wait.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { watchClock } from '#site/clock-quality.ts';
 import { noteIn } from './daemon/audit-wiring.ts';
-import { notedBackups } from './daemon/backup-note.ts';
 import { lastReset, resetIfMarked } from './daemon/factory-reset.ts';
 import { filesAnswer } from './daemon/files-answer.ts';
-import { profileFolders } from './daemon/folders.ts';
 import type { House } from './daemon/house.ts';
 import { lanPort } from './daemon/lan-port.ts';
-import { claimStateDir } from './daemon/lock.ts';
 import { oneAtATime } from './daemon/one-at-a-time.ts';
-import { otherProblems } from './daemon/other-problems.ts';
 import { outboxCount } from './daemon/outbox-count.ts';
 import { outboxDay } from './daemon/outbox-day.ts';
 import { outboxMetrics } from './daemon/outbox-metrics.ts';
 import { processMetrics } from './daemon/process-metrics.ts';
-import { clearKept, finishRestore, lastRestore } from './daemon/restore.ts';
 import { clearSecretFolders } from './daemon/secret-folders.ts';
 import { siteSlots } from './daemon/site.ts';
 import { siteLog } from './daemon/site-log.ts';

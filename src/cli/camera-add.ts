@@ -1,7 +1,7 @@
+import { hostAndPort } from '#box/known-cameras.ts';
 import { addEntry, type Members, shownEntry } from '#config/index.ts';
 import type { Inspected } from '#devices/onvif/index.ts';
 import { given } from '#lib/given.ts';
-import { hostAndPort } from '../daemon/known-cameras.ts';
 import { deviceAddress } from './camera-address.ts';
 import {
   type ChangeOptions,

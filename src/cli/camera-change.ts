@@ -1,9 +1,9 @@
+import { hostAndPort, sameDevice } from '#box/known-cameras.ts';
 import { removeSecrets, unusedSecrets, writeSecrets } from '#config/index.ts';
 import { type Inspected, inspectDevice } from '#devices/onvif/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Secret } from '#lib/secret.ts';
-import { hostAndPort, sameDevice } from '../daemon/known-cameras.ts';
 import { camerasOrWhy, reloadCameras } from './camera-entries.ts';
 import type { PasswordOptions } from './camera-password.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';

@@ -1,3 +1,5 @@
+import { type Moved, type Place, placesIn } from '#box/known-cameras.ts';
+import { readNeighbours } from '#box/neighbours.ts';
 import {
   type Discovery,
   discover,
@@ -9,8 +11,6 @@ import {
 } from '#devices/onvif/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import { type Moved, type Place, placesIn } from '../daemon/known-cameras.ts';
-import { readNeighbours } from '../daemon/neighbours.ts';
 import { camerasOrWhy } from './camera-entries.ts';
 import { configuredIn } from './camera-known.ts';
 import { jsonOf, rowOf, titles } from './camera-rows.ts';

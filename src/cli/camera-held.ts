@@ -1,5 +1,5 @@
+import { heldAt } from '#box/known-cameras.ts';
 import { SitewardError } from '#errors.ts';
-import { heldAt } from '../daemon/known-cameras.ts';
 import { camerasOrWhy } from './camera-entries.ts';
 import { formatSpan } from './table.ts';
 

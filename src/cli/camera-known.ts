@@ -1,6 +1,6 @@
+import type { KnownCameras } from '#box/known-cameras.ts';
 import { loadConfig } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
-import type { KnownCameras } from '../daemon/known-cameras.ts';
 
 /** Cameras and recorders of the configuration; a box without one has none of them. */
 export function configuredIn(file: string): KnownCameras['configured'] {

@@ -1,8 +1,8 @@
+import { hostAndPort } from '#box/known-cameras.ts';
 import { changeEntry, type Members } from '#config/index.ts';
 import { deviceName, type Inspected } from '#devices/onvif/index.ts';
 import { certificateAnswer } from '#lan/http/index.ts';
 import { sleep } from '#lib/wait.ts';
-import { hostAndPort } from '../daemon/known-cameras.ts';
 import { deviceAddress } from './camera-address.ts';
 import {
   type ChangeOptions,

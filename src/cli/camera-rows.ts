@@ -1,5 +1,5 @@
+import type { Place } from '#box/known-cameras.ts';
 import type { FoundDevice } from '#devices/onvif/index.ts';
-import type { Place } from '../daemon/known-cameras.ts';
 
 export const titles = ['address', 'vendor', 'model', 'name', 'kind', 'password', 'configured'];
 

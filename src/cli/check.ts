@@ -1,6 +1,6 @@
+import { otherProblems } from '#box/other-problems.ts';
 import { checkConfig, formatProblem } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
-import { otherProblems } from '../daemon/other-problems.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 
 /** `siteward check`: problems on stdout, one per line, so that editors can jump to them; 78 when there is any. */

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { parse } from 'yaml';
+import { runningDaemon } from '#box/lock.ts';
 import { applyChanges, beginSave, endSave, removeSecrets, unusedSecrets } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { configShown } from '#lan/http/index.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { applicationOf, applicationText } from './cloud-application.ts';
 import { dropKeyNote, type KeyNote, keepKeyNote, readKeyNote } from './cloud-key-note.ts';
 import { type FoundKey, newKey, publicHalf, writtenEvents, writtenKey } from './cloud-keys.ts';

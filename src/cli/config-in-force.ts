@@ -1,6 +1,6 @@
+import { runningDaemon } from '#box/lock.ts';
 import { configShown } from '#lan/http/index.ts';
 import { sha256 } from '#lib/digest.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { answered, openControl, patience } from './control.ts';
 import { reloadUntil } from './reload-daemon.ts';
 import type { SiteFile } from './site-file.ts';

@@ -1,11 +1,11 @@
+import { partnerPlace } from '#box/partner.ts';
+import { wantedDevices } from '#box/wanted-devices.ts';
 import { rowsOf } from '#cloud/client/index.ts';
 import { numbersOf, oneRowEach, withoutZones } from '#cloud/sync/index.ts';
 import { loadConfig } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { cloudDeviceList, type DevicePlanShown } from '#lan/http/index.ts';
 import { plainZone } from '#site/model/index.ts';
-import { partnerPlace } from '../daemon/cloud.ts';
-import { wantedDevices } from '../daemon/wanted-devices.ts';
 import type { Access } from './api-access.ts';
 import { openAccess } from './api-access.ts';
 import { answered, openControl, patience } from './control.ts';

@@ -1,5 +1,5 @@
+import { heldAdvice } from '#box/held-advice.ts';
 import type { DevicePlanShown } from '#lan/http/index.ts';
-import { heldAdvice } from '../daemon/device-advice.ts';
 import { printable, table } from './table.ts';
 
 /** A plan for people: what is made, changed, left alone and why, and held with what to do. */

@@ -1,6 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parse } from 'yaml';
+import { slugOf } from '#box/broker.ts';
+import { panelTopics, profileFolders } from '#box/folders.ts';
 import { changeSection, mustLetIn, type Settings, writeSecretFile } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import {
@@ -15,8 +17,6 @@ import {
 } from '#lan/mqtt/index.ts';
 import { ensureAuthority, ensureServer, isServerDue, namesOfMachine, serverFiles } from '#lib/certificates.ts';
 import { hostAndPort, isLoopback } from '#lib/host.ts';
-import { slugOf } from '../daemon/broker.ts';
-import { panelTopics, profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import {
   accountsOf,

@@ -1,3 +1,4 @@
+import { profileFolders } from '#box/folders.ts';
 import type { Settings } from '#config/index.ts';
 import {
   bridgesOf,
@@ -10,7 +11,6 @@ import {
   suggestSite,
   type Traffic,
 } from '#devices/panels/index.ts';
-import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerOptions, brokerAccess } from './panel-broker.ts';
 import { everything } from './panel-everything.ts';

@@ -1,5 +1,5 @@
+import { profileFolders } from '#box/folders.ts';
 import { type CatalogueEntry, catalogue, dc09Profile } from '#devices/panels/index.ts';
-import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
 

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { profileFolders } from '#box/folders.ts';
 import type { Settings } from '#config/index.ts';
 import {
   type Compiled,
@@ -23,7 +24,6 @@ import {
 } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { sleep } from '#lib/wait.ts';
-import { profileFolders } from '../daemon/folders.ts';
 import { hiddenTerminal } from './ask-code.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerOptions, brokerAccess } from './panel-broker.ts';

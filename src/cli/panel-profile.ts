@@ -1,8 +1,8 @@
 import { readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
+import { profileFolders } from '#box/folders.ts';
 import { type Compiled, compileProfile, loadProfile } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
-import { profileFolders } from '../daemon/folders.ts';
 
 const fileCap = 256 * 1024;
 

@@ -1,3 +1,4 @@
+import { profileFolders } from '#box/folders.ts';
 import type { Message } from '#devices/panels/index.ts';
 import {
   type BuiltPanel,
@@ -21,7 +22,6 @@ import {
 } from '#devices/panels/index.ts';
 import { SitewardError } from '#errors.ts';
 import { subscribe } from '#lib/mqtt.ts';
-import { profileFolders } from '../daemon/folders.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { type BrokerAccess, type BrokerOptions, brokerAccess } from './panel-broker.ts';
 import { lineGate } from './panel-gate.ts';

@@ -1,7 +1,7 @@
+import { runningDaemon } from '#box/lock.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import { statusDocument } from '#lan/http/index.ts';
 import { sleep } from '#lib/wait.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { answered, openControl } from './control.ts';
 
 const waitMs = 20_000;

@@ -1,5 +1,5 @@
+import { runningDaemon } from '#box/lock.ts';
 import { SitewardError } from '#errors.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce } from './config-in-force.ts';
 import { openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';

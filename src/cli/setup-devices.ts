@@ -1,4 +1,6 @@
 import { parse } from 'yaml';
+import { placesIn } from '#box/known-cameras.ts';
+import { readNeighbours } from '#box/neighbours.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import { discover, outlets, readTargets } from '#devices/onvif/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
@@ -6,8 +8,6 @@ import { systemClock } from '#lib/clock.ts';
 import { given } from '#lib/given.ts';
 import { never } from '#lib/wait.ts';
 import { deviceId, zoneNumber, zoneTypes } from '#site/model/index.ts';
-import { placesIn } from '../daemon/known-cameras.ts';
-import { readNeighbours } from '../daemon/neighbours.ts';
 import { addDevice } from './camera-add.ts';
 import { camerasOrWhy } from './camera-entries.ts';
 import { configuredIn } from './camera-known.ts';

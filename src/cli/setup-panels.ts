@@ -1,7 +1,7 @@
+import { profileFolders } from '#box/folders.ts';
+import { runningDaemon } from '#box/lock.ts';
 import { applyChanges, type Members, type Settings } from '#config/index.ts';
 import { catalogue, createTraffic } from '#devices/panels/index.ts';
-import { profileFolders } from '../daemon/folders.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { brokerAccess } from './panel-broker.ts';
 import { learned, overhear } from './panel-learn.ts';
 import { linesFor } from './panel-site.ts';

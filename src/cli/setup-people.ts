@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { runningDaemon } from '#box/lock.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { type UserEntry, userList } from '#lan/http/index.ts';
 import { given } from '#lib/given.ts';
 import { codePattern, codeRule, userId } from '#site/model/index.ts';
-import { runningDaemon } from '../daemon/lock.ts';
 import { isInForce, putInForce } from './config-in-force.ts';
 import { answered } from './control.ts';
 import { withFile } from './named-file.ts';

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { hostAndPort } from '#box/known-cameras.ts';
+import { wantedDevices } from '#box/wanted-devices.ts';
 import { withoutZones } from '#cloud/sync/index.ts';
 import { views } from '#config/index.ts';
 import { smallerJpeg } from '#devices/media/index.ts';
@@ -7,8 +9,6 @@ import { cameraList, keyList, userList } from '#lan/http/index.ts';
 import { localIso } from '#lib/local-iso.ts';
 import { version } from '#lib/version.ts';
 import { never } from '#lib/wait.ts';
-import { hostAndPort } from '../daemon/known-cameras.ts';
-import { wantedDevices } from '../daemon/wanted-devices.ts';
 import { answered } from './control.ts';
 import { lookAtAll } from './doctor/doctor.ts';
 import { intoFile } from './named-file.ts';

@@ -1,3 +1,4 @@
+import { otherProblems } from '#box/other-problems.ts';
 import {
   checkText,
   secretFolder as folderFor,
@@ -10,7 +11,6 @@ import {
 } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import type { Owner } from '#lib/durable-file.ts';
-import { otherProblems } from '../daemon/other-problems.ts';
 import { withFile } from './named-file.ts';
 
 /** The configuration file as it is now. */

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises';
+import { isInAlarm, partitionText } from '#box/standing.ts';
 import { checkText, loadLastGood, readConfigText, type Settings } from '#config/index.ts';
 import { isCode, SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { systemCode } from '#lib/system-code.ts';
-import { isInAlarm, partitionText } from '../daemon/standing.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { printable } from './table.ts';

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { partnerPlace } from '#box/partner.ts';
 import { instant, isOfOffice } from '#cloud/contract/index.ts';
 import type { Settings } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
@@ -7,7 +8,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { ClockQualityWatch } from '#site/clock-quality.ts';
 import { isoTime } from '#site/model/index.ts';
 import { type Auditors, seesAll } from './auditors.ts';
-import { cloudClient, partnerPlace } from './cloud.ts';
+import { cloudClient } from './cloud.ts';
 
 /** Shorter than whoever asks waits. */
 const askMs = 7000;

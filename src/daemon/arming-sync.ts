@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { partnerPlace } from '#box/partner.ts';
 import {
   type ArmingSyncShown,
   createArmingSync,
@@ -15,7 +16,7 @@ import type { StatusDocument } from '#lan/http/index.ts';
 import type { Health, Part } from '#lib/health.ts';
 import { siteStatus } from '#site/core/index.ts';
 import type { SiteView } from '#site/model/index.ts';
-import { cloudClient, partnerPlace } from './cloud.ts';
+import { cloudClient } from './cloud.ts';
 import { type House, running, type Surroundings, tellCore, viewOf } from './house.ts';
 
 /** The arming of the site kept in step with the cloud, both ways. */

@@ -1,3 +1,4 @@
+import { partnerPlace } from '#box/partner.ts';
 import { type DevicePlan, type DeviceSyncShown, type SyncWish, type Wanted, withoutZones } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
@@ -11,7 +12,6 @@ import type {
 import { auditNotes } from '#site/audit-notes.ts';
 import { isoTime } from '#site/model/index.ts';
 import type { Note } from './audit-wiring.ts';
-import { partnerPlace } from './cloud.ts';
 import type { House } from './house.ts';
 
 /** The devices of the site in the cloud, as the LAN API shows them and has them told. */

@@ -1,13 +1,14 @@
 import type { Registry } from 'prom-client';
+import { partnerPlace } from '#box/partner.ts';
+import { wantedDevices } from '#box/wanted-devices.ts';
 import { createDeviceSync, type DeviceSync, type Wanted } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { ok } from '#lib/health.ts';
 import { auditNotes } from '#site/audit-notes.ts';
 import { isSiteOpen } from './arming-sync.ts';
 import { noteIn } from './audit-wiring.ts';
-import { cloudClient, partnerPlace } from './cloud.ts';
+import { cloudClient } from './cloud.ts';
 import { running, type Surroundings } from './house.ts';
-import { wantedDevices } from './wanted-devices.ts';
 
 /** The devices of the site kept in step with the cloud. */
 export interface CloudDevices extends DeviceSync {

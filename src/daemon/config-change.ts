@@ -1,3 +1,4 @@
+import { otherProblems } from '#box/other-problems.ts';
 import { readKey } from '#cloud/client/index.ts';
 import {
   applyChanges,
@@ -25,7 +26,6 @@ import { Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
 import { guardProblems } from './config-guard.ts';
 import { type GivenSecret, takeSecrets } from './given-secrets.ts';
-import { otherProblems } from './other-problems.ts';
 
 /** What is to be made of the configuration, as the thread that judges it is told. */
 export interface ChangeWish {

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { panelProblems } from '#box/folders.ts';
 import { type CheckedForm, changedSections, checkForm, configOf, fixedChanges, problemText } from '#config/index.ts';
 import type { ConfigChecked } from '#lan/http/index.ts';
 import { type ChangeWish, judgeChange } from './config-change.ts';
-import { panelProblems } from './folders.ts';
 
 /** A thread that judges one text, or one change of it, and ends: what takes long to read, on purpose or not, holds up nothing else. */
 

@@ -3,6 +3,7 @@ import { userInfo } from 'node:os';
 import { dirname } from 'node:path';
 import type { Logger } from 'pino';
 import { Counter, type Registry } from 'prom-client';
+import { isInAlarm, partitionText, type Standing } from '#box/standing.ts';
 import {
   beginSave,
   type Change,
@@ -25,7 +26,6 @@ import type { Note } from './audit-wiring.ts';
 import type { ChangeJudged, ChangeRefused, ChangeWish } from './config-change.ts';
 import type { ConfigInForce } from './config-port.ts';
 import { judged } from './config-thread.ts';
-import { isInAlarm, partitionText, type Standing } from './standing.ts';
 
 export interface SaveWish {
   readonly action: ConfigAction;

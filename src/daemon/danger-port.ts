@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { isInAlarm, partitionText } from '#box/standing.ts';
 import type { Settings } from '#config/index.ts';
 import { describe, type Facts, SitewardError } from '#errors.ts';
 import { type DangerPort, partitionEntries } from '#lan/http/index.ts';
@@ -13,7 +14,6 @@ import { type House, viewOf } from './house.ts';
 import { mustBeNamed } from './must-be-named.ts';
 import type { OutboxCount } from './outbox-count.ts';
 import { noteRestart, restartWaitMs } from './restart-limit.ts';
-import { isInAlarm, partitionText } from './standing.ts';
 
 /** By then the answer is out, also on the control socket, which cuts what is still open. */
 const answerMs = 300;

@@ -3,6 +3,7 @@ import { access, lstat, readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { lockName } from '#box/lock.ts';
 import {
   configPlace,
   factoryText,
@@ -19,7 +20,6 @@ import { crashPoint } from '#lib/crash-point.ts';
 import { syncFolder, textOf, writeDurably } from '#lib/durable-file.ts';
 import { systemCode, unlessMissing } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
-import { lockName } from './lock.ts';
 
 /**
  * A factory reset is asked for while siteward runs and done at the next start, before anything opens a file of the state

@@ -1,4 +1,6 @@
 import { isIP } from 'node:net';
+import { heldAt, hostAndPort, type Place, placesIn, sameDevice } from '#box/known-cameras.ts';
+import { readNeighbours } from '#box/neighbours.ts';
 import type { Settings } from '#config/index.ts';
 import {
   type Discovery,
@@ -20,9 +22,7 @@ import { auditNotes } from '#site/audit-notes.ts';
 import { cleanWords } from '#site/model/index.ts';
 import { alone } from './alone.ts';
 import type { Note } from './audit-wiring.ts';
-import { heldAt, hostAndPort, type Place, placesIn, sameDevice } from './known-cameras.ts';
 import { mustBeNear } from './lan-only.ts';
-import { readNeighbours } from './neighbours.ts';
 
 export interface FindCamerasOptions {
   readonly settings: () => Settings;

@@ -1,5 +1,8 @@
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
+import { type Certify, ownCertificate, siteAuthority } from '#box/certificates.ts';
+import { fileDigests } from '#box/folders.ts';
+import { given } from '#box/given-certificate.ts';
 import { defaultDialect } from '#cloud/contract/index.ts';
 import type { Settings } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
@@ -7,9 +10,6 @@ import { createHttpListener, type LanPort, type ShownCertificate } from '#lan/ht
 import { isHostName } from '#lib/certificates.ts';
 import type { Part } from '#lib/health.ts';
 import { hostAndPort } from '#lib/host.ts';
-import { type Certify, ownCertificate, siteAuthority } from './certificates.ts';
-import { fileDigests } from './folders.ts';
-import { given } from './given-certificate.ts';
 import type { Surroundings } from './house.ts';
 import { pageFiles } from './page-files.ts';
 

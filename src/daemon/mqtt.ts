@@ -1,8 +1,9 @@
 import type { Registry } from 'prom-client';
+import { slugOf } from '#box/broker.ts';
 import type { Settings } from '#config/index.ts';
 import { createLanMqtt, type LanMqtt } from '#lan/mqtt/index.ts';
 import { version } from '#lib/version.ts';
-import { brokerConnect, homeAssistantOf, slugOf } from './broker.ts';
+import { brokerConnect, homeAssistantOf } from './broker.ts';
 import { brokerTrouble, certificateTrouble } from './broker-trouble.ts';
 import { knowsTime, running, type Surroundings, tellCore } from './house.ts';
 import type { OutboxCount } from './outbox-count.ts';

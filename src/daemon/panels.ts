@@ -1,4 +1,5 @@
 import type { Registry } from 'prom-client';
+import { slugOf } from '#box/broker.ts';
 import { type Settings, sitePlan } from '#config/index.ts';
 import {
   bridgedPanels,
@@ -9,7 +10,7 @@ import {
   type Receiver,
 } from '#devices/panels/index.ts';
 import type { Controller } from '#site/controller.ts';
-import { brokerConnect, slugOf } from './broker.ts';
+import { brokerConnect } from './broker.ts';
 import { heardUntil, panelWords } from './heard-until.ts';
 import { type House, knowsTime, running, type Surroundings } from './house.ts';
 import { rawWatch } from './raw-watch.ts';

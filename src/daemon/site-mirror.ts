@@ -1,10 +1,11 @@
 import type { Registry } from 'prom-client';
+import { partnerPlace } from '#box/partner.ts';
 import { createMirror, createMirrorKeeper, type Mirror, removeMirror } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
 import { describe } from '#errors.ts';
 import type { KeptContacts, MirrorPort, SiteMirror } from '#lan/http/index.ts';
 import { isoTime } from '#site/model/index.ts';
-import { cloudClient, partnerPlace } from './cloud.ts';
+import { cloudClient } from './cloud.ts';
 import { credentialFile } from './credential-file.ts';
 import type { House, Surroundings } from './house.ts';
 

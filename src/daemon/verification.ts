@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { partnerPlace } from '#box/partner.ts';
 import { type AnswerSender, createAnswerSender } from '#cloud/verification/index.ts';
 import type { Settings } from '#config/index.ts';
 import { never } from '#lib/wait.ts';
 import type { AnswerResult, ContactDoubt, HandedRequest, VerificationsPort } from '#site/model/index.ts';
 import { type Contacts, createVerifications, type Verifications } from '#site/verification/index.ts';
-import { cloudClient, partnerPlace } from './cloud.ts';
+import { cloudClient } from './cloud.ts';
 import { type House, running, type Surroundings } from './house.ts';
 
 /** What the parts below are made of. */

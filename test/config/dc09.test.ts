@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { panelProblems } from '#box/folders.ts';
 import { checkConfig, formatProblem } from '#config/index.ts';
 import { checkText } from '#config/load.ts';
 import { secretSources } from '#lib/secret-ref.ts';
-import { panelProblems } from '../../src/daemon/folders.ts';
 import { environment, minimal, problems, put, settings } from './fixture.ts';
 
 const listening = 'dc09: { listen: "0.0.0.0:5010" }\n';

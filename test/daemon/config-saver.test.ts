@@ -14,6 +14,7 @@ import { join } from 'node:path';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Standing } from '#box/standing.ts';
 import { type Change, loadConfig, type Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { sha256 } from '#lib/digest.ts';
@@ -23,7 +24,6 @@ import type { AuditDraft } from '#site/model/index.ts';
 import { judgeChange } from '../../src/daemon/config-change.ts';
 import { type ConfigSaver, configSaver } from '../../src/daemon/config-saver.ts';
 import { forgetCloud } from '../../src/daemon/forget-cloud.ts';
-import type { Standing } from '../../src/daemon/standing.ts';
 
 const pemOf = (modulusLength: number): string =>
   generateKeyPairSync('rsa', { modulusLength }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();

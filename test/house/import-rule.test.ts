@@ -32,6 +32,9 @@ const rooms: readonly (readonly [file: string, forbidden: string, allowed: strin
   ['src/lan/http/planted.ts', '#lan/mqtt/index.ts', '#lan/access/index.ts'],
   ['src/lan/page/planted.ts', '#site/model/index.ts', '#lan/http/index.ts'],
   ['src/config/planted.ts', '#devices/onvif/index.ts', '#devices/onvif/options.ts'],
+  ['src/box/planted.ts', '#lan/mqtt/index.ts', '#config/index.ts'],
+  ['src/cli/planted.ts', '#daemon/house.ts', '#daemon.ts'],
+  ['src/cli/doctor/planted.ts', '../../daemon/house.ts', '#box/lock.ts'],
   ['src/sandbox/planted.ts', '#devices/onvif/index.ts', '#cloud/contract/index.ts'],
   ['src/sandbox/demo/planted.ts', '#site/model/index.ts', '#lib/wait.ts'],
 ];
@@ -42,6 +45,8 @@ const detours: readonly (readonly [file: string, forbidden: string])[] = [
   ['src/devices/onvif/planted.ts', '#site/model/ids.ts'],
   ['src/devices/onvif/planted.ts', '../media/index.ts'],
   ['src/lib/planted.ts', '../site/model/index.ts'],
+  ['src/box/planted.ts', '../daemon/house.ts'],
+  ['src/cli/planted.ts', '../daemon/house.ts'],
   ['src/sandbox/demo/planted.ts', '../../devices/onvif/index.ts'],
 ];
 

@@ -1,5 +1,8 @@
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { noteBackup } from '#box/backup-note.ts';
+import { runningDaemon } from '#box/lock.ts';
+import { isRestoring } from '#box/restore.ts';
 import { checkText, parseConfig, readConfigText, type Settings } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 import { backupAnswer, partitionList, statusDocument } from '#lan/http/index.ts';
@@ -7,9 +10,6 @@ import { syncFolder } from '#lib/durable-file.ts';
 import { version } from '#lib/version.ts';
 import { sleep } from '#lib/wait.ts';
 import { schemaVersions, storedEpoch } from '#site/store/index.ts';
-import { noteBackup } from '../../daemon/backup-note.ts';
-import { runningDaemon } from '../../daemon/lock.ts';
-import { isRestoring } from '../../daemon/restore.ts';
 import { answered, type Control, openControl, patience } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { fileFailure, refuseTaken, unusable } from '../named-file.ts';

@@ -2,13 +2,7 @@ import { execFile } from 'node:child_process';
 import { chown, type FileHandle, mkdir, open, readFile, rm, stat, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { checkText, isWithin, referencedFiles, type Settings } from '#config/index.ts';
-import { SitewardError } from '#errors.ts';
-import { statusDocument } from '#lan/http/index.ts';
-import type { Owner } from '#lib/durable-file.ts';
-import { isSet } from '#site/model/index.ts';
-import { beginNewLife, inspectFiles, lastStates, schemaVersions } from '#site/store/index.ts';
-import { claimStateDir, lockName, runningDaemon } from '../../daemon/lock.ts';
+import { claimStateDir, lockName, runningDaemon } from '#box/lock.ts';
 import {
   finishRestore,
   inTheWay,
@@ -18,7 +12,13 @@ import {
   markRestore,
   type RestoreMarker,
   stagingOf,
-} from '../../daemon/restore.ts';
+} from '#box/restore.ts';
+import { checkText, isWithin, referencedFiles, type Settings } from '#config/index.ts';
+import { SitewardError } from '#errors.ts';
+import { statusDocument } from '#lan/http/index.ts';
+import type { Owner } from '#lib/durable-file.ts';
+import { isSet } from '#site/model/index.ts';
+import { beginNewLife, inspectFiles, lastStates, schemaVersions } from '#site/store/index.ts';
 import { answered, openControl, patience } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { fileFailure } from '../named-file.ts';

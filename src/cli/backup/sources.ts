@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { type FileHandle, lstat, open, readdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { isNoState } from '#box/restore.ts';
 import { isWithin, referencedFiles, secretsBeside } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
-import { isNoState } from '../../daemon/restore.ts';
 import { fileFailure } from '../named-file.ts';
 import { type Entry, pieceBytes } from './archive.ts';
 import { filesFolder, stateFolder } from './manifest.ts';

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { connect as connectTo } from 'node:net';
+import { namedBroker, slugOf } from '#box/broker.ts';
+import { panelTopics, profileFolders } from '#box/folders.ts';
 import type { Settings } from '#config/index.ts';
 import { describe } from '#errors.ts';
 import { rootOf, type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
 import { hostAndPort } from '#lib/host.ts';
 import { clientOptions, openClient, subscribe } from '#lib/mqtt.ts';
 import { unlessAborted } from '#lib/wait.ts';
-import { brokerConnect, slugOf } from '../../daemon/broker.ts';
-import { panelTopics, profileFolders } from '../../daemon/folders.ts';
 import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
 
 const means = 'panels behind the broker are not heard, and keypads and Home Assistant see no state';
@@ -74,7 +74,7 @@ async function outside(settings: Settings, file: string, signal: AbortSignal): P
   const { mqtt } = settings;
   let client: Awaited<ReturnType<typeof openClient>> | undefined;
   try {
-    const connect = brokerConnect(settings, undefined);
+    const connect = namedBroker(settings);
     client = await openClient(connect, {
       ...clientOptions(connect),
       // Only version 5 tells who writes that he may not.

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { tlsFolder } from '#box/certificates.ts';
 import type { Settings } from '#config/index.ts';
 import { describe } from '#errors.ts';
 import { authorityFiles, serverFiles } from '#lib/certificates.ts';
 import { isMissing, systemCode } from '#lib/system-code.ts';
-import { tlsFolder } from '../../daemon/certificates.ts';
 import { type Check, type Finding, failed, good, skipped, warning } from './finding.ts';
 
 const dayMs = 86_400_000;

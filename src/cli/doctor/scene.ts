@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
+import { runningDaemon } from '#box/lock.ts';
+import { otherProblems } from '#box/other-problems.ts';
 import { type CheckedConfig, checkConfig, type Settings } from '#config/index.ts';
 import { describe, SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
-import { runningDaemon } from '../../daemon/lock.ts';
-import { otherProblems } from '../../daemon/other-problems.ts';
 import { answered, type Control, openControl } from '../control.ts';
 
 /** What is known before anything is looked at. */

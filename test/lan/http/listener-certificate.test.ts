@@ -6,13 +6,13 @@ import { connect } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { certifier } from '#box/certificates.ts';
+import { certificateProblems } from '#box/given-certificate.ts';
 import type { Settings } from '#config/index.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
 import { authorityFiles, namesOf, serverFiles } from '#lib/certificates.ts';
 import type { Part } from '#lib/health.ts';
 import { Secret } from '#lib/secret.ts';
-import { certifier } from '../../../src/daemon/certificates.ts';
-import { certificateProblems } from '../../../src/daemon/given-certificate.ts';
 import { httpWants, shownAuthority, siteHttp } from '../../../src/daemon/http.ts';
 import { selfSigned, startListener } from './listener-rig.ts';
 

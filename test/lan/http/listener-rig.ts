@@ -8,11 +8,11 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, vi } from 'vitest';
+import { certifier, siteAuthority } from '#box/certificates.ts';
 import type { Access } from '#lan/access/index.ts';
 import { createHttpListener, type LanPort, type ShownCertificate } from '#lan/http/index.ts';
 import { fakeLanPort } from '#lan/http/port.fake.ts';
 import type { Part } from '#lib/health.ts';
-import { certifier, siteAuthority } from '../../../src/daemon/certificates.ts';
 import { box } from '../access/box.ts';
 
 export interface Answer {

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { certifier } from '#box/certificates.ts';
 import { embeddedBroker } from '../../../src/daemon/broker.ts';
-import { certifier } from '../../../src/daemon/certificates.ts';
 import type { Broker } from '../../../src/lan/mqtt/index.ts';
 import { Secret } from '../../../src/lib/secret.ts';
 import { memoryLog, until, type Watcher, watch } from './harness.ts';

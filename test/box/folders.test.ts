@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
+import { withTraits } from '#box/folders.ts';
 import { sitePlan } from '#config/index.ts';
-import { withTraits } from '../../src/daemon/folders.ts';
 import { minimal, settings } from '../config/fixture.ts';
 
 const presets = fileURLToPath(new URL('../../config/panels', import.meta.url));

@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from 'vitest';
+import { movedFrom } from '#box/known-cameras.ts';
+import { neighboursIn, readNeighbours } from '#box/neighbours.ts';
 import type { FoundDevice } from '#devices/onvif/index.ts';
 import type { CameraEntry } from '#lan/http/index.ts';
-import { movedFrom } from '../../src/daemon/known-cameras.ts';
-import { neighboursIn, readNeighbours } from '../../src/daemon/neighbours.ts';
 
 const known = (id: string, identity: CameraEntry['identity'], more: Partial<CameraEntry> = {}): CameraEntry => ({
   ...{ id, kind: 'camera', name: id, url: `http://192.0.2.10/${id}`, partitions: [], troubles: [], unknown_topics: 0 },

@@ -11,7 +11,6 @@ import {
   type PanelTraits,
   traitsOf,
 } from '#devices/panels/index.ts';
-import type { PanelFilters } from '#lan/mqtt/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import type { SitePlan } from '#site/model/index.ts';
 
@@ -67,7 +66,7 @@ export function withTraits(plan: SitePlan, { panels }: Settings, folders: readon
 export function panelTopics(
   { panels }: Settings,
   folders: readonly string[],
-): (ids?: readonly string[]) => PanelFilters {
+): (ids?: readonly string[]) => ReturnType<typeof filtersOfPanel> {
   const { built } = buildPanels(bridgedPanels(panels), folders);
   const filters = new Map(built.map(({ options, compiled }) => [options.id, filtersOfPanel(compiled)]));
   return (ids = [...filters.keys()]) => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { wantedDevices } from '#box/wanted-devices.ts';
 import { deviceCreate, nvrCreate } from '#cloud/contract/index.ts';
-import { wantedDevices } from '#daemon/wanted-devices.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
 import { minimal, settings } from '../config/fixture.ts';
 

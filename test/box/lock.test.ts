@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { claimStateDir, runningDaemon } from '../../src/daemon/lock.ts';
+import { claimStateDir, runningDaemon } from '#box/lock.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
-const lock = new URL('../../src/daemon/lock.ts', import.meta.url).pathname;
+const lock = new URL('../../src/box/lock.ts', import.meta.url).pathname;
 
 test('a state directory belongs to one living process at a time', async () => {
   const script = `import { claimStateDir, runningDaemon } from '${lock}'; claimStateDir(process.argv[1]); console.log('claimed'); setInterval(() => {}, 1000);`;
