@@ -122,12 +122,14 @@ export function lanPort(options: {
     const counted = await options.count();
     const { path, lastGood, error } = options.config();
     const mqtt = house.lan?.health();
+    const view = viewOf(house);
+    const seen = house.cameras?.status() ?? [];
     return statusOf({
       version,
       uptimeMs: options.uptimeMs(),
       ready: reasons().length === 0,
       parts: slots.health().map(({ name, ...health }) => ({ name, health })),
-      view: withReasons(viewOf(house), house.cameras?.status() ?? []),
+      view: withReasons(view, seen),
       links: [
         cloudLink(hasCloud() ? (house.cloudUp ?? null) : undefined),
         {
@@ -138,7 +140,7 @@ export function lanPort(options: {
         },
       ],
       outbox: typeof counted === 'string' ? null : outboxStatus(counted),
-      armingSync: armingSyncStatus(viewOf(house), house.arming?.shown(), settings().site),
+      armingSync: armingSyncStatus(view, house.arming?.shown(), settings().site),
       ...cloudStatus(),
       brokenPanels: brokenPanels(house),
       reporting: reportingPanels(settings()),
@@ -148,9 +150,9 @@ export function lanPort(options: {
         ...deviceHints(house, options.clock.wall()),
         ...siteHints(house, settings(), options.clock.wall()),
         ...storageHints(house.store?.storage(), options.clock.wall()),
-        ...doubtHints(house.controller?.view()),
+        ...doubtHints(view),
         ...panelHints(house),
-        ...cameraHints(house.cameras?.status() ?? [], options.clock.wall(), (id) => hasSilentZone(viewOf(house), id)),
+        ...cameraHints(seen, options.clock.wall(), (id) => hasSilentZone(view, id)),
       ],
       timezone: settings().site.timezone,
       config: { path, last_good: lastGood, ...(error !== undefined && { error }) },
