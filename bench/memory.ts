@@ -26,19 +26,19 @@ export const memory: Measurement = {
 (a client that has logged in, has loaded it and reads its stream of events), read from \`/proc/<pid>/status\` ${settleMs / 1000} s after that; then the processor time
 it uses in the next ${watchMs / 1000} s. The bundle runs as the unit runs it, with its flags, its environment and what \`bin/warm-up\` keeps; the sources by themselves. \`RssAnon\`
 is what the process itself fills; the rest of RSS is files it maps, Node's own program above all.`,
-  remark: `Where it lies, from \`/proc/<pid>/smaps\` and a heap snapshot of the same daemon (MiB, rounded; from the bundle, as the unit runs it):
+  remark: `Where it lies, from \`/proc/<pid>/smaps\`, V8's own figures and malloc's of the same daemon (MiB, rounded; from the bundle, as the unit runs it):
 
 | | anonymous MiB |
 |---|---|
-| heaps of V8, main thread and store thread; 33 of it is in use in the main thread after a full collection | 50 |
-| malloc: the text of the program (4), what V8 compiled, as Node keeps it (3), TLS, SQLite, Node's own | 19 |
-| other mappings, data of Node's program among them | 10 |
-| machine code | 4 |
+| heaps of V8: main thread 36 (of which 34 are in use after a full collection), store thread 11 | 47 |
+| malloc: TLS, SQLite, Node's own; 8 of it free between what is in use | 20 |
+| the text of the program | 3.5 |
+| machine code, stacks and other mappings | 5 |
 
-65 MiB more are files, nearly all of it Node's program, of which a Node that does nothing maps 33 MiB, and an HTTPS server of twenty lines with a thread that writes SQLite 59: a goal of 115 MB for RSS leaves less for the rest than the goal for RssAnon. What V8
-could do without was measured. \`--optimize-for-size --max-semi-space-size=1 --initial-old-space-size=32 --bytecode-old-age=1 --flush-baseline-code --invocation-count-for-maglev=4000\`:
-RssAnon 66 to 69 MB, RSS 135 MB; the LAN API's slowest answers of a hundred at 1,000 a second take 39 ms in place of 26, the event loop of its 16 streams 18.4 ms at the 99th percentile in place
-of 13.9. \`--no-maglev --no-sparkplug\` besides: RssAnon 62 MB, RSS 129 MB; 61 % of a core in place of 44, and 21.9 ms, where 20 is the goal. An alarm that comes in time is worth more than 25 MB. Before the settings of malloc in the unit 90 MiB more stayed behind after a start, in heaps of malloc for the threads in which V8 compiles and collects.`,
+64 MiB more are files, nearly all of it Node's program, of which a Node that does nothing maps 33 MiB, and an HTTPS server of twenty lines with a thread that writes SQLite 59: a goal of 115 MB for RSS leaves less for the rest than the goal for RssAnon. What V8
+and malloc could do without was measured. With \`--bytecode-old-age=1 --flush-baseline-code\` V8 forgets sooner what is not called, and with \`MALLOC_MMAP_THRESHOLD_=32768\` its work leaves no holes in malloc's heap: RssAnon 63 to 64 MB. But it forgets during the start, too, which then
+takes half as long again, and the LAN API takes 41 % of a core at 1,000 requests a second in place of 38. An alarm that comes in time is worth more than 12 MB. In the minutes after this measurement each of these grows by 8 to 12 MB, garbage of what the page and the cameras ask
+for, until V8 sees a reason to collect it. Before the settings of malloc in the unit 90 MiB more stayed behind after a start, in heaps of malloc for the threads in which V8 compiles and collects.`,
   run: (tell) =>
     withBundle(async (bundle) => [
       ...(await idle('from the bundle', bundle, tell)),

@@ -14,8 +14,8 @@ export const start: Measurement = {
 is not counted; they take turns: a Node that does nothing (exec to exit: what the machine is worth at that time), the bundle as the unit runs it, with its flags, its environment and what \`bin/warm-up\` keeps, the bundle by itself, and the
 sources. The state exists already; broker and cloud are configured.`,
   remark: `Of the processor time of the main thread until then a profile of the bundle as the unit runs it gives a third to what the modules do as they are loaded (above all the
-schemas of zod), a quarter to the parts and their start, a tenth each to Node's own modules, to collections and to the configuration, and a twentieth to reading and linking the program.
-The store's thread loads meanwhile. What only the LAN API needs is loaded a second later, or when it is first asked. Without what \`bin/warm-up\` keeps V8 compiles for as long as the parts take.`,
+schemas of zod), a fifth to what V8 takes of the program it kept, and a tenth each to the parts and their start, to Node's own modules, to collections and to the configuration.
+The store's thread loads meanwhile. What only the LAN API needs is loaded a second later, or when it is first asked. Without what \`bin/warm-up\` keeps every function is compiled at its first call.`,
   async run(tell) {
     return withBundle(async (bundle) => {
       const variants: Variant[] = [];
