@@ -1,22 +1,11 @@
 import { z } from 'zod';
 import { armingWord } from './arming.ts';
+import { eventClasses, type Lane } from './basics.ts';
 import type { DeviceId, PartitionId, Stamp, ZoneNumber } from './ids.ts';
 import { clockQuality, partitionId, zoneNumber } from './ids.ts';
 import type { ScheduleId } from './schedule.ts';
 import type { ReportedCode } from './signal.ts';
 
-export const eventClasses = [
-  'alarm',
-  'trouble',
-  'arming',
-  'bypass',
-  'test',
-  'camera',
-  'audio',
-  'verification',
-  'command',
-  'system',
-] as const;
 export const eventClass = z.enum(eventClasses);
 export type EventClass = z.infer<typeof eventClass>;
 
@@ -108,10 +97,6 @@ export const siteEvent = z.strictObject({
   }),
 });
 export type SiteEvent = z.infer<typeof siteEvent>;
-
-/** Order of importance for delivery; `activity` lives in `bulk.db`, what is worth more in `site.db`. */
-export const lanes = ['alarm', 'arming', 'trouble', 'activity'] as const;
-export type Lane = (typeof lanes)[number];
 
 /** One picture or clip an event announces. It is committed with the event and never changes. */
 export interface MediaItem {

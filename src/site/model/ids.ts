@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { clockQualities, partitionPattern } from './basics.ts';
 
-/** A partition of the site: `p1`, `p2`, ... */
-export const partitionId = z.string().regex(/^p[1-9][0-9]{0,2}$/, 'must be p1, p2, ... p999');
+export const partitionId = z.string().regex(partitionPattern, 'must be p1, p2, ... p999');
 export type PartitionId = z.infer<typeof partitionId>;
 
 /** The cloud's `zone_number`: text, leading zeros kept. */
@@ -29,8 +29,7 @@ export interface DeviceRef {
 /** siteward itself, as the source of a trouble. Its trouble ends only under the same name. */
 export const bridgeItself: DeviceRef = { kind: 'bridge', id: 'siteward' };
 
-/** How far the wall clock can be trusted. Rules depend on it. */
-export const clockQuality = z.enum(['synced', 'holdover', 'doubtful']);
+export const clockQuality = z.enum(clockQualities);
 export type ClockQuality = z.infer<typeof clockQuality>;
 
 /**
@@ -49,5 +48,3 @@ export interface TrustedMoment {
   readonly wall: number;
   readonly source: 'ntp' | 'cloud';
 }
-
-export const isoTime = (wallMs: number): string => new Date(wallMs).toISOString();

@@ -2,6 +2,7 @@ export * from './arming.ts';
 export * from './asker.ts';
 export * from './audio-port.ts';
 export * from './audit.ts';
+export * from './basics.ts';
 export * from './command.ts';
 export { errorShown, resultShown } from './command-shown.ts';
 export * from './event.ts';

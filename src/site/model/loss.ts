@@ -1,4 +1,4 @@
-import type { Lane } from './event.ts';
+import type { Lane } from './basics.ts';
 
 /** How well the bridge's own disk takes events; `low`: little room, `full`: something must give way for each event. */
 export type StorageCondition = 'ok' | 'low' | 'full' | 'read_only' | 'failing';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { type DeviceId, isoTime, type PartitionId, type ZoneNumber, zoneNumber } from './ids.ts';
+import { isoTime } from './basics.ts';
+import { type DeviceId, type PartitionId, type ZoneNumber, zoneNumber } from './ids.ts';
 import { scheduleId } from './schedule.ts';
 import type { SiteView } from './view.ts';
 import type { SitePlan, ZonePlan } from './zone.ts';

@@ -1,9 +1,9 @@
 import {
   type ClockQuality,
-  clockQuality,
-  eventClass,
+  clockQualities,
+  eventClasses,
   isoTime,
-  partitionId,
+  partitionPattern,
   type SiteEvent,
 } from '#site/model/index.ts';
 
@@ -32,21 +32,21 @@ export function publicEvent(stored: StoredEvent): SiteEvent {
   } catch {
     // Shown as unreadable.
   }
-  const foundPartition = partitionId.safeParse(stored.partition);
+  const { partition } = stored;
   return {
     event_id: stored.eventId,
     event_type: unreadableKind,
     kind: unreadableKind,
-    class: eventClass.safeParse(stored.eventClass).data ?? 'system',
+    class: eventClasses.find((known) => known === stored.eventClass) ?? 'system',
     status: 'active',
-    ...(foundPartition.success && { partition: foundPartition.data }),
+    ...(partition !== null && partitionPattern.test(partition) && { partition }),
     seq: stored.seq,
     source: 'store',
     at: isoTime(Math.abs(stored.wall) <= latestMs ? stored.wall : 0),
     data: {
       version: 1,
       epoch: 0,
-      clock: clockQuality.safeParse(stored.clock).data ?? 'doubtful',
+      clock: clockQualities.find((known) => known === stored.clock) ?? 'doubtful',
       detail: 'the stored event cannot be read; what is shown comes from its columns',
     },
   };
