@@ -35,7 +35,7 @@ describe('files that are taken away from a running store', () => {
       'all deleted',
       (dir: string) =>
         readdirSync(dir).forEach((name) => {
-          rmSync(join(dir, name), { recursive: true });
+          rmSync(join(dir, name), { recursive: true, force: true });
         }),
     ],
     ['site.db deleted', (dir: string) => rmSync(join(dir, 'site.db'))],
