@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { StatusDocument } from '#lan/http/index.ts';
 import type { Plant } from '#sandbox/demo/line.ts';
 import { eventually, freePort } from '#sandbox/demo/processes.ts';
+import { inUnit } from '../../bench/site.ts';
 import { diskFiller } from '../harness/disk-filler.ts';
 import { noPowerCut, powerCutDisk } from '../harness/power-cut.ts';
 import { outboxIsEmpty } from '../proof/outbox.ts';
@@ -63,11 +64,16 @@ const soaking = {
   diskMib: (minutes: number) => (minutes < 60 ? 24 : 48),
   media: ', budget: 2MB, keep: 30d',
   picturesMib: 2e6 / 1024 ** 2,
-  env: {
-    ...{ NODE_ENV: 'production', NODE_OPTIONS: '--max-old-space-size=256 --max-semi-space-size=8' },
-    ...{ MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '131072' },
-  },
+  env: asInUnit(),
 } as const;
+
+/** The flags and the environment of the unit, of which the bundle's own cache is none of a soak's. */
+function asInUnit(): Readonly<Record<string, string>> {
+  const { flags, environment } = inUnit('');
+  const { NODE_COMPILE_CACHE: _, ...rest } = environment;
+  return { ...rest, NODE_OPTIONS: flags.join(' ') };
+}
+
 /** The certificate of the line is good for a month. */
 const daysAtMost = 25;
 
