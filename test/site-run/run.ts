@@ -59,9 +59,12 @@ export interface Run {
 const settleMs = 300_000;
 /** A camera that waits after failures is heard late on a slow box. */
 const slowPatienceMs = 400_000;
-/** Of its unit; `media` and the disk are small, so that both are used up within minutes. */
+/**
+ * Of its unit; `media` and the disk are small, so that both are used up soon. What the disk holds is history until little room is left; arming records and the audit log, which give way to their own bounds only,
+ * take the place of history then and must find enough of it.
+ */
 const soaking = {
-  diskMib: (minutes: number) => (minutes < 60 ? 24 : 48),
+  diskMib: (minutes: number) => (minutes < 60 ? 24 : 96),
   media: ', budget: 2MB, keep: 30d',
   picturesMib: 2e6 / 1024 ** 2,
   env: asInUnit(),
