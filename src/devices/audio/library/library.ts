@@ -1,14 +1,13 @@
-import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { syncFolder, writeDurably } from '#lib/durable-file.ts';
+import { syncFolder } from '#lib/durable-file.ts';
 import { createTurns } from '#lib/turns.ts';
 import { type Builtin, type Loaded, loadFile } from './builtin.ts';
 import { convert } from './convert.ts';
 import { createDecoder, type Decoder } from './decode.ts';
 import { gather, type Source } from './gather.ts';
-import { damagedName, type LibraryIndex, readIndex, writeIndex } from './index-file.ts';
-import { limits } from './limits.ts';
+import { damagedName } from './index-file.ts';
 import { measured } from './measure.ts';
 import {
   type ChangeFields,
@@ -21,7 +20,8 @@ import {
   serviceId,
   slug,
 } from './message.ts';
-import { readRegular } from './regular-file.ts';
+import { openRegister, type Register, refused } from './register.ts';
+import { openSounds, type Sounds } from './sounds.ts';
 
 export interface ImportRequest {
   readonly source: Source;
@@ -57,8 +57,6 @@ export interface Library {
 
 /** So many changes wait for each other. */
 const pendingCap = 4;
-const soundName = /^[0-9a-f]{64}\.wav$/;
-const partName = /\.part$/;
 
 export async function openLibrary(options: {
   readonly folder: string;
@@ -69,120 +67,15 @@ export async function openLibrary(options: {
 }): Promise<Library> {
   const { folder, builtins, decoder = createDecoder(), inUse = () => false } = options;
   const turns = createTurns();
-  const sizes = new Map<string, number>();
-  /** Those whose sound could not be read when it was last tried. */
-  const unreadable = new Set<string>();
   let pending = 0;
 
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  let index = await readIndex(folder);
-  const unsure = await tidy();
-
-  const pathOf = (sha256: string) => join(folder, `${sha256}.wav`);
-  const builtin = (key: string) => builtins.find(({ message }) => message.key === key)?.message;
-  const stored = (key: string) => index.messages.find((message) => message.key === key);
-  const uses = (sha256: string) => index.messages.some((message) => message.sha256 === sha256);
-
-  /** Removes what no message uses, unless nobody knows which do. */
-  async function tidy(): Promise<boolean> {
-    const names = await readdir(folder);
-    const unsure = names.includes(damagedName);
-    const wanted = new Set(index.messages.map(({ sha256 }) => `${sha256}.wav`));
-    for (const name of names)
-      if (partName.test(name) || (!unsure && soundName.test(name) && !wanted.has(name)))
-        await rm(join(folder, name), { force: true });
-    for (const { sha256 } of index.messages) {
-      const bytes = await sizeOf(join(folder, `${sha256}.wav`));
-      if (bytes !== undefined) sizes.set(sha256, bytes);
-    }
-    return unsure;
-  }
-
-  function problems(): string[] {
-    const isBad = ({ sha256 }: StoredMessage) => unreadable.has(sha256);
-    const texts = [
-      ...index.messages
-        .filter((message) => !sizes.has(message.sha256) || isBad(message))
-        .map(({ key }) => `the sound of message ${key} is gone or damaged. Import it again`),
-      ...builtins
-        .filter(({ message }) => isBad(message))
-        .map(({ message }) => `the sound of message ${message.key} is gone or damaged. Install siteward again`),
-    ];
-    if (!unsure) return texts;
-    return [
-      `the list of imported messages was damaged. Mend ${damagedName} and restart, or remove it and import them again`,
-      ...texts,
-    ];
-  }
-
-  function shown(message: StoredMessage, source: Message['source']): Message {
-    const match = index.matches.find(({ key }) => key === message.key);
-    return { ...message, source, ...(match && { audio_message_id: match.audio_message_id }) };
-  }
-
-  function find(key: string): Message | undefined {
-    const imported = stored(key);
-    if (imported !== undefined) return shown(imported, 'imported');
-    const own = builtin(key);
-    return own && shown(own, 'builtin');
-  }
-
-  function must(key: string): Message {
-    const message = find(key);
-    if (message !== undefined) return message;
-    throw new SitewardError('audio_unknown', `there is no message "${key}"`, { facts: { field: 'key', key } });
-  }
-
-  function mustImported(key: string, what: string): StoredMessage {
-    must(key);
-    const message = stored(key);
-    if (message === undefined) throw refused('key', `message ${key} is built in and is not ${what}`);
-    if (inUse(key)) throw refused('key', `message ${key} is being played or waits for it. Stop it first`);
-    return message;
-  }
-
-  /** Neither another message nor an id of the service is called so. */
-  function mustBeFree(key: string): void {
-    if (stored(key) !== undefined)
-      throw refused('key', `there is a message ${key} already. Choose another key, or --replace`);
-    const taken = index.matches.find((match) => match.audio_message_id === key && match.key !== key);
-    if (taken !== undefined) throw refused('key', `message ${taken.key} stands for the id ${key}. Choose another key`);
-  }
-
-  async function save(next: LibraryIndex): Promise<void> {
-    await writeIndex(folder, next);
-    index = next;
-  }
+  const register = await openRegister({ folder, builtins, inUse });
+  const { list, find, stored, must, mustImported, mustBeFree } = register;
+  const sounds = await openSounds(folder, register.index.messages);
 
   async function dropUnused(sha256: string): Promise<void> {
-    if (uses(sha256)) return;
-    sizes.delete(sha256);
-    unreadable.delete(sha256);
-    await rm(pathOf(sha256), { force: true });
-  }
-
-  async function keep(sha256: string, wav: Buffer): Promise<void> {
-    const there = await readRegular(pathOf(sha256)).catch(() => undefined);
-    if (there === undefined || !wav.equals(there)) await writeDurably(pathOf(sha256), wav);
-    sizes.set(sha256, wav.length);
-    unreadable.delete(sha256);
-  }
-
-  function placeFor(key: string, named: boolean, replace: boolean): void {
-    const old = stored(key);
-    if (old !== undefined && replace) mustImported(key, 'replaced');
-    else {
-      if (!named && find(key) !== undefined)
-        throw refused('key', `there is a message ${key} already. Choose another name, or --key, or --replace`);
-      mustBeFree(key);
-      if (builtin(key) !== undefined && !replace)
-        throw refused(
-          'key',
-          `${key} is built in; --replace puts yours in its place, "siteward audio remove ${key}" brings the built-in one back`,
-        );
-      if (index.messages.length >= limits.messages)
-        throw refused('file', `${limits.messages} imported messages are the most. Remove one`);
-    }
+    if (!register.uses(sha256)) await sounds.drop(sha256);
   }
 
   async function take(request: Omit<ImportRequest, 'source'>, bytes: Buffer, signal: AbortSignal): Promise<Message> {
@@ -191,22 +84,25 @@ export async function openLibrary(options: {
     const { key: named, category: said, ...words } = checked(importFields, fields);
     const key = named ?? slug(words.name);
     // An alarm stays one, whoever's voice it has.
-    const category = said ?? builtin(key)?.category ?? 'custom';
+    const category = said ?? register.builtin(key)?.category ?? 'custom';
     if (key === '') throw invalidName();
     const again = stored(key);
-    if (again === undefined || replace) placeFor(key, named !== undefined, replace);
+    if (again === undefined || replace) register.mustHavePlace(key, named !== undefined, replace);
     const samples = await convert({ ...file, bytes, decoder, part: join(folder, 'import.part') }, signal);
     const { wav, facts } = await measured(samples);
     const message: StoredMessage = { key, ...words, category, ...facts };
     if (again !== undefined && sameMessage(again, message)) {
-      await keep(facts.sha256, wav);
+      await sounds.keep(facts.sha256, wav);
       return must(key);
     }
     // Once more: what it is to replace may have begun to play meanwhile.
-    placeFor(key, named !== undefined, replace);
+    register.mustHavePlace(key, named !== undefined, replace);
     try {
-      await keep(facts.sha256, wav);
-      await save({ ...index, messages: [...index.messages.filter((other) => other.key !== key), message] });
+      await sounds.keep(facts.sha256, wav);
+      await register.save({
+        ...register.index,
+        messages: [...register.index.messages.filter((other) => other.key !== key), message],
+      });
     } finally {
       await dropUnused(facts.sha256);
     }
@@ -228,27 +124,15 @@ export async function openLibrary(options: {
   /** One change after the other. */
   const next = <T>(work: () => Promise<T>): Promise<T> => counted(() => turns('library', work));
 
-  const list = () =>
-    [...new Set([...builtins.map(({ message }) => message.key), ...index.messages.map(({ key }) => key)])]
-      .sort()
-      .map(must);
-
   return {
     list,
     find,
     async load(sha256) {
       const own = builtins.find((one) => one.message.sha256 === sha256);
-      const message = index.messages.find((one) => one.sha256 === sha256);
-      const load = own?.load ?? (message && (() => loadFile(pathOf(sha256), message)));
+      const message = register.index.messages.find((one) => one.sha256 === sha256);
+      const load = own?.load ?? (message && (() => loadFile(sounds.pathOf(sha256), message)));
       if (load === undefined) throw new SitewardError('audio_gone', 'the message was removed. Import it again');
-      try {
-        const loaded = await load();
-        unreadable.delete(sha256);
-        return loaded;
-      } catch (error) {
-        unreadable.add(sha256);
-        throw error;
-      }
+      return sounds.read(sha256, load);
     },
     import: ({ source, ...request }, signal) =>
       counted(async () => {
@@ -263,18 +147,18 @@ export async function openLibrary(options: {
         const old = mustImported(key, 'changed');
         const changed = { ...old, ...checked(changeFields, change) };
         if (changed.key !== key) mustBeFree(changed.key);
-        await save({
-          ...index,
-          messages: index.messages.map((message) => (message === old ? changed : message)),
-          matches: index.matches.map((match) => (match.key === key ? { ...match, key: changed.key } : match)),
+        await register.save({
+          ...register.index,
+          messages: register.index.messages.map((message) => (message === old ? changed : message)),
+          matches: register.index.matches.map((match) => (match.key === key ? { ...match, key: changed.key } : match)),
         });
         return must(changed.key);
       }),
     match: (key, audioMessageId) =>
       next(async () => {
         must(key);
-        const others = index.matches.filter((match) => match.key !== key);
-        if (audioMessageId === undefined) await save({ ...index, matches: others });
+        const others = register.index.matches.filter((match) => match.key !== key);
+        if (audioMessageId === undefined) await register.save({ ...register.index, matches: others });
         else {
           const audio_message_id = checked(serviceId, audioMessageId, 'audio_message_id');
           const taken =
@@ -284,42 +168,49 @@ export async function openLibrary(options: {
             throw refused('audio_message_id', `message ${taken} stands for the id ${audio_message_id} already`);
           // Those of keys that are gone make room.
           const known = others.filter((match) => find(match.key) !== undefined);
-          await save({ ...index, matches: [...known, { key, audio_message_id }] });
+          await register.save({ ...register.index, matches: [...known, { key, audio_message_id }] });
         }
         return must(key);
       }),
     remove: (key) =>
       next(async () => {
         const { sha256 } = mustImported(key, 'removed');
-        await save({
-          ...index,
-          messages: index.messages.filter((message) => message.key !== key),
-          matches: index.matches.filter((match) => match.key !== key),
+        await register.save({
+          ...register.index,
+          messages: register.index.messages.filter((message) => message.key !== key),
+          matches: register.index.matches.filter((match) => match.key !== key),
         });
         await dropUnused(sha256);
         await syncFolder(folder);
       }),
     get problems() {
-      return problems();
+      return problemsOf(register, sounds, builtins);
     },
     get stats() {
-      const bytes = [...sizes.values()].reduce((sum, size) => sum + size, 0);
-      return { messages: list().length, imported: index.messages.length, bytes };
+      return { messages: list().length, imported: register.index.messages.length, bytes: sounds.bytes };
     },
   };
 }
 
-const sizeOf = (path: string): Promise<number | undefined> =>
-  stat(path).then(
-    ({ size }) => size,
-    () => undefined,
-  );
+function problemsOf({ index }: Register, sounds: Sounds, builtins: readonly Builtin[]): string[] {
+  const isBad = ({ sha256 }: StoredMessage) => sounds.isUnreadable(sha256);
+  const texts = [
+    ...index.messages
+      .filter((message) => !sounds.has(message.sha256) || isBad(message))
+      .map(({ key }) => `the sound of message ${key} is gone or damaged. Import it again`),
+    ...builtins
+      .filter(({ message }) => isBad(message))
+      .map(({ message }) => `the sound of message ${message.key} is gone or damaged. Install siteward again`),
+  ];
+  if (!sounds.isUnsure) return texts;
+  return [
+    `the list of imported messages was damaged. Mend ${damagedName} and restart, or remove it and import them again`,
+    ...texts,
+  ];
+}
 
 const sameMessage = (a: StoredMessage, b: StoredMessage): boolean =>
   (Object.keys(b) as (keyof StoredMessage)[]).every((field) => a[field] === b[field] || field === 'loudness_lufs');
-
-const refused = (field: string, message: string): SitewardError =>
-  new SitewardError('audio_refused', message, { facts: { field } });
 
 const invalidName = (): SitewardError =>
   new SitewardError('audio_invalid', 'name: holds no letter or digit of the Latin alphabet. Say a key as well', {
