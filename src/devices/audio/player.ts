@@ -17,6 +17,8 @@ import {
 } from './engine/index.ts';
 import type { Journal } from './journal.ts';
 import type { AudioMetrics } from './metrics.ts';
+import { createCounts } from './player-counts.ts';
+import { createShown } from './player-shown.ts';
 import type { Runs } from './runs.ts';
 import type { Speaker } from './speakers.ts';
 
@@ -53,9 +55,6 @@ interface Step {
   readonly write: number;
 }
 
-/** Without an answer of the disk for so long, people are shown what happens all the same. */
-const showAfterMs = 2_000;
-
 export function createPlayer(options: {
   readonly plan: EnginePlan;
   readonly runs: Runs;
@@ -72,19 +71,12 @@ export function createPlayer(options: {
   const { runs, journal, speaker, onChanged, onHealth, clock, metrics, log } = options;
   let plan = options.plan;
   let state: EngineState = emptyEngine;
-  const timers = new Map<string, NodeJS.Timeout>();
+  const timers = createTimers();
+  const shown = createShown(onChanged);
+  const counts = createCounts({ speaker, clock, metrics });
   /** Inputs that came while one was taken; what carries out an effect may answer at once. */
   const inputs: (() => void)[] = [];
   let busy = false;
-  /** What is not shown yet, with the write it waits for. Bounded by what the engine keeps, newest of each. */
-  const unshown = new Map<string, { readonly write: number; readonly playback: PlaybackShown }>();
-  let showLate: NodeJS.Timeout | undefined;
-  /** Runs that were prepared in the very step of their request: nothing was in their way. */
-  const direct = new Set<number>();
-  /** When runs were told to stop. */
-  const stops = new Map<number, number>();
-  /** The speakers of the runs before and after this step. */
-  const speakers = new Map<number, DeviceId>();
   let idle: (() => void) | undefined;
   let ended = false;
 
@@ -93,15 +85,13 @@ export function createPlayer(options: {
     ...{ boot: clock.bootId, clock: options.quality() },
   });
 
-  const driverOf = (run: number) => speaker(speakers.get(run) ?? '')?.options.driver;
-
   /** One step. Its answer is there when it returns, unless it came out of an effect of another one. */
   function take(input: Input): { answer?: PlayAnswer; cancelled?: readonly string[] } {
     const before = state;
     const full = { ...input, at: stamp() } as EngineInput;
     const done = step(plan, state, full);
     state = done.state;
-    count(before, full);
+    counts.count(before, state, full);
     const writes = done.effects.flatMap((effect) => (effect.kind === 'journal' ? [effect.write] : []));
     const of = { asked: input.kind === 'play', write: Math.max(0, ...writes) };
     for (const effect of done.effects) carryOut(effect.kind, effect, of);
@@ -136,7 +126,7 @@ export function createPlayer(options: {
   type Does<K extends EngineEffect['kind']> = (effect: Extract<EngineEffect, { kind: K }>, step: Step) => void;
   const does: { readonly [K in EngineEffect['kind']]: Does<K> } = {
     prepare(effect, { asked }) {
-      if (asked) direct.add(effect.run);
+      if (asked) counts.direct(effect.run);
       runs.prepare(effect);
     },
     start(effect) {
@@ -144,30 +134,30 @@ export function createPlayer(options: {
       runs.start(effect);
     },
     stop({ run }) {
-      if (!stops.has(run)) stops.set(run, clock.monotonic());
+      counts.stopping(run);
       runs.stop(run);
     },
     kill({ run }) {
       log.warn({ run }, 'a sound did not stop in its time and was given up');
-      forget(run, true);
+      counts.forget(run, true);
       runs.kill(run);
     },
     drop({ run }) {
-      forget(run);
+      counts.forget(run);
       runs.drop(run);
     },
     'timer.set'({ timer, afterMs }) {
-      setTimer(timerId(timer), afterMs, () => give({ kind: 'timer', timer }));
+      timers.set(timerId(timer), afterMs, () => give({ kind: 'timer', timer }));
     },
     'timer.clear'({ timer }) {
-      clearTimer(timerId(timer));
+      timers.clear(timerId(timer));
     },
     journal: ({ write, row }) => journal().put(write, row),
     forget({ playback }) {
-      unshown.delete(playback);
+      shown.forget(playback);
       journal().forget(playback);
     },
-    changed: ({ playback }, { write }) => show(playback, write),
+    changed: ({ playback }, { write }) => shown.show(playback, write),
     health: ({ speaker, healthy }) => onHealth(speaker, healthy),
     release: ({ speaker }) => runs.release(speaker),
     idle: () => idle?.(),
@@ -179,78 +169,6 @@ export function createPlayer(options: {
     of: Step,
   ): void {
     does[kind](effect, of);
-  }
-
-  function setTimer(id: string, afterMs: number, fire: () => void): void {
-    clearTimer(id);
-    const timer = setTimeout(() => {
-      timers.delete(id);
-      fire();
-    }, afterMs);
-    timers.set(id, timer);
-  }
-
-  function clearTimer(id: string): void {
-    clearTimeout(timers.get(id));
-    timers.delete(id);
-  }
-
-  function show(playback: PlaybackShown, write: number): void {
-    unshown.delete(playback.playback_id);
-    unshown.set(playback.playback_id, { write, playback });
-    showLate ??= setTimeout(() => showUpTo(Number.POSITIVE_INFINITY), showAfterMs);
-  }
-
-  function showUpTo(write: number): void {
-    clearTimeout(showLate);
-    showLate = undefined;
-    for (const [id, entry] of [...unshown]) {
-      if (entry.write > write) continue;
-      unshown.delete(id);
-      onChanged(entry.playback);
-    }
-    if (unshown.size > 0) showLate = setTimeout(() => showUpTo(Number.POSITIVE_INFINITY), showAfterMs);
-  }
-
-  function forget(run: number, killed = false): void {
-    direct.delete(run);
-    const since = stops.get(run);
-    stops.delete(run);
-    const driver = driverOf(run);
-    if (driver === undefined) return;
-    if (killed) metrics.killed(driver);
-    else if (since !== undefined) metrics.stopped(driver, clock.monotonic() - since);
-  }
-
-  /** What has begun and ended with this step. */
-  function count(before: EngineState, input: EngineInput): void {
-    speakers.clear();
-    for (const lanes of [before.lanes, state.lanes])
-      for (const { sound, next } of lanes.values())
-        for (const run of [sound, next]) if (run !== undefined) speakers.set(run.run, run.speaker);
-    if (input.kind === 'first_sample') countBegin(input);
-    if (input.kind === 'silent' || input.kind === 'ended' || input.kind === 'failed') forget(input.run);
-    for (const playback of state.playbacks.values()) {
-      const was = before.playbacks.get(playback.id);
-      if (was === playback) continue;
-      for (const part of playback.parts) {
-        const old = was?.parts.find((one) => one.speaker === part.speaker);
-        if (part.cuts > (old?.cuts ?? part.cuts)) metrics.preempted();
-        if (part.endedAt !== input.at) continue;
-        const { status, reason = '' } = part;
-        const driver = speaker(part.speaker)?.options.driver;
-        if (driver !== undefined) metrics.ended({ driver, category: playback.category, status, reason });
-        if (reason === 'preempted') metrics.preempted();
-      }
-    }
-  }
-
-  function countBegin({ run, at }: Extract<EngineInput, { kind: 'first_sample' }>): void {
-    if (!direct.delete(run)) return;
-    const sound = [...state.lanes.values()].find((lane) => lane.sound?.run === run)?.sound;
-    const playback = state.playbacks.get(sound?.playback ?? '');
-    const driver = driverOf(run);
-    if (playback !== undefined && driver !== undefined) metrics.began(driver, at.mono - playback.createdAt.mono);
   }
 
   /** Never within another step: whoever asks is no effect. */
@@ -279,7 +197,7 @@ export function createPlayer(options: {
     },
     written(upTo) {
       give({ kind: 'journalled', write: upTo });
-      showUpTo(upTo);
+      shown.upTo(upTo);
     },
     playbacks: () => playbacksShown(state),
     isBusy: (lane) => state.lanes.has(lane),
@@ -299,11 +217,34 @@ export function createPlayer(options: {
     },
     end() {
       ended = true;
-      showUpTo(Number.POSITIVE_INFINITY);
-      clearTimeout(showLate);
-      for (const id of [...timers.keys()]) clearTimer(id);
+      shown.end();
+      timers.clearAll();
     },
   };
 }
 
 const isOpen = ({ status }: Playback['parts'][number]): boolean => status === 'queued' || status === 'playing';
+
+function createTimers() {
+  const timers = new Map<string, NodeJS.Timeout>();
+
+  function clear(id: string): void {
+    clearTimeout(timers.get(id));
+    timers.delete(id);
+  }
+
+  return {
+    set(id: string, afterMs: number, fire: () => void): void {
+      clear(id);
+      const timer = setTimeout(() => {
+        timers.delete(id);
+        fire();
+      }, afterMs);
+      timers.set(id, timer);
+    },
+    clear,
+    clearAll(): void {
+      for (const id of [...timers.keys()]) clear(id);
+    },
+  };
+}
