@@ -1,10 +1,9 @@
 import type { Registry } from 'prom-client';
 import { type AudioCatalogue, audioClient, createAudioCatalogue, type KnownSpeaker } from '#cloud/sync/index.ts';
 import type { Settings } from '#config/index.ts';
-import type { CloudMessage } from '#devices/audio/index.ts';
 import { SitewardError } from '#errors.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import type { Asker, PlaybackShown } from '#site/model/index.ts';
+import type { Asker, CloudMessage, PlaybackShown } from '#site/model/index.ts';
 import { isSiteOpen } from './arming-sync.ts';
 import type { Note } from './audit-wiring.ts';
 import { cloudClient } from './cloud.ts';

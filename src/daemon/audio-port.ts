@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { Settings } from '#config/index.ts';
-import {
-  type CloudMessage,
-  type Found,
-  matchCatalogue,
-  otherLanguages,
-  type PlayRefusal,
-  raised,
-} from '#devices/audio/index.ts';
+import { type Found, matchCatalogue, otherLanguages, type PlayRefusal, raised } from '#devices/audio/index.ts';
 import { type ErrorCode, SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
 import { auditNotes } from '#site/audit-notes.ts';
-import { type AudioMessageShown, type AudioPort, playWish, type SpeakerShown } from '#site/model/index.ts';
+import {
+  type AudioMessageShown,
+  type AudioPort,
+  type CloudMessage,
+  playWish,
+  type SpeakerShown,
+} from '#site/model/index.ts';
 import { playThroughCloud, refOf } from './audio-cloud.ts';
 import { audioNotes } from './audio-notes.ts';
 import type { Note } from './audit-wiring.ts';

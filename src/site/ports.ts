@@ -1,15 +1,12 @@
 import type {
+  CaptureJob,
   Changes,
-  DeviceId,
   EventDraft,
-  Lane,
-  MediaItem,
-  PanelAction,
+  PanelCommand,
   PartitionId,
   PartitionState,
   SiteEvent,
   SiteView,
-  ZoneNumber,
 } from './model/index.ts';
 import type { OutboxRow } from './store/index.ts';
 
@@ -36,30 +33,12 @@ export interface PanelsPort {
   send(command: PanelCommand): void;
 }
 
-export interface PanelCommand {
-  readonly panel: DeviceId;
-  readonly partition: PartitionId;
-  /** Of `bypass` and `unbypass`. */
-  readonly zone?: ZoneNumber;
-  readonly action: PanelAction;
-  readonly commandId: string;
-}
-
 export interface CapturePort {
   /**
    * Takes the pictures an event announced, beginning at once. Rows of the media table are updated only after
    * `committed` has resolved.
    */
   capture(job: CaptureJob): void;
-}
-
-export interface CaptureJob {
-  readonly seq: number;
-  readonly lane: Lane;
-  readonly items: readonly MediaItem[];
-  readonly committed: Promise<void>;
-  /** Shows in no metric, log line or health (safety 4). */
-  readonly silent?: true;
 }
 
 export interface SoundPort {

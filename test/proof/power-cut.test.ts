@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, describe, expect, it, onTestFailed } from 'vitest';
-import type { MediaOutcome } from '#devices/media/index.ts';
 import { createSpool } from '#devices/media/spool.ts';
 import { sweep } from '#devices/media/sweep.ts';
+import type { MediaOutcome } from '#site/model/index.ts';
 import type { Recovery, Store } from '#site/store/index.ts';
 import { noPowerCut, type PowerCutDisk, powerCutDisk } from '../harness/power-cut.ts';
 import { startStore } from '../site/store/helpers.ts';

@@ -8,15 +8,16 @@ import { SitewardError } from '#errors.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { type Controller, createController } from '#site/controller.ts';
 import type {
+  CaptureJob,
   Changes,
   Command,
   CommandResult,
+  PanelCommand,
   PartitionState,
   SiteEvent,
   SitePlan,
   SiteView,
 } from '#site/model/index.ts';
-import type { CaptureJob, PanelCommand } from '#site/ports.ts';
 import { type Commit, type OutboxRow, openStore, type Store } from '#site/store/index.ts';
 
 const noRules = {

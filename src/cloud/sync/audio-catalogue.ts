@@ -6,9 +6,10 @@ import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { wakeup } from '#lib/wait.ts';
+import type { CloudMessage } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
 import { createCatalogueKeeper } from './audio-kept.ts';
-import { type ListedMessage, listedMessages } from './audio-messages.ts';
+import { listedMessages } from './audio-messages.ts';
 import { type CloudPlays, createCloudPlays } from './audio-play.ts';
 
 /**
@@ -40,7 +41,7 @@ export interface AudioCatalogueOptions {
 /** The audio messages of the service (S-170): what it holds, and its play call. */
 export interface AudioCatalogue extends Part, Pick<CloudPlays, 'find' | 'play'> {
   /** As they were read last, perhaps before the last start; undefined while nobody knows. */
-  messages(): readonly ListedMessage[] | undefined;
+  messages(): readonly CloudMessage[] | undefined;
   /** The service can be reached again. */
   lineUp(): void;
   /** Somebody has mended something. */
@@ -73,7 +74,7 @@ export function createAudioCatalogue(options: AudioCatalogueOptions): AudioCatal
   const keeper = createCatalogueKeeper({ memory, of: `${options.address} ${siteId}`, log });
   const plays = createCloudPlays({ manage, siteId, memory, stopping: signal, clock, log, metrics });
   const waits = backoff({ baseMs: Math.min(60_000, hourMs), capMs: hourMs, random, jitter: 'full' });
-  let messages: readonly ListedMessage[] | undefined;
+  let messages: readonly CloudMessage[] | undefined;
   let failure: SitewardError | undefined;
   let readMono = Number.NEGATIVE_INFINITY;
   let dueMono = 0;

@@ -1,20 +1,18 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { createTextKeeper } from '#lib/kept-text.ts';
-import { audioMessageShown } from '#site/model/index.ts';
+import { type CloudMessage, cloudMessage } from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
-import { type ListedMessage, messageCap } from './audio-messages.ts';
+import { messageCap } from './audio-messages.ts';
 
-const list = z
-  .array(audioMessageShown.omit({ key: true, source: true, sha256: true, loudness_lufs: true }))
-  .max(messageCap);
+const list = z.array(cloudMessage).max(messageCap);
 
 /** The last good list on disk. */
 export interface CatalogueKeeper {
   /** None where there is none, where it is of another site, or where it cannot be read. */
-  load(): Promise<readonly ListedMessage[] | undefined>;
+  load(): Promise<readonly CloudMessage[] | undefined>;
   /** Rejects when it could not be written; the former list stays. */
-  keep(messages: readonly ListedMessage[]): Promise<void>;
+  keep(messages: readonly CloudMessage[]): Promise<void>;
 }
 
 export function createCatalogueKeeper(options: { memory: Memory; of: string; log: Logger }): CatalogueKeeper {

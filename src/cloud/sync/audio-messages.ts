@@ -1,9 +1,6 @@
 import type { Tolerant } from '#cloud/client/index.ts';
 import { type AudioMessage, languageTag } from '#cloud/contract/index.ts';
-import { type AudioMessageShown, audioCategories } from '#site/model/index.ts';
-
-/** A message as the service lists it (S-170), in forms that every room can show. */
-export type ListedMessage = Omit<AudioMessageShown, 'key' | 'source' | 'sha256' | 'loudness_lufs'>;
+import { audioCategories, type CloudMessage } from '#site/model/index.ts';
 
 /** So many messages of a site are taken; lists of services hold some dozens. */
 export const messageCap = 500;
@@ -17,10 +14,10 @@ const longestS = 86_400;
  * 500th, is left out; an unknown category is `custom`, a language that is none `und`.
  */
 export function listedMessages(rows: readonly Tolerant<AudioMessage>[]): {
-  readonly messages: readonly ListedMessage[];
+  readonly messages: readonly CloudMessage[];
   readonly leftOut: number;
 } {
-  const messages = new Map<string, ListedMessage>();
+  const messages = new Map<string, CloudMessage>();
   for (const row of rows) {
     const { audio_message_id: id } = row;
     if (messages.size < messageCap && isUsable(id) && !messages.has(id)) messages.set(id, listed(row));
@@ -28,7 +25,7 @@ export function listedMessages(rows: readonly Tolerant<AudioMessage>[]): {
   return { messages: [...messages.values()], leftOut: rows.length - messages.size };
 }
 
-function listed(row: Tolerant<AudioMessage>): ListedMessage {
+function listed(row: Tolerant<AudioMessage>): CloudMessage {
   const { audio_message_id, name = '', description = '', duration_seconds: seconds = 0, language = '' } = row;
   return {
     audio_message_id,

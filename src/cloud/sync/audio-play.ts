@@ -8,9 +8,14 @@ import { BoundedMap } from '#lib/bounded.ts';
 import type { Clock } from '#lib/clock.ts';
 import { rateLimit } from '#lib/token-bucket.ts';
 import { unlessAborted, withDeadline } from '#lib/wait.ts';
-import { isoTime, type PlaybackReason, type PlaybackShown, playbackStates } from '#site/model/index.ts';
+import {
+  type CloudMessage,
+  isoTime,
+  type PlaybackReason,
+  type PlaybackShown,
+  playbackStates,
+} from '#site/model/index.ts';
 import type { Memory } from '#site/store/index.ts';
-import type { ListedMessage } from './audio-messages.ts';
 
 /** A speaker of the site that the service knows by an id of its own. */
 export interface KnownSpeaker {
@@ -21,7 +26,7 @@ export interface KnownSpeaker {
 
 export interface CloudPlayRequest {
   readonly playback_id: string;
-  readonly message: ListedMessage;
+  readonly message: CloudMessage;
   readonly volume: number;
   readonly repeat: number;
   readonly by: string;
@@ -165,7 +170,7 @@ function playsIn(text = '[]'): Kept[] {
   }
 }
 
-function unavailable(message: ListedMessage, cause: unknown): SitewardError {
+function unavailable(message: CloudMessage, cause: unknown): SitewardError {
   const { facts } = cause instanceof SitewardError ? cause : { facts: {} };
   return new SitewardError(
     'audio_unavailable',

@@ -3,7 +3,7 @@ export { SpeakerError } from './driver.ts';
 export { pinnedTo } from './drivers/network.ts';
 export type { AlarmMark, PlayRefusal } from './engine/index.ts';
 export { raised } from './engine/index.ts';
-export { type CloudMessage, type Found, matchCatalogue, otherLanguages } from './library/index.ts';
+export { type Found, matchCatalogue, otherLanguages } from './library/index.ts';
 export type { SpeakerOptions } from './options.ts';
 export type * from './ports.ts';
 export { probeLocalSpeaker } from './probe-local.ts';

@@ -1,20 +1,15 @@
 import type { Logger } from 'pino';
 import { backoff } from '#lib/backoff.ts';
 import { sleep } from '#lib/wait.ts';
+import type { PlaybackRow } from '#site/model/index.ts';
 import type { Playback } from './engine/index.ts';
-
-/** A row of a playback as it lies on disk; without a record it is deleted. */
-export interface JournalRow {
-  readonly id: string;
-  readonly record: string | null;
-}
 
 /** Where playbacks are written down before they sound. */
 export interface JournalPort {
   /** The oldest first. */
-  playbacks(): Promise<readonly JournalRow[]>;
+  playbacks(): Promise<readonly PlaybackRow[]>;
   /** Resolves when they are on disk. `alarm`: one of them is of an alarm. */
-  setPlaybacks(rows: readonly JournalRow[], alarm: boolean): Promise<void>;
+  setPlaybacks(rows: readonly PlaybackRow[], alarm: boolean): Promise<void>;
 }
 
 export interface Journal {

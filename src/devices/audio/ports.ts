@@ -5,7 +5,6 @@ import type { SpeakerOptions } from './options.ts';
 import type { SpeakerCondition } from './probes.ts';
 import type { NextRuns } from './rules/index.ts';
 
-export type { JournalRow } from './journal.ts';
 export type { SpeakerCondition } from './probes.ts';
 
 /** How a speaker on the network is reached. */

@@ -5,23 +5,13 @@ import { backoff } from '#lib/backoff.ts';
 import { crashPoint } from '#lib/crash-point.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { sleep, unlessAborted } from '#lib/wait.ts';
-import type { Lane, MediaItem } from '#site/model/index.ts';
+import type { CaptureJob, MediaItem, MediaOutcome } from '#site/model/index.ts';
 import type { Shelved } from './budget.ts';
 import { createMake, type MakeOptions } from './make.ts';
 import { mediaMetrics } from './metrics.ts';
-import type { MediaOutcome, MediaTable, PlannedMedia } from './ports.ts';
+import type { MediaTable, PlannedMedia } from './ports.ts';
 import { createSpool } from './spool.ts';
 import { settleOrphans, sweep } from './sweep.ts';
-
-export interface CaptureJob {
-  readonly seq: number;
-  readonly lane: Lane;
-  readonly items: readonly MediaItem[];
-  /** Resolves when the event and its media plan are on disk; rows are touched only then. */
-  readonly committed: Promise<void>;
-  /** Shows in no metric, log line or health (safety 4). */
-  readonly silent?: true;
-}
 
 export interface Media extends Part {
   /** Makes the pictures and clips of one event, beginning at once. Never throws, never waits. */

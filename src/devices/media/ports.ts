@@ -1,4 +1,4 @@
-import type { DeviceId, Lane, MediaItem } from '#site/model/index.ts';
+import type { DeviceId, Lane, MediaItem, MediaOutcome } from '#site/model/index.ts';
 
 /**
  * What the media room needs of others; `daemon.ts` fills it in. Nobody counts or logs what is asked of them: it may be for a
@@ -66,26 +66,6 @@ export interface PlannedMedia extends MediaItem {
   /** Its loss shows in no metric (safety 4). */
   readonly silent?: true;
 }
-
-export type MediaOutcome = {
-  readonly seq: number;
-  readonly lane: Lane;
-  readonly index: number;
-  readonly at: number;
-  /** Its writing shows in no metric (safety 4). */
-  readonly silent?: true;
-} & (
-  | {
-      readonly state: 'ready';
-      readonly file: string;
-      readonly bytes: number;
-      readonly sha256: string;
-      readonly mime: string;
-      /** What is to be known of it, in words, such as when it begins. */
-      readonly note?: string;
-    }
-  | { readonly state: 'failed'; readonly reason: string }
-);
 
 /** The rows of the media table, where the store keeps them. Idempotent; may reject while the store is away. */
 export interface MediaTable {

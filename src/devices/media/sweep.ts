@@ -1,5 +1,6 @@
 import { sleep } from '#lib/wait.ts';
-import type { MediaOutcome, MediaTable, PlannedMedia } from './ports.ts';
+import type { MediaOutcome } from '#site/model/index.ts';
+import type { MediaTable, PlannedMedia } from './ports.ts';
 import { nameOf, type Spool } from './spool.ts';
 
 export interface SweepOptions {

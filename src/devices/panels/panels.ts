@@ -7,7 +7,7 @@ import { type Health, ok, type Part } from '#lib/health.ts';
 import { type Connect, ownClientId, subscribe } from '#lib/mqtt.ts';
 import type { Secret } from '#lib/secret.ts';
 import { never, withDeadline } from '#lib/wait.ts';
-import type { DeviceId, PanelAction, PartitionId, Signal, ZoneNumber } from '#site/model/index.ts';
+import type { DeviceId, PanelCommand, PartitionId, Signal } from '#site/model/index.ts';
 import { AnswerLine } from './answer-line.ts';
 import { answers } from './answers.ts';
 import { codeUse } from './commands.ts';
@@ -24,22 +24,12 @@ import { Runner } from './runner.ts';
 import type { KnownPartition } from './start-memory.ts';
 import { narrowest } from './topics.ts';
 
-/** A command as this room needs it; the site's port has the same shape. */
-export interface PanelCommandLike {
-  readonly panel: DeviceId;
-  readonly partition: PartitionId;
-  /** Of `bypass` and `unbypass`. */
-  readonly zone?: ZoneNumber;
-  readonly action: PanelAction;
-  readonly commandId: string;
-}
-
 export interface Panels extends Part {
   /**
    * Sends one command at once or refuses it with a `refusal` signal; never keeps it for later. That the panel did it
    * shows in its state.
    */
-  send(command: PanelCommandLike): void;
+  send(command: PanelCommand): void;
   /** What a technician should look at, for `siteward status`. */
   hints(): readonly PanelHint[];
 }
@@ -230,7 +220,7 @@ class PanelPart implements Panels {
     return [...broken, ...codeless, ...this.#runners.flatMap((runner) => runner.hints())];
   }
 
-  send(command: PanelCommandLike): void {
+  send(command: PanelCommand): void {
     const way = this.#wayTo(command);
     if ('is' in way) {
       this.#tell(command, way);
@@ -242,7 +232,7 @@ class PanelPart implements Panels {
     });
   }
 
-  #tell(command: PanelCommandLike, verdict: Verdict): void {
+  #tell(command: PanelCommand, verdict: Verdict): void {
     this.#metrics.commands.inc({ panel: command.panel, result: verdict.is });
     const { panel, partition, zone, action, commandId } = command;
     const facts = { panel, partition, zone, action, commandId };
@@ -261,7 +251,7 @@ class PanelPart implements Panels {
   }
 
   /** How the command would reach its panel, or why it may not leave. */
-  #wayTo(command: PanelCommandLike): Way | Verdict {
+  #wayTo(command: PanelCommand): Way | Verdict {
     const runner = this.#runners.find(({ built }) => built.options.id === command.panel);
     const key = runner?.built.mapping.keys.get(command.partition);
     const zone = command.zone === undefined ? undefined : runner?.built.mapping.zoneKeys.get(command.zone);
@@ -279,7 +269,7 @@ class PanelPart implements Panels {
   }
 
   /** Sends the command if it may leave; what became of it. */
-  #leave(command: PanelCommandLike, { runner, key, zone, client }: Way): Verdict {
+  #leave(command: PanelCommand, { runner, key, zone, client }: Way): Verdict {
     try {
       const { action } = command;
       const about = { action, partition: key, code: this.#options.code?.(command.panel) };

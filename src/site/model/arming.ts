@@ -122,3 +122,13 @@ export interface ArmingRecord {
   readonly changedBy?: string;
   readonly commandId?: string;
 }
+
+/** One command to a panel. */
+export interface PanelCommand {
+  readonly panel: DeviceId;
+  readonly partition: PartitionId;
+  /** Of `bypass` and `unbypass`. */
+  readonly zone?: ZoneNumber;
+  readonly action: PanelAction;
+  readonly commandId: string;
+}

@@ -9,6 +9,7 @@ export * from './event.ts';
 export * from './event-kinds.ts';
 export * from './ids.ts';
 export type * from './loss.ts';
+export type * from './media.ts';
 export * from './name.ts';
 export * from './panic.ts';
 export * from './partition-shown.ts';

@@ -107,5 +107,16 @@ export const audioMessageShown = z.strictObject({
 });
 export type AudioMessageShown = z.output<typeof audioMessageShown>;
 
+/** A message as the service lists it (S-170), in forms that every room can show. */
+export const cloudMessage = audioMessageShown.omit({ key: true, source: true, sha256: true, loudness_lufs: true });
+export type CloudMessage = z.output<typeof cloudMessage>;
+
 /** What a request to play may leave out (S-171). */
 export const playDefaults = { volume: 70, repeat: 1 } as const;
+
+/** One playback on speakers as it lies on disk. */
+export interface PlaybackRow {
+  readonly id: string;
+  /** JSON text; null deletes it. */
+  readonly record: string | null;
+}

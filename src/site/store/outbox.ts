@@ -1,12 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import { crashPoint } from '#lib/crash-point.ts';
-import { lanes } from '#site/model/index.ts';
+import { lanes, type MediaUpdate } from '#site/model/index.ts';
 import { Gaps } from './gaps.ts';
 import { EventInsert } from './insert.ts';
 import { laneIndex } from './lanes.ts';
 import { evAt, type WireRow } from './protocol.ts';
 import { pluck } from './sqlite.ts';
-import type { MediaState, MediaUpdate, Verdict } from './types.ts';
+import type { MediaState, Verdict } from './types.ts';
 
 /** Stored as their place in the list; never reorder. */
 export const mediaStates: readonly MediaState[] = ['planned', 'ready', 'uploaded', 'failed'];

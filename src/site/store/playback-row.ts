@@ -1,9 +1,4 @@
-/** One playback on speakers as it lies in `site.db`. */
-export interface PlaybackRow {
-  readonly id: string;
-  /** JSON text; null deletes it. */
-  readonly record: string | null;
-}
+import type { PlaybackRow } from '#site/model/index.ts';
 
 const rowBytes = 128;
 

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { PlaybackRow } from './playback-row.ts';
+import type { PlaybackRow } from '#site/model/index.ts';
 import { pluck } from './sqlite.ts';
 
 /**

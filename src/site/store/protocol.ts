@@ -1,10 +1,9 @@
 import type { ErrorCode, Facts } from '#errors.ts';
-import type { ArmingRecord, AuditRecord, Lane } from '#site/model/index.ts';
+import type { ArmingRecord, AuditRecord, Lane, MediaUpdate, PlaybackRow } from '#site/model/index.ts';
 import type { AuditLink, AuditSlice } from './audit-types.ts';
 import type { FileName } from './lanes.ts';
 import type { StoreLimits } from './limits.ts';
 import type { Packed } from './pack.ts';
-import type { PlaybackRow } from './playback-row.ts';
 import type { StoredEvent } from './public-event.ts';
 import type {
   Anchor,
@@ -14,7 +13,6 @@ import type {
   MediaRow,
   MediaState,
   MediaTrail,
-  MediaUpdate,
   NewGap,
   ParkedRecord,
   PendingRow,

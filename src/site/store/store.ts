@@ -7,7 +7,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { Health } from '#lib/health.ts';
 import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { never, sleep, withDeadline } from '#lib/wait.ts';
-import type { ArmingRecord, AuditEntry } from '#site/model/index.ts';
+import type { ArmingRecord, AuditEntry, MediaUpdate, PlaybackRow } from '#site/model/index.ts';
 import { chainWalk, readAuditEntry } from './audit-chain.ts';
 import type { AuditLink, AuditSlice, AuditVerdict } from './audit-types.ts';
 import { type StoreEvidence, storeHealth } from './health.ts';
@@ -15,7 +15,7 @@ import { LeftLosses } from './left-losses.ts';
 import { defaultLimits, type StoreLimits } from './limits.ts';
 import { type StoreMetrics, storeMetrics } from './metrics.ts';
 import { perFile } from './per-file.ts';
-import { type PlaybackRow, playbackBytes } from './playback-row.ts';
+import { playbackBytes } from './playback-row.ts';
 import type { Report, StoreAnswers, StoreCall } from './protocol.ts';
 import { RequestQueue } from './queue.ts';
 import { type RoomMemory, roomMemory } from './room-memory.ts';
@@ -29,7 +29,6 @@ import type {
   GapMark,
   MediaRow,
   MediaState,
-  MediaUpdate,
   NewGap,
   OutboxStats,
   ParkedRecord,

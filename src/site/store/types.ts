@@ -7,6 +7,7 @@ import type {
   GapReason,
   Lane,
   MediaItem,
+  MediaUpdate,
   PartitionId,
   SiteEvent,
 } from '#site/model/index.ts';
@@ -141,27 +142,6 @@ export interface MediaRow {
   /** Its upload shows in no metric or log line (safety 4). */
   readonly silent?: true;
 }
-
-export type MediaUpdate = {
-  readonly seq: number;
-  readonly lane: Lane;
-  readonly index: number;
-  readonly at: number;
-  /** Its writing shows in no metric (safety 4). */
-  readonly silent?: true;
-} & (
-  | {
-      readonly state: 'ready';
-      readonly file: string;
-      readonly bytes: number;
-      readonly sha256: string;
-      readonly mime: string;
-      /** What is to be known of it, in words; it takes the place of a reason. */
-      readonly note?: string;
-    }
-  | { readonly state: 'uploaded' }
-  | { readonly state: 'failed'; readonly reason: string }
-);
 
 /** A refused event, with all a technician needs to explain, retry, export or drop it. */
 export interface ParkedRecord {

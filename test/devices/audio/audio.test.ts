@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Registry } from 'prom-client';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { type Audio, createAudio, type JournalRow, type SpeakerCondition } from '#devices/audio/index.ts';
+import { type Audio, createAudio, type SpeakerCondition } from '#devices/audio/index.ts';
 import { audioOptions } from '#devices/audio/options.ts';
 import { ruleOptions } from '#devices/audio/rules/options.ts';
 import { systemClock } from '#lib/clock.ts';
-import { isoTime, type PlaybackShown, type SiteEvent } from '#site/model/index.ts';
+import { isoTime, type PlaybackRow, type PlaybackShown, type SiteEvent } from '#site/model/index.ts';
 import { quiet } from '../../cloud/support.ts';
 import { until } from '../../lan/mqtt/harness.ts';
 import { none, startHttpDevice } from './drivers/http-device.ts';
@@ -47,7 +47,7 @@ async function rig(
   const shown: PlaybackShown[] = [];
   const told: Rig['told'] = [];
   const release: (() => void)[] = [];
-  const put = (changed: readonly JournalRow[]) => {
+  const put = (changed: readonly PlaybackRow[]) => {
     for (const { id, record } of changed) {
       if (record === null) rows.delete(id);
       else rows.set(id, record);

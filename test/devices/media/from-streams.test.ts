@@ -12,12 +12,11 @@ import {
   createMedia,
   type FrameSource,
   type Media,
-  type MediaOutcome,
   type PlannedMedia,
 } from '#devices/media/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { MediaItem } from '#site/model/index.ts';
+import type { MediaItem, MediaOutcome } from '#site/model/index.ts';
 import { tinyClip } from '../../harness/tiny-clip.ts';
 
 /** Clips and pictures of the past, of a source of streams that is a port: what media does with what it gives. */

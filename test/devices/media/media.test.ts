@@ -15,10 +15,10 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createMedia, type Media, type MediaOutcome, type PlannedMedia } from '#devices/media/index.ts';
+import { createMedia, type Media, type PlannedMedia } from '#devices/media/index.ts';
 import { SitewardError } from '#errors.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { Lane } from '#site/model/index.ts';
+import type { Lane, MediaOutcome } from '#site/model/index.ts';
 
 let dir: string;
 let media: Media | undefined;

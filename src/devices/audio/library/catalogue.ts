@@ -1,8 +1,5 @@
-import type { AudioMessageShown } from '#site/model/index.ts';
+import type { AudioMessageShown, CloudMessage } from '#site/model/index.ts';
 import { type Message, slug } from './message.ts';
-
-/** A message as the service lists it (S-170). */
-export type CloudMessage = Omit<AudioMessageShown, 'key' | 'source' | 'sha256' | 'loudness_lufs'>;
 
 /** What stands behind a name: a message that can be played here, or one which only the service holds. */
 export type Found =

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type CloudMessage, matchCatalogue } from '#devices/audio/library/catalogue.ts';
+import { matchCatalogue } from '#devices/audio/library/catalogue.ts';
 import type { Message } from '#devices/audio/library/message.ts';
-import { audioMessageShown } from '#site/model/index.ts';
+import { audioMessageShown, type CloudMessage } from '#site/model/index.ts';
 
 const words = { name: 'Intruder', description: '', duration_seconds: 3, language: 'en-US', category: 'alarm' } as const;
 const cloud = (audio_message_id: string): CloudMessage => ({ audio_message_id, ...words });
