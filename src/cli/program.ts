@@ -1,28 +1,28 @@
 import { Argument, Command, CommanderError, Option } from 'commander';
 import { version } from '#lib/version.ts';
 import { eventClasses } from '#site/model/index.ts';
-import { addAccess } from './access.ts';
+import { addUser } from './access/user-verbs.ts';
+import { addAccess } from './access/verbs.ts';
 import { whole } from './arguments.ts';
-import { addAudio } from './audio.ts';
-import { addAudit } from './audit.ts';
+import { addAudio } from './audio/verbs.ts';
+import { addAudit } from './audit/verbs.ts';
 import { addBackup } from './backup/verbs.ts';
-import { addCamera } from './camera.ts';
-import { addCloud } from './cloud.ts';
+import { addCamera } from './camera/verbs.ts';
+import { addCloud } from './cloud/verbs.ts';
 import { refuseTypedCode, takesCode } from './code-option.ts';
 import { addCommands } from './commands.ts';
-import { addDevice, addNvr } from './device.ts';
 import { exitCodes } from './exit-codes.ts';
 import { addLog } from './log.ts';
 import { addMedia } from './media.ts';
 import { addMqtt } from './mqtt.ts';
-import { addOutbox } from './outbox.ts';
+import { addOutbox } from './outbox/verbs.ts';
 import { outcome } from './outcome.ts';
-import { addPanel } from './panel.ts';
+import { addPanel } from './panel/verbs.ts';
 import { addReplay } from './replay-verbs.ts';
 import { addSchedule } from './schedule.ts';
-import { addSetup } from './setup.ts';
-import { addSite } from './site-verbs.ts';
-import { addUser } from './user.ts';
+import { addSetup } from './setup/verbs.ts';
+import { addDevice, addNvr } from './site/device-verbs.ts';
+import { addSite } from './site/verbs.ts';
 import { collect, configOption, defaultConfig, defaultSocket } from './verb.ts';
 import { addVerification } from './verification.ts';
 
@@ -193,7 +193,9 @@ export function buildProgram(done: (code: number) => void): Command {
     // Its own parser knows the operations; it is loaded with the contract only when it is called.
     .helpOption(false)
     .allowUnknownOption()
-    .action(async (_args, _options, command: Command) => done(await (await import('./api.ts')).api(command.args)));
+    .action(async (_args, _options, command: Command) =>
+      done(await (await import('./cloud/api.ts')).api(command.args)),
+    );
   for (const verb of program.commands) pointToHelp(verb, program.name());
   return program;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { invitation, urlsOf } from '../../src/cli/claim-code.ts';
+import { invitation, urlsOf } from '../../src/cli/access/claim-code.ts';
 
 const addresses = () => ['192.0.2.7', '198.51.100.7', '203.0.113.1', '203.0.113.2', '203.0.113.3'];
 

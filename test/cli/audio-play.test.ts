@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import type { PlaybackShown } from '#site/model/index.ts';
-import { playAndWait } from '../../src/cli/audio-play.ts';
+import { playAndWait } from '../../src/cli/audio/play.ts';
 import type { Control } from '../../src/cli/control.ts';
 
 const wish = { audio_message_id: 'siren', volume: 70, repeat: 1 };

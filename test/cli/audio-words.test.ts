@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adviceOf, outcomeOf, reasonWords } from '../../src/cli/audio-words.ts';
+import { adviceOf, outcomeOf, reasonWords } from '../../src/cli/audio/words.ts';
 import { read } from '../docs/markdown.ts';
 
 test('the reasons and what to do are those of docs/audio.md', () => {

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { carryOut } from '#cli/cloud-change.ts';
+import { carryOut } from '#cli/cloud/change.ts';
 
 afterEach(() => void vi.restoreAllMocks());
 

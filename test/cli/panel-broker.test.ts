@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { brokerAccess } from '../../src/cli/panel-broker.ts';
+import { brokerAccess } from '../../src/cli/panel/broker.ts';
 
 let folder: string;
 beforeAll(() => {

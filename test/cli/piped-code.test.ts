@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { pipedCodes } from '../../src/cli/access/user-codes.ts';
 import { pipedCode } from '../../src/cli/piped-code.ts';
-import { pipedCodes } from '../../src/cli/user-codes.ts';
 
 /** Standard input that somebody holds open after these chunks. */
 async function* open(...chunks: readonly string[]): AsyncGenerator<Buffer> {

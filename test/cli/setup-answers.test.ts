@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { answersSchema, openToOthers, readAnswers } from '#cli/setup-answers.ts';
-import { formOf, unknownName } from '#cli/setup-set.ts';
+import { answersSchema, openToOthers, readAnswers } from '#cli/setup/answers.ts';
+import { formOf, unknownName } from '#cli/setup/set.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'siteward-answers-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { cloudSiteStep } from '#cli/setup-cloud-site.ts';
-import { activationStep, monitoringStep } from '#cli/setup-cloud-steps.ts';
-import type { Context, Step } from '#cli/setup-types.ts';
+import { cloudSiteStep } from '#cli/setup/cloud-site.ts';
+import { activationStep, monitoringStep } from '#cli/setup/cloud-steps.ts';
+import type { Context, Step } from '#cli/setup/types.ts';
 import { SitewardError } from '#errors.ts';
 import type { AuditEntryBody } from '#lan/http/index.ts';
 import { askSocket } from '../harness/control.ts';

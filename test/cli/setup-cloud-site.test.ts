@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { cloudSiteStep } from '#cli/setup-cloud-site.ts';
-import type { Context } from '#cli/setup-types.ts';
+import { cloudSiteStep } from '#cli/setup/cloud-site.ts';
+import type { Context } from '#cli/setup/types.ts';
 
 /** A box whose answers name site 5, a service that shows it so, and what is written of it. */
 function boxAt(shown: object) {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
-import { setup } from '#cli/setup-main.ts';
+import { setup } from '#cli/setup/setup.ts';
 
 let folder: string;
 let config: string;

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
-import { openListener } from '#cli/own-listener.ts';
+import { openListener } from '#cli/setup/own-listener.ts';
 import { readJpeg } from '#lib/jpeg.ts';
 import { freePort } from '#sandbox/demo/processes.ts';
 import { type ScriptedCamera, startCamera } from '../devices/onvif/scripted-camera.ts';

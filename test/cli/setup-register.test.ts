@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { whatToDo } from '#cli/setup-advice.ts';
-import { registerStep } from '#cli/setup-register.ts';
-import type { Context } from '#cli/setup-types.ts';
+import { whatToDo } from '#cli/setup/advice.ts';
+import { registerStep } from '#cli/setup/register.ts';
+import type { Context } from '#cli/setup/types.ts';
 import type { SitewardError } from '#errors.ts';
 
 beforeEach(() => void vi.useFakeTimers());

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { userStep } from '#cli/setup-people.ts';
-import { type RunOptions, runSteps } from '#cli/setup-run.ts';
-import type { Talk } from '#cli/setup-talk.ts';
-import { testStep } from '#cli/setup-test-event.ts';
-import type { Context, Step } from '#cli/setup-types.ts';
+import { userStep } from '#cli/setup/people.ts';
+import { type RunOptions, runSteps } from '#cli/setup/run.ts';
+import type { Talk } from '#cli/setup/talk.ts';
+import { testStep } from '#cli/setup/test-event.ts';
+import type { Context, Step } from '#cli/setup/types.ts';
 import { checkText } from '#config/index.ts';
 import { SitewardError } from '#errors.ts';
 

@@ -4,7 +4,7 @@ import { inspectDevice } from '#devices/onvif/index.ts';
 import { describe } from '#errors.ts';
 import type { StatusDocument } from '#lan/http/index.ts';
 import { systemClock } from '#lib/clock.ts';
-import { configuredDevice } from '../camera-settings.ts';
+import { configuredDevice } from '../camera/settings.ts';
 import { type Check, type Finding, failed, good, noDaemon, skipped } from './finding.ts';
 import type { Scene } from './scene.ts';
 

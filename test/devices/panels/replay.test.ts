@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Compiled, emptyMemory, interpret, profileIds, renderCommand } from '#devices/panels/index.ts';
 import { Secret } from '#lib/secret.ts';
-import { compare } from '../../../src/cli/panel-means.ts';
+import { compare } from '../../../src/cli/panel/means.ts';
 import {
   compilePreset,
   fixtures,
