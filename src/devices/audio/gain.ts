@@ -26,12 +26,5 @@ export function peakOf(samples: Int16Array): number {
   return peak;
 }
 
-/** Root mean square, 0 to 32768. */
-export function rmsOf(samples: Int16Array): number {
-  let sum = 0;
-  for (const sample of samples) sum += sample * sample;
-  return samples.length === 0 ? 0 : Math.sqrt(sum / samples.length);
-}
-
 /** In dB of full scale; -Infinity for silence. */
 export const decibels = (amplitude: number): number => 20 * Math.log10(amplitude / 32_768);

@@ -44,9 +44,3 @@ export function belongsTo(device: DeviceId, key: string): boolean {
 /** What is forgotten of a device when its address changes. */
 export const placedKeys = (device: DeviceId): readonly string[] =>
   all.flatMap(([what, { placed }]) => (placed ? [`onvif/${what}/${device}`] : []));
-
-/** The most keys that a site with so many of each can have. */
-export function mostKeys(site: { cameras: number; recorders: number; channels: number }): number {
-  const many = { device: site.cameras + site.recorders, recorder: site.recorders, channel: site.channels };
-  return all.reduce((sum, [, { per }]) => sum + many[per], 0);
-}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { rmsOf } from '#devices/audio/gain.ts';
 import { resample } from '#devices/audio/resample.ts';
 import { never } from '#lib/wait.ts';
+import { rmsOf } from './rms-of.ts';
 
 const level = 16_000;
 const tone = (hertz: number, rate: number, samples = rate): Int16Array =>

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SoundFormat } from '#devices/audio/driver.ts';
 import { gapMs } from '#devices/audio/engine/rank.ts';
-import { rmsOf } from '#devices/audio/gain.ts';
 import { createSound, faded, type SoundWork } from '#devices/audio/sound.ts';
 import { fromAlaw, fromUlaw } from './from-g711.ts';
+import { rmsOf } from './rms-of.ts';
 
 const mono: SoundFormat = { encoding: 's16le', rate: 8_000, channels: 1 };
 const tone = (samples = 1_600, peak = 26_000): Int16Array =>

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { roomyKeys } from '#devices/onvif/forget-removed.ts';
-import { mostKeys, remembered } from '#devices/onvif/memory-keys.ts';
+import { remembered } from '#devices/onvif/memory-keys.ts';
 import { placeMemory } from '#devices/onvif/place-memory.ts';
 import { Secret } from '#lib/secret.ts';
 import { defaultLimits } from '#site/store/limits.ts';
@@ -141,3 +141,9 @@ describe('another camera in the place of one', () => {
     expect(old.seen.slice(asked)).toEqual([]);
   });
 });
+
+/** The most keys that a site with so many of each can have. */
+function mostKeys(site: { cameras: number; recorders: number; channels: number }): number {
+  const many = { device: site.cameras + site.recorders, recorder: site.recorders, channel: site.channels };
+  return Object.values(remembered).reduce((sum, { per }) => sum + many[per], 0);
+}

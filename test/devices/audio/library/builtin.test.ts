@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { decibels, peakOf, rmsOf } from '#devices/audio/gain.ts';
+import { decibels, peakOf } from '#devices/audio/gain.ts';
 import { type Builtin, builtinList, readBuiltins } from '#devices/audio/library/builtin.ts';
 import { openLibrary } from '#devices/audio/library/library.ts';
 import { loudness } from '#devices/audio/library/loudness.ts';
@@ -10,6 +10,7 @@ import { siren } from '#devices/audio/library/tones.ts';
 import { audioCategories } from '#site/model/index.ts';
 import { evened } from '../../../../tools/audio-level.ts';
 import { buildAudioLibrary, checkDigests, digestList, targetLufs } from '../../../../tools/audio-library.ts';
+import { rmsOf } from '../rms-of.ts';
 
 let folder: string;
 let lines: string[];

@@ -4,12 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { decibels, peakOf, rmsOf } from '#devices/audio/gain.ts';
+import { decibels, peakOf } from '#devices/audio/gain.ts';
 import { convert } from '#devices/audio/library/convert.ts';
 import { createDecoder, type Decoder } from '#devices/audio/library/decode.ts';
 import { soundKinds } from '#devices/audio/library/sniff.ts';
 import { writeWav } from '#devices/audio/wav.ts';
 import { never } from '#lib/wait.ts';
+import { rmsOf } from '../rms-of.ts';
 import { encoded, flacClaiming, sine, wavOf } from './fixtures.ts';
 
 let folder: string;
