@@ -19,6 +19,7 @@ import {
   verificationDocument,
   verificationId,
   verificationRequest,
+  zonedTimePattern,
   zoneNumber,
 } from '#site/model/index.ts';
 
@@ -35,12 +36,7 @@ const text = (max: number) =>
 /** JSON Schema's integer: any size, unlike `z.int()`. */
 const integer = z.number().refine(Number.isInteger, 'must be a whole number').meta({ type: 'integer' });
 const notNegative = integer.refine((value) => value >= 0, 'must not be negative').meta({ type: 'integer', minimum: 0 });
-export const time = z
-  .string()
-  .regex(
-    /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/,
-    'must be an ISO 8601 time with a zone',
-  );
+export const time = z.string().regex(zonedTimePattern, 'must be an ISO 8601 time with a zone');
 const partition = z.string().regex(/^(all|p[1-9][0-9]{0,2})$/, 'must be all, p1, p2, ... p999');
 const commandId = z.string().regex(uuid, 'must be a UUID');
 const object = z.record(z.string(), z.unknown());

@@ -27,3 +27,6 @@ export const clockQualities = ['synced', 'holdover', 'doubtful'] as const;
 export const partitionPattern = /^p[1-9][0-9]{0,2}$/;
 
 export const isoTime = (wallMs: number): string => new Date(wallMs).toISOString();
+
+/** An ISO 8601 time with its zone. Nobody knows when one without it was. */
+export const zonedTimePattern = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { armingWord } from './arming.ts';
-import { eventClasses, type Lane } from './basics.ts';
+import { eventClasses, type Lane, zonedTimePattern } from './basics.ts';
 import type { DeviceId, PartitionId, Stamp, ZoneNumber } from './ids.ts';
 import { clockQuality, partitionId, zoneNumber } from './ids.ts';
 import type { ScheduleId } from './schedule.ts';
@@ -12,7 +12,7 @@ export type EventClass = z.infer<typeof eventClass>;
 export const eventStatus = z.enum(['active', 'restored', 'cancelled']);
 export type EventStatus = z.infer<typeof eventStatus>;
 
-const time = z.string().regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/);
+const time = z.string().regex(zonedTimePattern);
 
 /**
  * The public event: one and the same object on MQTT (`event/<class>`) and as `payload` of the cloud's event.

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { zonedTimePattern } from './basics.ts';
 import type { CommandResult, Outcome, ReplyCode } from './command.ts';
 import { partitionId, zoneNumber } from './ids.ts';
 
@@ -27,7 +28,7 @@ export const contactNumber = z
 
 const time = z
   .string({ error: 'must be text' })
-  .regex(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,6})?(Z|[+-]\d{2}:\d{2})$/, 'must be an ISO 8601 time with a zone')
+  .regex(zonedTimePattern, 'must be an ISO 8601 time with a zone')
   .refine((text) => !Number.isNaN(Date.parse(text)), 'there is no such time');
 
 /** A request to verify an alarm, as the partner platform hands it on. */
