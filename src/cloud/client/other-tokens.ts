@@ -28,9 +28,7 @@ export function clientCredentialsSource(options: ClientCredentialsOptions): Toke
       const body = { grant_type: clientCredentialsGrant, client_id: clientId, client_secret: secret.reveal() };
       const answer = await client.clientCredentialsToken({ body, signal });
       if (answer.kind === 'failure') return notReached(answer);
-      return readGrant(answer, clock, (expiresIn) =>
-        log.warn({ expiresIn }, 'the token server gave a token that is already over; it is used for 30 s'),
-      );
+      return readGrant(answer, clock, log);
     },
     refusal: (error) =>
       `the token server refused this client (${error}). Check client id (${clientId}) and client secret`,

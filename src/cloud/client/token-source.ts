@@ -1,3 +1,4 @@
+import type { Logger } from 'pino';
 import { backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Answer, WireFailure } from '#lib/contract/client.ts';
@@ -207,15 +208,15 @@ export const notReached = ({ failure, message }: WireFailure): Attempt => ({
   ...(toldAsSuch.has(failure) && { failure }),
 });
 
-/** Reads what a token server answered (RFC 6749 5.1 and 5.2), tolerantly. `warn` is told a life that is over already. */
-export function readGrant(answer: Answer<unknown>, clock: Clock, warn: (expiresIn: number) => void): Attempt {
+/** Reads what a token server answered (RFC 6749 5.1 and 5.2), tolerantly. */
+export function readGrant(answer: Answer<unknown>, clock: Clock, log: Logger): Attempt {
   const body = objectOf(answer.json) ?? {};
   const accepted = answer.status >= 200 && answer.status < 300;
   if (accepted && typeof body.access_token === 'string' && body.access_token !== '' && isBearer(body.token_type)) {
     return {
       kind: 'token',
       accessToken: body.access_token,
-      lifeMs: lifeOf(body.expires_in, warn),
+      lifeMs: lifeOf(body.expires_in, log),
       sentMono: answer.sentMono,
     };
   }
@@ -236,12 +237,12 @@ export function readGrant(answer: Answer<unknown>, clock: Clock, warn: (expiresI
   };
 }
 
-function lifeOf(expiresIn: unknown, warn: (seconds: number) => void): number {
+function lifeOf(expiresIn: unknown, log: Logger): number {
   if (expiresIn === undefined || expiresIn === null || expiresIn === '') return 600_000;
   const seconds = Number(expiresIn);
   if (!Number.isFinite(seconds)) return 600_000;
   if (seconds > 0) return Math.min(seconds, 30 * 86_400) * 1000;
-  warn(seconds);
+  log.warn({ expiresIn: seconds }, 'the token server gave a token that is already over; it is used for 30 s');
   return 30_000;
 }
 

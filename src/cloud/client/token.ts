@@ -73,9 +73,7 @@ export function createTokenSource(options: TokenSourceOptions): EventTokenSource
     if (answer.kind === 'failure') return notReached(answer);
     // Only JSON surely comes from the token server; a portal's page has its own clock.
     if (answer.json !== undefined) time.learn({ date: answer.headers.date, ...answer });
-    const result = readGrant(answer, clock, (expiresIn) =>
-      log.warn({ expiresIn }, 'the token server gave a token that is already over; it is used for 30 s'),
-    );
+    const result = readGrant(answer, clock, log);
     if (result.kind !== 'refused') return result;
     // Only then: a token that is granted would tell that something was sent, which may be a silent call (safety 4).
     log.debug({ ...signed.facts, offsetMs: usedOffset }, 'the token server refused an assertion');
