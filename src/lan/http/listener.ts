@@ -8,6 +8,7 @@ import { describe } from '#errors.ts';
 import { securityHeaders } from '#lan/access/index.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
+import { listening } from '#lib/listening.ts';
 import { never, sleep, unlessAborted, withDeadline } from '#lib/wait.ts';
 import { identifyNetwork, refuseAtDoor } from './identify-network.ts';
 import { createDoor, type Door } from './listener-door.ts';
@@ -86,7 +87,7 @@ export function createHttpListener(options: HttpListenerOptions): Part {
     answerParserErrors(next, (status) => meters.requests.inc({ status }));
     next.on('request', answers.take);
     next.on('tlsClientError', () => meters.refused.inc({ reason: 'handshake' }));
-    await bound(next, listen);
+    await listening(next, listen);
     next.on('error', (error) => log.warn({ reason: describe(error) }, 'the HTTPS listener had a mishap'));
     server = next;
     show({ cert, key, note });
@@ -242,16 +243,6 @@ function metersOf(metrics: Registry, connections: () => number) {
       registers,
     }),
   };
-}
-
-function bound(server: Server, { host, port }: HttpListenerOptions['listen']): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 async function close(server: Server, answers: Answers, door: Door): Promise<void> {

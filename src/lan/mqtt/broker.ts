@@ -9,6 +9,7 @@ import { describe, SitewardError } from '#errors.ts';
 import { backoff } from '#lib/backoff.ts';
 import { type Health, ok, type Part } from '#lib/health.ts';
 import { isLoopback } from '#lib/host.ts';
+import { listening } from '#lib/listening.ts';
 import { spareMemory } from '#lib/mqtt.ts';
 import { systemCode } from '#lib/system-code.ts';
 import { sleep } from '#lib/wait.ts';
@@ -114,7 +115,7 @@ export function createBroker(options: BrokerOptions): Broker {
     });
     next.maxConnections = maxClients + silentCap;
     next.on('drop', () => counters.refused.inc({ reason: 'too_many_clients' }));
-    await listening(next, options.listen.host, port);
+    await listening(next, { host: options.listen.host, port });
     server = next;
     const address = next.address();
     if (typeof address === 'object' && address !== null) port = address.port;
@@ -212,16 +213,6 @@ async function makeServer(
   if (tls === undefined) return createServer(sockets, take);
   const secure = { ...(await tls(signal)), minVersion: 'TLSv1.2', handshakeTimeout: handshakeMs } as const;
   return createTlsServer({ ...sockets, ...secure }, take);
-}
-
-function listening(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 function adviceOn(error: unknown): string {
