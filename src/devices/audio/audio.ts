@@ -6,14 +6,15 @@ import type { Clock } from '#lib/clock.ts';
 import type { Health, Part } from '#lib/health.ts';
 import { settingsKey } from '#lib/settings-key.ts';
 import { never, sleep, withDeadline } from '#lib/wait.ts';
-import type {
-  ClockQuality,
-  DeviceId,
-  PartitionId,
-  PartitionState,
-  PlaybackShown,
-  SelfTestResult,
-  SiteEvent,
+import {
+  type ClockQuality,
+  type DeviceId,
+  hasEnded,
+  type PartitionId,
+  type PartitionState,
+  type PlaybackShown,
+  type SelfTestResult,
+  type SiteEvent,
 } from '#site/model/index.ts';
 import { createPreparedCache } from './cache.ts';
 import { createPlayers } from './drivers/child.ts';
@@ -27,7 +28,7 @@ import { createProbes } from './probes.ts';
 import { createTriggers } from './rules/index.ts';
 import { createRuns } from './runs.ts';
 import { type AudioPlan, createSpeaker, endsByItselfMs, enginePlan, laneOf, type Speaker } from './speakers.ts';
-import { createWaits, isBegun, isEnded } from './waits.ts';
+import { createWaits, isBegun } from './waits.ts';
 
 /** Messages on the speakers of a site. */
 export interface Audio extends Part {
@@ -136,7 +137,7 @@ export function createAudio(options: {
     plan: () => plan,
     library: () => shelf.library,
     play: player.play,
-    ended: (id, ms, signal) => waits.until(id, isEnded, ms, signal),
+    ended: (id, ms, signal) => waits.until(id, hasEnded, ms, signal),
     alarmActive: () => ports.alarmActive?.() === true || player.playbacks().some(soundsAlarm),
     nextRuns: (clockPlan, after) => ports.nextRuns?.(clockPlan, after) ?? [],
     onTested: (results, by) => ports.onTested?.(results, by),
@@ -297,4 +298,4 @@ export function createAudio(options: {
   }
 }
 
-const soundsAlarm = (playback: PlaybackShown): boolean => playback.category === 'alarm' && !isEnded(playback);
+const soundsAlarm = (playback: PlaybackShown): boolean => playback.category === 'alarm' && !hasEnded(playback);

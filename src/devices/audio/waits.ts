@@ -16,7 +16,6 @@ export interface Waits {
 const waitingCap = 256;
 
 export const isBegun = ({ status }: PlaybackShown): boolean => status !== 'queued';
-export const isEnded = ({ status }: PlaybackShown): boolean => status !== 'queued' && status !== 'playing';
 
 export function createWaits(find: (id: string) => PlaybackShown | undefined): Waits {
   const waiting = new Map<string, Set<() => void>>();

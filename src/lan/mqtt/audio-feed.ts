@@ -1,6 +1,6 @@
 import { SitewardError } from '#errors.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { AudioMessageShown, PlaybackShown } from '#site/model/index.ts';
+import { type AudioMessageShown, hasEnded, type PlaybackShown } from '#site/model/index.ts';
 import type { SitePort } from './site-port.ts';
 import type { TopicState } from './state.ts';
 
@@ -138,8 +138,6 @@ export function messagesNow(audio: Pick<SitePort['audio'], 'messages'>): readonl
 
 /** On one speaker at least. */
 export const isHeard = ({ devices }: PlaybackShown): boolean => devices.some(({ status }) => status === 'playing');
-
-export const hasEnded = ({ status }: PlaybackShown): boolean => status !== 'queued' && status !== 'playing';
 
 /** By the wall clock: below zero where that was set back since, and nobody knows. */
 const endedAgoMs = ({ devices }: PlaybackShown, now: number): number =>

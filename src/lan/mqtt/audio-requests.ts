@@ -1,7 +1,13 @@
 import { SitewardError } from '#errors.ts';
 import { never } from '#lib/wait.ts';
-import { type CodeCheck, type PlaybackShown, type ReplyCode, roles, unknownClient } from '#site/model/index.ts';
-import { hasEnded } from './audio-feed.ts';
+import {
+  type CodeCheck,
+  hasEnded,
+  type PlaybackShown,
+  type ReplyCode,
+  roles,
+  unknownClient,
+} from '#site/model/index.ts';
 
 import type { ParsedCommand } from './parse.ts';
 import { everyPlayback, type Final } from './schemas.ts';

@@ -114,6 +114,10 @@ export type CloudMessage = z.output<typeof cloudMessage>;
 /** What a request to play may leave out (S-171). */
 export const playDefaults = { volume: 70, repeat: 1 } as const;
 
+/** Of a playback, or of its part on one speaker. */
+export const hasEnded = ({ status }: { readonly status: PlaybackState }): boolean =>
+  status !== 'queued' && status !== 'playing';
+
 /** One playback on speakers as it lies on disk. */
 export interface PlaybackRow {
   readonly id: string;

@@ -1,8 +1,7 @@
-import type { DeviceId } from '#site/model/index.ts';
+import { type DeviceId, hasEnded } from '#site/model/index.ts';
 import { prepare, putBack, startTogether, takeNext } from './next.ts';
 import { endPart, hindrance, preempted, type Waiting, waitingIn } from './queue.ts';
 import { cuts, rankOf } from './rank.ts';
-import { hasEnded } from './shown.ts';
 import { soundIn, stopSound } from './sound.ts';
 import type { Ending, Part, Playback } from './types.ts';
 import { placeOf, playbackOf, type Work } from './work.ts';

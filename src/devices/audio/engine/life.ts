@@ -1,9 +1,9 @@
-import type { PlaybackReason } from '#site/model/index.ts';
+import { hasEnded, type PlaybackReason } from '#site/model/index.ts';
 import { endAll, serveAll } from './lane.ts';
 import { putBack } from './next.ts';
 import { endPart, waiting, waitLeftMs } from './queue.ts';
 import { isAlarm, isLifeSafety } from './rank.ts';
-import { hasEnded, isOver } from './shown.ts';
+import { isOver } from './shown.ts';
 import { killSound, settle, stopSound } from './sound.ts';
 import { alarmKey, longestMs } from './sounding.ts';
 import type { Part, Playback, Sounding } from './types.ts';

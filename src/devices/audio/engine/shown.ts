@@ -1,7 +1,5 @@
-import { isoTime, type PlaybackShown, type PlaybackState, type SpeakerPlayback } from '#site/model/index.ts';
+import { hasEnded, isoTime, type PlaybackShown, type PlaybackState, type SpeakerPlayback } from '#site/model/index.ts';
 import type { EngineState, Part, Playback } from './types.ts';
-
-export const hasEnded = ({ status }: Pick<Part, 'status'>): boolean => status !== 'queued' && status !== 'playing';
 
 export const isOver = ({ parts }: Pick<Playback, 'parts'>): boolean => parts.every(hasEnded);
 
