@@ -20,9 +20,9 @@ export interface AudioPorts {
   readonly journal: JournalPort;
   /** Partitions that are known to be disarmed now: after a start nothing of a burglary waits for them. */
   readonly disarmed: () => readonly PartitionId[];
-  /** A speaker has gone, or is back. */
   /** Asked anew whenever the speakers change, for all of them: those of one device have one account. */
   readonly access?: (speakers: readonly SpeakerOptions[]) => ReadonlyMap<DeviceId, SpeakerAccess>;
+  /** A speaker has gone, or is back. */
   readonly onSpeaker: (speaker: DeviceId, condition: SpeakerCondition) => void;
   /** The messages of the site were read after the start. */
   readonly onMessages?: () => void;

@@ -14,8 +14,8 @@ export interface EventFollower {
 
 /** Events on streams: each in its order, never one twice, and with a word about those that are missing. */
 export interface LiveEvents {
-  /** The number a stream begins behind: where events from now on are wished, that of the newest; undefined: nobody knows. */
-  start(isFromNow: boolean): Promise<number | undefined>;
+  /** Gives what tells, whenever it is called, the number of the newest event, behind which a stream of events from now on begins; undefined: nobody knows. */
+  start(isFromNow: boolean): Promise<(() => number) | undefined>;
   /** Gives it everything kept behind this number, and then what was held for it. */
   resume(follower: EventFollower, after: number): Promise<void>;
   publish(event: SiteEvent, followers: readonly EventFollower[]): void;
@@ -71,11 +71,10 @@ export function createLiveEvents(options: {
 
   return {
     async start(isFromNow) {
+      jump ??= await history.jump().catch(() => undefined);
       // What is on disk by now was before; what cannot be read is no reason to tell nobody of what comes.
       const kept = isFromNow ? await history.newest().catch(() => undefined) : undefined;
-      const start = kept === undefined ? undefined : Math.max(newest, kept);
-      jump ??= await history.jump().catch(() => undefined);
-      return start;
+      return kept === undefined ? undefined : () => Math.max(newest, kept);
     },
     resume,
     publish(event, followers) {
