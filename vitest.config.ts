@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['test/soak/**', 'test/system/**'],
+    exclude: ['test/system/**'],
     pool: 'forks',
     // By itself vitest leaves one processor free; the tests often wait for processes of their own.
     maxWorkers: Math.max(3, availableParallelism()),

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants as access, accessSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, getCompileCacheDir } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -11,7 +11,7 @@ import { crc32 } from 'node:zlib';
 const told = debuglog('siteward-start');
 const sumBytes = 4;
 
-/** What the text of a program is, for Node has no other way to give it these names: a text put together here were held twice in memory. */
+/** What the text of a program is, for Node has no other way to give it these names: a text put together here would be held twice in memory. */
 export const programBegins = '(function (exports, require, module, __dirname, __url) {';
 export const programEnds = '})';
 type Program = (exports: object, require: NodeJS.Require, module: object, dirname: string, url: string) => void;
@@ -32,7 +32,7 @@ export function runKept(file: string): Readonly<Record<string, unknown>> {
   });
   const isTaken = script.cachedDataRejected === false;
   told('%s: %s', basename(file), isTaken ? 'taken' : 'compiled');
-  if (kept !== undefined && !isTaken) keepAtExit(kept, script);
+  if (kept !== undefined && !isTaken && mayKeep(kept)) keepAtExit(kept, script);
   const module = { exports: {} };
   const program: Program = script.runInThisContext();
   program(module.exports, createRequire(file), module, dirname(file), pathToFileURL(file).href);
@@ -56,6 +56,16 @@ function read(kept: string): Buffer | undefined {
   }
 }
 
+/** Not on an installed box, where the folder belongs to root: V8 then forgets what nobody calls, as always. */
+function mayKeep(kept: string): boolean {
+  try {
+    accessSync(dirname(kept), access.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function keepAtExit(kept: string, script: Script): void {
   // What ran once would be forgotten by then. As it was again in time: V8 takes nothing that was made with other flags than its own.
   setFlagsFromString('--no-flush-bytecode');
@@ -74,7 +84,7 @@ function keep(kept: string, data: Buffer): void {
     renameSync(part, kept);
     told('%s: kept', basename(kept));
   } catch {
-    // As on an installed box, where the folder belongs to root.
+    // As on a full disk.
     rmSync(part, { force: true });
   }
 }
