@@ -26,19 +26,21 @@ export const memory: Measurement = {
 (a client that has logged in, has loaded it and reads its stream of events), read from \`/proc/<pid>/status\` ${settleMs / 1000} s after that; then the processor time
 it uses in the next ${watchMs / 1000} s. The bundle runs as the unit runs it, with its flags, its environment and what \`bin/warm-up\` keeps; the sources by themselves. \`RssAnon\`
 is what the process itself fills; the rest of RSS is files it maps, Node's own program above all.`,
-  remark: `Where it lies, from \`/proc/<pid>/smaps\`, V8's own figures and malloc's of the same daemon (MiB, rounded; from the bundle, as the unit runs it):
+  remark: `Where it lies, from \`/proc/<pid>/smaps\` of such a daemon (MiB):
 
-| | anonymous MiB |
+| | MiB |
 |---|---|
-| heaps of V8: main thread 36 (of which 34 are in use after a full collection), store thread 11 | 47 |
-| malloc: TLS, SQLite, Node's own; 8 of it free between what is in use | 20 |
-| the text of the program | 3.5 |
-| machine code, stacks and other mappings | 5 |
+| anonymous: the heaps of V8 of both threads, the text of the program, stacks | 45 |
+| malloc: TLS, SQLite, Node's own | 12 |
+| machine code | 2 |
+| files: the code of Node's program 33.5 and its constants 24, libraries | 64 |
 
-64 MiB more are files, nearly all of it Node's program, of which a Node that does nothing maps 33 MiB, and an HTTPS server of twenty lines with a thread that writes SQLite 59: a goal of 115 MB for RSS leaves less for the rest than the goal for RssAnon. What V8
-and malloc could do without was measured. With \`--bytecode-old-age=1 --flush-baseline-code\` V8 forgets sooner what is not called, and with \`MALLOC_MMAP_THRESHOLD_=32768\` its work leaves no holes in malloc's heap: RssAnon 63 to 64 MB. But it forgets during the start, too, which then
-takes half as long again, and the LAN API takes 41 % of a core at 1,000 requests a second in place of 38. An alarm that comes in time is worth more than 12 MB. In the minutes after this measurement each of these grows by 8 to 12 MB, garbage of what the page and the cameras ask
-for, until V8 sees a reason to collect it. Before the settings of malloc in the unit 90 MiB more stayed behind after a start, in heaps of malloc for the threads in which V8 compiles and collects.`,
+The unit lets V8 forget what it compiled for functions that nobody called between two collections, where it would wait for six (\`--bytecode-old-age=1 --flush-baseline-code\`), and puts off the first collection of old objects until a start is through
+(\`--initial-heap-size=40\`): without that it forgets during the start, too, which then takes a quarter more processor time. Pieces of malloc above 32 KiB lie by themselves (\`MALLOC_MMAP_THRESHOLD_\`), since Node's buffers for reading left 4 MB of holes. Together these
+make RssAnon about 10 MB less. In the ten minutes after this measurement it grows by 12 MB, garbage of what the page and the cameras ask for, until V8 sees a reason to collect it.
+
+RSS: a Node that does nothing maps 33 MiB of its own program, and an HTTPS server of twenty lines with a thread that writes SQLite 59. A goal of 115 MB leaves less for the rest than the goal for RssAnon. These pages are
+those of a file; the kernel takes them back when it needs room.`,
   run: (tell) =>
     withBundle(async (bundle) => [
       ...(await idle('from the bundle', bundle, tell)),
