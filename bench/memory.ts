@@ -36,7 +36,7 @@ is what the process itself fills; the rest of RSS is files it maps, Node's own p
 | files: the code of Node's program 33.5 and its constants 24, libraries | 64 |
 
 The unit lets V8 forget what it compiled for functions that nobody called between two collections, where it would wait for six (\`--bytecode-old-age=1 --flush-baseline-code\`), and puts off the first collection of old objects until a start is through
-(\`--initial-heap-size=40\`): without that it forgets during the start, too, which then takes a quarter more processor time. Pieces of malloc above 32 KiB lie by themselves (\`MALLOC_MMAP_THRESHOLD_\`), since Node's buffers for reading left 4 MB of holes. Together these
+(\`--initial-heap-size=48\`): without that it forgets during the start, too, which then takes a quarter more processor time. Pieces of malloc above 32 KiB lie by themselves (\`MALLOC_MMAP_THRESHOLD_\`), since Node's buffers for reading left 4 MB of holes. Together these
 make RssAnon about 10 MB less. In the ten minutes after this measurement it grows by 12 MB, garbage of what the page and the cameras ask for, until V8 sees a reason to collect it.
 
 RSS: a Node that does nothing maps 33 MiB of its own program, and an HTTPS server of twenty lines with a thread that writes SQLite 59. A goal of 115 MB leaves less for the rest than the goal for RssAnon. These pages are
