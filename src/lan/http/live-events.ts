@@ -15,7 +15,7 @@ export interface EventFollower {
 /** Events on streams: each in its order, never one twice, and with a word about those that are missing. */
 export interface LiveEvents {
   /** Gives what tells, whenever it is called, the number of the newest event, behind which a stream of events from now on begins; undefined: nobody knows. */
-  start(isFromNow: boolean): Promise<(() => number) | undefined>;
+  startingPoint(isFromNow: boolean): Promise<(() => number) | undefined>;
   /** Gives it everything kept behind this number, and then what was held for it. */
   resume(follower: EventFollower, after: number): Promise<void>;
   publish(event: SiteEvent, followers: readonly EventFollower[]): void;
@@ -70,7 +70,7 @@ export function createLiveEvents(options: {
   }
 
   return {
-    async start(isFromNow) {
+    async startingPoint(isFromNow) {
       jump ??= await history.jump().catch(() => undefined);
       // What is on disk by now was before; what cannot be read is no reason to tell nobody of what comes.
       const kept = isFromNow ? await history.newest().catch(() => undefined) : undefined;

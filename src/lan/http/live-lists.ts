@@ -19,7 +19,7 @@ export interface ListSource {
 export interface LiveLists {
   /** As it is now, for one that begins; whoever listens already is told of the same. */
   begin(topics: ReadonlySet<StreamTopic>, client: StreamClient): void;
-  /** Whoever publishes is never held up. */
+  /** Never throws: whoever publishes is never held up. */
   changed(changes: Changes): void;
   /** Nothing is told later. */
   rest(): void;
@@ -69,7 +69,7 @@ export function createLiveLists(options: {
     });
   }
 
-  /** Whoever publishes is never held up. What cannot be seen now, as while a part is made anew, is told a little later. */
+  /** What cannot be seen now, as while a part is made anew, is told a little later. */
   function told(work: () => void): void {
     try {
       work();

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
+/** `open`: how many streams there are now. */
 export function liveMetrics(metrics: Registry, open: () => number) {
   const registers = [metrics];
   new Gauge({

@@ -139,7 +139,7 @@ export function createLive(options: {
   async function open(wish: StreamWish): Promise<Follower> {
     const { topics, after } = wish;
     const status = topics.has('status') ? await source.status() : undefined;
-    const newest = await events.start(topics.has('events') && after === undefined);
+    const newest = await events.startingPoint(topics.has('events') && after === undefined);
     // From here to where it follows nothing is waited for: no event comes between.
     const start = newest?.();
     const follower = follow(wish, start);

@@ -47,6 +47,18 @@ describe('a stream', () => {
     expect(one.told()).toEqual(['event 8', 'event 9']);
   });
 
+  test('counts what came while it was opened to what was before, not to what is missing', async () => {
+    streams = await startStreams();
+    const { source, happens } = streams;
+    source.kept = many(1, 7);
+    Object.assign(source.history, { jump: async () => happens(fakeSiteEvent(8)) });
+    const one = await streams.listen('/api/v1/stream?topics=events');
+    happens(fakeSiteEvent(9));
+    await one.until('event');
+    expect(one.messages[0]).toEqual({ retry: '3000', id: '8' });
+    expect(one.told()).toEqual(['event 9']);
+  });
+
   test('begins also while the store hangs, and tells what comes', { timeout: 30_000 }, async () => {
     streams = await startStreams();
     Object.assign(streams.source.history, { newest: () => new Promise(() => undefined) });
