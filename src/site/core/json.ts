@@ -48,6 +48,7 @@ const partition = z.strictObject({
 const zone = z.strictObject({
   number: text,
   open: flag.nullable(),
+  heard: optional(z.literal(true)),
   alarm: flag,
   tamper: flag,
   bypassed: flag,

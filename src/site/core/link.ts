@@ -1,4 +1,4 @@
-import type { DeviceRef, SignalOf, SitePlan, ZonePlan } from '#site/model/index.ts';
+import type { DeviceRef, SignalOf, SitePlan, ZonePlan, ZoneState } from '#site/model/index.ts';
 import { calmSoon } from './calm.ts';
 import { faultsAmong, sightsAmong } from './camera-levels.ts';
 import { deviceName } from './events.ts';
@@ -171,12 +171,16 @@ export function keepSeen(work: Work, ids: readonly string[]): void {
   work.state = { ...work.state, seenBefore: { ...work.state.seenBefore, ...Object.fromEntries(seen) } };
 }
 
+/** A zone of which nothing is known any more but that it was in alarm. */
+export const unheardZone = ({ heard: _, ...state }: ZoneState): ZoneState => ({ ...state, open: null });
+
 function resetZone(work: Work, zone: ZonePlan, online: boolean): void {
   const state = own(work.state.zones, zone.number);
   if (state === undefined) return;
   const isSilent = behaviour(zone).silent;
   // A silent zone always looks closed (safety 4).
-  setZones(work, [{ ...state, online, open: isSilent ? state.open : null, at: work.at.wall }]);
+  const unheard = isSilent ? state : unheardZone(state);
+  setZones(work, [{ ...unheard, online, at: work.at.wall }]);
   if (isSilent) {
     const { silent, silentBefore = [] } = work.state;
     if (own(silent, zone.number) !== true || silentBefore.includes(zone.number)) return;

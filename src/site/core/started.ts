@@ -6,7 +6,7 @@ import { confirmationEnded } from './confirmation.ts';
 import { crossEnded, longestCrossingMs } from './crossing.ts';
 import { deviceName, troubleEvent } from './events.ts';
 import { unconfirmed, zoneUnconfirmed } from './flight.ts';
-import { keepSeen, markStale } from './link.ts';
+import { keepSeen, markStale, unheardZone } from './link.ts';
 import { entryEnded, exitEnded } from './partition.ts';
 import { renewRates } from './rate.ts';
 import { noteStart } from './schedules.ts';
@@ -90,7 +90,8 @@ function forgetLinks(work: Work): void {
       const state = own(work.state.zones, zone.number);
       const { group, silent } = behaviour(zone);
       const isAnew = zone.source.kind === 'camera' || zone.source.kind === 'nvr' || group === 'key';
-      return isAnew && !silent && state !== undefined && state.open !== null ? [{ ...state, open: null }] : [];
+      if (!isAnew || silent || state === undefined || (state.open === null && state.heard === undefined)) return [];
+      return [unheardZone(state)];
     }),
   );
 }

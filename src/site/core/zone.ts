@@ -83,13 +83,13 @@ function openingAsAlarm(work: Work, plan: ZonePlan, { alarm: _, ...said }: ZoneS
 }
 
 function keyZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
-  merge(work, before, ownLevels(signal));
+  merge(work, before, ownLevels(plan, signal));
   turned(work, plan, before, signal);
 }
 
 /** A zone whose partitions belong to its panel: what it reports is shown, and only its alarms are acted on. */
 function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
-  merge(work, before, { ...levels(signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
+  merge(work, before, { ...levels(plan, signal), ...(signal.alarm === undefined ? {} : { alarm: signal.alarm }) });
   if (signal.bypassed !== undefined) bypassTold(work, plan, signal.bypassed);
   if (signal.alarm === true && !before.alarm) panelZoneAlarm(work, plan, signal);
   else if (signal.open === true && before.open === false && !signal.replay && !before.alarm) openedInAlarm(work, plan);
@@ -103,7 +103,7 @@ function mirrorZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneS
  * in both ways, or told again, is still one.
  */
 function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSignal): void {
-  merge(work, before, ownLevels(signal));
+  merge(work, before, ownLevels(plan, signal));
   const idle = before.open !== true && !before.alarm;
   const calm = signal.open !== true && signal.alarm !== true;
   const ends = signal.open === false || (signal.alarm === false && before.open !== true);
@@ -115,10 +115,12 @@ function ownZone(work: Work, plan: ZonePlan, before: ZoneState, signal: ZoneSign
   if (signal.alarm === true && after !== undefined) merge(work, after, { alarm: true });
 }
 
-function levels(signal: ZoneSignal): Partial<ZoneState> {
-  const { open, tamper, bypassed, lowBattery, online } = signal;
+function levels(plan: ZonePlan, signal: ZoneSignal): Partial<ZoneState> {
+  const { open, alarm, tamper, bypassed, lowBattery, online } = signal;
+  const isHeard = forGood(behaviour(plan).group) && (open !== undefined || alarm !== undefined);
   return {
     ...(open === undefined ? {} : { open }),
+    ...(isHeard ? { heard: true } : {}),
     ...(tamper === undefined ? {} : { tamper }),
     ...(bypassed === undefined ? {} : { bypassed }),
     ...(lowBattery === undefined ? {} : { lowBattery }),
@@ -127,8 +129,8 @@ function levels(signal: ZoneSignal): Partial<ZoneState> {
 }
 
 /** Whether siteward leaves a zone out is its own word: a panel speaks of what the panel leaves out. */
-function ownLevels(signal: ZoneSignal): Partial<ZoneState> {
-  const { bypassed: _, ...own } = levels(signal);
+function ownLevels(plan: ZonePlan, signal: ZoneSignal): Partial<ZoneState> {
+  const { bypassed: _, ...own } = levels(plan, signal);
   return own;
 }
 

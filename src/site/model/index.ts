@@ -20,3 +20,4 @@ export * from './user.ts';
 export * from './verification.ts';
 export * from './view.ts';
 export * from './zone.ts';
+export * from './zone-shown.ts';

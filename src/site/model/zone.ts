@@ -57,6 +57,11 @@ export const crossZoneTypes: readonly ZoneType[] = [
 export interface ZoneState {
   readonly number: ZoneNumber;
   readonly open: boolean | null;
+  /**
+   * A detector of danger has told whether it is in alarm, which may be all it ever tells: `open` is then null for good. As what is
+   * open it holds over restarts, and for what hangs on a camera or recorder only until that goes or comes.
+   */
+  readonly heard?: true;
   readonly alarm: boolean;
   readonly tamper: boolean;
   readonly bypassed: boolean;
