@@ -64,7 +64,11 @@ const configLine = (config: StatusDocument['config']): string =>
     ? `configuration ${config.path} HAS ERRORS, running on the last good copy: ${printable(config.error ?? '')}`
     : `configuration ${config.path}${config.error === undefined ? '' : `, last reload refused: ${printable(config.error)}`}`;
 
-const zoneWords: Readonly<Record<string, string>> = { alarm: 'in alarm', low_battery: 'low battery' };
+const zoneWords: Readonly<Record<string, string>> = {
+  alarm: 'in alarm',
+  low_battery: 'low battery',
+  unknown: 'not heard yet',
+};
 
 function zonesLine(zones: StatusDocument['zones']): string {
   const { total, ...lists } = zones;

@@ -1,4 +1,5 @@
 import { type ZoneEntry, zoneList } from '#lan/http/index.ts';
+import { dangerTypes } from '#site/model/index.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { table } from './table.ts';
@@ -23,12 +24,13 @@ function row(zone: ZoneEntry): string[] {
     ...(zone.low_battery ? ['low battery'] : []),
     ...(zone.online ? [] : ['not heard any more']),
   ];
-  const state = zone.reports_only
-    ? 'by reports only'
-    : zone.open === null
-      ? 'not heard yet'
-      : zone.open
-        ? 'open'
-        : 'closed';
-  return [zone.number, zone.name, zone.type, zone.partitions.join(' '), state, notes.join(', ')];
+  return [zone.number, zone.name, zone.type, zone.partitions.join(' '), stateOf(zone), notes.join(', ')];
+}
+
+function stateOf({ reports_only, open, type }: ZoneEntry): string {
+  if (reports_only === true) return 'by reports only';
+  if (open === null) return 'not heard yet';
+  // A detector of danger is no door.
+  if (dangerTypes.has(type)) return open ? 'tripped' : 'no alarm';
+  return open ? 'open' : 'closed';
 }

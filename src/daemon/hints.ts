@@ -1,9 +1,17 @@
 import type { LinkTrouble } from '#cloud/delivery/index.ts';
 import { lostText, type StandingShown } from '#cloud/sync/index.ts';
 import type { CameraStatus } from '#devices/onvif/index.ts';
+import type { PanelHint } from '#devices/panels/index.ts';
 import type { OutboxDocument, StatusDocument } from '#lan/http/index.ts';
 import { forGood, zoneTable } from '#site/core/index.ts';
-import { isoTime, type SiteView, type VerificationDocument, type ZoneType } from '#site/model/index.ts';
+import {
+  dangerTypes,
+  isoTime,
+  openShown,
+  type SiteView,
+  type VerificationDocument,
+  type ZoneType,
+} from '#site/model/index.ts';
 import type { StorageLevel, StorageState } from '#site/store/index.ts';
 
 /** What to do about each state of the disk; nothing is said of a good one. */
@@ -34,6 +42,32 @@ export function storageHints(storage: StorageState | undefined, now: number): St
   const { level, freeBytes, totalBytes } = storage;
   const values = freeBytes === undefined ? [] : [`${freeBytes} of ${totalBytes ?? 0} bytes free`];
   return [{ device: 'bridge siteward', about: `storage ${level}`, text, values, count: 1, last: isoTime(now) }];
+}
+
+/**
+ * What panels were heard to say and is not understood, and zones that said nothing in this run. Of a detector of danger that had told how it
+ * stands before there is nothing to find out: to make it speak is a real alarm.
+ */
+export function panelHints(
+  hints: readonly PanelHint[],
+  view: Pick<SiteView, 'plan' | 'zones'> | undefined,
+): StatusDocument['hints'] {
+  const heard = new Set(
+    view?.plan.zones.flatMap(({ number, type }) => {
+      const state = view.zones.find((one) => one.number === number);
+      return dangerTypes.has(type) && openShown(type, state) !== null ? [number] : [];
+    }),
+  );
+  return hints
+    .filter(({ kind, about }) => kind !== 'not_heard' || !heard.has(about))
+    .map(({ panel, about, text, values, count, lastAt }) => ({
+      device: `panel ${panel}`,
+      about,
+      text,
+      values: [...values],
+      count,
+      last: isoTime(lastAt),
+    }));
 }
 
 /** Its panel is there, and yet nobody knows whether the last word is still true: retained or queued ones were calmer, or none came. */

@@ -42,7 +42,7 @@ import { deviceHints } from './device-advice.ts';
 import { dispatcher } from './dispatch.ts';
 import { findCamerasPort } from './find-cameras-port.ts';
 import { forgetCloud } from './forget-cloud.ts';
-import { cameraHints, doubtHints, standingHints, storageHints, verificationHints } from './hints.ts';
+import { cameraHints, doubtHints, panelHints, standingHints, storageHints, verificationHints } from './hints.ts';
 import { type House, running, viewOf } from './house.ts';
 import { shownAuthority } from './http.ts';
 import { inputsPort } from './inputs-port.ts';
@@ -151,7 +151,7 @@ export function lanPort(options: {
         ...siteHints(house, settings(), options.clock.wall()),
         ...storageHints(house.store?.storage(), options.clock.wall()),
         ...doubtHints(view),
-        ...panelHints(house),
+        ...panelHints([...(house.panels?.hints() ?? []), ...(house.receiver?.hints() ?? [])], view),
         ...cameraHints(seen, options.clock.wall(), (id) => hasSilentZone(view, id)),
       ],
       timezone: settings().site.timezone,
@@ -266,19 +266,6 @@ const reportingPanels = ({ panels }: Settings): ReadonlySet<string> =>
 /** Panels that are not read, with the reason; the list of all profiles stands in the hints below. */
 const brokenPanels = ({ panels }: House): ReadonlyMap<string, string> =>
   new Map((panels?.hints() ?? []).flatMap(({ kind, panel, text }) => (kind === 'not_running' ? [[panel, text]] : [])));
-
-function panelHints(house: House): StatusDocument['hints'] {
-  return [...(house.panels?.hints() ?? []), ...(house.receiver?.hints() ?? [])].map(
-    ({ panel, about, text, values, count, lastAt }) => ({
-      device: `panel ${panel}`,
-      about,
-      text,
-      values: [...values],
-      count,
-      last: isoTime(lastAt),
-    }),
-  );
-}
 
 function entryOf(record: EventRecord): EventEntry {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { OutboxDocument } from '#lan/http/index.ts';
-import { doubtHints, outboxHints, storageHints } from '../../src/daemon/hints.ts';
+import { doubtHints, outboxHints, panelHints, storageHints } from '../../src/daemon/hints.ts';
 
 const good: Omit<OutboxDocument, 'hints'> = {
   at: '2026-11-27T22:03:00.000Z',
@@ -97,4 +97,22 @@ describe('a partition or zone whose last word may be old', () => {
     });
     expect(all.filter((text) => hint?.text.includes(text))).toEqual(texts);
   });
+});
+
+it('a zone that said nothing in this run is a hint, but not a detector of danger that is known to be quiet', () => {
+  const hint = (about: string, kind: 'not_heard' | 'vanished' = 'not_heard') =>
+    ({ panel: 'main', kind, about, text: kind, values: [], count: 0, lastAt: 0 }) as const;
+  const hints = [hint('1'), hint('2'), hint('3'), hint('3', 'vanished')];
+  const types = { '1': 'perimeter', '2': 'fire', '3': 'fire' } as const;
+  const view = {
+    plan: { zones: Object.entries(types).map(([number, type]) => ({ number, type })) },
+    zones: [
+      { number: '1', open: false },
+      { number: '2', open: null, alarm: false },
+      { number: '3', open: null, alarm: false, heard: true },
+    ],
+  } as unknown as Parameters<typeof panelHints>[1];
+  const shown = (seen: typeof view) => panelHints(hints, seen).map(({ about, text }) => `${text} ${about}`);
+  expect(shown(view)).toEqual(['not_heard 1', 'not_heard 2', 'vanished 3']);
+  expect(shown(undefined)).toHaveLength(4);
 });

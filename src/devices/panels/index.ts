@@ -9,6 +9,7 @@ export { keyProblem } from './dc09-key.ts';
 export { dc09Profile } from './dc09-options.ts';
 export { type Draft, draftProfile } from './draft.ts';
 export { filtersOfPanel } from './filters.ts';
+export type { PanelHint } from './hints.ts';
 export { shownOf } from './hold-up.ts';
 export { emptyMemory, type Interpreted, interpret, type Memory } from './interpret.ts';
 export { bridgesOf, type Fit, rankProfiles } from './learn.ts';

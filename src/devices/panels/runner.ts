@@ -18,9 +18,12 @@ import type { RawWatch } from './raw-watch.ts';
 import type { Message, Note, Reading } from './reading.ts';
 import { createZoneSilence, type ZoneSilence } from './silence.ts';
 import { type KnownPartition, startMemory } from './start-memory.ts';
+import { toHear } from './to-hear.ts';
 
 /** A bridge that the broker knows of, or a panel that lives, is heard within this time after the start. */
 const neverHeardMs = 120_000;
+/** What a zone tells of how it stands. */
+const levels = ['open', 'alarm', 'tamper'] as const;
 /** No entry delay lasts longer: panels take four minutes at most. */
 const pendingMs = 600_000;
 
@@ -277,7 +280,7 @@ export class Runner {
       panel: this.built.options.id,
       kind: 'not_heard' as const,
       about: zone.number,
-      text: `Nothing was heard of zone ${zone.number} (key ${key}) yet. Check the key, or open and close it once.`,
+      text: `Nothing was heard of zone ${zone.number} (key ${key}) yet. Check the key, or ${toHear(zone.type)}.`,
       values: [],
       count: 0,
       lastAt: this.#clock.wall(),
@@ -299,7 +302,8 @@ export class Runner {
   }
 
   #remember(signal: Signal): void {
-    if (signal.kind === 'zone') this.#heard.add(signal.zone);
+    // That it is there, or that its battery is low, is not how it stands.
+    if (signal.kind === 'zone' && levels.some((level) => signal[level] !== undefined)) this.#heard.add(signal.zone);
     if (signal.kind === 'zone' && signal.open !== undefined) this.#openings.heard(signal.zone, signal.open);
     if (signal.kind !== 'link') return;
     this[signal.layer] = signal.up;

@@ -1,8 +1,8 @@
 import type { Health } from '#lib/health.ts';
 import {
-  dangerTypes,
   isoTime,
   type LinkView,
+  openShown,
   partitionShown,
   type SiteView,
   silentZones,
@@ -114,19 +114,21 @@ function alarmsOf({ alarms = {} }: SiteView, id: string) {
 function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument['zones'] {
   const states = new Map(view.zones.map((zone) => [zone.number, zone]));
   const silent = silentZones(view);
+  const visible = view.plan.zones.filter(({ number }) => !silent.has(number));
+  const opened = (is: boolean | null) =>
+    visible.filter(({ number, type }) => openShown(type, states.get(number)) === is);
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
     view.plan.zones.map(({ number }) => number).filter((number) => test(states.get(number)));
   return {
-    total: view.plan.zones.filter(({ number }) => !silent.has(number)).length,
+    total: visible.length,
     alarm: numbers((zone) => zone?.alarm === true && !silent.has(zone.number)),
-    open: numbers((zone) => zone?.open === true),
+    open: opened(true).map(({ number }) => number),
     bypassed: numbers((zone) => zone?.bypassed === true),
     tamper: numbers((zone) => zone?.tamper === true),
     low_battery: numbers((zone) => zone?.lowBattery === true),
     offline: numbers((zone) => zone?.online === false),
-    unknown: view.plan.zones
+    unknown: opened(null)
       .filter(({ source }) => source.kind !== 'panel' || !reporting.has(source.id))
-      .filter(({ number, type }) => !dangerTypes.has(type) && (states.get(number)?.open ?? null) === null)
       .map(({ number }) => number),
   };
 }

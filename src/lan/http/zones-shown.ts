@@ -1,4 +1,4 @@
-import { isoTime, type SiteView, silentZones } from '#site/model/index.ts';
+import { isoTime, openShown, type SiteView, silentZones } from '#site/model/index.ts';
 import type { ZoneEntry } from './zones.ts';
 
 /** Pure. `reporting`: panels that call by SIA DC-09. */
@@ -16,7 +16,7 @@ export function zonesShown(view: SiteView, reporting: ReadonlySet<string> = new 
         name,
         type,
         partitions: [...partitions],
-        open: state?.open ?? null,
+        open: openShown(type, state),
         alarm: state?.alarm ?? false,
         tamper: state?.tamper ?? false,
         low_battery: state?.lowBattery ?? false,

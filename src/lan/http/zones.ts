@@ -12,7 +12,7 @@ export const zoneEntry = z.object({
   name: z.string(),
   type: zoneType,
   partitions: z.array(z.string()),
-  /** Null: not heard yet, which is not closed; detectors of fire and the like may tell nothing but an alarm. */
+  /** Null: not heard yet, which is not closed. A detector of fire and the like that tells no more than its alarm is open while that lasts. */
   open: z.boolean().nullable(),
   alarm: z.boolean(),
   tamper: z.boolean(),

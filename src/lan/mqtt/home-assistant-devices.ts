@@ -217,7 +217,8 @@ function zoneEntry({ number, name, type }: ZonePlan, about: HaAbout): Entry {
     ...(dangerTypes.has(type)
       ? {
           state_topic: `${root}/zone/${number}/detail`,
-          value_template: "{{ 'ON' if value_json.alarm or value_json.open else 'OFF' }}",
+          value_template:
+            "{{ 'ON' if value_json.alarm or value_json.open else 'None' if value_json.open is none else 'OFF' }}",
         }
       : // Empty means that nothing is known, which HA would take for no news.
         { state_topic: `${root}/zone/${number}/state`, value_template: "{{ value or 'None' }}" }),

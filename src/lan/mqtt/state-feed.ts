@@ -1,5 +1,5 @@
 import type { Clock } from '#lib/clock.ts';
-import { type Changes, isVisibleZone, type PartitionPlan, type SiteView } from '#site/model/index.ts';
+import { type Changes, isVisibleZone, openShown, type PartitionPlan, type SiteView } from '#site/model/index.ts';
 import type { Publisher } from './publisher.ts';
 import {
   allTopics,
@@ -68,7 +68,7 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
     view = next;
     const wanted = [...view.plan.partitions.flatMap((plan) => copies(view, plan)), ...allTopics(view, facts())];
     const states = new Map(view.zones.map((zone) => [zone.number, zone]));
-    gate.reset(visibleZones(view).map((zone) => [zone.number, zoneWord(states.get(zone.number)?.open)]));
+    gate.reset(visibleZones(view).map(({ number, type }) => [number, zoneWord(openShown(type, states.get(number)))]));
     const further = others();
     known = further.map(([topic]) => topic);
     const names = new Set([...wanted, ...further].map(([topic]) => `${root}/${topic}`).concat(`${root}/outbox`));
@@ -84,7 +84,7 @@ export function createStateFeed(options: StateFeedOptions): StateFeed {
       if (plan === undefined || !isVisibleZone(plan)) continue;
       for (const partition of plan.partitions) lagging.partitions.add(partition);
       const state = view.zones.find((zone) => zone.number === number);
-      const step = gate.offer(number, zoneWord(state?.open));
+      const step = gate.offer(number, zoneWord(openShown(plan.type, state)));
       if (step === undefined) continue;
       if (step.words.length === 0) lagging.zones.add(number);
       else sendZone(step.zone, step.words);

@@ -8,7 +8,7 @@ import type {
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
-import { isoTime, isVisibleZone, partitionShown } from '#site/model/index.ts';
+import { isoTime, isVisibleZone, openShown, partitionShown } from '#site/model/index.ts';
 import type { Info, PartitionDetail, TroubleItem, ZoneDetail } from './schemas.ts';
 
 /** From the site's view to topics and payloads. Pure; topics are below the root; every payload fits the table. */
@@ -105,7 +105,11 @@ export function detailOf(view: SiteView, plan: PartitionPlan): PartitionDetail {
   const zones = view.zones.filter((zone) => members.has(zone.number));
   const out = view.leftOut?.[plan.id];
   const isOut = ({ number, bypassed }: ZoneState) => out?.includes(number) ?? bypassed;
-  const open = zones.filter((zone) => zone.open === true && !isOut(zone)).map((zone) => zone.number);
+  const isOpen = (zone: ZoneState) => {
+    const type = members.get(zone.number)?.type;
+    return type !== undefined && openShown(type, zone) === true;
+  };
+  const open = zones.filter((zone) => isOpen(zone) && !isOut(zone)).map((zone) => zone.number);
   const known = state !== undefined && state.state !== 'unknown' && !state.stale;
   return {
     partition: plan.id,
@@ -132,7 +136,7 @@ const causeOf = ({ changedBy, source, request }: PartitionState) => ({
 });
 
 /** The bare word of a zone; empty while its state is not known. */
-export const zoneWord = (open: boolean | null | undefined) => (open === true ? 'ON' : open === false ? 'OFF' : '');
+export const zoneWord = (open: boolean | null) => (open === true ? 'ON' : open === false ? 'OFF' : '');
 
 export function zoneTopics(view: SiteView, plan: ZonePlan, state: ZoneState | undefined): TopicState[] {
   const detail = zoneDetailOf(view, plan, state);
@@ -149,7 +153,7 @@ export function zoneDetailOf(view: SiteView, plan: ZonePlan, state: ZoneState | 
     name: plan.name,
     type: plan.type,
     partitions: [...plan.partitions],
-    open: state?.open ?? null,
+    open: openShown(plan.type, state),
     alarm: state?.alarm ?? false,
     tamper: state?.tamper ?? false,
     bypassed: state?.bypassed ?? false,

@@ -1,6 +1,7 @@
 import type { PartitionStatus, ZoneEntry } from '#lan/http/index.ts';
 import { Commands } from './commands.tsx';
 import { useLive, usePage, useWords } from './context.ts';
+import { dangerZones } from './danger-zones.ts';
 import { Asides } from './partition-asides.tsx';
 import { Badge, Card } from './parts.tsx';
 import { isolated } from './text.ts';
@@ -27,7 +28,9 @@ function Partition({ partition, zones }: { partition: PartitionStatus; zones: re
   const { may } = usePage();
   const { t, word } = useWords();
   const { name, state, stale, alarm, authority } = partition;
-  const notClosed = zones.filter(({ open, bypassed }) => open === true && !bypassed);
+  const notClosed = zones.filter(
+    ({ type, open, alarm, bypassed }) => open === true && !bypassed && !(alarm && dangerZones.has(type)),
+  );
   return (
     <Card
       title={name}

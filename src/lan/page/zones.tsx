@@ -1,5 +1,6 @@
 import type { ZoneEntry } from '#lan/http/index.ts';
 import { useWords } from './context.ts';
+import { dangerZones } from './danger-zones.ts';
 import { Badge } from './parts.tsx';
 
 /** `chosen`: those that something is to be done with; without it none can be chosen. */
@@ -48,18 +49,25 @@ const Name = ({ zone: { number, name } }: { zone: ZoneEntry }) => (
 
 function State({ zone }: { zone: ZoneEntry }) {
   const { t } = useWords();
-  const { open, alarm, tamper, bypassed, low_battery, online } = zone;
+  const { open, alarm, tamper, bypassed, low_battery, online, reports_only } = zone;
+  const isUnheard = open === null && reports_only !== true;
   const words = [
     ...(alarm ? [t('zone.alarm')] : []),
     ...(tamper ? [t('zone.tamper')] : []),
     ...(online ? [] : [t('zone.offline')]),
     ...(low_battery ? [t('zone.battery')] : []),
     ...(bypassed ? [t('zone.bypassed')] : []),
-    t(open === null ? 'unknown' : open ? 'zone.open' : 'zone.closed'),
+    t(levelWord(zone)),
   ];
   return (
-    <Badge tone={alarm || tamper ? 'bad' : open === true || !online || low_battery ? 'note' : 'plain'}>
+    <Badge tone={alarm || tamper ? 'bad' : open === true || isUnheard || !online || low_battery ? 'note' : 'plain'}>
       {words.join(', ')}
     </Badge>
   );
+}
+
+function levelWord({ type, open, reports_only }: ZoneEntry) {
+  if (open === null) return reports_only === true ? 'unknown' : 'zone.unheard';
+  if (dangerZones.has(type)) return open ? 'zone.tripped' : 'zone.quiet';
+  return open ? 'zone.open' : 'zone.closed';
 }

@@ -91,6 +91,22 @@ test('zones are listed under what is the matter with them; not heard is not clos
   });
 });
 
+test('a detector of danger that was never heard is not heard, one of a silent hold-up is nowhere', () => {
+  const types = { '1': 'fire', '2': 'fire', '3': 'panic_silent', '4': 'fire', '5': 'water' } as const;
+  const plan = {
+    ...view.plan,
+    zones: Object.entries(types).map(([number, type]): ZonePlan => ({ ...zone(number), type })),
+  };
+  const zones = [
+    { number: '1', open: null, ...heard },
+    { number: '2', open: null, ...heard, heard: true as const },
+    { number: '3', open: null, ...heard },
+    { number: '4', open: null, ...heard, alarm: true },
+  ];
+  const document = statusOf({ ...input, view: { ...view, plan, zones } });
+  expect(document.zones).toMatchObject({ total: 4, alarm: ['4'], open: ['4'], unknown: ['1', '5'] });
+});
+
 test('a partition shows what is in alarm, what was, a walk test and a failed arming, with the names of the zones', () => {
   const [first] = view.partitions;
   if (first === undefined) throw new Error('no partition');

@@ -29,9 +29,9 @@ export interface Entity {
 /** Each template siteward uses, by hand; another one fails the test. */
 const templates: Readonly<Record<string, (value: string) => string>> = {
   "{{ value or 'None' }}": (value) => (value === '' ? 'None' : value),
-  "{{ 'ON' if value_json.alarm or value_json.open else 'OFF' }}": (value) => {
+  "{{ 'ON' if value_json.alarm or value_json.open else 'None' if value_json.open is none else 'OFF' }}": (value) => {
     const { alarm, open } = JSON.parse(value);
-    return alarm || open ? 'ON' : 'OFF';
+    return alarm || open ? 'ON' : open === null ? 'None' : 'OFF';
   },
   '{{ value_json.depth }}': (value) => String(JSON.parse(value).depth),
 };

@@ -95,6 +95,18 @@ for (const [name, startBroker, missing] of brokers) {
       expect(ha.story.filter((topic) => topic === `!${config}`).length).toBeLessThan(10);
     });
 
+    it('knows a detector of fire that was never heard from one that tells no alarm', async () => {
+      const { zones } = on.site.view().plan;
+      on.site.setPlan({ zones: zones.map((zone) => (zone.number === '1' ? { ...zone, type: 'fire' } : zone)) });
+      on.site.setZone('1', { open: null });
+      const { ha } = await both();
+      await until(() => state(ha, 'z1') === 'unknown', 'a detector nobody knows');
+      on.site.setZone('1', { heard: true });
+      await until(() => state(ha, 'z1') === 'off', 'no alarm');
+      on.site.setZone('1', { alarm: true });
+      await until(() => state(ha, 'z1') === 'on', 'an alarm');
+    });
+
     it('follows states, availability and what is not known', async () => {
       const { ha, running } = await both();
       on.site.setZone('1', { open: true });

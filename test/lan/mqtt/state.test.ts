@@ -14,6 +14,24 @@ describe('the state of a site as topics', () => {
     expect(JSON.parse(topicsOf(site).get('zone/1/detail') ?? '')).toMatchObject({ open: null });
   });
 
+  it('says of a detector that tells no more than its alarm that it has tripped, or is closed once it said so', () => {
+    const site = fakeSite();
+    const [first, ...others] = site.view().plan.zones;
+    if (first === undefined) throw new Error('no zone');
+    site.setPlan({ zones: [{ ...first, type: 'fire' }, ...others] });
+    const shows = () => {
+      const topics = topicsOf(site);
+      const { open } = JSON.parse(topics.get('zone/1/detail') ?? '');
+      return [topics.get('zone/1/state'), open, JSON.parse(topics.get('partition/p1/detail') ?? '').open_zones];
+    };
+    site.setZone('1', { open: null });
+    expect(shows()).toEqual(['', null, []]);
+    site.setZone('1', { heard: true });
+    expect(shows()).toEqual(['OFF', false, []]);
+    site.setZone('1', { alarm: true });
+    expect(shows()).toEqual(['ON', true, ['1']]);
+  });
+
   it('is ready beside a panel only while nothing stands open, and what is bypassed does not count', () => {
     const site = fakeSite();
     const ready = () => JSON.parse(topicsOf(site).get('partition/p1/detail') ?? '').ready;
