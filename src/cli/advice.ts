@@ -1,5 +1,6 @@
 import type { CommandAnswer, CommandBody } from '#lan/http/index.ts';
 import type { ReplyCode } from '#site/model/index.ts';
+import { docPage } from './doc-page.ts';
 
 /** A command without its id, its time and its code. */
 export type Asked = CommandBody extends infer B
@@ -41,7 +42,7 @@ const sentences: Readonly<Partial<Record<ReplyCode, (error: Told) => string>>> =
 
 function notAllowed(asked: Asked, { field, zones }: Told): string {
   if (field === 'code')
-    return 'this code does not allow it; "siteward user list" shows roles, docs/users.md what each may do';
+    return `this code does not allow it; "siteward user list" shows roles, ${docPage('users.md')} what each may do`;
   if (field === 'profile')
     return `the profile of its panel has no command for this ("siteward panel list" shows which each has; sia-dc09 has none); ${asked.verb.replaceAll('_', ' ')} at the panel's own keypad`;
   if (field === 'mode') return 'its panel takes no other mode while it is armed; disarm first';

@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, utimesSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkText, firstDayText, isFirstDay } from '#config/index.ts';
 import { version } from '#lib/version.ts';
+import { docPage } from '../../src/cli/doc-page.ts';
 import { buildDeb, newTree } from '../../tools/package/deb.ts';
 import { changelog, control, debianVersion, maintainerScripts } from '../../tools/package/debian.ts';
+import { addDocs } from '../../tools/package/docs.ts';
 
 let dir: string;
 beforeEach(() => {
@@ -64,6 +66,33 @@ describe('the package file', () => {
     expect(info).not.toContain('conffiles');
     expect(info).toMatch(/^ Version: 1\.2\.3$/m);
   });
+});
+
+test('it brings every page of docs/ but the pictures, so that whatever a command points to lies on the box', () => {
+  const tree = newTree(join(dir, 'docs'));
+  addDocs(tree);
+  tree.write('usr/bin/siteward', '#!/bin/sh\n', 0o755);
+  const out = join(dir, 'docs.deb');
+  buildDeb(tree, {
+    control: (kib) => control({ version: '1.2.3', arch: 'amd64', kib }),
+    scripts: (kib) => maintainerScripts({ version: '1.2.3', kib }),
+    ...{ date: 1_700_000_000, level: 0, out },
+  });
+  execFileSync('dpkg-deb', ['-x', out, join(dir, 'box')]);
+  const shipped = join(dir, 'box/usr/share/doc/siteward/docs');
+  const source = join(import.meta.dirname, '../../src');
+  const named = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .flatMap((name) => {
+      const text = readFileSync(join(source, name), 'utf8');
+      return [...text.matchAll(/docs\/([\w/-]+\.(?:md|yaml))|docPage\('([^']+)'/g)].map(
+        ([, path, page]) => path ?? page ?? '',
+      );
+    });
+  expect(named).toContain('operations.md');
+  expect([...new Set(named)].filter((page) => docPage(page, shipped) !== join(shipped, page))).toEqual([]);
+  expect(docPage('operations.md', join(dir, 'none'))).toBe('docs/operations.md');
+  expect(readdirSync(shipped)).not.toContain('screens');
 });
 
 test('its scripts are shell that dash reads, and know their version and how much room is needed', () => {

@@ -23,6 +23,8 @@ describe('the first installation', () => {
     expect(await box.sh('siteward check')).toBe(`${config}: no errors`);
     expect(await box.sh('siteward claim-code --json')).toContain('"claim_code"');
     expect(await box.sh('dpkg --verify siteward')).toBe('');
+    // Where doctor and its like send a person.
+    expect(await box.sh('ls /usr/share/doc/siteward/docs')).toContain('operations.md');
     const { err } = await box.run('dpkg-query', '--control-show', 'siteward', 'conffiles');
     expect(err).not.toBe('');
   });

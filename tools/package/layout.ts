@@ -7,6 +7,7 @@ import { bashCompletion, fishCompletion, zshCompletion } from './completions.ts'
 import { copyrightFile } from './copyright.ts';
 import { gzipped, type Tree } from './deb.ts';
 import { changelog } from './debian.ts';
+import { addDocs } from './docs.ts';
 import { commandPage, configPage } from './man.ts';
 import type { Target } from './targets.ts';
 import { verbTree } from './verbs.ts';
@@ -72,6 +73,7 @@ function addPapers(tree: Tree, { version, date, packages }: Made, node: string):
   tree.write(`${doc}/copyright`, copyrightFile(packages, { node: readFileSync(join(node, 'LICENSE'), 'utf8') }));
   tree.write(`${doc}/changelog.gz`, gzipped(changelog({ version, date })));
   tree.write(`${doc}/NEWS.gz`, gzipped(ofRepository('CHANGELOG.md')));
+  addDocs(tree);
   tree.write('usr/share/man/man1/siteward.1.gz', gzipped(commandPage(program, { version, date })));
   tree.write('usr/share/man/man5/siteward.yaml.5.gz', gzipped(configPage({ version, date })));
   tree.write('usr/share/bash-completion/completions/siteward', bashCompletion(program));

@@ -26,6 +26,10 @@ export function commandPage(program: Verb, of: ManOf): string {
       tagged('/etc/siteward/siteward.yaml', 'the configuration, see siteward.yaml(5)'),
       tagged('/var/lib/siteward', 'state: events, pictures, keys'),
       tagged('/var/backups/siteward', 'databases as they were before the newest upgrades'),
+      tagged(
+        '/usr/share/doc/siteward/docs',
+        'the pages that are named here as docs/...; operations.md has what to do, by symptom',
+      ),
       tagged('/run/siteward/control.sock', 'where the verbs find the daemon; open to the group siteward'),
     ],
     ['SEE ALSO', '.BR siteward.yaml (5),\n.BR systemctl (1),\n.BR journalctl (1)'],

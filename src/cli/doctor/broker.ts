@@ -8,6 +8,7 @@ import { rootOf, type TopicSpec, topicTable } from '#lan/mqtt/index.ts';
 import { hostAndPort } from '#lib/host.ts';
 import { clientOptions, openClient, subscribe } from '#lib/mqtt.ts';
 import { unlessAborted } from '#lib/wait.ts';
+import { docPage } from '../doc-page.ts';
 import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
 
 const means = 'panels behind the broker are not heard, and keypads and Home Assistant see no state';
@@ -33,7 +34,7 @@ export const brokerCheck: Check = {
         means,
         advice: [
           'where another program has the port ("ss -ltnp" as root names it) and nobody needs it, stop it for good, such as "systemctl disable --now mosquitto"; siteward tries again by itself',
-          'or have siteward use the mosquitto of this machine: "broker: mqtts://127.0.0.1:8884" under mqtt, then "siteward mqtt provision" as root (docs/mqtt.md)',
+          `or have siteward use the mosquitto of this machine: "broker: mqtts://127.0.0.1:8884" under mqtt, then "siteward mqtt provision" as root (${docPage('mqtt.md')})`,
           'or set mqtt.listen to a free port, and tell the panel bridges',
         ],
       }),
@@ -125,8 +126,7 @@ async function rights(
     .filter(({ read }) => read.includes('siteward'))
     .map(({ topic }) => `${root}/${topic.replaceAll(/\{\w+\}/g, '+')}`);
   const filters = [...new Set([...own, ...panelTopics(settings, profileFolders(file))().tells])];
-  const advice =
-    'give siteward the rights: "siteward mqtt provision" writes them for mosquitto; docs/mqtt.md has the table';
+  const advice = `give siteward the rights: "siteward mqtt provision" writes them for mosquitto; ${docPage('mqtt.md')} has the table`;
   const refused: Finding[] = [];
   for (const filter of filters) {
     try {

@@ -7,6 +7,7 @@ import { openAccess } from '../cloud/access.ts';
 import { publicHalf, writtenKey } from '../cloud/keys.ts';
 import { askLine, clockApart, linePatienceMs, originsOf, toldClockS, worstClockS } from '../cloud/line.ts';
 import { checkToken } from '../cloud/token.ts';
+import { docPage } from '../doc-page.ts';
 import { otherExternalId } from '../setup/cloud-site.ts';
 import { openSiteFile } from '../site-file.ts';
 import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
@@ -121,7 +122,9 @@ export const tokenCheck: Check = {
       if (status?.links.some((link) => link.kind === 'cloud' && link.up === true) === true)
         return [good('siteward has one, and the cloud takes its events')];
       if (delivery?.reason !== undefined)
-        return [failed({ seen: delivery.reason, means, advice: 'docs/operations.md has it under "invalid_grant"' })];
+        return [
+          failed({ seen: delivery.reason, means, advice: `${docPage('operations.md')} has it under "invalid_grant"` }),
+        ];
       // This user sees neither the key nor siteward: nothing is known of it.
       if (isHidden) return [skipped(`${describe(error)}; run this as root`)];
       const advice =

@@ -1,3 +1,4 @@
+import { docPage } from '../doc-page.ts';
 import { formatSpan } from '../table.ts';
 import { type Check, type Finding, failed, good, skipped, warning } from './finding.ts';
 
@@ -58,7 +59,7 @@ export const daemonCheck: Check = {
         subject: name,
         seen: `${state}: ${reason}`,
         means: `the part "${name}" does not do all it should; the others go on`,
-        advice: 'what the line says; docs/operations.md has it by symptom',
+        advice: `what the line says; ${docPage('operations.md')} has it by symptom, and under "Parts of siteward" what "${name}" does`,
       };
       found.push(state === 'down' ? failed(what) : warning(what));
     }
@@ -77,7 +78,7 @@ export const troublesCheck: Check = {
         subject: device,
         seen: `${kind}${zone === undefined ? '' : ` of zone ${zone}`}, since ${since}`,
         means: 'the station was told of it where it is to be told',
-        advice: `look it up: docs/operations.md, and "siteward events"`,
+        advice: `look up ${kind} in ${docPage('operations.md')} under "Troubles"; "siteward events" has when it began`,
       }),
     );
     const hints = status.hints.map(({ device, about, text, values }) =>

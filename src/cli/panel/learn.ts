@@ -11,6 +11,7 @@ import {
   suggestSite,
   type Traffic,
 } from '#devices/panels/index.ts';
+import { docPage } from '../doc-page.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { printable, table } from '../table.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -95,7 +96,7 @@ function report(found: {
     console.log(
       traffic.messages === 0
         ? 'Nothing was heard. Is the bridge connected to this broker, and may this user read its topics?'
-        : 'No profile understands any of it. Write one with "siteward panel new ID", or see docs/panels.md.',
+        : `No profile understands any of it. Write one with "siteward panel new ID", or see ${docPage('panels.md')}.`,
     );
     return;
   }

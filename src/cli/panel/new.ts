@@ -25,6 +25,7 @@ import {
 import { SitewardError } from '#errors.ts';
 import { sleep } from '#lib/wait.ts';
 import { hiddenTerminal } from '../ask-code.ts';
+import { docPage } from '../doc-page.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { printable } from '../table.ts';
 import { type BrokerOptions, brokerAccess } from './broker.ts';
@@ -135,7 +136,7 @@ async function keep(given: {
   const { profile } = draft;
   if (profile === undefined) {
     console.error(
-      'siteward: no profile was written. Look at what the bridge says with another MQTT client, and see "A profile" in docs/panels.md',
+      `siteward: no profile was written. Look at what the bridge says with another MQTT client, and see "A profile" in ${docPage('panels.md')}`,
     );
     return exitCodes.failure;
   }

@@ -2,6 +2,7 @@ import { profileFolders } from '#box/folders.ts';
 import { runningDaemon } from '#box/lock.ts';
 import { applyChanges, type Members, type Settings } from '#config/index.ts';
 import { catalogue, createTraffic } from '#devices/panels/index.ts';
+import { docPage } from '../doc-page.ts';
 import { brokerAccess } from '../panel/broker.ts';
 import { learned, overhear } from '../panel/learn.ts';
 import { linesFor } from '../panel/site.ts';
@@ -100,7 +101,7 @@ async function learnPanel({ talk, config }: Context): Promise<Lines> {
   await overhear({ connect, entries, traffic, signal, listening: () => talk.say(`  listening on ${connect.url}`) });
   const { bridges, suggested } = learned({ entries, traffic, settings });
   if (bridges.length === 0)
-    talk.say(`  no profile understands what was heard (${traffic.messages} messages); see docs/panels.md`);
+    talk.say(`  no profile understands what was heard (${traffic.messages} messages); see ${docPage('panels.md')}`);
   for (const line of linesFor(suggested, settings)) talk.say(line);
   return { partitions: suggested.partitions, panels: suggested.panels.map((panel) => ({ ...panel })) };
 }
