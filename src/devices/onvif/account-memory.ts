@@ -13,7 +13,10 @@ import { firstReadMs, patiently } from './patient-memory.ts';
 export interface AccountMemory {
   /** Takes what earlier runs left; once. */
   recall(): Promise<void>;
-  /** Before a password that may be wrong is sent: a run that is killed before it hears the verdict has made a try, too. */
+  /**
+   * Before a password that may be wrong is sent: a run that is killed before it hears the verdict has made a try, too. Where the
+   * device has taken this login once it is doubted, not refused: power that comes and goes must not shut a door for a pause.
+   */
   trying(door: Door): Promise<void>;
   /** Keeps what the account counts now, where that has changed. */
   keep(): Promise<void>;
@@ -27,7 +30,12 @@ const counts = z.object({
   ...{ row: count, events: count, pictures: count, streams: count },
   speaker: count.default(noCount),
 });
-const keptSchema = z.object({ at: z.number(), salt: z.string(), mark: z.string(), counts });
+const keptSchema = z.object({
+  ...{ at: z.number(), salt: z.string(), mark: z.string() },
+  counts: counts.optional(),
+  /** The device has taken this login. */
+  taken: z.boolean().default(false),
+});
 
 export function accountMemory(options: {
   account: Account;
@@ -42,7 +50,9 @@ export function accountMemory(options: {
   let reading: Promise<void> | undefined;
   /** In the account's own words. */
   let isKept = '';
-  const present = () => JSON.stringify(account.counts()) ?? '';
+  let wasTaken = false;
+  const isTaken = () => wasTaken || account.wasAcceptedAnywhere;
+  const present = () => JSON.stringify([account.counts(), isTaken()]);
   let marking: Promise<string> | undefined;
   const mark = (): Promise<string> => {
     marking ??= markOf(login, salt);
@@ -62,16 +72,18 @@ export function accountMemory(options: {
     // A clock that went back tells nothing of how long it was: the whole pause again.
     const leftMs = (until: number) => (now < found.at ? holdMs : Math.min(holdMs, Math.max(0, until - now)));
     const here = (until: number) => (until > found.at ? clock.monotonic() + leftMs(until) : 0);
-    account.resume(moved(found.counts, here));
+    wasTaken = found.taken;
+    if (found.counts !== undefined) account.resume(moved(found.counts, here));
   }
 
   /** In turn: a slow one must not end up over a newer. */
   function write(now: Counts | undefined): Promise<void> {
     const at = clock.wall();
     const there = (until: number) => at + Math.max(0, until - clock.monotonic());
-    const counts = now && moved(now, there);
+    const left = { counts: now && moved(now, there), taken: isTaken() };
+    const isNothing = left.counts === undefined && !left.taken;
     const put = async () => {
-      const text = counts && JSON.stringify({ at, salt, mark: await mark(), counts });
+      const text = isNothing ? undefined : JSON.stringify({ at, salt, mark: await mark(), ...left });
       await patiently(() => (text === undefined ? memory.delete(key) : memory.set(key, text)));
     };
     writing = writing.then(put).catch(() => undefined);
@@ -87,7 +99,8 @@ export function accountMemory(options: {
       if (tried.has(door)) return;
       tried.add(door);
       isKept = 'a try';
-      await write(account.countsIfRefused(door));
+      const isDoubt = isTaken() && account.triesLeft > 0;
+      await write(isDoubt ? account.countsIfDoubted() : account.countsIfRefused(door));
     },
     async keep() {
       tried.clear();

@@ -27,6 +27,7 @@ export interface Account {
   doubted(): void;
   /** The last verdict of a door; undefined before there is one. */
   wasAccepted(door: Door): boolean | undefined;
+  readonly wasAcceptedAnywhere: boolean;
   /** How many of the others than the events may be under way at once. */
   readonly triesLeft: number;
   /** The events are let in, with a password or without, since the device was away and since it was doubted. */
@@ -42,6 +43,7 @@ export interface Account {
   counts(): Counts | undefined;
   /** What it must know while a password is tried at the door: nobody may be left to hear that it was refused. */
   countsIfRefused(door: Door): Counts;
+  countsIfDoubted(): Counts;
   resume(counts: Counts): void;
 }
 
@@ -132,6 +134,9 @@ export function createAccount(clock: Clock, holdMs: number, whose: 'camera' | 's
       account.isLetIn = isLetIn;
     },
     wasAccepted: (door) => accepted[door],
+    get wasAcceptedAnywhere() {
+      return Object.values(accepted).includes(true);
+    },
     get triesLeft() {
       return triesAllowed - inRow();
     },
@@ -155,6 +160,7 @@ export function createAccount(clock: Clock, holdMs: number, whose: 'camera' | 's
       // A rest is not for the next run, which would call it a refusal.
       return { ...counts, ...(isResting && { events: { ...counts.events, until: 0 } }) };
     },
+    countsIfDoubted: () => ({ ...counts, row: countedRow() }),
     countsIfRefused(door) {
       const refusals = counts[door].refusals + 1;
       const one = refusals >= triesAllowed ? shutCount() : { ...counts[door], refusals };

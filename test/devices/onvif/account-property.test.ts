@@ -23,6 +23,9 @@ const steps: Readonly<Record<string, (made: Made) => unknown>> = {
   'all at once': ({ ask }) =>
     Promise.allSettled([ask.picture(), ask.stream(), ask.speaker(), ask.events(), ask.profiles()]),
   restart: ({ restart }) => restart(),
+  'killed at its events': ({ kill, ask }) => kill(ask.events),
+  'killed at a picture': ({ kill, ask }) => kill(ask.picture),
+  'killed at a stream': ({ kill, ask }) => kill(ask.stream),
   'ten seconds': ({ clock }) => clock.advance(10_000),
   'five minutes': ({ clock }) => clock.advance(300_000),
   'the hold time': ({ clock }) => clock.advance(authHoldMs),

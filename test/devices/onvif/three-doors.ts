@@ -49,6 +49,9 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
     if (row.length - allowed > worst.refusals - worst.allowed) worst = { refusals: row.length, allowed };
   }
 
+  /** What a run that is killed at its next try leaves on disk. */
+  let dying: { disk?: Map<string, string> } | undefined;
+
   const judge = (door: Door, authorization: unknown): boolean => {
     const tried = typeof authorization === 'string';
     const passes = doors.passes(door, tried);
@@ -57,6 +60,10 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
     const isJudged = tried && (passes || told.includes(/nonce="\w+"/.exec(authorization)?.[0] ?? ''));
     if (isJudged && !passes) refused.push(door);
     if (isJudged) count(passes);
+    if (tried && dying !== undefined) {
+      dying.disk ??= new Map(texts);
+      doors.isAway = true;
+    }
     return passes;
   };
   const challenge = () => {
@@ -71,7 +78,9 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
       if (doors.soap === 'no ONVIF' && operation !== '') return { status: 404, body: '<html>not here</html>' };
       if (operation === 'GetSystemDateAndTime' || operation === doors.open) return undefined;
       const door = operation === '' ? 'picture' : 'events';
-      if (judge(door, headers.authorization)) return undefined;
+      const passes = judge(door, headers.authorization);
+      if (doors.isAway) return { reset: true };
+      if (passes) return undefined;
       return { status: 401, headers: { 'www-authenticate': challenge() } };
     },
   });
@@ -83,7 +92,9 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
       const text = chunk.toString('latin1');
       const number = `CSeq: ${/^CSeq: (\d+)/im.exec(text)?.[1]}\r\n`;
       const door = text.includes('backchannel') ? 'speaker' : 'stream';
-      if (judge(door, /^Authorization:.*/im.exec(text)?.[0])) socket.write(`RTSP/1.0 200 OK\r\n${number}\r\n`);
+      const passes = judge(door, /^Authorization:.*/im.exec(text)?.[0]);
+      if (doors.isAway) socket.destroy();
+      else if (passes) socket.write(`RTSP/1.0 200 OK\r\n${number}\r\n`);
       else socket.write(`RTSP/1.0 401 Unauthorized\r\n${number}WWW-Authenticate: ${challenge()}\r\n\r\n`);
     });
   });
@@ -91,8 +102,9 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
   opened.push({ stop: () => server.close() }, { stop: () => void rtsp.close() });
   const { port } = rtsp.address() as AddressInfo;
 
-  const kept = { id: 'yard', memory: memoryPort(new Map()) };
+  let texts = new Map<string, string>();
   function start() {
+    const kept = { id: 'yard', memory: memoryPort(texts) };
     const login = { username: 'u', password: new Secret('right') };
     const device = createDevice({ url: server.url, ...login, clock, authHoldMs, kept });
     const reads = createReads(device);
@@ -139,8 +151,18 @@ export async function threeDoors(nonceOf: () => string, opened: { stop(): Promis
     daemon.device.close();
     daemon = start();
   }
+  /** Killed before it hears what the device says to its first try; what it wrote afterwards is lost with it. */
+  async function kill(asked: () => Promise<unknown>): Promise<void> {
+    const { isAway } = doors;
+    dying = {};
+    await asked().catch(() => undefined);
+    texts = new Map(dying.disk ?? texts);
+    dying = undefined;
+    doors.isAway = isAway;
+    restart();
+  }
   return {
-    ...{ doors, tries, refused, clock, ask, run, change, restart },
+    ...{ doors, tries, refused, clock, ask, run, change, restart, kill },
     get device(): Device {
       return daemon.device;
     },
