@@ -54,6 +54,8 @@ export interface SiteOptions {
   readonly program?: string;
   /** What the daemon is started under, see `startProcess`; it is then given more time to start. */
   readonly under?: readonly string[];
+  /** Of the daemon's Node. */
+  readonly nodeFlags?: readonly string[];
   /** Default a folder of the site's own. */
   readonly stateDir?: string;
   /** The line to the cloud speaks TLS: only then does siteward believe what time it is there. */
@@ -228,6 +230,7 @@ ${options.yaml({ cameras: addresses, folder })}
     },
     ...(options.onLog !== undefined && { onLine: options.onLog }),
     ...(options.under !== undefined && { under: options.under }),
+    ...(options.nodeFlags !== undefined && { nodeFlags: options.nodeFlags }),
   });
   open.push(daemon.stop);
   pids.push(() => daemon.pid);
@@ -263,11 +266,12 @@ async function startDaemon(options: {
   env: Readonly<Record<string, string>>;
   onLine?: (line: string) => void;
   under?: readonly string[];
+  nodeFlags?: readonly string[];
 }): Promise<Daemon> {
   const startMs = options.under === undefined ? 30_000 : 180_000;
   let running: Running;
   async function run(more: Readonly<Record<string, string>> = {}): Promise<void> {
-    const args = [options.program, 'run', '--config', options.config];
+    const args = [...(options.nodeFlags ?? []), options.program, 'run', '--config', options.config];
     running = startProcess({ ...options, name: 'siteward', args, env: { ...options.env, ...more } });
     await running.until((text) => (member(text, 'msg') === 'ready' ? true : undefined), 'start', startMs);
     // Ready waits for no broker: a command of before is heard by nobody. Where there is none, or the daemon ends meanwhile, nobody waits for it.

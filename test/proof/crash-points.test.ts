@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => site?.close());
 
-describe('a daemon that ends', () => {
+describe('a daemon that ends', { timeout: 90_000 }, () => {
   it.each(crashPoints.filter((name) => !elsewhere.has(name)))('at %s comes back, whatever it left', async (name) => {
     await site.runInto(name, { busy: site.burglary, nth: nth(name) });
   });

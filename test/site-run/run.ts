@@ -67,14 +67,13 @@ const soaking = {
   diskMib: (minutes: number) => (minutes < 60 ? 24 : 96),
   media: ', budget: 2MB, keep: 30d',
   picturesMib: 2e6 / 1024 ** 2,
-  env: asInUnit(),
 } as const;
 
 /** The flags and the environment of the unit, of which the bundle's own cache is none of a soak's. */
-function asInUnit(): Readonly<Record<string, string>> {
+function asInUnit(): { nodeFlags: readonly string[]; env: Readonly<Record<string, string>> } {
   const { flags, environment } = inUnit('');
-  const { NODE_COMPILE_CACHE: _, ...rest } = environment;
-  return { ...rest, NODE_OPTIONS: flags.join(' ') };
+  const { NODE_COMPILE_CACHE: _, ...env } = environment;
+  return { nodeFlags: flags, env };
 }
 
 /** The certificate of the line is good for a month. */
@@ -99,7 +98,7 @@ export async function runSite(options: RunOptions): Promise<Run> {
       ...(disk !== undefined && { stateDir: disk.dir }),
       ...(options.plant !== undefined && { plant: options.plant }),
       ...(options.under !== undefined && { under: options.under }),
-      ...(soak && { media: soaking.media, env: soaking.env, keepsSubscriptions: true }),
+      ...(soak && { media: soaking.media, ...asInUnit(), keepsSubscriptions: true }),
       startsAt: Date.now() + untilOnSite(Date.now(), 13, 0),
       onLog: (line) => void log.write(`${line}\n`),
     });

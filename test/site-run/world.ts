@@ -53,6 +53,7 @@ export async function startWorld(options: {
   /** Whether the cameras' subscriptions outlive the passing of time, so that siteward does not wait longer and longer for them. */
   keepsSubscriptions?: boolean;
   env?: Readonly<Record<string, string>>;
+  nodeFlags?: readonly string[];
 }): Promise<World> {
   const { keepsSubscriptions = false } = options;
   const ends: (() => Promise<unknown>)[] = [];
@@ -90,6 +91,7 @@ export async function startWorld(options: {
       ...(options.stateDir !== undefined && { stateDir: options.stateDir }),
       ...(options.plant !== undefined && { plant: options.plant }),
       ...(options.under !== undefined && { under: options.under }),
+      ...(options.nodeFlags !== undefined && { nodeFlags: options.nodeFlags }),
       async prepare(cloud) {
         await tellCloud({ cloud });
         await registerSite(cloud);

@@ -83,7 +83,7 @@ function doings(site: Site, program: string): Omit<CrashSite, keyof Site> {
       await running.until((line) => (line.includes('back in line') ? true : undefined), 'retry').catch(() => undefined);
       await running.stop();
     },
-    async runInto(point, { busy, nth = 1, timeoutMs = 20_000 }) {
+    async runInto(point, { busy, nth = 1, timeoutMs = 60_000 }) {
       // It may end before it is ready.
       await site.daemon.restart({ SITEWARD_CRASH_AT: `${point}:${nth}` }).catch(() => undefined);
       const over = new AbortController();
@@ -93,7 +93,8 @@ function doings(site: Site, program: string): Omit<CrashSite, keyof Site> {
       try {
         await site.daemon.ended(timeoutMs);
       } catch (error) {
-        throw new Error(`${point} was not reached`, { cause: error });
+        const said = site.daemon.lines().slice(-20).join('\n');
+        throw new Error(`${point} was not reached; the daemon's last words:\n${said}`, { cause: error });
       } finally {
         over.abort();
         await load;
