@@ -68,13 +68,16 @@ const zoneWords: Readonly<Record<string, string>> = {
   alarm: 'in alarm',
   low_battery: 'low battery',
   unknown: 'not heard yet',
+  reports_only: 'by reports only',
 };
 
 function zonesLine(zones: StatusDocument['zones']): string {
   const { total, ...lists } = zones;
   if (total === 0) return 'no zones';
   const notes = Object.entries(lists).flatMap(([what, numbers]) =>
-    numbers.length === 0 ? [] : [`${zoneWords[what] ?? what}: ${numbers.map(printable).join(' ')}`],
+    numbers === undefined || numbers.length === 0
+      ? []
+      : [`${zoneWords[what] ?? what}: ${numbers.map(printable).join(' ')}`],
   );
   return `${counted(total, 'zone')}${notes.length === 0 ? ', all closed' : `; ${notes.join('; ')}`}`;
 }

@@ -52,6 +52,13 @@ test('status shows the site on a page', async () => {
   expect(out).toContain('main  not heard yet');
 });
 
+test('zones whose panel never says whether they are open are not called closed', async () => {
+  const zones = { ...fakeStatus.zones, total: 2, open: [], low_battery: [], reports_only: ['1', '2'] };
+  await serve(fakeLanPort(0, { status: async () => ({ ...fakeStatus, zones }) }));
+  const { out } = await siteward(['status', '--socket', socket]);
+  expect(out.split('\n')).toContain('2 zones; by reports only: 1 2');
+});
+
 test('status says loudly that the daemon runs on the last good copy', async () => {
   const config = { path: '/etc/siteward/siteward.yaml', last_good: true, error: 'line 4' };
   await serve(fakeLanPort(0, { status: async () => ({ ...fakeStatus, config }) }));

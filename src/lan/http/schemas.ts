@@ -99,6 +99,8 @@ const zonesStatus = z.object({
   offline: z.array(z.string()),
   /** Contacts and detectors nothing was heard of yet, which is not "closed". */
   unknown: z.array(z.string()),
+  /** Zones of panels that call by SIA DC-09: whether they are open is never known. Absent where there are none. */
+  reports_only: z.array(z.string()).optional(),
 });
 
 const outboxStatus = z.object({

@@ -6,6 +6,7 @@ import {
   partitionShown,
   type SiteView,
   silentZones,
+  type ZonePlan,
   type ZoneState,
   zoneNames,
   zonesNamed,
@@ -117,6 +118,8 @@ function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument
   const visible = view.plan.zones.filter(({ number }) => !silent.has(number));
   const opened = (is: boolean | null) =>
     visible.filter(({ number, type }) => openShown(type, states.get(number)) === is);
+  const isReporting = ({ source }: ZonePlan) => source.kind === 'panel' && reporting.has(source.id);
+  const reports = opened(null).filter(isReporting);
   const numbers = (test: (zone: ZoneState | undefined) => boolean) =>
     view.plan.zones.map(({ number }) => number).filter((number) => test(states.get(number)));
   return {
@@ -128,8 +131,9 @@ function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument
     low_battery: numbers((zone) => zone?.lowBattery === true),
     offline: numbers((zone) => zone?.online === false),
     unknown: opened(null)
-      .filter(({ source }) => source.kind !== 'panel' || !reporting.has(source.id))
+      .filter((zone) => !isReporting(zone))
       .map(({ number }) => number),
+    ...(reports.length > 0 && { reports_only: reports.map(({ number }) => number) }),
   };
 }
 

@@ -155,6 +155,7 @@ test('zones of a panel that only reports are not among those nothing was heard o
   const unknown = (more: object) => statusOf({ ...input, ...more }).zones.unknown;
   expect(unknown({})).not.toEqual([]);
   expect(unknown({ reporting: new Set(['main']) })).toEqual([]);
+  expect(statusOf({ ...input, reporting: new Set(['main']) }).zones.reports_only).toEqual(['2', '3']);
 });
 
 test('every alarm that runs stands at its partition, with the names of its zones', () => {
