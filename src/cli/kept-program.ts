@@ -1,4 +1,4 @@
-import { constants as access, accessSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { constants as access, accessSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire, getCompileCacheDir } from 'node:module';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -82,9 +82,18 @@ function keep(kept: string, data: Buffer): void {
   try {
     writeFileSync(part, Buffer.concat([data, sum]), { mode: 0o600 });
     renameSync(part, kept);
+    forgetOthers(kept);
     told('%s: kept', basename(kept));
   } catch {
     // As on a full disk.
     rmSync(part, { force: true });
   }
+}
+
+/** What was kept of other texts of the program, and by processes that did not come to its end. */
+function forgetOthers(kept: string): void {
+  const name = basename(kept);
+  const program = name.slice(0, name.lastIndexOf('-') + 1);
+  for (const other of readdirSync(dirname(kept)))
+    if (other.startsWith(program) && other !== name) rmSync(join(dirname(kept), other), { force: true });
 }

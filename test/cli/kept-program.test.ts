@@ -71,6 +71,17 @@ test('another text of the same length, and another with other flags of V8, are n
   expect(start({ flags: ['--no-opt'] })).toEqual({ exported: { is: 'two' }, how: 'compiled' });
 });
 
+test('what was kept of an older text goes, so that upgrades do not fill the disk', () => {
+  write('exports.is = "older";');
+  start();
+  const [older = ''] = kept();
+  writeFileSync(`${older}.4711`, 'half');
+  write('exports.is = "of today";');
+  start();
+  expect(kept()).toHaveLength(1);
+  expect(kept()).not.toContain(older);
+});
+
 test('what is damaged is made anew', () => {
   write('exports.is = "whole";');
   start();
