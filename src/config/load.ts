@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
 import { isAbsolute } from 'node:path';
-import { SitewardError } from '#errors.ts';
 import type { Redactor, Secret } from '#lib/secret.ts';
 import { type SecretSources, secretSources } from '#lib/secret-ref.ts';
 import { audioWarnings } from './audio-warnings.ts';
@@ -13,6 +12,7 @@ import { ConfigError, formatProblem, inFileOrder, type Problem } from './problem
 import { sameDevice } from './same-device.ts';
 import { configSchema, type Settings } from './schema.ts';
 import { codeProblems, resolveSecrets } from './secrets.ts';
+import { unreadable } from './unreadable.ts';
 
 export interface ConfigEnvironment {
   /** Where secrets come from; the process's own environment unless given. */
@@ -141,10 +141,6 @@ function readConfigFile(file: string): string {
     if (found.size > fileCap) throw new Error(`it is larger than ${fileCap} bytes`);
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
   } catch (cause) {
-    const reason = cause instanceof TypeError ? 'it is not UTF-8 text' : cause instanceof Error ? cause.message : '';
-    throw new SitewardError('config_unreadable', `the configuration ${file} cannot be read: ${reason}`, {
-      facts: { file },
-      cause,
-    });
+    throw unreadable(file, cause);
   }
 }

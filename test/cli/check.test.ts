@@ -26,6 +26,30 @@ test('a good file is 0', async () => {
   expect(await siteward(['check', file])).toEqual({ code: 0, out: `${file}: no errors\n`, err: '' });
 });
 
+test.each([
+  ['check', (file: string) => ['check', file]],
+  ['run', (file: string) => ['run', '--config', file]],
+  ['a verb of the site in the cloud', (file: string) => ['site', 'show', '--config', file]],
+])(
+  '%s of a file that is not there names it and says how to begin one, without words of the system',
+  async (_, args) => {
+    for (const file of [join(dir, 'none.yaml'), join(put('file', ''), 'none.yaml')]) {
+      const { code, out, err } = await siteward(args(file));
+      expect([code, out]).toEqual([78, '']);
+      expect(err).toContain(`the configuration ${file} cannot be read: there is no such file.`);
+      expect(err).toContain(`"siteward setup --config ${file}"`);
+      expect(err).not.toMatch(/ENO|stat|open '/);
+    }
+  },
+);
+
+test('answers that are not there are no configuration that is not there', async () => {
+  const answers = join(dir, 'answers.yaml');
+  const { code, err } = await siteward(['setup', '--config', join(dir, 'new.yaml'), '--answers', answers]);
+  expect(code).not.toBe(0);
+  expect(err).toContain(`there is no file of answers ${answers} (`);
+});
+
 test('a bad file is 78, with every error at its line', async () => {
   const file = put('bad.yaml', `${base}log: { levle: info }\ncamras: []\n`);
   const { code, out } = await siteward(['check', file]);

@@ -183,7 +183,12 @@ async function fromFile(path: string): Promise<Record<string, unknown>> {
   const cannot = (why: string) => new SitewardError('request_invalid', `the answers cannot be read: ${why}`);
   const text = await readConfigText(path).catch((error: unknown) => {
     if (!isCode(error, 'config_unreadable')) throw error;
-    throw new SitewardError('file_unusable', describe(error).replace('the configuration', 'the file of answers'));
+    throw new SitewardError(
+      'file_unusable',
+      error instanceof SitewardError && error.facts.code === 'ENOENT'
+        ? `there is no file of answers ${path}`
+        : describe(error).replace('the configuration', 'the file of answers'),
+    );
   });
   const { value, problems } = parseConfig(path, text);
   if (problems.length > 0) throw cannot(problems.slice(0, 10).map(formatProblem).join('; '));
