@@ -3,6 +3,7 @@ import { configShown } from '#lan/http/index.ts';
 import { sha256 } from '#lib/digest.ts';
 import { answered, openControl, patience } from './control.ts';
 import { reloadUntil } from './reload-daemon.ts';
+import { mustRunWith } from './runs-with.ts';
 import type { SiteFile } from './site-file.ts';
 
 /**
@@ -16,8 +17,9 @@ export async function isInForce(text: string, socket: string): Promise<boolean> 
 }
 
 /** Has a daemon that runs take the file; false where none does. Throws as `reloadUntil` does. */
-export async function putInForce({ settings, text }: SiteFile, socket: string): Promise<boolean> {
+export async function putInForce({ file, settings, text }: SiteFile, socket: string): Promise<boolean> {
   if (runningDaemon(settings.store.dir) === undefined) return false;
+  await mustRunWith(file, socket, 'the change is written, and no siteward was told: ');
   const isTaken = () => isInForce(text, socket);
   if (!(await isTaken())) await reloadUntil({ stateDir: settings.store.dir, socket, isTaken, isWritten: true });
   return true;

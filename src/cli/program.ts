@@ -56,6 +56,13 @@ export function buildProgram(done: (code: number) => void): Command {
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong usage, 65 refused, 66 not found, 69 unreachable, 77 unauthorised, 78 configuration.',
     );
+  // A file that is named speaks of the siteward that listens where it says.
+  program.hook('preAction', async (_, verb) => {
+    const { config } = verb.opts();
+    if (typeof config !== 'string' || verb.getOptionValueSource('socket') !== 'default') return;
+    const found = (await import('./config-socket.ts')).socketOf(config);
+    if (found !== undefined) verb.setOptionValueWithSource('socket', found, 'implied');
+  });
   const socket = () =>
     new Option('--socket <path>', 'control socket of the daemon').env('SITEWARD_SOCKET').default(defaultSocket);
 

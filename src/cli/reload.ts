@@ -4,16 +4,18 @@ import { isInForce } from './config-in-force.ts';
 import { openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { reloadUntil } from './reload-daemon.ts';
+import { mustRunWith } from './runs-with.ts';
 import { openSiteFile } from './site-file.ts';
 
 /**
  * `siteward reload`: has the daemon read its configuration again, secrets and certificates too, and waits until it has taken it. A file with
- * errors is not even shown to it. Throws `config_*`, `control_unreachable`, `deadline`.
+ * errors is not even shown to it. Throws `config_*`, `control_unreachable`, `deadline`, and `request_invalid` where the daemon on the socket is another one.
  */
 export async function reload(options: { config: string; socket: string; json: boolean }): Promise<ExitCode> {
   const { settings, text } = openSiteFile(options.config);
   const { dir: stateDir } = settings.store;
   if (runningDaemon(stateDir) === undefined) throw await noneOver(stateDir, options);
+  await mustRunWith(options.config, options.socket);
   await reloadUntil({ stateDir, socket: options.socket, isTaken: () => isInForce(text, options.socket) });
   console.log(options.json ? JSON.stringify({ taken: true }) : `${options.config} is in force.`);
   return exitCodes.ok;
@@ -31,6 +33,7 @@ async function noneOver(
       'control_unreachable',
       `no siteward runs over ${stateDir} that this user can see; start it: systemctl start siteward`,
     );
+  await mustRunWith(config, socket);
   return new SitewardError(
     'config_invalid',
     `the siteward that runs has another store.dir than ${config} names (${stateDir}): nothing was taken. It takes another one at a start only, and begins there with no events and nothing known of the arming. Put the old one back; or stop siteward, move its folder to ${stateDir}, and start it`,

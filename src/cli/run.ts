@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { runDaemon } from '#daemon.ts';
 import type { ThreadAhead } from '#lib/thread-ahead.ts';
 import { outcome } from './outcome.ts';
@@ -9,7 +10,7 @@ interface RunOptions {
 
 /** `siteward run`: the daemon until SIGTERM; exit code 78 for a configuration that cannot be used. */
 export async function run({ config, strict }: RunOptions, storeThread?: ThreadAhead): Promise<number> {
-  return runDaemon({ configPath: config, strict, storeThread });
+  return runDaemon({ configPath: resolve(config), strict, storeThread });
 }
 
 /** The same for a process that does nothing else. */

@@ -6,6 +6,7 @@ import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { systemCode } from '#lib/system-code.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
+import { otherFile, otherText } from './runs-with.ts';
 import { printable } from './table.ts';
 
 /**
@@ -20,10 +21,22 @@ export async function upgradeCheck(options: {
   readonly socket: string | undefined;
   readonly defaultSocket: string;
 }): Promise<ExitCode> {
-  const settings = await settingsOf(options.config);
-  const partitions = await inTheWay(options.socket ?? settings?.http.control_socket ?? options.defaultSocket);
-  const isGone = partitions !== undefined && (await isNotThere(options.config));
-  const busy = [...(partitions ?? []), ...(isGone ? [goneText(options.config)] : [])];
+  const named = await settingsOf(options.config);
+  const socket = options.socket ?? named?.http.control_socket ?? options.defaultSocket;
+  const status = await statusOf(socket);
+  // What an upgrade stops is the daemon that runs, whatever file was named.
+  const other = status === undefined ? undefined : otherFile(status, options.config);
+  if (other !== undefined)
+    console.error(
+      `siteward: ${printable(otherText({ socket, file: options.config, other }))}; what is said here is of that one`,
+    );
+  const config = other ?? options.config;
+  const settings = other === undefined ? named : await settingsOf(other);
+  const isGone = status !== undefined && (await isNotThere(config));
+  const busy = [
+    ...(status?.partitions.filter(isBusy).map((one) => `${partitionText(one)} is ${wordOf(one)}`) ?? []),
+    ...(isGone ? [goneText(config)] : []),
+  ];
   // The package keeps the databases of that folder for a way back.
   const folder = settings?.store.dir ?? null;
   if (options.json) console.log(JSON.stringify({ may_stop: busy.length === 0, because: busy, state_dir: folder }));
@@ -58,12 +71,11 @@ const isNotThere = async (path: string): Promise<boolean> =>
 const goneText = (config: string): string =>
   `${config} is gone; put it back before siteward stops: its last good copy is config.last-good.yaml in the state directory`;
 
-/** Partitions that are waited for; undefined where siteward does not run. */
-async function inTheWay(socket: string): Promise<readonly string[] | undefined> {
+/** Undefined where siteward does not run. */
+async function statusOf(socket: string): Promise<StatusDocument | undefined> {
   try {
     await using control = openControl(socket);
-    const status = statusDocument.parse(answered(await control.client.getStatus({ signal: patience() })).json);
-    return status.partitions.filter(isBusy).map((one) => `${partitionText(one)} is ${wordOf(one)}`);
+    return statusDocument.parse(answered(await control.client.getStatus({ signal: patience() })).json);
   } catch (error) {
     const mayNotAsk = error instanceof SitewardError && error.facts.code === 'EACCES';
     if (isCode(error, 'control_unreachable') && !mayNotAsk) return undefined;

@@ -217,6 +217,56 @@ test('an upgrade waits while a partition is armed, and for no daemon that is awa
   renameSync(`${site.config}.away`, site.config);
 }, 120_000);
 
+test('where the daemon on the socket runs with another file that is said, nothing is told it, and nothing it says is taken for this file', async () => {
+  const other = join(site.folder, 'other.yaml');
+  writeFileSync(other, text.replace('name: Yard', 'name: Other yard'));
+  const elsewhere = { ...env, SITEWARD_SOCKET: site.socket };
+  const said = `the siteward that answers on ${site.socket} runs with ${site.config}, not with ${other}`;
+
+  const reload = await siteward(['reload', '--config', other], elsewhere);
+  expect(reload.code).toBe(2);
+  expect(reload.err).toContain(said);
+  expect(reload.err).toContain(`--config ${site.config}`);
+  expect(reload.err).toContain(`the variable SITEWARD_SOCKET says ${site.socket} now`);
+  expect(reload.out).toBe('');
+  // One of another store folder too, over which none runs.
+  writeFileSync(other, text.replace(`dir: ${site.folder}/state`, `dir: ${site.folder}/other`));
+  expect(await siteward(['reload', '--config', other], elsewhere)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining(said),
+  });
+  expect((await status()).config).toEqual({ path: site.config, last_good: false });
+
+  const looked = await siteward(
+    ['doctor', 'configuration', 'daemon', 'troubles', 'cameras', '--json', '--config', other],
+    elsewhere,
+  );
+  const found = (JSON.parse(looked.out) as Report).checks.map(({ id, findings }) => ({ id, found: findings[0] }));
+  expect(found).toMatchObject([
+    { id: 'configuration', found: { state: 'ok' } },
+    {
+      id: 'daemon',
+      found: { state: 'failed', seen: said, advice: [expect.stringContaining(site.config), expect.any(String)] },
+    },
+    { id: 'troubles', found: { state: 'skipped' } },
+    { id: 'cameras', found: { subject: 'yard' } },
+  ]);
+  // A file that is gone is not said to be what it runs with.
+  const gone = await siteward(['doctor', 'configuration', '--config', join(site.folder, 'none.yaml')], elsewhere);
+  expect(gone.out).not.toContain('last good configuration, or');
+
+  // What an upgrade stops is the one that runs: its own file is there.
+  const upgrade = await siteward(['upgrade-check', '--json', '--config', join(site.folder, 'none.yaml')], elsewhere);
+  expect(upgrade).toMatchObject({ code: 0, err: expect.stringContaining(`runs with ${site.config}, not with`) });
+  expect(JSON.parse(upgrade.out)).toEqual({ may_stop: true, because: [], state_dir: join(site.folder, 'state') });
+}, 120_000);
+
+test('without --socket the one that the configuration names is asked', async () => {
+  const { out } = await siteward(['doctor', 'daemon', '--config', site.config], env);
+  expect(out).toMatch(/^. siteward: version /);
+  expect(await siteward(['reload', '--config', site.config], env)).toMatchObject({ code: 0 });
+});
+
 test('with the daemon down cameras, speakers and databases are asked here, and nothing is left beside them', async () => {
   await site.daemon.stop();
   const before = readdirSync(join(site.folder, 'state'));

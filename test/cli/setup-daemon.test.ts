@@ -57,7 +57,8 @@ interface Told {
 }
 
 const setup = async (more: readonly string[] = [], until?: string) => {
-  const args = ['setup', '--config', rig.config, '--socket', rig.socket, '--answers', join(rig.folder, 'answers.yaml')];
+  // The socket is the one that the configuration names, from the step on that writes it.
+  const args = ['setup', '--config', rig.config, '--answers', join(rig.folder, 'answers.yaml')];
   const ran = await rig.run([...args, '--non-interactive', '--json', ...more], until);
   const told = ran.out
     .split('\n')

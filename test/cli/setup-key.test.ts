@@ -29,7 +29,15 @@ async function key(pairs: Readonly<Record<string, string>> = {}) {
   );
   const code = await setup({
     ...{ config, socket: join(folder, 'control.sock'), set: Object.entries(pairs).map((pair) => pair.join('=')) },
-    ...{ nonInteractive: true, only: ['site', 'key'], again: false, dryRun: false, force: false, json: true },
+    ...{
+      isSocketNamed: true,
+      nonInteractive: true,
+      only: ['site', 'key'],
+      again: false,
+      dryRun: false,
+      force: false,
+      json: true,
+    },
   });
   for (const spy of spies) spy.mockRestore();
   const steps = told.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe } from '#errors.ts';
 import { inspectFiles, type SpaceLevel, spaceLevel, spaceOf } from '#site/store/index.ts';
 import { formatBytes } from '../table.ts';
-import { type Check, type Finding, failed, good, skipped, warning } from './finding.ts';
+import { type Check, type Finding, failed, good, silent, skipped, warning } from './finding.ts';
 import type { Scene } from './scene.ts';
 
 /** What the box itself is like. Read from /proc and /sys, so that it takes no tool, and no daemon. */
@@ -126,7 +126,7 @@ export const databaseCheck: Check = {
     const part = status?.parts.find(({ name }) => name === 'store');
     if (part !== undefined) return [part.state === 'ok' ? good('the store works') : storeFinding(part)];
     if (settings === undefined) return [skipped('the configuration has errors')];
-    if (pid !== undefined) return [skipped('siteward has it open and does not answer')];
+    if (pid !== undefined) return [skipped(`siteward has it open, and ${silent}`)];
     try {
       const files = inspectFiles(settings.store.dir);
       return files.length === 0 ? [good('there is none yet')] : files.map(fileFinding);

@@ -9,7 +9,7 @@ import { hostAndPort } from '#lib/host.ts';
 import { clientOptions, openClient, subscribe } from '#lib/mqtt.ts';
 import { unlessAborted } from '#lib/wait.ts';
 import { docPage } from '../doc-page.ts';
-import { type Check, type Finding, failed, good, noDaemon, skipped, warning } from './finding.ts';
+import { type Check, type Finding, failed, good, noDaemon, silent, skipped, warning } from './finding.ts';
 
 const means = 'panels behind the broker are not heard, and keypads and Home Assistant see no state';
 
@@ -22,8 +22,7 @@ export const brokerCheck: Check = {
     if (settings === undefined) return [skipped('the configuration has errors')];
     if (settings.mqtt.broker !== 'embedded') return outside(settings, file, signal);
     const part = status?.parts.find(({ name }) => name === 'broker');
-    if (part === undefined)
-      return [pid === undefined ? noDaemon('the broker is part of it') : skipped('siteward does not answer')];
+    if (part === undefined) return [pid === undefined ? noDaemon('the broker is part of it') : skipped(silent)];
     if (part.state === 'ok') {
       const own = good(`part of siteward, on ${settings.mqtt.listen}; it gives rights by itself`);
       return beside(settings.mqtt.listen, signal).then((other) => (other === undefined ? [own] : [own, other]));

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Check, type Finding, good, skipped, warning } from './finding.ts';
+import { type Check, type Finding, good, silent, skipped, warning } from './finding.ts';
 
 /** systemd-timesyncd makes it once the clock is synchronised; chrony has a folder of its own while it runs. */
 const timeServices = ['run/systemd/timesync/synchronized', 'run/chrony/chronyd.pid'];
@@ -34,8 +34,6 @@ export const clockCheck: Check = {
           means: 'it runs on by itself and drifts, seconds in a week',
         }),
       ];
-    return [
-      skipped(`${now}; whether it is right nobody here knows: no time service runs, and siteward does not answer`),
-    ];
+    return [skipped(`${now}; whether it is right nobody here knows: no time service runs, and ${silent}`)];
   },
 };

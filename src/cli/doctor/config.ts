@@ -6,13 +6,16 @@ import { type Check, type Finding, failed, good, warning } from './finding.ts';
 export const configCheck: Check = {
   id: 'configuration',
   title: 'configuration',
-  look({ file, config }): readonly Finding[] {
+  look({ file, config, daemon: { other } }): readonly Finding[] {
     const { unreadable, problems, warnings } = config;
     if (unreadable !== undefined)
       return [
         failed({
           seen: unreadable,
-          means: 'siteward runs with the copy of its last good configuration, or waits for one',
+          means:
+            other === undefined
+              ? 'siteward runs with the copy of its last good configuration, or waits for one'
+              : 'no siteward starts with this file',
           advice: existsSync(file)
             ? ['run this as root, or as a member of the group siteward', `look at ${file}`]
             : [
@@ -26,8 +29,10 @@ export const configCheck: Check = {
       failed({
         seen: formatProblem(problem),
         means:
-          'the file is not taken: siteward goes on with its last good configuration, and does not start without one',
-        advice: `correct it, then "siteward check ${file}" and "systemctl reload-or-restart siteward"`,
+          other === undefined
+            ? 'the file is not taken: siteward goes on with its last good configuration, and does not start without one'
+            : 'no siteward takes this file',
+        advice: `correct it, then "siteward check ${file}"${other === undefined ? ' and "systemctl reload-or-restart siteward"' : ''}`,
       }),
     );
     const doubtful = warnings.map((text) =>

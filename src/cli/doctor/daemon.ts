@@ -1,6 +1,7 @@
 import { docPage } from '../doc-page.ts';
+import { otherAdvice, otherText } from '../runs-with.ts';
 import { formatSpan } from '../table.ts';
-import { type Check, type Finding, failed, good, skipped, warning } from './finding.ts';
+import { type Check, type Finding, failed, good, silent, skipped, warning } from './finding.ts';
 
 const look = 'look into its log: "journalctl -u siteward -n 50"';
 
@@ -9,7 +10,15 @@ export const daemonCheck: Check = {
   id: 'daemon',
   title: 'siteward',
   look({ daemon }): readonly Finding[] {
-    const { status, pid, why, isHidden = false } = daemon;
+    const { status, pid, why, isHidden = false, other } = daemon;
+    if (other !== undefined)
+      return [
+        failed({
+          seen: otherText(other),
+          means: 'it is not asked: what is said here is of the file and of this box',
+          advice: otherAdvice(other),
+        }),
+      ];
     if (status === undefined && isHidden)
       return [
         warning({
@@ -72,7 +81,7 @@ export const troublesCheck: Check = {
   id: 'troubles',
   title: 'troubles',
   look({ daemon: { status } }): readonly Finding[] {
-    if (status === undefined) return [skipped('siteward does not answer')];
+    if (status === undefined) return [skipped(silent)];
     const troubles = status.troubles.map(({ kind, device, since, zone }) =>
       warning({
         subject: device,

@@ -5,7 +5,7 @@ import { describe } from '#errors.ts';
 import type { StatusDocument } from '#lan/http/index.ts';
 import { systemClock } from '#lib/clock.ts';
 import { configuredDevice } from '../camera/settings.ts';
-import { type Check, type Finding, failed, good, noDaemon, skipped } from './finding.ts';
+import { type Check, type Finding, failed, good, noDaemon, silent, skipped } from './finding.ts';
 import type { Scene } from './scene.ts';
 
 /** How many devices are asked at a time. */
@@ -137,7 +137,7 @@ function ofDevices(
     const ids = configured(settings);
     if (ids.length === 0) return [skipped(none)];
     // It may be there and only not answer this user: two that ask one device get in each other's way.
-    if (daemon.pid !== undefined) return [skipped('siteward runs, and does not answer')];
+    if (daemon.pid !== undefined) return [skipped(silent)];
     return alone(ids, scene, signal);
   };
 }

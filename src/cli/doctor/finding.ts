@@ -55,4 +55,7 @@ const wrong = (state: FindingState, { subject, seen, means, advice }: Wrong): Fi
 const about = (subject: string | undefined) => (subject === undefined ? {} : { subject });
 
 /** Where no daemon tells. */
-export const noDaemon = (what: string): Finding => skipped(`${what}, and siteward does not answer`);
+export const noDaemon = (what: string): Finding => skipped(`${what}, and ${silent}`);
+
+/** No daemon answers, or one that runs with another file. */
+export const silent = 'siteward does not answer for this file';

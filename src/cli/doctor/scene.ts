@@ -5,6 +5,7 @@ import { type CheckedConfig, checkConfig, type Settings } from '#config/index.ts
 import { describe, SitewardError } from '#errors.ts';
 import { type StatusDocument, statusDocument } from '#lan/http/index.ts';
 import { answered, type Control, openControl } from '../control.ts';
+import { otherFile } from '../runs-with.ts';
 
 /** What is known before anything is looked at. */
 export interface Scene {
@@ -28,6 +29,8 @@ export interface DaemonSeen {
   readonly why: string | undefined;
   /** This user may not ask it, so nothing is known of it. */
   readonly isHidden?: boolean;
+  /** One answers that runs with another configuration, so that nothing it says is of this one. */
+  readonly other?: { readonly socket: string; readonly file: string; readonly other: string };
 }
 
 /** Longer than a daemon takes that is busy. */
@@ -42,7 +45,7 @@ export async function openScene(at: { file: string; socket: string }, signal: Ab
   const { config, settings } = readConfig(at.file);
   const pid = settings === undefined ? undefined : runningDaemon(settings.store.dir);
   const control = openControl(at.socket);
-  const daemon = await ask(control, signal);
+  const daemon = await ask(control, at, signal);
   return { file: at.file, config, settings, daemon: { pid, ...daemon }, root: '/' };
 }
 
@@ -59,11 +62,18 @@ function readConfig(file: string): Pick<Scene, 'config' | 'settings'> {
   }
 }
 
-async function ask(control: Control, signal: AbortSignal): Promise<Omit<DaemonSeen, 'pid'>> {
+async function ask(
+  control: Control,
+  at: { readonly file: string; readonly socket: string },
+  signal: AbortSignal,
+): Promise<Omit<DaemonSeen, 'pid'>> {
   try {
     const soon = AbortSignal.any([signal, AbortSignal.timeout(askMs)]);
     const status = statusDocument.parse(answered(await control.client.getStatus({ signal: soon })).json);
-    return { status, control, why: undefined };
+    const other = otherFile(status, at.file);
+    if (other === undefined) return { status, control, why: undefined };
+    await control[Symbol.asyncDispose]();
+    return { status: undefined, control: undefined, why: undefined, other: { ...at, other } };
   } catch (error) {
     signal.throwIfAborted();
     await control[Symbol.asyncDispose]();

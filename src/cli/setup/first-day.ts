@@ -4,6 +4,7 @@ import { isCode } from '#errors.ts';
 import { sleep } from '#lib/wait.ts';
 import { isInForce } from '../config-in-force.ts';
 import { answered, openControl, patience } from '../control.ts';
+import { otherOn } from '../runs-with.ts';
 
 /** Whether there is nothing but what the package began, which names no site. */
 export function isOfFirstDay(file: string): boolean {
@@ -21,9 +22,13 @@ const everyMs = 250;
  * Has a daemon that runs on the configuration of the first day start again on `text`, since nobody becomes another site while he runs. Returns what
  * there is to say of it. Throws as `answered` does.
  */
-export async function startAgain(text: string, socket: string): Promise<string> {
+export async function startAgain(
+  { file, text }: { readonly file: string; readonly text: string },
+  socket: string,
+): Promise<string> {
   const byHand = '; systemctl restart siteward has it taken';
   try {
+    if ((await otherOn(socket, file)) !== undefined) return '';
     await using control = openControl(socket);
     const result = await control.client.restart({ body: { confirm: firstDayId }, signal: patience() });
     if (result.kind === 'failure' || result.status !== 202) answered(result);

@@ -9,6 +9,7 @@ import { isInForce, putInForce } from '../config-in-force.ts';
 import { answered } from '../control.ts';
 import { withFile } from '../named-file.ts';
 import { asCode } from '../piped-code.ts';
+import { otherOn } from '../runs-with.ts';
 import type { Answers } from './answers.ts';
 import { type Context, open, type Step, skipped } from './types.ts';
 
@@ -20,7 +21,10 @@ export const daemonStep: Step = {
   later: 'systemctl enable --now siteward; systemctl reload siteward after a change',
   async isDone({ site, socket }) {
     try {
-      return (await isInForce(site().text, socket))
+      const { file, text } = site();
+      const other = await otherOn(socket, file);
+      if (other !== undefined) return { isDone: false, words: other };
+      return (await isInForce(text, socket))
         ? { isDone: true, words: 'it runs with this configuration' }
         : { isDone: false, words: 'it runs with another configuration than is written' };
     } catch (error) {

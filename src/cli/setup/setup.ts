@@ -4,6 +4,7 @@ import { applyChanges, type Change, freeSecretFile, secretFiles, secretFolder, w
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { openAccess } from '../cloud/access.ts';
 import { putInForce } from '../config-in-force.ts';
+import { socketOf } from '../config-socket.ts';
 import { openControl } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { inTime } from '../in-time.ts';
@@ -33,6 +34,8 @@ import type { Context, Step } from './types.ts';
 export interface SetupOptions {
   readonly config: string;
   readonly socket: string;
+  /** Else it is that of the configuration, as soon as there is one. */
+  readonly isSocketNamed: boolean;
   readonly answers?: string;
   readonly set: readonly string[];
   readonly nonInteractive: boolean;
@@ -164,22 +167,26 @@ function summary(outcomes: readonly Outcome[], { talk, config }: Context): void 
 }
 
 function contextOf(
-  { config, socket, dryRun }: Pick<SetupOptions, 'config' | 'socket' | 'dryRun'>,
+  { config, dryRun, ...asked }: Pick<SetupOptions, 'config' | 'socket' | 'isSocketNamed' | 'dryRun'>,
   given: Pick<Context, 'answers' | 'talk' | 'wasDone'>,
 ): Context {
   let pretended: SiteFile | undefined;
   const site = () => pretended ?? openSiteFile(config);
+  const socket = () => (asked.isSocketNamed ? undefined : socketOf(config)) ?? asked.socket;
   return {
     pretend(text) {
       pretended = siteFileOf(config, text);
     },
-    ...{ config, socket, dryRun, site, ...given },
+    ...{ config, dryRun, site, ...given },
+    get socket() {
+      return socket();
+    },
     hasFile: () => existsSync(config) && !isOfFirstDay(config),
     async change(changes: readonly Change[], { quiet = false } = {}) {
       const before = site();
       const text = applyChanges(before.text, changes);
       if (text !== before.text) await writeSiteFile(before, text, { backup: true });
-      if (!quiet) await putInForce(site(), socket);
+      if (!quiet) await putInForce(site(), socket());
     },
     keepSecret: (name, text) => keepSecret(site(), name, text),
     async withCloud(work) {
@@ -187,7 +194,7 @@ function contextOf(
       return await inTime(cloudMs, (signal) => work(access, signal));
     },
     async withDaemon(work) {
-      await using control = openControl(socket);
+      await using control = openControl(socket());
       return await inTime(daemonMs, (signal) => work(control, signal));
     },
   };

@@ -60,7 +60,7 @@ export const siteStep: Step = {
       async run() {
         const isInstalled = isOfFirstDay(context.config);
         await begin(context.config, text);
-        return `${context.config} is begun${isInstalled ? await startAgain(text, context.socket) : ''}`;
+        return `${context.config} is begun${isInstalled ? await startAgain({ file: context.config, text }, context.socket) : ''}`;
       },
     };
   },

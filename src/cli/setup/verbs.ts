@@ -22,5 +22,8 @@ export function addSetup(program: Command, { socket, done }: Verbs): void {
     .option('--force', 'replace the report that is there', false)
     .option('--json', 'print one JSON object per step', false)
     .addOption(socket())
-    .action(async (options) => done(await (await import('./setup.ts')).setup(options)));
+    .action(async (options, verb) => {
+      const isNamed = ['cli', 'env'].includes(verb.getOptionValueSource('socket') ?? '');
+      done(await (await import('./setup.ts')).setup({ ...options, isSocketNamed: isNamed }));
+    });
 }
