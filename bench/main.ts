@@ -68,22 +68,28 @@ if (unknown.length > 0) {
 }
 
 const chosen = measurements.filter(({ name }) => options.only.length === 0 || options.only.includes(name));
+const machine = describeMachine();
+const writes = options.only.length === 0 || options.write;
+const path = join(import.meta.dirname, '..', 'docs', 'performance.md');
 const results: Result[] = [];
 for (const measurement of chosen) {
   // Progress goes to stderr, so that stdout is the result alone.
   const tell = (progress: string) => console.error(`${measurement.name}: ${progress}`);
   const before = load();
-  const figures = await measurement.run(tell);
-  const result = { measurement, figures, load: [before, load()] as const };
-  results.push(result);
-  if (!options.json) console.log(textTable(result));
+  try {
+    const figures = await measurement.run(tell);
+    const result = { measurement, figures, load: [before, load()] as const };
+    results.push(result);
+    if (!options.json) console.log(textTable(result));
+  } catch (error) {
+    // The others are measured all the same.
+    tell(`failed: ${error instanceof Error ? error.stack : error}`);
+    process.exitCode = 1;
+  }
+  // After each: what breaks off leaves what it had measured.
+  if (writes) writeFileSync(path, pageOf({ machine, results, all: measurements, before: readFileSync(path, 'utf8') }));
 }
-const machine = describeMachine();
 if (options.json) {
   const plain = results.map(({ measurement: { name, title }, figures, load }) => ({ name, title, load, figures }));
   console.log(JSON.stringify({ machine, results: plain }, null, 2));
-}
-if (options.only.length === 0 || options.write) {
-  const path = join(import.meta.dirname, '..', 'docs', 'performance.md');
-  writeFileSync(path, pageOf({ machine, results, all: measurements, before: readFileSync(path, 'utf8') }));
 }
