@@ -225,7 +225,11 @@ export function lanPort(options: {
     cameras,
     cloudDevices: cloudDevicesPort({ house, settings, note }),
     cloudChanges: {
-      note: ({ site_id: site, ...change }, by) => note(auditNotes.cloudChanged(by, { ...change, site })),
+      async note({ site_id: site, ...change }, by) {
+        await note(auditNotes.cloudChanged(by, { ...change, site }));
+        // What was just changed by hand is looked at now, not in its own time.
+        if (change.action === 'site_activated' || change.action === 'site_deactivated') house.arming?.retryNow();
+      },
     },
     media: mediaPort({ house, clock: options.clock, note }),
     audio,

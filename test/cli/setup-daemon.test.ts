@@ -175,6 +175,8 @@ test('a site is commissioned without a person, stopped in the middle, and gone o
   expect(section('Missing')).toContain('Nothing.');
   expect(section('Left out')).toContain('Recorders (NVR)');
   expect(section('What is not well now')).toContain('<td>warning</td>');
+  // It was activated in this run: the daemon has looked again.
+  expect(section('What is not well now')).not.toMatch(/site_inactive|not activated/);
   expect(section('What is not well now')).toContain('<td>troubles (panel sensors)</td>');
   expect(section('Panels')).toMatch(/<td>sensors<\/td><td>zigbee2mqtt<\/td><td>\w/);
   expect(section('Cameras')).toMatch(/<td>yard<\/td><td>Yard<\/td><td>\w.*<td>answers<\/td>/);

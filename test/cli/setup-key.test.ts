@@ -61,11 +61,25 @@ test('the step of the key is done only with a key that signs and the cloud as th
     words: expect.stringContaining('cloud.auth_url, cloud.client_id'),
   });
   expect(first.told).toContain('BEGIN PUBLIC KEY');
+  expect(first.step.words).toContain(
+    `a key for events was made (file ${keyFile()}), which the operator does not know yet`,
+  );
+  expect(first.step.words).toContain('"siteward cloud registration"');
   const made = readFileSync(keyFile(), 'utf8');
   expect((await key(cloud)).step).toMatchObject({ state: 'done', did: true });
   const done = await key(cloud);
   expect(done.step).toMatchObject({ state: 'done', did: false, words: expect.stringContaining('client bridge-7') });
   expect(done.step.words).toMatch(/thumbprint [\w-]{43}$/);
+
+  // One that is made with a client id that is known already is said, and what comes next.
+  const before = readFileSync(config, 'utf8');
+  rmSync(keyFile());
+  rmSync(config);
+  const silent = await key({ ...site, ...cloud });
+  expect(silent.step).toMatchObject({ state: 'done', did: true });
+  expect(silent.step.words).toContain('"siteward cloud registration"');
+  writeFileSync(config, before);
+  writeFileSync(keyFile(), made, { mode: 0o600 });
 
   // Other answers are written; a key id that was changed with the key stays.
   const other = await key({ ...cloud, 'cloud.client_id': 'bridge-8', 'cloud.key_id': 'k1' });

@@ -63,6 +63,43 @@ test('what is mistyped at "do it now?" is asked again, and nothing of the step i
   expect(await running(step(other), scripted(['later']))).toMatchObject({ state: 'open', words: 'put off' });
 });
 
+test('help, skip and later are words at every question, and no data', async () => {
+  const asking = (kept?: string): Step => ({
+    ...step(async () => 'never'),
+    ...(kept !== undefined && { keeps: () => kept }),
+    async ask({ talk }) {
+      const name = await talk.ask({
+        text: 'name',
+        initial: 'help',
+        check: (text) => (text === 'Yard' ? undefined : 'no'),
+      });
+      const password = await talk.hidden('password');
+      return { would: 'add it', values: [`name ${name}`], run: async () => `added ${name}, ${password?.length} signs` };
+    },
+  });
+  const talk = scripted(['HELP', 'Yard', 'help', 'secret', 'help', '']);
+  // What is offered is an answer, as is what the check takes; no word comes to the check.
+  expect(await running(asking(), talk)).toMatchObject({ state: 'done', words: 'added Yard, 6 signs' });
+  expect(talk.said.filter((line) => line.includes('This is the step "Cameras"'))).toHaveLength(3);
+  expect(talk.said).not.toContain('no');
+  expect(talk.said).toContain('    name Yard');
+  for (const [typed, state] of [
+    ['skip', 'skipped'],
+    ['Later', 'open'],
+  ] as const) {
+    expect(await running(asking(), scripted([typed]))).toMatchObject({ state, did: false });
+    expect(await running(asking(), scripted(['Yard', typed]))).toMatchObject({ state, did: false });
+  }
+  const kept = scripted(['skip', 'Yard', 'skip', 'later']);
+  expect(await running(asking('all rests on it'), kept)).toMatchObject({ state: 'open', words: 'put off' });
+  expect(kept.said.filter((line) => line.includes('cannot be left out: all rests on it'))).toHaveLength(2);
+  // What was refused before it is left out stays said, and a step that is left out is none that failed.
+  const refused = step(async () => {
+    throw new SitewardError('control_refused', 'never');
+  });
+  expect(await running(refused, scripted(['', 'skip']))).toMatchObject({ state: 'skipped' });
+});
+
 test('what is refused is asked again, as long as the person wants', async () => {
   let tries = 0;
   const lets = step(async () => {

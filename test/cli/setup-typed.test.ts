@@ -70,6 +70,11 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
 `,
   );
   const begun = await typing([
+    ['help explains, skip leaves the step out', ''],
+    ['your own id of the site', `help${enter}`],
+    ['This is the step "Site and box"', ''],
+    ['your own id of the site', `skip${enter}`],
+    ['this step cannot be left out', ''],
     ['your own id of the site', `shop-9${enter}`],
     ['time zone of the site', `Europe/Nowhere${enter}`],
     ['no such time zone', ''],
@@ -77,12 +82,20 @@ test('a person types it, ends it with Ctrl-C, and goes on', { timeout: 400_000 }
     ['name of the site', `Shop nine${enter}`],
     ['id of this box', `sw-shop-9${enter}`],
     ['name of its first partition', enter],
+    ['would: write', ''],
+    ['site shop-9, Shop nine', ''],
+    ['time zone Europe/Berlin', ''],
+    ['partition p1, Shop nine', ''],
     yes,
     ['client id that the operator gave', `bridge-9${enter}`, () => rig.register('bridge-9')],
     ['address of the service', `${rig.url}${enter}`],
     ['address of its token server', enter],
     yes,
-    ['client id for the partner interface', '\u0003'],
+    ['client id for the partner interface', `later${enter}`],
+    ['open: put off', ''],
+    ['profile of the panel', `Later${enter}`],
+    ['open: put off', ''],
+    ['look for cameras', '\u0003'],
   ]);
   expect(begun.code).toBe(1);
   expect(begun.shown).toContain('goes on where it stopped');

@@ -41,6 +41,7 @@ export const apiKeyStep: Step = {
     const claims = account.isFirst ? `claim this bridge for the account ${account.id} (${account.role}), and ` : '';
     return {
       would: `${claims}make a key for ${named(wanted.map(({ name, file }) => `${name} into ${file}`))}`,
+      values: wanted.map(({ name, scopes: may, file }) => `${name}: may ${may.join(', ')}, key in ${file}`),
       run: () => context.withDaemon((control) => makeKeys(control, { listen, fingerprint }, account, wanted)),
     };
   },

@@ -1,4 +1,8 @@
+import { isCode } from '#errors.ts';
+import { statusDocument } from '#lan/http/index.ts';
+import { sleep } from '#lib/wait.ts';
 import { noting } from '../cloud/note.ts';
+import { answered } from '../control.ts';
 import { cloudPlace, noPartner } from './cloud-site.ts';
 import { named } from './devices.ts';
 import { type Context, open, type Step, skipped } from './types.ts';
@@ -96,8 +100,28 @@ export const activationStep: Step = {
         await noting(context.socket, noted, () =>
           context.withCloud(({ manage }, signal) => manage.setActivation({ params, active: true, signal })),
         );
+        await seenHere(context);
         return 'the site is active';
       },
     };
   },
 };
+
+/** The daemon looks as soon as it is told; what follows, the report above all, shall not say that the site is not active. */
+async function seenHere(context: Context): Promise<void> {
+  await context
+    .withDaemon(async ({ client }, signal) => {
+      for (;;) {
+        const status = statusDocument.parse(answered(await client.getStatus({ signal })).json);
+        const isTrouble = status.troubles.some(({ kind }) => kind === 'site_inactive');
+        if (status.arming_sync?.activated !== false && !isTrouble) return;
+        await sleep(everyMs, signal);
+      }
+    })
+    // It is active there all the same; a daemon that runs sees it within two minutes.
+    .catch((error: unknown) => {
+      if (!isCode(error, 'control_unreachable') && !isCode(error, 'cloud_unreachable')) throw error;
+    });
+}
+
+const everyMs = 250;

@@ -13,6 +13,7 @@ import { camerasOrWhy } from '../camera/entries.ts';
 import { configuredIn } from '../camera/known.ts';
 import { counted, printable } from '../table.ts';
 import type { Answers } from './answers.ts';
+import { shownUrl } from './shown.ts';
 import { type Context, type Step, skipped } from './types.ts';
 
 type CameraAnswer = Answers['cameras'][number];
@@ -41,6 +42,7 @@ export const cameraStep: Step = {
     if (wanted.length === 0) return skipped('no camera');
     return {
       would: `look at ${named(wanted.map(({ id, address }) => `${id} (${address})`))} and add what lets siteward in`,
+      values: wanted.map(deviceText),
       async run() {
         for (const one of wanted) await addCamera(context, one);
         return `added: ${named(wanted.map(({ id }) => id))}`;
@@ -48,6 +50,19 @@ export const cameraStep: Step = {
     };
   },
 };
+
+type Described = Pick<CameraAnswer, 'id' | 'address' | 'name' | 'user'> & Partial<CameraAnswer>;
+
+/** What will be known of a camera or recorder, without its password. */
+export const deviceText = ({ id, address, name, zone, partition, user, pictures }: Described): string =>
+  [
+    `${id}: ${shownUrl(address)}`,
+    ...(name === undefined ? [] : [name]),
+    ...(zone === undefined ? [] : [`zone ${zone}`]),
+    ...(partition === undefined ? [] : [`partition ${partition}`]),
+    user === undefined ? 'no user' : `user ${user}`,
+    ...(pictures === undefined ? [] : [`pictures ${pictures}`]),
+  ].join(', ');
 
 /** One after the other, each whole: what is ended in between has those before. */
 async function addCamera(context: Context, camera: CameraAnswer): Promise<void> {
@@ -180,6 +195,7 @@ export const zoneStep: Step = {
     const told = zones.filter(({ type }) => type !== 'panic_silent').map(({ number }) => number);
     return {
       would: `write the zones of the answers into the configuration${told.length === 0 ? '' : `: ${named(told)}`}`,
+      values: zones.filter(({ type }) => type !== 'panic_silent').map(zoneText),
       async run() {
         for (const panel of new Set(zones.map((zone) => zone.panel)))
           await addZones(context, panel, zones).catch((error: unknown) => {
@@ -190,6 +206,13 @@ export const zoneStep: Step = {
     };
   },
 };
+
+const zoneText = ({ number, name, type, panel, partition }: Answers['zones'][number]): string =>
+  [
+    `zone ${number}${name === undefined ? '' : ` ${name}`}: ${type}`,
+    `panel ${panel}`,
+    ...(partition === undefined ? [] : [`partition ${partition}`]),
+  ].join(', ');
 
 /** What is kept and reported names no zone of a silent hold-up, and is the same with and without one (safety 4). */
 function zonesNow(settings: Settings): string {

@@ -4,9 +4,10 @@ import { readKey } from '#cloud/client/index.ts';
 import { describe, isCode } from '#errors.ts';
 import { given } from '#lib/given.ts';
 import { applicationOf, applicationText } from '../cloud/application.ts';
-import { publicHalf, registrationKey, writtenKey } from '../cloud/keys.ts';
+import { type FoundKey, publicHalf, registrationKey, writtenKey } from '../cloud/keys.ts';
 import { checkToken } from '../cloud/token.ts';
 import { type SiteFile, secretOwner } from '../site-file.ts';
+import { shownUrl } from './shown.ts';
 import { type Context, type NotNow, noCloud, open, type Plan, type Step, skipped } from './types.ts';
 
 /** The key for events, its registration, and what the operator gave for it. */
@@ -41,14 +42,30 @@ export const keyStep: Step = {
     const missing = Object.entries({ base_url, auth_url, client_id }).filter(([, value]) => !value);
     if (missing.length > 0 || !base_url || !auth_url || !client_id)
       return open(
-        `${found?.made === true ? 'a key was made; ' : ''}give its registration to the operator, who names what is missing: ${missing.map(([key]) => `cloud.${key}`).join(', ')}`,
+        `${found?.made === true ? madeText(found) : registrationText}. He names what is missing: ${missing.map(([key]) => `cloud.${key}`).join(', ')}`,
       );
     return {
       would: `write the cloud ${base_url} with the client ${client_id} into ${config}`,
-      run: () => writeCloud(context, { base_url, auth_url, client_id }, found?.path),
+      values: [
+        `service ${shownUrl(base_url)}`,
+        `token server ${shownUrl(auth_url)}`,
+        `client ${client_id}`,
+        `key ${found?.place ?? 'made then'}`,
+      ],
+      async run() {
+        const words = await writeCloud(context, { base_url, auth_url, client_id }, found?.path);
+        return found?.made === true ? `${words}; ${madeText(found)}` : words;
+      },
     };
   },
 };
+
+const registrationText =
+  'give the registration of the key to the operator: "siteward cloud registration" writes it into a file';
+
+/** A key of which nobody was told would only be refused. */
+const madeText = ({ place }: FoundKey): string =>
+  `a key for events was made (${place}), which the operator does not know yet: ${registrationText}`;
 
 interface GoodKey {
   readonly place: string;
@@ -106,11 +123,20 @@ async function mend(context: Context): Promise<Plan | NotNow> {
   const members = otherwise(context);
   return {
     would: `change ${Object.keys(members).join(', ')} of the cloud`,
+    values: Object.entries(members).map(([name, value]) => `${name}: ${shownMember(value)}`),
     async run() {
       await context.change([{ do: 'set', section: 'cloud', members }]);
       return `changed: ${Object.keys(members).join(', ')} of the cloud`;
     },
   };
+}
+
+/** Of `events` and `api_key` what is no secret. */
+function shownMember(value: unknown): string {
+  if (typeof value === 'string') return URL.canParse(value) ? shownUrl(value) : value;
+  const { client_id, key_id, file } = value as Readonly<Record<string, unknown>>;
+  const parts = Object.entries(given({ client_id, key_id, file }));
+  return parts.map(([name, one]) => `${name} ${one}`).join(', ');
 }
 
 async function told({ answers: { cloud }, talk }: Context) {

@@ -41,6 +41,7 @@ export const panelStep: Step = {
     if (context.dryRun) context.pretend(applyChanges(site().text, changes));
     return {
       would: `add ${ids} to the configuration`,
+      values: panels.map((one) => `${one.id}: profile ${String(one.profile)}`),
       async run() {
         await context.change(changes);
         return `added: ${ids}`;

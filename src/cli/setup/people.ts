@@ -90,6 +90,10 @@ export const userStep: Step = {
       return open(`users: ${one.id} (${one.role}) needs the code of an owner, who agrees (consent.code_file)`);
     return {
       would: `add ${users.map(({ id, role }) => `${id} (${role})`).join(', ')}`,
+      values: users.map(
+        ({ id, name, role, valid_until: until }) =>
+          `${id}: ${name}, ${role}${until === undefined ? '' : `, until ${until}`}`,
+      ),
       run: () =>
         addUsers(context, users, (user) => ({ ...codes.get(user.id), ...(agreed.includes(user) && { consent }) })),
     };

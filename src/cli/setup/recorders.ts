@@ -3,7 +3,7 @@ import { given } from '#lib/given.ts';
 import { addDevice } from '../camera/add.ts';
 import { refused } from '../camera/change.ts';
 import type { Answers } from './answers.ts';
-import { askPictures, isId, isZone, letIn, named } from './devices.ts';
+import { askPictures, deviceText, isId, isZone, letIn, named } from './devices.ts';
 import { type Context, type Step, skipped } from './types.ts';
 
 type RecorderAnswer = Answers['recorders'][number];
@@ -28,6 +28,7 @@ export const recorderStep: Step = {
     const asks = context.talk.isThere && wanted.some(({ channels }) => channels === undefined);
     return {
       would: `look at ${named(wanted.map(({ id, address }) => `${id} (${address})`))}${asks ? ', ask about each channel' : ''} and add what lets siteward in`,
+      values: wanted.map(deviceText),
       async run() {
         for (const one of wanted) await addRecorder(context, one);
         return `added: ${named(wanted.map(({ id }) => id))}`;

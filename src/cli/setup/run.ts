@@ -4,6 +4,7 @@ import { whatToDo } from './advice.ts';
 import type { Noted } from './progress.ts';
 import { ended, type Question } from './talk.ts';
 import type { Context, Step } from './types.ts';
+import { LeftOut, withWords, wordsText } from './words.ts';
 
 /** How a step stands after it was looked at. */
 export interface Outcome {
@@ -74,7 +75,7 @@ const doItNow: Question = {
   text: '  do it now? yes, skip (not wanted) or later (it is asked again the next time)',
   initial: 'yes',
   check: (typed) =>
-    /^(y|yes|skip|later)$/i.test(typed)
+    /^(y|yes)$/i.test(typed)
       ? undefined
       : 'yes does it; skip: not wanted, asked again with --again alone; later: nothing is done now, and it stays open',
 };
@@ -103,31 +104,66 @@ async function runStep(
   }
 }
 
+const helpOf = ({ title, later }: Step): readonly string[] => [
+  `This is the step "${title}". Without setup it is done so: ${later}`,
+  'Enter takes what stands in brackets, or nothing. A password or code that is one of these words cannot be typed here.',
+  wordsText,
+];
+
 /** A person who is there is asked again after what was refused, as often as he likes. */
-async function asked(step: Step, context: Context): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
-  const { talk, dryRun } = context;
+async function asked(step: Step, given: Context): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
+  const talk = withWords(given.talk, helpOf(step));
+  // Whatever the step asks, it asks so.
+  const context: Context = Object.create(given, { talk: { value: talk } });
+  const { dryRun } = context;
   for (;;) {
     try {
       const plan = await step.ask(context);
       if ('kind' in plan) return { state: plan.kind, words: plan.words, did: false };
       if (dryRun) return { state: 'planned', words: plan.would, did: false };
       talk.say(`  would: ${printable(plan.would)}`);
-      const answer = (await talk.ask(doItNow))?.toLowerCase();
-      if (answer === 'skip') return { state: 'skipped', words: 'not wanted', did: false };
-      if (answer === 'later') return { state: 'open', words: 'put off', did: false };
+      for (const line of plan.values ?? []) talk.say(`    ${printable(line)}`);
+      await talk.ask(doItNow);
       return { state: 'done', words: await plan.run(), did: true };
     } catch (error) {
-      if (!(error instanceof SitewardError) || isCode(error, 'stopped') || !talk.isThere) throw error;
-      talk.say(`  refused: ${printable(reasonOf(error))}`);
-      if ((await talk.ask(onceMore))?.toLowerCase() === 'later') throw error;
+      const left = error instanceof LeftOut ? error : await afterRefusal(error, talk);
+      const outcome = left === undefined ? undefined : leftOut(step, context, left);
+      if (outcome !== undefined) return outcome;
     }
   }
+}
+
+/** Says what was refused. Undefined: once more. Throws what is no refusal, or is put off: the reason stays with the step. */
+async function afterRefusal(error: unknown, talk: Context['talk']): Promise<LeftOut | undefined> {
+  if (!(error instanceof SitewardError) || isCode(error, 'stopped') || !talk.isThere) throw error;
+  talk.say(`  refused: ${printable(reasonOf(error))}`);
+  try {
+    await talk.ask(onceMore);
+    return undefined;
+  } catch (left) {
+    if (!(left instanceof LeftOut)) throw left;
+    if (left.how === 'later') throw error;
+    return left;
+  }
+}
+
+/** Undefined where the step cannot be left out: it is asked again. */
+function leftOut(
+  { keeps }: Step,
+  context: Context,
+  { how }: LeftOut,
+): Pick<Outcome, 'state' | 'words' | 'did'> | undefined {
+  if (how === 'later') return { state: 'open', words: 'put off', did: false };
+  const why = keeps?.(context);
+  if (why === undefined) return { state: 'skipped', words: 'not wanted', did: false };
+  context.talk.say(`  this step cannot be left out: ${why}; later puts it off`);
+  return undefined;
 }
 
 const reasonOf = (error: SitewardError): string => `${describe(error)} (${error.code})${whatToDo(error)}`;
 
 const onceMore: Question = {
-  text: '  ask this step once more? yes or later',
+  text: '  ask this step once more? yes, skip or later',
   initial: 'yes',
-  check: (typed) => (/^(y|yes|later)$/i.test(typed) ? undefined : 'yes or later'),
+  check: (typed) => (/^(y|yes)$/i.test(typed) ? undefined : 'yes, skip or later'),
 };

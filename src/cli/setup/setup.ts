@@ -30,6 +30,7 @@ import { speakerStep } from './speakers.ts';
 import { type Talk, talkOn } from './talk.ts';
 import { testStep } from './test-event.ts';
 import type { Context, Step } from './types.ts';
+import { LeftOut, withWords, wordsText } from './words.ts';
 
 export interface SetupOptions {
   readonly config: string;
@@ -85,6 +86,7 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
   const answers = await readAnswers(options.answers, options.set);
   const talk = talkOn({ interactive: !options.nonInteractive, json: options.json });
   for (const warning of await openToOthers(answers)) talk.say(`warning: ${printable(warning)}`);
+  if (talk.isThere) talk.say(wordsText);
   let progress: Progress = { version: 1, steps: {} };
   const load = async () => {
     if (existsSync(config)) progress = await readProgress(openSiteFile(config).settings.store.dir);
@@ -116,9 +118,20 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
   return wanted.every(isOver) ? exitCodes.ok : exitCodes.failure;
 }
 
-async function askReport(talk: Talk, force: boolean): Promise<string | undefined> {
+const reportHelp = [
+  'The report is one file to be read or printed: what the site is, what each step came to, what is missing, pictures of cameras.',
+  'Without setup it is written by "siteward setup --report FILE". Nothing, skip or later: no report now.',
+];
+
+async function askReport(plain: Talk, force: boolean): Promise<string | undefined> {
+  const talk = withWords(plain, reportHelp);
   for (;;) {
-    const out = await talk.ask({ text: '\nfile for the commissioning report (HTML); nothing for none' });
+    const out = await talk
+      .ask({ text: '\nfile for the commissioning report (HTML); nothing for none' })
+      .catch((error: unknown) => {
+        if (!(error instanceof LeftOut)) throw error;
+        return undefined;
+      });
     if (out === undefined || out === '') return undefined;
     try {
       await refuseTaken(resolve(out), force);

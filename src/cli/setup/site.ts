@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { hostname, networkInterfaces } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { stringify } from 'yaml';
-import { applyChanges } from '#config/index.ts';
+import { applyChanges, type Settings } from '#config/index.ts';
 import { writeDurably } from '#lib/durable-file.ts';
 import { given } from '#lib/given.ts';
 import { isTimezone } from '#lib/timezone.ts';
@@ -19,6 +19,7 @@ export const siteStep: Step = {
   id: 'site',
   title: 'Site and box',
   needs: [],
+  keeps: (context) => (context.hasFile() ? undefined : 'all others rest on the configuration that it begins'),
   later: 'write the sections site, bridge and partitions of the configuration (docs/configuration.md)',
   async isDone(context) {
     if (!context.hasFile())
@@ -44,6 +45,7 @@ export const siteStep: Step = {
       if (context.dryRun) context.pretend(applyChanges(context.site().text, [{ do: 'set', section: 'site', members }]));
       return {
         would: `change ${Object.keys(members).join(', ')} of the site`,
+        values: Object.entries(members).map(([key, value]) => `${key}: ${value}`),
         async run() {
           await context.change([{ do: 'set', section: 'site', members }]);
           return `site ${now.external_id} is changed`;
@@ -53,10 +55,11 @@ export const siteStep: Step = {
     const text = await newFile(context);
     if (text === undefined) return open('the answers lack site.external_id or site.timezone');
     // What cannot be written is said before anybody agrees to it, in a dry run, too.
-    siteFileOf(context.config, text);
+    const { settings } = siteFileOf(context.config, text);
     if (context.dryRun) context.pretend(text);
     return {
       would: `write ${context.config}`,
+      values: valuesOf(settings),
       async run() {
         const isInstalled = isOfFirstDay(context.config);
         await begin(context.config, text);
@@ -65,6 +68,14 @@ export const siteStep: Step = {
     };
   },
 };
+
+/** The site as the new file has it. */
+const valuesOf = ({ site, bridge, partitions }: Settings): readonly string[] => [
+  `site ${site.external_id}${site.name === undefined ? '' : `, ${site.name}`}`,
+  `time zone ${site.timezone}`,
+  `box ${bridge.external_id} (${bridge.role})`,
+  ...partitions.map(({ id, name }) => `partition ${id}, ${name}`),
+];
 
 /** What the answers want otherwise than any new file has it. */
 function wantedOf({ answers: { site } }: Context): Readonly<Record<string, unknown>> {

@@ -27,6 +27,7 @@ export const speakerStep: Step = {
     if (speakers.length === 0) return skipped('no speaker');
     return {
       would: `add ${named(speakers.map(({ id }) => id))} to the configuration`,
+      values: speakers.map((one) => `${one.id}: driver ${String(one.driver)}`),
       async run() {
         for (const one of speakers) await addSpeaker(context, one);
         return `added: ${named(speakers.map(({ id }) => id))}; siteward audio test lets them be heard`;

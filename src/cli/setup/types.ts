@@ -15,6 +15,8 @@ export interface Found {
 /** What a step would do now. */
 export interface Plan {
   readonly would: string;
+  /** What would be written, a line each, to be read before somebody agrees; no secret. */
+  readonly values?: readonly string[];
   /** Does it; gives what was done, in words. Each write of it is whole, so that it may be ended at any moment. */
   run(): Promise<string>;
 }
@@ -32,6 +34,8 @@ export interface Step {
   readonly needs: readonly string[];
   /** How it is done later, without `siteward setup`. */
   readonly later: string;
+  /** Why it cannot be left out, where it cannot. */
+  readonly keeps?: (context: Context) => string | undefined;
   isDone(context: Context): Promise<Found>;
   /** Takes what it needs from the answers, else from the person who is there. */
   ask(context: Context): Promise<Plan | NotNow>;
