@@ -53,14 +53,18 @@ const measurements: readonly Measurement[] = [
   audio,
 ];
 
-const { values: options } = parseArgs({
-  options: {
-    json: { type: 'boolean', default: false },
-    only: { type: 'string', multiple: true, default: [] },
-    write: { type: 'boolean', default: false },
-  },
-});
 const names = measurements.map(({ name }) => name);
+const usage = `usage: npm run bench -- [--only NAME ...] [--write] [--json]
+
+  --only NAME  this measurement alone; may stand several times: ${names.join(', ')}
+  --write      write what was chosen into docs/performance.md, as a run of all does
+  --json       print one JSON document`;
+
+const options = read();
+if (options.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const unknown = options.only.filter((name) => !names.includes(name));
 if (unknown.length > 0) {
   console.error(`there is no measurement ${unknown.join(', ')}; there are ${names.join(', ')}`);
@@ -92,4 +96,21 @@ for (const measurement of chosen) {
 if (options.json) {
   const plain = results.map(({ measurement: { name, title }, figures, load }) => ({ name, title, load, figures }));
   console.log(JSON.stringify({ machine, results: plain }, null, 2));
+}
+
+/** Ends the process where they cannot be understood. */
+function read() {
+  try {
+    return parseArgs({
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        json: { type: 'boolean', default: false },
+        only: { type: 'string', multiple: true, default: [] },
+        write: { type: 'boolean', default: false },
+      },
+    }).values;
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+    process.exit(2);
+  }
 }

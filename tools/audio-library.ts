@@ -88,7 +88,12 @@ export function checkDigests(lines: readonly string[]): void {
 
 if (import.meta.main) {
   const [folder, ...more] = process.argv.slice(2);
-  if (folder === undefined) throw new Error('say a folder');
+  if (folder === undefined || folder.startsWith('-')) {
+    console.error(
+      'usage: npm run audio-library -- FOLDER [--write]\n\nMakes the spoken messages in FOLDER; --write keeps their digests.',
+    );
+    process.exit(2);
+  }
   const lines = await buildAudioLibrary(folder);
   if (more.includes('--write')) writeFileSync(digestList, `${lines.join('\n')}\n`);
   checkDigests(lines);
