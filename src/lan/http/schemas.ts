@@ -222,7 +222,11 @@ export type Readiness = z.output<typeof readiness>;
 
 /** RFC 9457. `code` is stable; `errors` names the members that are wrong. */
 export const problem = z.object({
-  type: z.string(),
+  type: z
+    .string()
+    .describe(
+      'Names the kind of problem, as /docs/errors#CODE: the entry CODE of the page docs/errors.md. An identifier (RFC 9457, 3.1.1), and no path that the bridge serves.',
+    ),
   title: z.string(),
   status: z.int(),
   detail: z.string().optional(),
