@@ -1,4 +1,5 @@
-import { type LogLine, type LogPage, logPage } from '#lan/http/index.ts';
+import { SitewardError } from '#errors.ts';
+import { type LogLine, type LogPage, logLevelsShown, logPage } from '#lan/http/index.ts';
 import type { LogLevel } from '#lib/log.ts';
 import { sleep } from '#lib/wait.ts';
 import { answered, type Control, openControl } from './control.ts';
@@ -21,6 +22,7 @@ const pollMs = 1000;
 export async function showLog(options: Options): Promise<ExitCode> {
   using stopped = untilStopped();
   await using control = openControl(options.socket);
+  await mustBePart(control, options.part, stopped.signal);
   let page = await read(control, options, stopped.signal);
   print(page, options);
   while (options.follow && !stopped.signal.aborted) {
@@ -31,6 +33,18 @@ export async function showLog(options: Options): Promise<ExitCode> {
     print(page, options);
   }
   return exitCodes.ok;
+}
+
+/** Of a part that there is not nothing would ever come. Throws `log_part_unknown` with those there are. */
+async function mustBePart(control: Control, part: string | undefined, signal: AbortSignal): Promise<void> {
+  if (part === undefined) return;
+  const { parts } = logLevelsShown.parse(answered(await control.client.getLogLevels({ signal })).json);
+  const names = parts.map(({ name }) => name);
+  if (!names.includes(part))
+    throw new SitewardError(
+      'log_part_unknown',
+      `no part ${printable(part)} writes to the log; there is ${names.join(', ')}`,
+    );
 }
 
 async function read(control: Control, options: Options & { after?: number }, signal: AbortSignal): Promise<LogPage> {

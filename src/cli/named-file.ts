@@ -34,11 +34,11 @@ export async function withFile<T>(path: string, work: () => Promise<T>): Promise
 }
 
 /** Why no file can be written at `out`, as far as can be told before. Throws `file_unusable`. */
-export async function refuseTaken(out: string, force: boolean): Promise<void> {
+export async function refuseTaken(out: string, force: boolean | 'never'): Promise<void> {
   await withFile(dirname(out), () => access(dirname(out), constants.W_OK));
   const there = await lstat(out).catch(() => undefined);
   if (there !== undefined && !there.isFile()) throw unusable(`${out} is no regular file; name a file`);
-  if (there !== undefined && !force) throw unusable(taken(out));
+  if (there !== undefined && force !== true) throw unusable(taken(out, force !== 'never'));
 }
 
 const taken = (path: string, mayForce = true) =>

@@ -1,7 +1,7 @@
 import { bundleContents, supportBundle } from '#lan/http/index.ts';
 import { answered, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
-import { intoFile } from './named-file.ts';
+import { intoFile, refuseTaken } from './named-file.ts';
 import { formatBytes, table } from './table.ts';
 
 interface Options {
@@ -20,6 +20,8 @@ export async function supportBundleVerb({ file, contents, socket }: Options): Pr
     console.log(table(items.map(({ name, about }) => [name, about])));
     return exitCodes.ok;
   }
+  // Before one is made: the audit log has what was made.
+  if (file !== undefined && file !== '-') await refuseTaken(file, 'never');
   const answer = answered(await control.client.makeSupportBundle({ signal }));
   if (file === '-') {
     console.log(answer.text);

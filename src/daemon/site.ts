@@ -64,8 +64,9 @@ export function siteSlots(house: House, options: SiteOptions): Slot<Settings>[] 
   const emit: Controller['signals'] = (signals) => running(house, 'controller').signals(signals);
 
   /** Once an hour, so that a journal without it shows since when siteward was silent. */
+  const lifeLog = part('daemon');
   function signOfLife(): void {
-    part('daemon').info({ cloud: house.cloudUp === true ? 'up' : 'down' }, 'siteward runs');
+    lifeLog.info({ cloud: house.cloudUp === true ? 'up' : 'down' }, 'siteward runs');
   }
 
   return [

@@ -200,6 +200,29 @@ test('a camera is added, replaced and removed while siteward runs, and is the on
   await eventually('the goodbye', async () => (next.live.size === 0 ? true : undefined), { timeoutMs: 10_000 });
 }, 180_000);
 
+test('a camera that was taken out of the file is added under another id before the daemon has taken that', async () => {
+  const camera = await startCamera(numbered('SN-0815').script);
+  opened.push(camera);
+  const before = readFileSync(site.config, 'utf8');
+  const at = ['--config', site.config];
+  expect(await run(['add', camera.url, '--id', 'old', ...at, '--reload'])).toMatchObject({ code: 0 });
+  await eventually('its events', async () => ((await one('old'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  expect(await run(['add', camera.url.replace('127.0.0.1', 'localhost'), '--id', 'new', ...at])).toMatchObject({
+    code: 65,
+    err: expect.stringContaining('this is old, which has the same serial number'),
+  });
+  expect(await run(['remove', 'old', '--yes', ...at])).toMatchObject({ code: 0 });
+  expect(await one('old')).toBeDefined();
+  expect(await run(['add', camera.url, '--id', 'new', ...at, '--reload'])).toMatchObject({ code: 0 });
+  await eventually('its events', async () => ((await one('new'))?.events === true ? true : undefined), {
+    timeoutMs: 30_000,
+  });
+  expect(await run(['remove', 'new', '--yes', ...at, '--reload'])).toMatchObject({ code: 0 });
+  expect(readFileSync(site.config, 'utf8')).toBe(before);
+}, 120_000);
+
 test('a camera that got another address is recognised as the one that is missing', async () => {
   const { script } = numbered('SN-4711');
   const first = await startCamera(script);

@@ -64,6 +64,10 @@ test('"siteward log" shows the newest lines, those of a level or a part', async 
   const some = (await cli('log', '--part', 'cameras', '--json')).out.trim().split('\n');
   expect(some.map((line) => JSON.parse(line).part)).toEqual(some.map(() => 'cameras'));
   expect((await cli('log', '--level', 'error')).out).toBe('');
+  const unknown = await cli('log', '--part', 'bogus');
+  expect(unknown).toMatchObject({ code: expect.any(Number), out: '' });
+  expect(unknown.err).toMatch(/no part bogus writes to the log; there is .*cameras, .*mqtt.*\(log_part_unknown\)/);
+  expect(unknown.code).not.toBe(0);
 });
 
 test('more is logged for a time, of one part too, by loggers that were made long before; it is recorded', async () => {
@@ -240,11 +244,14 @@ test('a support bundle is one private file; it holds the parts it names and is r
   expect(await audited()).toContainEqual(expect.objectContaining({ kind: 'export', target: 'support bundle' }));
   const both = await Promise.all([1, 2].map(() => ask('POST', '/api/v1/support-bundle')));
   expect(both.map(({ status }) => status).sort()).toEqual([200, 503]);
+  const before = (await audited()).length;
   expect(await cli('support-bundle', file)).toMatchObject({
     code: 1,
     err: expect.stringMatching(/is there already; name another file(?!.*--force)/),
   });
   expect(readFileSync(file, 'utf8')).toBe(text);
+  // None was made for it, and none is in the audit log.
+  expect(await audited()).toHaveLength(before);
   const listed = (await cli('support-bundle', '--contents')).out;
   for (const { name } of bundle.contents) expect(listed).toContain(name);
   expect(JSON.parse((await cli('support-bundle', '-')).out).format).toBe(1);

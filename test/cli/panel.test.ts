@@ -61,6 +61,9 @@ describe('siteward panel list', () => {
       commands: [],
       file: expect.stringContaining('zigbee2mqtt.json'),
     });
+    // Its bridge takes `panic` as well, which siteward never sends.
+    expect(find('dsc-keybus').commands).toEqual(expect.arrayContaining(['disarm', 'arm_away']));
+    expect(find('dsc-keybus').commands).not.toContain('panic');
     expect(find('galaxy-sia2mqtt4ha')).toMatchObject({ from: 'documentation', supported: false });
     const { notes } = JSON.parse(readFileSync(join(presets, 'texecom2mqtt.json'), 'utf8'));
     expect([find('texecom2mqtt').notes, notes.length > 0]).toEqual([notes, true]);

@@ -56,8 +56,7 @@ ${camera('yard', cameras.yard, 'partition: p1, pre_roll: 2s')}
   try {
     const { parts } = statusDocument.parse((await askSocket(site.socket, 'GET', '/api/v1/status')).body);
     const levels = logLevelsShown.parse((await askSocket(site.socket, 'GET', '/api/v1/log/levels')).body);
-    // Once an hour it says that siteward runs, and is known from then on.
-    const named = [...new Set(['daemon', ...[...parts, ...levels.parts].map(({ name }) => name)])].sort();
+    const named = [...new Set([...parts, ...levels.parts].map(({ name }) => name))].sort();
     expect(rows(section('Parts of siteward')).map(({ name }) => name)).toEqual(named);
   } finally {
     await site.close();

@@ -55,7 +55,7 @@ export async function addDevice(address: string, options: Omit<AddOptions, 'relo
   refuseTaken(site, url, options);
   const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
-  await refuseSame(found, options.socket);
+  await refuseSame(found, options.socket, site);
   const { id, name, zone, zoneType, partition, nvr, pictures } = options;
   if (!nvr && found.sources.length > 1) {
     const tokens = found.sources.map(({ token }) => token).join(', ');

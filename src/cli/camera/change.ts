@@ -9,6 +9,7 @@ import { withFile } from '../named-file.ts';
 import { howToReload } from '../reload-daemon.ts';
 import { mustBeGood, type SiteFile, secretOwner, writeSiteFile } from '../site-file.ts';
 import { printable, table } from '../table.ts';
+import { placesOf } from './config.ts';
 import { camerasOrWhy, reloadCameras } from './entries.ts';
 import type { PasswordOptions } from './password.ts';
 
@@ -30,9 +31,17 @@ export function refuseAddress(id: string | undefined, url: string): void {
   if (id !== undefined) throw refused(`${id} is at ${hostAndPort(url)} already; "siteward camera list" shows it`);
 }
 
-export async function refuseSame(found: Inspected, socket: string, but?: string): Promise<void> {
+export async function refuseSame(
+  found: Inspected,
+  socket: string,
+  { settings }: SiteFile,
+  but?: string,
+): Promise<void> {
   const cameras = await camerasOrWhy(socket);
-  const same = typeof cameras === 'string' ? undefined : sameDevice(cameras, found, but);
+  // One that was taken out of the file is seen by the daemon until the next reload.
+  const written = new Set(placesOf(settings).map(({ id }) => id));
+  const known = typeof cameras === 'string' ? [] : cameras.filter(({ id }) => written.has(id));
+  const same = sameDevice(known, found, but);
   if (same !== undefined)
     throw refused(
       `this is ${same}, which has the same serial number ${found.serial}; it is added once, under one address. If it has another one now: siteward camera replace ${same} ADDRESS`,

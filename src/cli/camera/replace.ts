@@ -45,7 +45,7 @@ export async function replace(id: string, address: string, options: ReplaceOptio
   if (options.user !== undefined && !options.anyway) await mayTry(url, options.socket);
   const password = await cameraPassword(options, hostAndPort(url));
   const found = await look({ url, username: options.user, password });
-  await refuseSame(found, options.socket, id);
+  await refuseSame(found, options.socket, site, id);
   const secretFile = password === undefined ? undefined : await passwordFile(site, id, password);
   const text = changeEntry(site.text, place.section, place.index, {
     url,

@@ -22,13 +22,16 @@ const receiver = {
 };
 const receiverRow = [receiver.id, 'built in', receiver.title, `from ${receiver.from}`, 'reads only'];
 
+/** A profile may have it; nothing in siteward presses a panel's panic button. */
+const neverSent = 'panic';
+
 function entryOf({ id, file, own, hidesPreset, compiled, problem }: CatalogueEntry) {
   const profile = compiled?.profile;
   return {
     id,
     title: profile?.title,
     hardware: profile?.hardware,
-    commands: profile === undefined ? undefined : Object.keys(profile.out),
+    commands: profile === undefined ? undefined : Object.keys(profile.out).filter((name) => name !== neverSent),
     code: profile?.code.mode,
     vars: profile?.vars,
     notes: profile?.notes,
