@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SitewardError } from '#errors.ts';
-import { type MediaFile, mediaExport } from '#lan/http/index.ts';
+import { type MediaFile, mediaDetail, mediaExport } from '#lan/http/index.ts';
 import { answered, type Control, openControl, patience } from './control.ts';
 import { type ExitCode, exitCodes } from './exit-codes.ts';
 import { fileName, offset } from './media-names.ts';
-import { withFile } from './named-file.ts';
+import { unusable, withFile } from './named-file.ts';
 import { formatBytes, table } from './table.ts';
 
 interface Taken {
@@ -32,6 +33,7 @@ export async function exportMedia(
   // Whoever cannot write there takes nothing along, and nothing says so.
   await withFile(to, () => mkdir(to, { recursive: true, mode: 0o700 }));
   const call = { params: { seq: String(event) }, signal: AbortSignal.any([stopped.signal, patience()]) };
+  await refuseAllThere(control, event, to, call.signal);
   const found = mediaExport.parse(answered(await control.client.exportMedia(call)).json);
   const taken: Taken[] = [];
   for (const item of found.items) {
@@ -42,6 +44,19 @@ export async function exportMedia(
   const count = taken.filter(({ file }) => file !== undefined).length;
   if (count === taken.length) return exitCodes.ok;
   return found.export === null ? exitCodes.notFound : exitCodes.failure;
+}
+
+/** Where nothing could be taken along nothing is asked for: the audit log has what was. Throws `file_unusable`. */
+async function refuseAllThere(control: Control, event: number, to: string, signal: AbortSignal): Promise<void> {
+  const shown = await control.client.getMedia({ params: { seq: String(event) }, signal });
+  // Why there is nothing of it the export itself says, and that is in the audit log.
+  if (shown.kind === 'failure' || shown.status !== 200) return;
+  const here = mediaDetail.parse(shown.json).items.filter((item) => item.here);
+  const there = here.filter((item) => existsSync(join(to, fileName(event, item))));
+  if (here.length > 0 && there.length === here.length)
+    throw unusable(
+      `all that is here of event ${event} is in ${to} already, or files of the same names; name another folder`,
+    );
 }
 
 interface Wanted {

@@ -105,6 +105,11 @@ test('the pictures of an alarm are listed, shown and copied whole, new and for t
 
 test('nothing is replaced, and what is not here any more is said', async () => {
   const to = folder('evidence');
+  // Nothing could be taken along, so that nothing was, in the audit log either.
+  const before = (await audited()).length;
+  const all = await run('export', String(alarm), '--to', to);
+  expect(all).toMatchObject({ code: 1, out: '', err: expect.stringContaining('name another folder (file_unusable)') });
+  expect(await audited()).toHaveLength(before);
   const first = join(to, `event-${alarm}-0_yard_snapshot_+0.0s.jpg`);
   writeFileSync(first, 'mine');
   rmSync(join(to, `event-${alarm}-1_yard_snapshot_+0.5s.jpg`));
