@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Control, openControl } from '#cli/control.ts';
 import { cloudSiteStep } from '#cli/setup/cloud-site.ts';
 import { activationStep, monitoringStep } from '#cli/setup/cloud-steps.ts';
 import type { Context, Step } from '#cli/setup/types.ts';
@@ -34,6 +35,10 @@ function context(id: string): Context {
     change: async () => {},
     withCloud: async (work: (access: unknown, signal: AbortSignal) => unknown) =>
       await work({ manage }, new AbortController().signal),
+    async withDaemon(work: (control: Control, signal: AbortSignal) => Promise<unknown>) {
+      await using control = openControl(site.socket);
+      return await work(control, AbortSignal.timeout(15_000));
+    },
   } as unknown as Context;
 }
 
