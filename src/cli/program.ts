@@ -157,9 +157,11 @@ export function buildProgram(done: (code: number) => void): Command {
     .option('--json', 'print JSON', false)
     .addOption(configOption())
     .addOption(new Option('--socket <path>', 'control socket of the daemon').env('SITEWARD_SOCKET'))
-    .action(async (options) =>
-      done(await (await import('./upgrade-check.ts')).upgradeCheck({ socket: undefined, ...options, defaultSocket })),
-    );
+    .action(async (options, verb: Command) => {
+      const isConfigNamed = verb.getOptionValueSource('config') === 'cli';
+      const asked = { socket: undefined, ...options, defaultSocket, isConfigNamed };
+      done(await (await import('./upgrade-check.ts')).upgradeCheck(asked));
+    });
   addBackup(program, { socket, done });
   addMqtt(program, { done });
   addPanel(program, { done });

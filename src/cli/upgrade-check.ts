@@ -12,11 +12,13 @@ import { printable } from './table.ts';
 /**
  * `siteward upgrade-check`: whether siteward may be stopped for an upgrade now. The package asks it before it stops the daemon, so that
  * nobody is without protection for an upgrade that could wait, or that would end it, as where the configuration is gone. A daemon that does not run has nothing to stop; one that does not answer
- * is not held up for: the upgrade may be what mends it.
+ * is not held up for: the upgrade may be what mends it. A file that was named and is gone ends with no, whatever answers: it said where to ask.
  */
 export async function upgradeCheck(options: {
   readonly json: boolean;
   readonly config: string;
+  /** Not the one of the package, which nobody named. */
+  readonly isConfigNamed: boolean;
   /** That of the configuration where it is not given. */
   readonly socket: string | undefined;
   readonly defaultSocket: string;
@@ -33,9 +35,11 @@ export async function upgradeCheck(options: {
   const config = other ?? options.config;
   const settings = other === undefined ? named : await settingsOf(other);
   const isGone = status !== undefined && (await isNotThere(config));
+  const isNoneNamed = options.isConfigNamed && !(isGone && other === undefined) && (await isNotThere(options.config));
   const busy = [
     ...(status?.partitions.filter(isBusy).map((one) => `${partitionText(one)} is ${wordOf(one)}`) ?? []),
     ...(isGone ? [goneText(config)] : []),
+    ...(isNoneNamed ? [noneText(options.config, other)] : []),
   ];
   // The package keeps the databases of that folder for a way back.
   const folder = settings?.store.dir ?? null;
@@ -44,7 +48,7 @@ export async function upgradeCheck(options: {
   else {
     for (const line of busy) console.log(printable(line));
     console.log(
-      `${isGone ? 'Mend that' : 'Disarm'} first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE`,
+      `${isGone || isNoneNamed ? 'Mend that' : 'Disarm'} first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE`,
     );
   }
   return busy.length === 0 ? exitCodes.ok : exitCodes.refused;
@@ -64,12 +68,15 @@ async function settingsOf(config: string): Promise<Settings | undefined> {
 const isNotThere = async (path: string): Promise<boolean> =>
   stat(path).then(
     () => false,
-    (error) => systemCode(error) === 'ENOENT',
+    (error) => ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? ''),
   );
 
 /** A start would run on the last good copy; that its folder is still there, and whole, nobody has looked at since. */
 const goneText = (config: string): string =>
   `${config} is gone; put it back before siteward stops: its last good copy is config.last-good.yaml in the state directory`;
+
+const noneText = (config: string, other = 'the file that it runs with'): string =>
+  `there is no ${config}, so nobody knows which siteward is meant; name ${other} with --config`;
 
 /** Undefined where siteward does not run. */
 async function statusOf(socket: string): Promise<StatusDocument | undefined> {

@@ -213,7 +213,12 @@ test('an upgrade waits while a partition is armed, and for no daemon that is awa
   const gone = await check();
   expect(gone).toMatchObject({ code: 65, out: expect.stringContaining(`${site.config} is gone`) });
   expect(gone.out).toContain('config.last-good.yaml');
-  expect((await check(join(site.folder, 'none.sock'))).code).toBe(0);
+  // Named, it said where to ask: what does not answer elsewhere says nothing of the one that runs.
+  for (const gone of [await check(join(site.folder, 'none.sock')), await ofFile()])
+    expect(gone).toMatchObject({
+      code: 65,
+      out: expect.stringContaining(`there is no ${site.config}, so nobody knows`),
+    });
   renameSync(`${site.config}.away`, site.config);
 }, 120_000);
 
@@ -255,10 +260,16 @@ test('where the daemon on the socket runs with another file that is said, nothin
   const gone = await siteward(['doctor', 'configuration', '--config', join(site.folder, 'none.yaml')], elsewhere);
   expect(gone.out).not.toContain('last good configuration, or');
 
-  // What an upgrade stops is the one that runs: its own file is there.
+  // Neither is one that is not there taken for the one that runs with another.
   const upgrade = await siteward(['upgrade-check', '--json', '--config', join(site.folder, 'none.yaml')], elsewhere);
-  expect(upgrade).toMatchObject({ code: 0, err: expect.stringContaining(`runs with ${site.config}, not with`) });
-  expect(JSON.parse(upgrade.out)).toEqual({ may_stop: true, because: [], state_dir: join(site.folder, 'state') });
+  expect(upgrade).toMatchObject({ code: 65, err: expect.stringContaining(`runs with ${site.config}, not with`) });
+  expect(JSON.parse(upgrade.out)).toEqual({
+    ...{ may_stop: false, state_dir: join(site.folder, 'state') },
+    because: [expect.stringContaining(`name ${site.config} with --config`)],
+  });
+  // What an upgrade stops is the one that runs, whatever file is there.
+  const there = await siteward(['upgrade-check', '--json', '--config', other], elsewhere);
+  expect(there).toMatchObject({ code: 0, err: expect.stringContaining(`runs with ${site.config}, not with`) });
 }, 120_000);
 
 test('without --socket the one that the configuration names is asked', async () => {
