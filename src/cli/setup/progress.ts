@@ -6,7 +6,8 @@ import { type Owner, writeDurably } from '#lib/durable-file.ts';
 import { withFile } from '../named-file.ts';
 
 const noted = z.object({
-  state: z.enum(['done', 'skipped']),
+  /** `later`: a person has put it off, and is asked again. */
+  state: z.enum(['done', 'skipped', 'later']),
   at: z.iso.datetime(),
   words: z.string().max(2000),
 });

@@ -16,6 +16,8 @@ export interface Outcome {
   readonly words: string;
   /** Something was done in this run. */
   readonly did: boolean;
+  /** A person wants to be asked again. */
+  readonly isPutOff?: boolean;
   readonly later: string;
   readonly at: string;
 }
@@ -80,11 +82,15 @@ const doItNow: Question = {
       : 'yes does it; skip: not wanted, asked again with --again alone; later: nothing is done now, and it stays open',
 };
 
+type Said = Pick<Outcome, 'state' | 'words' | 'did' | 'isPutOff'>;
+
+const putOff: Said = { state: 'open', words: 'put off', did: false, isPutOff: true };
+
 async function runStep(
   step: Step,
   context: Context,
   { only, again, noted }: RunOptions,
-): Promise<Pick<Outcome, 'state' | 'words' | 'did'> & { readonly hint?: string }> {
+): Promise<Said & { readonly hint?: string }> {
   const { talk } = context;
   try {
     const found = await step.isDone(context);
@@ -96,7 +102,9 @@ async function runStep(
     if (talk.isThere && before?.state === 'skipped' && !again)
       return { state: 'skipped', words: before.words.replaceAll(askedAgain, ''), did: false, hint: askedAgain };
     talk.say(`  found: ${printable(found.words)}`);
-    return await asked(step, context);
+    const said = await asked(step, context);
+    // Nobody was asked here: that there is no answer is no word of the person who has put it off.
+    return !talk.isThere && said.state === 'skipped' && before?.state === 'later' ? putOff : said;
   } catch (error) {
     if (isCode(error, 'stopped')) throw ended();
     if (!(error instanceof SitewardError)) throw error;
@@ -111,7 +119,7 @@ const helpOf = ({ title, later }: Step): readonly string[] => [
 ];
 
 /** A person who is there is asked again after what was refused, as often as he likes. */
-async function asked(step: Step, given: Context): Promise<Pick<Outcome, 'state' | 'words' | 'did'>> {
+async function asked(step: Step, given: Context): Promise<Said> {
   const talk = withWords(given.talk, helpOf(step));
   // Whatever the step asks, it asks so.
   const context: Context = Object.create(given, { talk: { value: talk } });
@@ -127,13 +135,16 @@ async function asked(step: Step, given: Context): Promise<Pick<Outcome, 'state' 
       return { state: 'done', words: await plan.run(), did: true };
     } catch (error) {
       const left = error instanceof LeftOut ? error : await afterRefusal(error, talk);
+      // The reason stays with the step.
+      if (left?.how === 'later' && error instanceof SitewardError)
+        return { ...putOff, state: 'failed', words: reasonOf(error) };
       const outcome = left === undefined ? undefined : leftOut(step, context, left);
       if (outcome !== undefined) return outcome;
     }
   }
 }
 
-/** Says what was refused. Undefined: once more. Throws what is no refusal, or is put off: the reason stays with the step. */
+/** Says what was refused. Undefined: once more. Throws what is no refusal. */
 async function afterRefusal(error: unknown, talk: Context['talk']): Promise<LeftOut | undefined> {
   if (!(error instanceof SitewardError) || isCode(error, 'stopped') || !talk.isThere) throw error;
   talk.say(`  refused: ${printable(reasonOf(error))}`);
@@ -142,18 +153,13 @@ async function afterRefusal(error: unknown, talk: Context['talk']): Promise<Left
     return undefined;
   } catch (left) {
     if (!(left instanceof LeftOut)) throw left;
-    if (left.how === 'later') throw error;
     return left;
   }
 }
 
 /** Undefined where the step cannot be left out: it is asked again. */
-function leftOut(
-  { keeps }: Step,
-  context: Context,
-  { how }: LeftOut,
-): Pick<Outcome, 'state' | 'words' | 'did'> | undefined {
-  if (how === 'later') return { state: 'open', words: 'put off', did: false };
+function leftOut({ keeps }: Step, context: Context, { how }: LeftOut): Said | undefined {
+  if (how === 'later') return putOff;
   const why = keeps?.(context);
   if (why === undefined) return { state: 'skipped', words: 'not wanted', did: false };
   context.talk.say(`  this step cannot be left out: ${why}; later puts it off`);

@@ -21,7 +21,7 @@ import { keyStep, tokenStep } from './key.ts';
 import { networkStep } from './network.ts';
 import { panelStep } from './panels.ts';
 import { daemonStep, userStep } from './people.ts';
-import { keepProgress, type Progress, readProgress } from './progress.ts';
+import { keepProgress, type Noted, type Progress, readProgress } from './progress.ts';
 import { recorderStep } from './recorders.ts';
 import { registerStep } from './register.ts';
 import { type Outcome, runSteps } from './run.ts';
@@ -150,13 +150,16 @@ const doneIn = (progress: Progress, id: string): string | undefined => {
   return known?.state === 'done' ? known.words : undefined;
 };
 
-/** What stands open is looked at anew each time. */
-function noted(progress: Progress, { id, state, words, at, did }: Outcome): Progress {
+/** What stands open is looked at anew each time; that it was put off is known until it is done or left out. */
+function noted(progress: Progress, { id, state, words, at, did, isPutOff = false }: Outcome): Progress {
   const { [id]: before, ...others } = progress.steps;
-  if (state !== 'done' && state !== 'skipped') return { ...progress, steps: others };
+  const keep = (one: Noted): Progress => ({ ...progress, steps: { ...others, [id]: one } });
+  if (isPutOff) return keep({ state: 'later', at, words: words.slice(0, 2000) });
+  if (state !== 'done' && state !== 'skipped')
+    return before?.state === 'later' ? progress : { ...progress, steps: others };
   // When it was done counts, not when it was last found so.
   const when = state === 'done' && before?.state === 'done' && !did ? before.at : at;
-  return { ...progress, steps: { ...others, [id]: { state, at: when, words: words.slice(0, 2000) } } };
+  return keep({ state, at: when, words: words.slice(0, 2000) });
 }
 
 const shownOutcome = ({ id, title, state, words, did, later }: Outcome) => ({

@@ -1,0 +1,50 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { onTerminal } from './on-terminal.ts';
+import { siteward } from './run-cli.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'siteward-words-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const config = join(folder, 'siteward.yaml');
+const args = (...more: string[]) => ['setup', '--config', config, ...more];
+/** A site of its own, over which no daemon runs. */
+function begin(): void {
+  writeFileSync(
+    config,
+    `site: { id: "1", external_id: shop-1, timezone: Europe/Berlin }
+bridge: { external_id: sw-1 }
+partitions: [ { id: p1, name: Shop } ]
+http: { control_socket: ${join(folder, 'control.sock')} }
+store: { dir: ${join(folder, 'state')} }
+`,
+  );
+}
+
+test('what a person has put off is asked again, whatever ran without a person meanwhile', async () => {
+  begin();
+  const only = args('--only', 'panels', '--only', 'recorders');
+  const first = await onTerminal(only, [
+    ['profile of the panel', 'later'],
+    ['address of a recorder', 'later'],
+    ['file for the commissioning report', ''],
+  ]);
+  expect(first.shown.match(/open: put off/g)).toHaveLength(2);
+  for (const more of [[], ['--non-interactive', '--json']]) {
+    const alone = await siteward([...only, ...more]);
+    expect(alone.code).toBe(1);
+    expect(alone.out.match(/put off/g)).toHaveLength(2);
+  }
+  const again = await onTerminal(only, [
+    ['profile of the panel', 'skip'],
+    ['address of a recorder', 'later'],
+    ['file for the commissioning report', ''],
+  ]);
+  expect(again.shown).toContain('left out: not wanted');
+  // What is left out since is not put off any longer.
+  await siteward(only);
+  const { steps } = JSON.parse(readFileSync(join(folder, 'state', 'setup.json'), 'utf8'));
+  expect(steps).toMatchObject({ panels: { state: 'skipped' }, recorders: { state: 'later' } });
+}, 120_000);
