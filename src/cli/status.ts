@@ -128,9 +128,13 @@ function cloudDevicesLine(devices: NonNullable<StatusDocument['cloud']>['devices
   return [[`devices in the cloud: ${known} of ${wanted} known, ${words[state]}`, ...more].join('; ')];
 }
 
+/** A panel's link is what its bridge tells of itself: zones of it may have been heard before. */
+const unheard = (kind: string): string =>
+  kind === 'panel' ? 'its bridge has not told its state yet' : 'not heard yet';
+
 const linkRow = (link: StatusDocument['links'][number]): string[] => [
   link.id,
-  link.up === null ? (link.reason === undefined ? 'not heard yet' : '') : link.up ? 'up' : 'DOWN',
+  link.up === null ? (link.reason === undefined ? unheard(link.kind) : '') : link.up ? 'up' : 'DOWN',
   link.reason ?? '',
 ];
 

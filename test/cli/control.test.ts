@@ -49,7 +49,7 @@ test('status shows the site on a page', async () => {
   expect(out).toContain('3 zones; open: 2; low battery: 3');
   expect(out).toContain('outbox: 3 waiting (1 alarm, 2 activity), oldest 2026-11-27T21:59:00.000Z');
   expect(out).toContain('yard  DOWN  No connection to the camera.');
-  expect(out).toContain('main  not heard yet');
+  expect(out).toContain('main  its bridge has not told its state yet');
 });
 
 test('zones whose panel never says whether they are open are not called closed', async () => {
