@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -47,4 +47,19 @@ test('what a person has put off is asked again, whatever ran without a person me
   await siteward(only);
   const { steps } = JSON.parse(readFileSync(join(folder, 'state', 'setup.json'), 'utf8'));
   expect(steps).toMatchObject({ panels: { state: 'skipped' }, recorders: { state: 'later' } });
+}, 120_000);
+
+test('a report that cannot be written is said to be none, and why', async () => {
+  const report = join(folder, 'report.html');
+  const none = join(folder, 'none.yaml');
+  const open = await siteward(['setup', '--config', none, '--report', report, '--non-interactive']);
+  expect(open).toMatchObject({ code: 1, out: expect.stringContaining(`no report is written to ${report}: there is`) });
+  expect(open.out).toContain(`before ${none} is begun`);
+  begin();
+  const dry = await siteward(args('--report', report, '--dry-run', '--only', 'site'));
+  expect(dry.out).toContain(`no report is written to ${report}: a dry run`);
+  expect(existsSync(report)).toBe(false);
+  // Nobody is asked for the name of one.
+  const asked = await onTerminal(['setup', '--config', none], [['your own id of the site', 'later']]);
+  expect(asked.shown).not.toContain('file for the commissioning report');
 }, 120_000);

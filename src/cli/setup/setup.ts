@@ -109,8 +109,15 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
     },
   });
   summary(outcomes, context);
-  const out = options.report ?? (options.dryRun ? undefined : await askReport(talk, options.force));
-  if (out !== undefined && out !== '' && context.hasFile() && !options.dryRun) {
+  const none = options.dryRun
+    ? 'a dry run writes none'
+    : context.hasFile()
+      ? undefined
+      : `there is no site to tell of before ${config} is begun (step site)`;
+  if (none !== undefined && options.report !== undefined)
+    talk.say(`no report is written to ${printable(options.report)}: ${none}`);
+  const out = none === undefined ? (options.report ?? (await askReport(talk, options.force))) : undefined;
+  if (out !== undefined && out !== '') {
     const { writeReport } = await import('./report.ts');
     await writeReport(context, outcomes, { out: resolve(out), force: options.force });
   }
