@@ -63,3 +63,11 @@ test('a report that cannot be written is said to be none, and why', async () => 
   const asked = await onTerminal(['setup', '--config', none], [['your own id of the site', 'later']]);
   expect(asked.shown).not.toContain('file for the commissioning report');
 }, 120_000);
+
+test('where no configuration can be begun that is said before anything is asked', async () => {
+  const config = join(folder, 'none', 'siteward.yaml');
+  const { code, shown } = await onTerminal(['setup', '--config', config], []);
+  expect(code).not.toBe(0);
+  expect(shown).toContain(`${config} cannot be begun: ${join(folder, 'none')} cannot be used`);
+  expect(shown).not.toContain('your own id of the site');
+});

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { access, constants } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { applyChanges, type Change, freeSecretFile, secretFiles, secretFolder, writeSecrets } from '#config/index.ts';
 import { describe, isCode, SitewardError } from '#errors.ts';
 import { openAccess } from '../cloud/access.ts';
@@ -8,7 +9,7 @@ import { socketOf } from '../config-socket.ts';
 import { openControl } from '../control.ts';
 import { type ExitCode, exitCodes } from '../exit-codes.ts';
 import { inTime } from '../in-time.ts';
-import { refuseTaken, withFile } from '../named-file.ts';
+import { fileFailure, refuseTaken, unusable, withFile } from '../named-file.ts';
 import { openSiteFile, type SiteFile, secretOwner, siteFileOf, writeSiteFile } from '../site-file.ts';
 import { printable } from '../table.ts';
 import { openToOthers, readAnswers } from './answers.ts';
@@ -82,6 +83,7 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
       `there is no step ${unknown}; there is ${steps.map(({ id }) => id).join(', ')}`,
     );
   // Before anybody is asked for an hour.
+  if (!existsSync(config)) await mustHaveFolder(config, options.dryRun);
   if (options.report !== undefined && !options.dryRun) await refuseTaken(resolve(options.report), options.force);
   const answers = await readAnswers(options.answers, options.set);
   const talk = talkOn({ interactive: !options.nonInteractive, json: options.json });
@@ -123,6 +125,16 @@ export async function setup(options: SetupOptions): Promise<ExitCode> {
   }
   const wanted = outcomes.filter(({ id }) => options.only.length === 0 || options.only.includes(id));
   return wanted.every(isOver) ? exitCodes.ok : exitCodes.failure;
+}
+
+/** Where the first step begins the configuration. Throws `file_unusable`. */
+async function mustHaveFolder(config: string, dryRun: boolean): Promise<void> {
+  const folder = dirname(config);
+  await access(folder, dryRun ? constants.F_OK : constants.W_OK).catch((error: unknown) => {
+    const failure = fileFailure(folder, error);
+    if (!(failure instanceof SitewardError)) throw failure;
+    throw unusable(`${config} cannot be begun: ${failure.message}`, error);
+  });
 }
 
 const reportHelp = [
