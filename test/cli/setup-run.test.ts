@@ -128,16 +128,18 @@ test('nobody as an owner is told for what it means, and stays open', async () =>
   expect(await userStep.ask(context)).toEqual({ kind: 'open', words: expect.stringContaining('nobody can disarm') });
 });
 
-test('where a panel decides, arming there is the test, and nobody is asked for a walk test', async () => {
-  const text = `site: { id: "1", external_id: shop-1, timezone: Europe/Berlin }
+const siteText = (more: string): string => `site: { id: "1", external_id: shop-1, timezone: Europe/Berlin }
 bridge: { external_id: sw-1 }
 partitions: [ { id: p1, name: Shop } ]
-panels: [ { id: main, profile: pai, partitions: { p1: Area_1 } } ]
+${more}
 cloud:
   base_url: https://api.example.net
   auth_url: https://auth.example.net
   events: { client_id: bridge-1, private_key: { file: /nowhere } }
 `;
+
+test('where a panel decides, arming there is the test, and nobody is asked for a walk test', async () => {
+  const text = siteText('panels: [ { id: main, profile: pai, partitions: { p1: Area_1 } } ]');
   const { loaded, problems } = checkText('siteward.yaml', text, { unreadableSecrets: 'degrade' });
   expect(problems).toEqual([]);
   const entry = (seq: number, partition: string, delivery: string) => ({
@@ -172,6 +174,31 @@ cloud:
     kind: 'skipped',
     words: expect.stringContaining('arm and disarm at the panel'),
   });
+});
+
+test('a walk test where nobody has a code says so, and asks for none', async () => {
+  const { loaded } = checkText('siteward.yaml', siteText(''), { unreadableSecrets: 'degrade' });
+  const users: object[] = [];
+  const refused = {
+    ...{ id: 'one', outcome: 'refused', state: 'disarmed', at: '2026-11-30T07:00:00.000Z' },
+    error: { code: 'CODE_REQUIRED', field: 'code' },
+  };
+  const client = {
+    listEvents: async () => ({ kind: 'success', status: 200, json: { items: [], next_before: null } }),
+    listUsers: async () => ({ kind: 'success', status: 200, json: { items: users } }),
+    giveCommand: async () => ({ kind: 'success', status: 200, json: refused }),
+  };
+  const context = {
+    ...{ talk: scripted([]), answers: { test: {} }, site: () => ({ settings: loaded?.settings }) },
+    withDaemon: async (work: (control: unknown, signal: AbortSignal) => unknown) =>
+      await work({ client }, AbortSignal.timeout(10_000)),
+  } as unknown as Context;
+  const plan = await testStep.ask(context);
+  const run = 'run' in plan ? plan.run : () => Promise.resolve('nothing to run');
+  await expect(run()).rejects.toThrow(/there is none yet: do the step users first/);
+  // Where somebody has one, it is asked for.
+  users.push({ id: 'anna', name: 'Anna', role: 'owner', source: 'file' });
+  await expect(run()).rejects.toThrow(/nothing is left to type at: .*code of a user/);
 });
 
 test('what was left out is told with the same words in every run', async () => {

@@ -106,7 +106,7 @@ interface Codes {
   readonly duress?: string;
 }
 
-const usersOf = (context: Context) =>
+export const usersOf = (context: Context) =>
   context.withDaemon(
     async ({ client }, signal) => userList.parse(answered(await client.listUsers({ signal })).json).items,
   );

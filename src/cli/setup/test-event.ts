@@ -6,7 +6,7 @@ import type { PartitionPlan } from '#site/model/index.ts';
 import { advice } from '../advice.ts';
 import { answered, type Control } from '../control.ts';
 import { command } from '../give.ts';
-import { codeIn } from './people.ts';
+import { codeIn, usersOf } from './people.ts';
 import { type Context, type NotNow, noCloud, open, type Plan, type Step, skipped } from './types.ts';
 
 /** From the event to the answer of the cloud, with a line that works. */
@@ -72,6 +72,11 @@ async function send(context: Context, control: Control, partition: `p${number}`)
   let code = file === undefined ? undefined : await codeIn(file);
   let answer = await command(control, asked, code);
   if (answer.error?.code === 'CODE_REQUIRED' && code === undefined) {
+    if ((await usersOf(context)).length === 0)
+      throw new SitewardError(
+        'request_invalid',
+        'the test needs the code of a user, and there is none yet: do the step users first',
+      );
     code = await context.talk.hidden('  code of a user');
     if (code === undefined || code === '')
       throw new SitewardError('request_invalid', 'the test needs a code: name its file as test.code_file');
