@@ -1,6 +1,6 @@
-import { existsSync } from 'node:fs';
 import { formatProblem } from '#config/index.ts';
 import { type Check, type Finding, failed, good, warning } from './finding.ts';
+import type { Unreadable } from './scene.ts';
 
 /** The file and what it names: every error, and each secret that cannot be read. */
 export const configCheck: Check = {
@@ -11,18 +11,12 @@ export const configCheck: Check = {
     if (unreadable !== undefined)
       return [
         failed({
-          seen: unreadable,
+          seen: unreadable.text,
           means:
             other === undefined
               ? 'siteward runs with the copy of its last good configuration, or waits for one'
               : 'no siteward starts with this file',
-          advice: existsSync(file)
-            ? ['run this as root, or as a member of the group siteward', `look at ${file}`]
-            : [
-                'put it back: its last good copy is config.last-good.yaml in the state directory',
-                `on a new box begin one: "siteward setup --config ${file}"`,
-                'or name another one with --config',
-              ],
+          advice: remedies(file, unreadable),
         }),
       ];
     const wrong = problems.map((problem) =>
@@ -46,3 +40,13 @@ export const configCheck: Check = {
     return found.length > 0 ? found : [good(`${file} has no errors`)];
   },
 };
+
+function remedies(file: string, { code = '' }: Unreadable): readonly string[] {
+  const putBack = 'put it back: its last good copy is config.last-good.yaml in the state directory';
+  const another = 'or name another one with --config';
+  if (['EACCES', 'EPERM'].includes(code))
+    return ['run this as root, or as a member of the group siteward', `look at ${file}`];
+  if (['ENOENT', 'ENOTDIR'].includes(code))
+    return [putBack, `on a new box begin one: "siteward setup --config ${file}"`, another];
+  return [`look at ${file}: it is to be a text file in YAML`, putBack, another];
+}

@@ -11,12 +11,19 @@ import { otherFile } from '../runs-with.ts';
 export interface Scene {
   /** Whole path. */
   readonly file: string;
-  readonly config: Pick<CheckedConfig, 'problems' | 'warnings'> & { readonly unreadable?: string };
+  readonly config: Pick<CheckedConfig, 'problems' | 'warnings'> & { readonly unreadable?: Unreadable };
   /** Undefined where the configuration has errors. */
   readonly settings: Settings | undefined;
   readonly daemon: DaemonSeen;
   /** The root of /proc and /sys; another one in tests. */
   readonly root: string;
+}
+
+/** Why the file cannot be read. */
+export interface Unreadable {
+  readonly text: string;
+  /** As the system names it; undefined where it has no complaint: what the file holds is no configuration. */
+  readonly code: string | undefined;
 }
 
 export interface DaemonSeen {
@@ -58,7 +65,9 @@ function readConfig(file: string): Pick<Scene, 'config' | 'settings'> {
     return { config: { problems, warnings }, settings: loaded?.settings };
   } catch (error) {
     if (!(error instanceof SitewardError)) throw error;
-    return { config: { problems: [], warnings: [], unreadable: describe(error) }, settings: undefined };
+    const code = typeof error.facts.code === 'string' ? error.facts.code : undefined;
+    const unreadable = { text: describe(error), code };
+    return { config: { problems: [], warnings: [], unreadable }, settings: undefined };
   }
 }
 
