@@ -66,6 +66,20 @@ test('status says loudly that the daemon runs on the last good copy', async () =
   expect(out).toContain('configuration /etc/siteward/siteward.yaml HAS ERRORS, running on the last good copy: line 4');
 });
 
+test('reload of a file that is not there says with which one the daemon on the socket runs', async () => {
+  const theirs = join(dir, 'theirs.yaml');
+  await serve(fakeLanPort(0, { status: async () => ({ ...fakeStatus, config: { path: theirs, last_good: false } }) }));
+  const args = ['reload', '--config', join(dir, 'none.yaml'), '--socket'];
+  const { code, err } = await siteward([...args, socket]);
+  expect(code).toBe(78);
+  expect(err).toMatch(/none\.yaml cannot be read: there is no such file/);
+  expect(err).toContain(`the siteward that answers on ${socket} runs with ${theirs}, not with`);
+  expect(err).toContain(`--config ${theirs}`);
+  // Where none answers, the file alone is said.
+  const alone = await siteward([...args, join(dir, 'none.sock')]);
+  expect(alone).toMatchObject({ code: 78, err: expect.not.stringContaining('runs with') });
+});
+
 test('status --json is the status document', async () => {
   await serve(fakeLanPort());
   expect(JSON.parse((await siteward(['status', '--json', '--socket', socket])).out)).toEqual(fakeStatus);
