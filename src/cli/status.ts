@@ -67,6 +67,7 @@ const configLine = (config: StatusDocument['config']): string =>
 const zoneWords: Readonly<Record<string, string>> = {
   alarm: 'in alarm',
   low_battery: 'low battery',
+  offline: 'not heard any more',
   unknown: 'not heard yet',
   reports_only: 'by reports only',
 };

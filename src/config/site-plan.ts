@@ -73,6 +73,7 @@ function panelZones(settings: Settings): ZonePlan[] {
       type: zone.type,
       partitions: zone.partitions ?? own(settings, zone.partition),
       source: { kind: 'panel' as const, id: panel.id },
+      ...(zone.key !== undefined && { key: [zone.key].flat().join(' ') }),
       cameras: zone.cameras ?? [],
       detections: [],
       ...(zone.chime && { chime: true }),

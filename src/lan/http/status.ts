@@ -9,6 +9,7 @@ import {
   type ZonePlan,
   type ZoneState,
   zoneNames,
+  zoneOnline,
   zonesNamed,
 } from '#site/model/index.ts';
 import type { StatusDocument } from './schemas.ts';
@@ -129,7 +130,9 @@ function zonesOf(view: SiteView, reporting: ReadonlySet<string>): StatusDocument
     bypassed: numbers((zone) => zone?.bypassed === true),
     tamper: numbers((zone) => zone?.tamper === true),
     low_battery: numbers((zone) => zone?.lowBattery === true),
-    offline: numbers((zone) => zone?.online === false),
+    offline: view.plan.zones
+      .filter(({ number, source }) => !zoneOnline(view, source, states.get(number)))
+      .map(({ number }) => number),
     unknown: opened(null)
       .filter((zone) => !isReporting(zone))
       .map(({ number }) => number),

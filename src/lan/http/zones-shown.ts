@@ -1,4 +1,4 @@
-import { isoTime, openShown, type SiteView, silentZones } from '#site/model/index.ts';
+import { isoTime, openShown, type SiteView, silentZones, zoneOnline } from '#site/model/index.ts';
 import type { ZoneEntry } from './zones.ts';
 
 /** Pure. `reporting`: panels that call by SIA DC-09. */
@@ -20,7 +20,7 @@ export function zonesShown(view: SiteView, reporting: ReadonlySet<string> = new 
         alarm: state?.alarm ?? false,
         tamper: state?.tamper ?? false,
         low_battery: state?.lowBattery ?? false,
-        online: state?.online ?? true,
+        online: zoneOnline(view, source, state),
         ...(source.kind === 'panel' && reporting.has(source.id) && { reports_only: true as const }),
         bypassed: state?.bypassed === true || isIn(view.leftOut, number),
         shut: isIn(view.shut, number),

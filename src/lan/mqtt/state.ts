@@ -8,7 +8,7 @@ import type {
   ZonePlan,
   ZoneState,
 } from '#site/model/index.ts';
-import { isoTime, isVisibleZone, openShown, partitionShown } from '#site/model/index.ts';
+import { isoTime, isVisibleZone, openShown, partitionShown, zoneOnline } from '#site/model/index.ts';
 import type { Info, PartitionDetail, TroubleItem, ZoneDetail } from './schemas.ts';
 
 /** From the site's view to topics and payloads. Pure; topics are below the root; every payload fits the table. */
@@ -158,7 +158,7 @@ export function zoneDetailOf(view: SiteView, plan: ZonePlan, state: ZoneState | 
     tamper: state?.tamper ?? false,
     bypassed: state?.bypassed ?? false,
     low_battery: state?.lowBattery ?? false,
-    online: state?.online === true && linkOf(view, plan.source) !== false,
+    online: zoneOnline(view, plan.source, state),
     at: isoTime(state?.at ?? view.at),
   };
 }

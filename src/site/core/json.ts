@@ -272,6 +272,7 @@ const siteState = z
   .strictObject({
     partitions: record(partition),
     zones: record(zone),
+    detectors: optional(record(text)),
     links: record(link),
     troubles: record(trouble),
     timers: record(timer),

@@ -16,7 +16,7 @@ import { timerId } from './timers.ts';
 import { troubleKey } from './trouble.ts';
 import type { AbandonedAlarm, InFlight, SiteState, TimerState, WaitingAlarm } from './types.ts';
 import { own, periodOf } from './work.ts';
-import { behaviour } from './zones.ts';
+import { behaviour, forGood } from './zones.ts';
 
 /**
  * The state of a new store. Only a store that never existed starts with the engine's partitions disarmed, at
@@ -59,12 +59,12 @@ export function adoptPlan(plan: SitePlan, state: SiteState, at: Stamp): SiteStat
 /** Every partition comes under the authority the plan gives it. */
 export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteState {
   const partitionIds = new Set<string>(plan.partitions.map(({ id }) => id));
-  const zoneNumbers = new Set<string>(plan.zones.map(({ number }) => number));
+  const zoneNumbers = sameDetectors(plan, state);
   const retired = { ...state.retired };
   for (const gone of Object.values(state.partitions)) {
     if (!partitionIds.has(gone.id)) retired[gone.id] = { seq: gone.seq, disarmed: gone.state === 'disarmed' };
   }
-  const timers = pick(state.timers, (_, timer) => stillRuns(plan, timer));
+  const timers = pick(state.timers, (_, timer) => stillRuns(plan, timer, zoneNumbers));
   const kept: SiteState = {
     ...state,
     partitions: Object.fromEntries(
@@ -78,6 +78,7 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
     silent: pick(state.silent, (number) => zoneNumbers.has(number)),
     ...(state.silentBefore && { silentBefore: state.silentBefore.filter((number) => zoneNumbers.has(number)) }),
     ...(state.zoneDoubts && { zoneDoubts: pick(state.zoneDoubts, (number) => zoneNumbers.has(number)) }),
+    held: pick(state.held, (_, held) => held.kind !== 'zone' || zoneNumbers.has(held.zone)),
     periods: pick(state.periods, (id) => partitionIds.has(id)),
     timers,
     inFlight: pick(state.inFlight, (_, flight) => stillWaits(flight, partitionIds, timers)),
@@ -86,6 +87,22 @@ export function handOverAll(plan: SitePlan, state: SiteState, at: Stamp): SiteSt
   };
   return fill(plan, leftOutStill(plan, withAbandoned(plan, kept, state)), at, true);
 }
+
+/** A zone that takes another device, another name at its panel, or watches for something else, is another detector. */
+function detectorOf(plan: ZonePlan): string {
+  const { group, silent } = behaviour(plan);
+  const watched = forGood(group) ? plan.type : group === 'key' ? 'key' : 'zone';
+  return `${deviceName(plan.source)} ${silent ? 'silent' : watched} ${plan.key ?? plan.input ?? ''}`;
+}
+
+/** Zones that were in the plan before, with the same detector. */
+const sameDetectors = (plan: SitePlan, { detectors = {} }: SiteState): ReadonlySet<string> =>
+  new Set(
+    plan.zones.flatMap((zone) => {
+      const before = own(detectors, zone.number);
+      return before === undefined || before === detectorOf(zone) ? [zone.number] : [];
+    }),
+  );
 
 const abandonedCap = 64;
 
@@ -146,7 +163,9 @@ function handOver(plan: PartitionPlan, before: PartitionState, at: Stamp): Parti
 }
 
 /** A timer goes on as long as what it runs for is in the plan, under an authority that has such timers. */
-function stillRuns(plan: SitePlan, timer: TimerState): boolean {
+function stillRuns(plan: SitePlan, timer: TimerState, zoneNumbers: ReadonlySet<string>): boolean {
+  // Of a detector that is another now there is nothing to calm.
+  if (timer.kind === 'calm' && timer.zone !== undefined && !zoneNumbers.has(timer.zone)) return false;
   if (timer.zone !== undefined && !plan.zones.some(({ number }) => number === timer.zone)) return false;
   if (timer.partition === undefined) return true;
   const partition = plan.partitions.find(({ id }) => id === timer.partition);
@@ -183,7 +202,8 @@ function fill(plan: SitePlan, state: SiteState, at: Stamp, commissioning: boolea
   }
   for (const zone of plan.zones)
     if (own(zones, zone.number) === undefined) zones[zone.number] = newZone(zone, at, isOnline(plan, state, zone));
-  return { ...state, partitions, zones, retired };
+  const detectors = Object.fromEntries(plan.zones.map((zone) => [zone.number, detectorOf(zone)]));
+  return { ...state, partitions, zones, detectors, retired };
 }
 
 function newPartition(

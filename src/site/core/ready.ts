@@ -19,7 +19,7 @@ function notReady(work: Work, id: PartitionId, mode: ArmMode): readonly ZonePlan
 }
 
 /**
- * Known to be closed and well. A camera that is connected, not covered and reports nothing sees nothing; any other zone that was
+ * Known to be closed and well. A panel that was away before a start is away until it is heard. A camera that is connected, not covered and reports nothing sees nothing; any other zone that was
  * never heard counts as open, except those that watch regardless of arming.
  */
 export function atRest(work: Work, zone: ZonePlan): boolean {
@@ -28,7 +28,7 @@ export function atRest(work: Work, zone: ZonePlan): boolean {
   const link = deviceUp(work, zone.source);
   const isDevice = zone.source.kind === 'camera' || zone.source.kind === 'nvr';
   if (isDevice && zone.input === undefined) return link === true && !isBlind(work, zone.source);
-  if (link === false) return false;
+  if (link === false || (link === null && holds(work, troubleKey('panel_offline', zone.source)))) return false;
   const { group } = behaviour(zone);
   return state.open === false || forGood(group);
 }

@@ -40,6 +40,8 @@ export type * from './period.ts';
 export interface SiteState {
   readonly partitions: Readonly<Record<PartitionId, PartitionState>>;
   readonly zones: Readonly<Record<ZoneNumber, ZoneState>>;
+  /** Whose state that is, as `detectorOf` names it: what was heard of one detector is nothing heard of another. */
+  readonly detectors?: Readonly<Record<ZoneNumber, string>>;
   /** Links to panels and cameras by `kind:id`; absent means "not heard yet". */
   readonly links: Readonly<Record<string, LinkState>>;
   /** Active troubles by `kind|device|zone`. */

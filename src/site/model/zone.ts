@@ -166,6 +166,8 @@ export interface ZonePlan {
   readonly source: DeviceRef;
   /** Cameras that show this zone; their pictures go with its alarms. */
   readonly cameras: readonly DeviceId[];
+  /** What its panel calls it, where that is not its number. */
+  readonly key?: string;
   /** For a contact wired to a camera or recorder: the token of the input. It is told by zone signals; no detection opens it. */
   readonly input?: string;
   /** For a camera's zone: the detections that open it. Empty means all that mean a person, vehicle or intrusion. */

@@ -86,9 +86,22 @@ test('zones are listed under what is the matter with them; not heard is not clos
     bypassed: ['1'],
     tamper: [],
     low_battery: ['2'],
-    offline: ['2'],
+    offline: ['2', '3'],
     unknown: ['2', '3'],
   });
+});
+
+test('a zone is not heard while its panel is away, as it was before a start, too, until the panel is heard', () => {
+  const source = { kind: 'panel', id: 'main' } as const;
+  const plan = { ...view.plan, zones: [{ ...zone('1'), source }] };
+  const zones = [{ number: '1', open: false, ...heard }];
+  const trouble = { kind: 'panel_offline', source, since: 500 } as const;
+  const offline = (more: Partial<typeof view>) =>
+    statusOf({ ...input, view: { ...view, plan, zones, links: [], ...more } }).zones.offline;
+  expect(offline({ links: [{ source, up: false }], troubles: [trouble] })).toEqual(['1']);
+  expect(offline({ troubles: [trouble] })).toEqual(['1']);
+  expect(offline({ links: [{ source, up: true }], troubles: [trouble] })).toEqual([]);
+  expect(offline({})).toEqual([]);
 });
 
 test('a detector of danger that was never heard is not heard, one of a silent hold-up is nowhere', () => {
