@@ -30,6 +30,12 @@ async function stream(site: Rig, query = '', lastEventId?: string): Promise<List
 
 const seqs = (one: Listening) => one.messages.filter(({ event }) => event === 'event').map(({ id }) => Number(id));
 
+type Told = Listening['messages'][number];
+const isStatus = ({ event }: Told) => event === 'status';
+/** A status without what goes on, and without what waits in a queue for a moment on a busy machine. */
+const still = (told: Told | undefined) =>
+  JSON.stringify(told?.data, (name, value) => (/^(now|uptime_s|queued|queuedBytes)$/.test(name) ? undefined : value));
+
 describe('a stream of events', () => {
   it('goes on by Last-Event-ID after a kill: nothing is missing, nothing comes twice', {
     timeout: 120_000,
@@ -83,7 +89,9 @@ panels:
     const before = one.messages.length;
     await pressButton(site, 1);
     await sleep(2500, new AbortController().signal);
-    expect(one.messages.slice(before)).toEqual([]);
+    const [was] = one.messages.slice(0, before).filter(isStatus).slice(-1);
+    expect(was).toBeDefined();
+    expect(one.messages.slice(before).filter((told) => !isStatus(told) || still(told) !== still(was))).toEqual([]);
     await lan.command('disarm', { partition: 'p1', code: planted.duress });
     await lan.publish('zigbee2mqtt/window', '{"contact":false}');
     await one.until('zone');
