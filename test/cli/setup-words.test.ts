@@ -64,6 +64,27 @@ test('a report that cannot be written is said to be none, and why', async () => 
   expect(asked.shown).not.toContain('file for the commissioning report');
 }, 120_000);
 
+test('help at a question is about that question', async () => {
+  const none = join(folder, 'none.yaml');
+  const { shown } = await onTerminal(
+    ['setup', '--config', none],
+    [
+      ['your own id of the site', 'help'],
+      ['This question: it becomes part of the MQTT topics', 'shop-1'],
+      ['time zone of the site', 'help'],
+      ['This question: schedules and reports go by it', 'Europe/Berlin'],
+      ['name of the site', ''],
+      ['id of this box', ''],
+      ['name of its first partition', ''],
+      // Of one without a line of its own, what its check would say.
+      ['do it now', 'help'],
+      ['This question: yes does it', 'later'],
+    ],
+  );
+  expect(shown.match(/This is the step "Site and box"/g)).toHaveLength(3);
+  expect(existsSync(none)).toBe(false);
+}, 60_000);
+
 test('where no configuration can be begun that is said before anything is asked', async () => {
   const config = join(folder, 'none', 'siteward.yaml');
   const { code, shown } = await onTerminal(['setup', '--config', config], []);

@@ -71,7 +71,10 @@ async function partnerOf({ answers, talk, site }: Context) {
   const clientId =
     answers.cloud.partner_client_id ??
     known?.client_id ??
-    (await talk.ask({ text: '  client id for the partner interface; nothing for none' }));
+    (await talk.ask({
+      text: '  client id for the partner interface; nothing for none',
+      help: 'the operator of the service gives it with a client secret; with it the site and its devices are made there',
+    }));
   if (clientId === undefined || clientId === '') return undefined;
   // One that was never seen at the service is asked for again.
   const seen = settings.site.id === unknownSite && talk.isThere ? undefined : settings.site.dealer_id;

@@ -48,6 +48,7 @@ export const monitoringStep: Step = {
       answers.monitoring.account ??
       (await talk.ask({
         text: '  account number of the site there',
+        help: 'the station gives it for the site',
         check: (text) => (text === '' ? 'the station gives it for the site; Ctrl-C leaves the step' : undefined),
         mustAnswer: true,
       }));

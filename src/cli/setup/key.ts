@@ -145,6 +145,7 @@ async function told({ answers: { cloud }, talk }: Context) {
     cloud.client_id ??
     (await talk.ask({
       text: '  client id that the operator gave; nothing if it is not there yet, none to work without a cloud',
+      help: 'he gives it once he has the public key of this box; events are sent under it',
     }));
   if (client_id === undefined || client_id === '' || client_id === 'none')
     return { client_id, base_url: cloud.base_url, auth_url: cloud.auth_url };

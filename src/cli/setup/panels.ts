@@ -109,11 +109,16 @@ async function learnPanel({ talk, config }: Context): Promise<Lines> {
 
 async function typedPanel({ talk, site }: Context, profile: string): Promise<Lines> {
   const id = (await talk.ask({ text: '  short id of the panel', initial: 'main', check: isId })) ?? 'main';
-  const vars = (await talk.ask({ text: '  variables of the profile, as b=paradox; nothing for none' })) ?? '';
+  const vars =
+    (await talk.ask({
+      text: '  variables of the profile, as b=paradox; nothing for none',
+      help: 'parts of the topics of its bridge that a site may set, such as the base topic',
+    })) ?? '';
   const pairs = vars.split(/[\s,]+/).filter((pair) => pair.includes('='));
   const [part]: Settings['partitions'] = site().settings.partitions;
   const word = await talk.ask({
     text: `  the panel's own word for partition ${part?.id}; nothing where siteward decides`,
+    help: 'what its bridge calls the partition, such as Area_1; then the panel decides its arming',
   });
   const entry = {
     id,

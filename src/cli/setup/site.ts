@@ -91,6 +91,7 @@ async function newFile({ answers, talk, config }: Context): Promise<string | und
     site.external_id ??
     (await talk.ask({
       text: '  your own id of the site; it never changes',
+      help: 'it becomes part of the MQTT topics; letters, digits, . _ : and -, at most 64',
       initial: hostname()
         .toLowerCase()
         .replaceAll(/[^a-z0-9._:-]/g, '-')
@@ -102,11 +103,25 @@ async function newFile({ answers, talk, config }: Context): Promise<string | und
     (await talk.ask({
       text: '  time zone of the site, by its IANA name',
       initial: Intl.DateTimeFormat().resolvedOptions().timeZone,
+      help: 'schedules and reports go by it; write it as Europe/Berlin',
       check: (text) => (isTimezone(text) ? undefined : 'no such time zone; write it as Europe/Berlin'),
     }));
   if (externalId === undefined || timezone === undefined) return undefined;
-  const name = site.name ?? (await talk.ask({ text: '  name of the site for people', initial: externalId }));
-  const box = bridge.external_id ?? (await talk.ask({ text: '  id of this box', initial: boxId() })) ?? boxId();
+  const name =
+    site.name ??
+    (await talk.ask({
+      text: '  name of the site for people',
+      initial: externalId,
+      help: 'any text; it may be changed later',
+    }));
+  const box =
+    bridge.external_id ??
+    (await talk.ask({
+      text: '  id of this box',
+      initial: boxId(),
+      help: 'unique within the site; it stays when the box is replaced',
+    })) ??
+    boxId();
   const parts = partitions ?? [
     {
       id: 'p1',

@@ -9,6 +9,8 @@ export interface Question {
   readonly initial?: string | undefined;
   /** What is wrong with an answer, in words. */
   readonly check?: (answer: string) => string | undefined;
+  /** What it is about, in a sentence, for `help`; without it, what the check says of another answer. */
+  readonly help?: string;
   /** Whether nothing is no answer; `check` is asked then, too. */
   readonly mustAnswer?: boolean;
 }

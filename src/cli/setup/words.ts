@@ -17,13 +17,16 @@ export const wordsText =
 
 /** The same talk, where these words are never taken for an answer. `help` is said for `help`. Throws `LeftOut`. */
 export function withWords(talk: Talk, help: readonly string[]): Talk {
-  async function answered(ask: () => Promise<string | undefined>, initial?: string): Promise<string | undefined> {
+  async function answered(
+    ask: () => Promise<string | undefined>,
+    { initial, check, help: own = check?.(noAnswer) }: Partial<Question> = {},
+  ): Promise<string | undefined> {
     for (;;) {
       const typed = await ask();
       const word = wordIn(typed, initial);
       if (word === undefined) return typed;
       if (word !== 'help') throw new LeftOut(word);
-      for (const line of help) talk.say(`  ${line}`);
+      for (const line of own === undefined ? help : [`This question: ${own}`, ...help]) talk.say(`  ${line}`);
     }
   }
   return {
@@ -36,11 +39,14 @@ export function withWords(talk: Talk, help: readonly string[]): Talk {
             ...question,
             check: (text) => (wordIn(text, question.initial) === undefined ? question.check?.(text) : undefined),
           }),
-        question.initial,
+        question,
       ),
     hidden: (text) => answered(() => talk.hidden(text)),
   };
 }
+
+/** Right for no question that looks at its answer. */
+const noAnswer = '?';
 
 /** What is offered where nothing is typed is an answer, even a host of the name "help". */
 function wordIn(typed: string | undefined, initial: string | undefined): Word | undefined {
