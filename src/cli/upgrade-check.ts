@@ -12,7 +12,8 @@ import { printable } from './table.ts';
 /**
  * `siteward upgrade-check`: whether siteward may be stopped for an upgrade now. The package asks it before it stops the daemon, so that
  * nobody is without protection for an upgrade that could wait, or that would end it, as where the configuration is gone. A daemon that does not run has nothing to stop; one that does not answer
- * is not held up for: the upgrade may be what mends it. A file that was named and is gone ends with no, whatever answers: it said where to ask.
+ * is not held up for: the upgrade may be what mends it. A file that was named and is gone ends with no, whatever answers: it said where to ask; so does one that
+ * cannot be used, where nobody answers.
  */
 export async function upgradeCheck(options: {
   readonly json: boolean;
@@ -36,10 +37,18 @@ export async function upgradeCheck(options: {
   const settings = other === undefined ? named : await settingsOf(other);
   const isGone = status !== undefined && (await isNotThere(config));
   const isNoneNamed = options.isConfigNamed && !(isGone && other === undefined) && (await isNotThere(options.config));
+  // Without its settings nobody knows on which socket to ask, and that nobody answers on the usual one tells nothing.
+  const isUnknown =
+    options.isConfigNamed &&
+    !isNoneNamed &&
+    named === undefined &&
+    options.socket === undefined &&
+    status === undefined;
   const busy = [
     ...(status?.partitions.filter(isBusy).map((one) => `${partitionText(one)} is ${wordOf(one)}`) ?? []),
     ...(isGone ? [goneText(config)] : []),
     ...(isNoneNamed ? [noneText(options.config, other)] : []),
+    ...(isUnknown ? [unknownText(options.config)] : []),
   ];
   // The package keeps the databases of that folder for a way back.
   const folder = settings?.store.dir ?? null;
@@ -48,7 +57,7 @@ export async function upgradeCheck(options: {
   else {
     for (const line of busy) console.log(printable(line));
     console.log(
-      `${isGone || isNoneNamed ? 'Mend that' : 'Disarm'} first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE`,
+      `${isGone || isNoneNamed || isUnknown ? 'Mend that' : 'Disarm'} first, or upgrade all the same: sudo SITEWARD_UPGRADE_ANYWAY=1 dpkg -i FILE`,
     );
   }
   return busy.length === 0 ? exitCodes.ok : exitCodes.refused;
@@ -77,6 +86,9 @@ const goneText = (config: string): string =>
 
 const noneText = (config: string, other = 'the file that it runs with'): string =>
   `there is no ${config}, so nobody knows which siteward is meant; name ${other} with --config`;
+
+const unknownText = (config: string): string =>
+  `${config} cannot be used (siteward check --config ${config} says why), so nobody knows which siteward is meant; mend it, or name its socket with --socket`;
 
 /** Undefined where siteward does not run. */
 async function statusOf(socket: string): Promise<StatusDocument | undefined> {

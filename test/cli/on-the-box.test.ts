@@ -220,6 +220,14 @@ test('an upgrade waits while a partition is armed, and for no daemon that is awa
       out: expect.stringContaining(`there is no ${site.config}, so nobody knows`),
     });
   renameSync(`${site.config}.away`, site.config);
+  const broken = join(site.folder, 'broken.yaml');
+  writeFileSync(broken, 'partitions: [');
+  const ofBroken = (...more: string[]) => siteward(['upgrade-check', '--config', broken, ...more], env);
+  expect(await ofBroken()).toMatchObject({
+    code: 65,
+    out: expect.stringContaining(`${broken} cannot be used (siteward check`),
+  });
+  expect((await ofBroken('--socket', site.socket)).code).toBe(0);
 }, 120_000);
 
 test('where the daemon on the socket runs with another file that is said, nothing is told it, and nothing it says is taken for this file', async () => {
