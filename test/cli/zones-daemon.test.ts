@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { StatusDocument, ZoneEntry } from '#lan/http/index.ts';
 import { type Site, startSite } from '../harness/site.ts';
@@ -97,4 +98,38 @@ test('one whose first word is smoke has tripped, and shows no alarm when the smo
   await tell('smoke_attic', { smoke: false });
   await site.lan.shows('zone/6/state', 'OFF');
   expect([await zonesLine(), await zone('6')]).toEqual(['3 zones, all closed', quiet]);
+});
+
+const bridge = (state: string) => site.lan.publish('zigbee2mqtt/bridge/state', JSON.stringify({ state }));
+const standing = async () => {
+  const { items } = (await site.api('/api/v1/partitions')) as { items: { ready: boolean; not_ready: string[] }[] };
+  return items.map(({ ready, not_ready }) => ({ ready, not_ready }));
+};
+
+test('zones of a panel that is away are not heard any more, over a power cut too, and nothing is armed behind them', async () => {
+  await bridge('offline');
+  await site.lan.shows('zone/1/availability', 'offline');
+  const away = [{ ready: false, not_ready: ['1', '5', '6'] }];
+  expect([await zonesLine(), await standing()]).toEqual(['3 zones; not heard any more: 1 5 6', away]);
+  await site.daemon.kill();
+  await site.daemon.restart();
+  const lan = await site.watch();
+  await lan.shows('status', 'online');
+  await lan.shows('zone/1/availability', 'offline');
+  expect([await zonesLine(), await standing()]).toEqual(['3 zones; not heard any more: 1 5 6', away]);
+  await bridge('online');
+  await lan.shows('zone/1/availability', 'online');
+  expect([await zonesLine(), await standing()]).toEqual(['3 zones, all closed', [{ ready: true, not_ready: [] }]]);
+});
+
+test('a zone that takes another detector with a reload is not heard until that has spoken', async () => {
+  writeFileSync(site.config, readFileSync(site.config, 'utf8').replace('smoke_hall', 'smoke_cellar'));
+  site.daemon.reload();
+  await expect.poll(zonesLine).toBe('3 zones; not heard yet: 5');
+  expect(await zone('5')).toEqual(unheard);
+  await site.daemon.restart();
+  expect(await zonesLine()).toBe('3 zones; not heard yet: 5');
+  await tell('smoke_cellar', { smoke: false });
+  await site.lan.shows('zone/5/state', 'OFF');
+  expect([await zonesLine(), await zone('5')]).toEqual(['3 zones, all closed', quiet]);
 });
